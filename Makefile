@@ -27,6 +27,7 @@ check: $(VENV)/test.ready
 	$(IN)/mypy
 
 bench: $(VENV)/test.ready
+	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py

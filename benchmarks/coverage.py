@@ -30,8 +30,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from curation.scores.choice.counts import NONE, REFUSED
+from curation.scores.choice.counts import share as share_of
+from curation.scores.choice.uneven import group_differences, uneven_groups
 from curation.stats.agreement import MEASURES, by_cat, contributions, interval
 from curation.stats.correlations import rho_interval
 from curation.stats.intervals import FEW_CATS, mean_interval, share_interval
@@ -48,6 +52,7 @@ ICC = (0.0, 0.0135)
 WIDE = 0.147  # icc of the ss of the authors' sentiment classifier; that of lms is as above
 ALIKE = 0.5  # correlation of a CAT's two comparisons with the unrelated association
 RHOS = (0.0, 0.3, 0.5, 0.7, 0.9)
+CAT_ICC, TERM_ICC = 0.3, 0.05  # how much CATs, and terms, differ in refusals
 SIZES = (21, 32)  # CATs of a term and kind in StereoSet's development set
 
 
@@ -478,6 +483,83 @@ def ranks(datasets: int, pool: Executor) -> list[Check]:
     return checks
 
 
+def _asked(
+    rng: np.random.Generator, sizes: tuple[int, int, int], percent: float, *, icc: float
+) -> pd.DataFrame:
+    """Draw how many of each CAT's six questions are refused, as ``choice.counts.by_cat`` counts.
+
+    CATs differ (``CAT_ICC``), and with ``icc`` terms differ, too.
+    """
+    domains, terms, cats = sizes
+    means = chances(rng, percent, icc, (domains * terms, 1)).clip(1e-6, 1 - 1e-6)
+    k = 1 / CAT_ICC - 1
+    refused = rng.binomial(6, rng.beta(means * k, (1 - means) * k, (domains * terms, cats)))
+    number = np.repeat(np.arange(domains * terms), cats)
+    return pd.DataFrame(
+        {
+            "kind": np.where(np.arange(len(number)) % 2, "intersentence", "intrasentence"),
+            "domain": [f"d{n // terms}" for n in number],
+            "term": [f"d{n // terms}/t{n}" for n in number],
+            "questions": 6,
+            REFUSED: refused.ravel(),
+            NONE: refused.ravel(),
+        }
+    )
+
+
+def _refusals(
+    job: tuple[tuple[int, int, int], float], *, datasets: int
+) -> tuple[list[Check], list[float]]:
+    sizes, percent = job
+    rng = np.random.default_rng([*sizes, int(10 * percent)])
+    named, held, differ, found = 0, 0, 0, [0, 0]
+    for _ in range(datasets):
+        counts = _asked(rng, sizes, percent, icc=0)
+        named += bool(uneven_groups(group_differences(counts)))
+        for n, more in enumerate((100, 30)):
+            own = counts["term"] == "d0/t0"
+            draw = rng.binomial(6 - counts[REFUSED], more / 100)
+            refused = counts[REFUSED] + np.where(own, draw, 0)
+            rows = group_differences(counts.assign(**{REFUSED: refused, NONE: refused}))
+            found[n] += "d0/t0" in uneven_groups(rows)
+        counts = _asked(rng, sizes, percent, icc=TERM_ICC)
+        low, high = share_of(counts, REFUSED)["ci"] or (math.nan, math.nan)
+        held += low <= percent / 100 <= high
+        rows = [row for row in group_differences(counts) if row["group"] == "d0"]
+        low, high = (rows[0]["ci_difference"] if rows else None) or (-1.0, 1.0)
+        differ += low <= 0 <= high
+    where = f"{sizes}, {percent:g} per cent"
+    shares = [100 * n / datasets for n in (named, held, differ, *found)]
+    limits = (("any group differs", 0, 5), ("share", 92, 98.5), ("difference", 92, 100))
+    checks = [
+        Check("refusals", where, name, value, low, high, datasets)
+        for (name, low, high), value in zip(limits, shares, strict=False)
+    ]
+    return checks, shares
+
+
+def refusals(datasets: int, pool: Executor) -> list[Check]:
+    """Measure how often groups seem to differ in refusals that come at random, and do if they do.
+
+    A third of the datasets is used, since each has a test of every group.
+    """
+    jobs = [
+        (sizes, percent)
+        for sizes in ((2, 5, 5), (4, 6, 8), (4, 20, 10))
+        for percent in (2.0, 10.0, 50.0)
+    ]
+    results = pool.map(partial(_refusals, datasets=max(1, datasets // 3)), jobs)
+    checks: list[Check] = []
+    print("\n## Refusals: how often a group differs; coverage; power for one term\n")
+    print("| domains | terms | CATs | refused | at random | share | difference | always | + 30 % |")
+    print("|---" * 9 + "|")
+    for ((domains, terms, cats), percent), (own, shares) in zip(jobs, results, strict=True):
+        checks += own
+        first = f"| {domains} | {domains * terms} | {domains * terms * cats} | {percent:g} | "
+        print(first + " | ".join(f"{value:.1f}" for value in shares) + " |")
+    return checks
+
+
 PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
     "scores": scores,
     "terms": terms,
@@ -486,6 +568,7 @@ PARTS: dict[str, Callable[[int, Executor], list[Check]]] = {
     "agreement": agreement,
     "sentiment": sentiment,
     "ranks": ranks,
+    "refusals": refusals,
 }
 
 

@@ -73,9 +73,8 @@ def read_bytes(path: Path) -> bytes:
     except IsADirectoryError:
         raise CurationError(f"{path}: is a folder, not a file", "name a file in it") from None
     except PermissionError:
-        raise CurationError(
-            f"{path}: may not be read", "give yourself permission to read it"
-        ) from None
+        fix = "give yourself permission to read it"
+        raise CurationError(f"{path}: may not be read", fix) from None
 
 
 def read_text(path: Path) -> str:
@@ -178,14 +177,10 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         if first["type"] == "json_invalid":
-            return CurationError(
-                f"{where}: not a JSON record",
-                "the line may be cut off; restore the file, or make it again",
-            )
-        return CurationError(
-            f"{where}, field {field!r}: {first['msg']}",
-            f"see schemas/{schema_name(record)} for the fields of a {record.__name__}",
-        )
+            fix = "the line may be cut off; restore the file, or make it again"
+            return CurationError(f"{where}: not a JSON record", fix)
+        fix = f"see schemas/{schema_name(record)} for the fields of a {record.__name__}"
+        return CurationError(f"{where}, field {field!r}: {first['msg']}", fix)
     return None
 
 
@@ -199,17 +194,20 @@ def read_records(path: Path, record: type[R]) -> list[R]:
     Raises:
         CurationError: a line is not a valid record; the message names file, line and field.
     """
-    adapter = TypeAdapter(list[record])  # type: ignore[valid-type]
-    all_records: list[R] = []
+    return list(each_record(path, record))
+
+
+def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
+    """As ``read_records``, one by one; ``whole_lines`` leaves out a half line at the end."""
+    validate = TypeAdapter(record).validate_json
     for first, lines in _lines(path):
-        try:
-            records = adapter.validate_json(b"[" + b",".join(lines) + b"]")
-        except ValidationError:
-            records = []
-        if len(records) != len(lines) or not _one_a_line(lines):
-            _raise_first_bad(path, first, lines, record)
-        all_records += records
-    return all_records
+        if whole_lines and not lines[-1].endswith(b"\n"):
+            del lines[-1]
+        for number, line in enumerate(lines, first):
+            try:
+                yield validate(line)
+            except ValidationError:
+                _raise_first_bad(path, number, [line], record)
 
 
 def _one_a_line(lines: list[bytes]) -> bool:

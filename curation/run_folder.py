@@ -8,14 +8,23 @@ it only while you hold the lock. The cache of classifications has no lock and is
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, dump_json, open_plain, read_json, refuse_links, writing
+from curation.files import (
+    CurationError,
+    dump_json,
+    dump_line,
+    open_plain,
+    read_json,
+    refuse_links,
+    writing,
+)
+from curation.records import Record
 from curation.times import now
 
 LOCK, SUPERSEDED = ".lock", "superseded"
@@ -125,16 +134,38 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
     if not lines:
         return
     with open_plain(path, "ab") as file:
-        before, left = file.tell(), memoryview(b"".join(lines))
-        try:
-            while left:
-                left = left[file.write(left) :]
+        write_whole(file, b"".join(lines), path)
+
+
+def write_whole(file: Any, content: bytes, path: Path, *, sync: bool = True) -> None:
+    """Append bytes to an open file: all of them or, if the disk is full, none.
+
+    Args:
+        file: from ``open_plain``, to append to it.
+        content: whole lines.
+        path: of the file, for errors.
+        sync: wait until they would also survive a power failure.
+
+    Raises:
+        OSError: they could not be written; ``filename`` is the path.
+    """
+    before, left = file.tell(), memoryview(content)
+    try:
+        while left:
+            left = left[file.write(left) :]
+        if sync:
             os.fsync(file.fileno())
-        except BaseException as error:  # the disk is full, or Ctrl-C: no half line stays
-            file.truncate(before)
-            if isinstance(error, OSError):
-                error.filename = str(path)
-            raise
+    except BaseException as error:  # the disk is full, or Ctrl-C: no half line stays
+        file.truncate(before)
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
+
+
+def write_lines(path: Path, records: Iterable[Record]) -> None:
+    """Write records as JSON lines; the file appears whole or not at all."""
+    with writing(path) as file:
+        file.writelines(map(dump_line, records))
 
 
 def count_whole_lines(path: Path) -> int:

@@ -184,6 +184,19 @@ def finished(example: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(example, tmp_path / "finished"))
 
 
+@pytest.fixture(scope="session")
+def planted_model(shared: Path) -> Path:
+    """The folder of ``chat_models.planted_chat_model``, trained once for all workers."""
+    from support.chat_models import planted_chat_model
+
+    folder, ready = shared / "planted-model", shared / "planted-model.ready"
+    with FileLock(shared / "planted-model.lock"):
+        if not ready.exists():
+            planted_chat_model(folder)
+            ready.touch()
+    return folder
+
+
 class Small(NamedTuple):
     """A cut-down example: quick, and yet some items become CATs."""
 

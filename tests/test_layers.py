@@ -34,7 +34,7 @@ STAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - GROUND - AB
 MAY_REACH_OUT = {
     "curation.terms.wikidata": "Wikidata's query services",
     "curation.rounds.platforms.label_studio.connection": "Label Studio",
-    "curation.models.endpoint.connection": "models behind a completions endpoint",
+    "curation.models.endpoint.connection": "models behind an endpoint",
     "curation.release.hub": "the Hugging Face Hub",
 }
 NETWORK = {

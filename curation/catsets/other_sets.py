@@ -27,6 +27,16 @@ _SETS: tuple[tuple[frozenset[str], str, str], ...] = tuple(
         (("template", "stereo", "anti_stereo"), "sentences as in WinoBias", _QUESTIONS),
         (("sentid", "pronoun", "occupation"), "sentences as in Winogender", _QUESTIONS),
         (("model", "rule", "association", "value"), "the scores of a model (scores.jsonl)", _GOLD),
+        (
+            ("model", "cat", "pair", "won", "split"),
+            "the comparisons of a chat model (comparisons.jsonl)",
+            _GOLD,
+        ),
+        (
+            ("cat", "pair", "swapped", "asked", "body"),
+            "the replies of a chat model (replies.jsonl)",
+            _GOLD,
+        ),
         (("id", "score"), "predictions, the scores of a model", _GOLD),
         (
             ("cat_id", "association_id", "annotator", "label"),

@@ -61,6 +61,11 @@ def say_json(content: Any) -> None:
     print(dump_json(content).decode(), end="")
 
 
+def say_file(text: str) -> None:
+    """Print the content of a file, alone on standard output; exactly, if it is not a terminal."""
+    print(inert(text) if out.is_terminal else text, end="" if text.endswith("\n") else "\n")
+
+
 def heading(text: str) -> None:
     """Print a heading."""
     out.print(inert(text), style="bold", markup=False)

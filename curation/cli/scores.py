@@ -157,6 +157,7 @@ def baselines(
 
 app.command("models")(scoring.models)
 app.command("rules")(scoring.rules)
+app.command("prompts")(scoring.prompts)
 app.command("train-nsp")(training.train_nsp)
 app.command("compare")(comparing.compare)
 app.command("ensemble")(ensembling.ensemble)

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from curation.cli import console
+from curation.cli.choice_tables import show_answers
 from curation.cli.results import HEADS, cells, show_marks, show_notes, show_turned, values
 from curation.wording import amount
 
@@ -50,8 +51,9 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     shown = [runs[run] for group in report["groups"] for run in group["models"]]
     cells = (_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
     show_notes(cell for cell in cells if cell)
+    show_answers(report["answers"])
     others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
-    show_marks(result["flags"] for result in (*shown, *others))
+    show_marks(result["flags"] for result in (*shown, *others, *report["answers"]))
     show_turned(result["run"] for result in shown if result["lower_is_likelier"])
 
 

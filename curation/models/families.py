@@ -60,3 +60,16 @@ def chosen_family(config: Any, given: Family | None, name: str) -> Family:
             f"{name}: is a {own} model and cannot be used as a {given} model", "leave out --family"
         )
     return given
+
+
+def check_causal(family: str, name: str) -> None:
+    """Check that a model can answer questions.
+
+    Raises:
+        CurationError: it is not a causal model.
+    """
+    if family != "causal":
+        raise CurationError(
+            f"{name}: is a {family} model and cannot be asked as a chat model",
+            "name an instruction-tuned causal model; without chat: it is scored by its own rules",
+        )

@@ -25,6 +25,8 @@ BATCH_TOKENS = {"cpu": 512}  # larger batches do not fit into the caches
 GPU_BATCH_TOKENS = 16_384
 _VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 _CHUNK = 1 << 21  # logits normalised at once: they fit into a processor's cache
+LIKELIEST, ITS_LOG = -1, -2
+"""Read in place of a token: the id of the likeliest token, and its log-probability."""
 Tell = Callable[[int], None]
 _TWIN = 8  # layers of the small test model; types of layers alternate within this many
 _TWINS: dict[tuple[type, str], bool] = {}
@@ -298,16 +300,25 @@ def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.f
     Args:
         logits: shape (rows, vocabulary).
         where: the row of each token.
-        tokens: token ids.
+        tokens: token ids, ``LIKELIEST`` or ``ITS_LOG``.
 
     Returns:
-        Natural log-probabilities, one for each token.
+        Natural log-probabilities, one for each token; for ``LIKELIEST`` a token id.
     """
     step = max(1, _CHUNK // logits.shape[-1])
     norms = torch.cat([torch.logsumexp(part.float(), -1) for part in logits.split(step)])
     at = torch.from_numpy(where).to(logits.device)
-    picked = logits[at, torch.from_numpy(tokens).to(logits.device)].float()
-    log_probs: NDArray[np.float64] = (picked - norms[at]).double().cpu().numpy()
+    ids = torch.from_numpy(np.maximum(tokens, 0)).to(logits.device)
+    picked = logits[at, ids].float()
+    if (tokens < 0).any():
+        likeliest = logits.argmax(-1)[at]
+        asked = torch.from_numpy(tokens).to(logits.device)
+        best = logits[at, likeliest].float()
+        picked = torch.where(asked == ITS_LOG, best, picked)
+        values = torch.where(asked == LIKELIEST, likeliest.double(), (picked - norms[at]).double())
+    else:
+        values = (picked - norms[at]).double()
+    log_probs: NDArray[np.float64] = values.cpu().numpy()
     return log_probs
 
 

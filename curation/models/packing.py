@@ -1,7 +1,7 @@
 """Pack texts into rows for a forward pass: shared prefixes once, no padding, few reads.
 
 A text consists of token ids and of reads: pairs of a position and a token whose probability is
-read there.
+read there (or ``forward.LIKELIEST``).
 Three layouts give the same numbers:
 
 * ``tries``, for autoregressive models: texts that begin alike share these tokens. Each row is a

@@ -1,15 +1,20 @@
 """Open the model to be scored, and compute each rule with the module that implements it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation import __version__
 from curation.files import CurationError, read_json
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.spec import Chat, ChatSpec
+from curation.models.families import check_causal
 from curation.models.rules import Family, Scored, ScoringRequest
+
+if TYPE_CHECKING:
+    from curation.models.loading import Loaded
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 
@@ -94,28 +99,10 @@ class Scorer:
         module = causal if loaded.family == "causal" else masked
         return lambda rule, requests: module.score(runner, rule, requests)
 
-    def _load(self) -> Any:
-        from curation.models.loading import load
-
-        spec = self.spec
-        loaded = load(
-            spec.name,
-            family=spec.family,
-            device=spec.device,
-            dtype=spec.dtype,
-            revision=spec.revision,
-            trust_remote_code=spec.trust_remote_code,
-        )
+    def _load(self) -> "Loaded":
+        loaded = load_model(self.spec)
         self.notices += loaded.notices
         loaded.notices = self.notices  # so that later notices are shown, too
-        if loaded.family == "xlnet":
-            from curation.models.xlnet import repair
-
-            repair(loaded)
-        if not spec.plain:
-            from curation.models.faster import quicken
-
-            quicken(loaded)
         self.about |= loaded.about
         return loaded
 
@@ -152,6 +139,58 @@ class Scorer:
         return score
 
 
+def load_model(spec: ModelSpec) -> "Loaded":
+    """Load a model on this machine, with faster layers unless it is to be run plainly.
+
+    Raises:
+        CurationError: the model cannot be loaded.
+    """
+    from curation.models.loading import load
+
+    loaded = load(
+        spec.name,
+        family=spec.family,
+        device=spec.device,
+        dtype=spec.dtype,
+        revision=spec.revision,
+        trust_remote_code=spec.trust_remote_code,
+    )
+    if loaded.family == "xlnet":
+        from curation.models.xlnet import repair
+
+        repair(loaded)
+    if not spec.plain:
+        from curation.models.faster import quicken
+
+        quicken(loaded)
+    return loaded
+
+
+@contextmanager
+def open_chat(spec: ModelSpec, *, notice: Callable[[str], None]) -> Iterator[Chat]:
+    """A chat model: behind an endpoint, or on this machine.
+
+    Args:
+        spec: the model; ``spec.chat`` says how it is asked.
+        notice: receives messages for the user.
+
+    Raises:
+        CurationError: the model or the file of prompts cannot be read, or the endpoint does not
+            answer.
+    """
+    assert spec.chat is not None
+    if spec.url:
+        from curation.models.chat.client import ChatEndpoint
+
+        with ChatEndpoint(spec.url, spec.name, spec=spec.chat, notice=notice) as endpoint:
+            yield endpoint
+        return
+    from curation.models.chat.local import LocalChat
+    from curation.models.chat.prompts import read_prompts
+
+    yield LocalChat(spec, read_prompts(spec.chat.prompts), notice=notice)
+
+
 @lru_cache(maxsize=1)
 def open_scorer(spec: ModelSpec) -> Scorer:
     """A scorer. The last one is kept, so that a worker loads its model only once."""
@@ -161,14 +200,19 @@ def open_scorer(spec: ModelSpec) -> Scorer:
 def identify(spec: ModelSpec) -> dict[str, Any]:
     """The fields that identify the scores of a model run in this way, without loading its weights.
 
+    Those of a chat model do not say how it is asked. Those of a chat model behind an endpoint name
+    no version of curation, because its answers do not depend on it.
+
     Raises:
-        CurationError: the model does not exist or cannot be read, or the next-sentence head is not
-            for this model.
+        CurationError: the model does not exist or cannot be read, it is not for its rules, or the
+            next-sentence head is not for this model.
     """
     if spec.url:
         from curation.models.endpoint.connection import host
 
         name = spec.label or spec.name
+        if spec.chat:
+            return {"model": name, "family": "chat", "url": host(spec.url)}
         place = {"url": host(spec.url), "bos": spec.bos, "versions": {"curation": __version__}}
         return {"model": name, "family": "endpoint", **place}
     from curation.models.loading import identity
@@ -181,6 +225,9 @@ def identify(spec: ModelSpec) -> dict[str, Any]:
         revision=spec.revision,
         trust_remote_code=spec.trust_remote_code,
     )
+    if spec.chat:
+        check_causal(fields["family"], spec.name)
+        return {**fields, "model": spec.label or fields["model"], "family": "chat"}
     if spec.nsp:
         from curation.models.loading import fingerprint
 

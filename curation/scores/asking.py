@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from curation.blank import BLANK, END, attribute, fill_all
 from curation.models.rules import ScoringRequest
-from curation.records import Cat
+from curation.records import GOLDS, Cat
 
 
 class Question(NamedTuple):
@@ -44,17 +44,41 @@ def questions(cat: Cat, *, variant: str = "") -> list[Question]:
         cat: the CAT.
         variant: one of ``VARIANTS``; "" for the texts as published.
     """
+    asked = []
+    for question in texts(cat, variant=variant):
+        ask = question.ask
+        if cat.kind == "intrasentence":
+            start, end = attribute(ask.context, ask.sentence)
+            filled, places = fill_all(ask.context, ask.sentence[start:end])
+            ask = ask._replace(
+                start=start, end=end, filled=filled, at=places[0], also=tuple(places[1:])
+            )
+        asked.append(question._replace(ask=ask))
+    return asked
+
+
+def texts(cat: Cat, *, variant: str = "") -> list[Question]:
+    """As ``questions``, but without the places of the attribute."""
     alter = VARIANTS[variant][0] if variant else str
     asked = []
     for association in cat.associations:
         context, sentence = alter(cat.context), alter(association.sentence)
-        ask = ScoringRequest(cat.kind, context, sentence)
-        if cat.kind == "intrasentence":
-            start, end = attribute(context, sentence)
-            filled, places = fill_all(context, sentence[start:end])
-            ask = ask._replace(
-                start=start, end=end, filled=filled, at=places[0], also=tuple(places[1:])
-            )
-        digest = hashlib.sha256("\0".join([ask.kind, context, sentence]).encode()).hexdigest()[:16]
-        asked.append(Question(association.id, ask, digest))
+        digest = hashlib.sha256("\0".join([cat.kind, context, sentence]).encode()).hexdigest()[:16]
+        asked.append(Question(association.id, ScoringRequest(cat.kind, context, sentence), digest))
     return asked
+
+
+def cat_digest(cat: Cat, *, variant: str = "") -> str:
+    """A digest of the texts of a CAT's associations, in the order of ``GOLDS``.
+
+    It changes if a text changes, and if the gold labels of two associations are exchanged: then the
+    comparisons of the CAT are of other pairs.
+
+    Args:
+        cat: the CAT.
+        variant: one of ``VARIANTS``; "" for the texts as published.
+    """
+    by_id = {question.association: question.digest for question in texts(cat, variant=variant)}
+    by_gold = {association.gold: by_id[association.id] for association in cat.associations}
+    joined = "\0".join(by_gold[gold] for gold in GOLDS)
+    return hashlib.sha256(joined.encode()).hexdigest()[:16]

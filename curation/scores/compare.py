@@ -6,11 +6,11 @@ from typing import Any
 from curation.files import CurationError
 from curation.models.rules import rules_name
 from curation.records import KINDS
+from curation.scores.boards import Board
 from curation.scores.differences import differences, paired
 from curation.scores.flags import flags_of
 from curation.scores.groups import Group, single
 from curation.scores.power import power_report
-from curation.scores.runs import Board
 from curation.scores.sizes import Sizes, size_correlations, sizes_of
 from curation.scores.terms import Agreement, by_term, model_terms
 from curation.stats.correlations import spearman

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from curation.records import KINDS
-from curation.scores.runs import Board
+from curation.scores.boards import Board
 from curation.stats.intervals import FEW
 from curation.stats.metrics import BOTH, METRICS
 from curation.stats.tests import holm, paired_tests, term_means

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from curation.files import CurationError, digest
 from curation.models.rules import revisions, rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
+from curation.scores.boards import scored
 from curation.scores.groups import ENSEMBLE, member_runs
-from curation.scores.runs import Run, scored
+from curation.scores.runs import Run
 from curation.scores.weights import Objective, objective_of, search
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, results
@@ -39,15 +40,23 @@ def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
     """The members by their names, MODEL/RULE[+VARIANT].
 
     Raises:
-        CurationError: fewer than two members, a member twice, or one that is not there; lists the
-            runs that are.
+        CurationError: fewer than two members, a member twice, one without scores of associations,
+            or one that is not there; lists the runs that are.
     """
     if len(names) < 2:
         raise CurationError("an ensemble needs two members or more", "name them as MODEL/RULE")
-    there = {run.name: run for run in runs}
+    there = {run.name: run for run in runs if not run.by_choice}
+    by_choice = {run.name for run in runs if run.by_choice}
     for place, name in enumerate(names):
+        if name in by_choice:
+            raise CurationError(
+                f"{name} cannot be in an ensemble: the rule choice gives comparisons, and no "
+                "scores that can be summed",
+                "leave it out, or score the model by another rule, if its log-probabilities can be "
+                "read",
+            )
         if name not in there:
-            known = ", ".join(sorted(there))
+            known = ", ".join(sorted(there)) or "none: score models first"
             raise CurationError(f"there are no scores of {name}", f"use two or more of: {known}")
         if name in names[:place]:
             raise CurationError(f"{name} is named twice", "name each member once")
@@ -65,7 +74,7 @@ def stacked(cats: Sequence[Cat], members: Sequence[Run]) -> Floats:
 
 def covered(cats: Sequence[Cat], members: Sequence[Run]) -> list[Cat]:
     """The CATs for which every member has all scores."""
-    has = np.all([scored(cats, run.scores) for run in members], axis=0)
+    has = np.all([[run.has(cat) for cat in cats] for run in members], axis=0)
     return [cat for cat, there in zip(cats, has, strict=True) if there]
 
 
@@ -105,7 +114,7 @@ def fit(
             "set a share for dev and run «curation decisions split», or name a --dev file",
         )
     for run in members:
-        if not any(scored(dev, run.scores)):
+        if not any(map(run.has, dev)):
             raise CurationError(
                 f"{run.where}: has no scores for the {amount(len(dev), 'dev CAT')}",
                 "score this model on the dev CATs, too",

@@ -1,4 +1,4 @@
-"""Marks after a model's name in tables: its values say little, or it has another head."""
+"""Marks after a model's name in tables, for example because its values say little."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,13 +10,28 @@ FLAGS = {
     "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
     "older_cats": "lacks CATs: they were added or changed later, scoring has not ended, or the "
     "predictions are partial",
+    "no_answer": "gave no answer to many of its questions, which are left out: more than the "
+    "setting no_answer allows (5 % by default)",
+    "one_letter": "nearly always answered the same letter, so it has no score",
+    "uneven_refusals": "refused, or gave no answer, for some groups more often than for others",
 }
-MARKS = {"ties": "†", "unknown_tokens": "‡", "own_head": "§", "older_cats": "¶"}
+MARKS = {
+    "ties": "†",
+    "unknown_tokens": "‡",
+    "own_head": "§",
+    "older_cats": "¶",
+    "no_answer": "‖",
+    "one_letter": "#",
+    "uneven_refusals": "※",
+}
 LATEX = {
     "ties": r"\textsuperscript{\dag}",
     "unknown_tokens": r"\textsuperscript{\ddag}",
     "own_head": r"\textsuperscript{\S}",
     "older_cats": r"\textsuperscript{\P}",
+    "no_answer": r"\textsuperscript{$\Vert$}",
+    "one_letter": r"\textsuperscript{\#}",
+    "uneven_refusals": r"\textsuperscript{\textreferencemark}",
 }
 
 
@@ -28,11 +43,12 @@ def flags_of(
     ``ties``: more than half of the comparisons (three per CAT) are ties, of all or of one kind.
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
-    accepted. ``older_cats``: the run lacks CATs.
+    accepted. ``older_cats``: the run lacks CATs. The others are those of ``answer_flags``.
 
     Args:
         result: of ``metrics.results``.
-        about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``.
+        about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``, and the
+            ``answers`` of a chat model those of ``choice.report.choice_report``.
         older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}
@@ -50,6 +66,37 @@ def flags_of(
         flags.append("own_head")
     if older:
         flags.append("older_cats")
+    return [*flags, *answer_flags((about or {}).get("answers"))]
+
+
+def answer_flags(answers: Any) -> list[str]:
+    """The flags of a chat model's answers.
+
+    ``no_answer``: the share of questions without an answer is above its limit. ``one_letter``: the
+    share of one letter among the answers is at its limit, so comparisons say nothing.
+    ``uneven_refusals``: some domain or term differs from the rest in refusals or missing answers.
+
+    Args:
+        answers: the ``answers`` of ``choice.report.choice_report``; anything else has no flags.
+
+    >>> limits = {"no_answer": 0.05, "one_letter": 0.95}
+    >>> answers = {"questions": 100, "answered": 94, "first": 94, "limits": limits, "uneven": []}
+    >>> answer_flags(answers)
+    ['no_answer', 'one_letter']
+    """
+    if not isinstance(answers, Mapping) or not isinstance(answers.get("limits"), Mapping):
+        return []
+    limits = answers["limits"]
+    questions, answered, first = (
+        answers.get(name, 0) for name in ("questions", "answered", "first")
+    )
+    flags = []
+    if questions - answered > limits.get("no_answer", 1) * questions:
+        flags.append("no_answer")
+    if answered and max(first, answered - first) >= limits.get("one_letter", 1) * answered:
+        flags.append("one_letter")
+    if answers.get("uneven"):
+        flags.append("uneven_refusals")
     return flags
 
 

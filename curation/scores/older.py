@@ -10,6 +10,7 @@ import orjson
 from curation.files import CurationError
 from curation.models.rules import profiles_of
 from curation.records import Cat
+from curation.scores.chat_runs import arguments
 from curation.scores.groups import ENSEMBLE
 from curation.scores.runs import Run
 from curation.wording import amount
@@ -39,7 +40,7 @@ def scored_cats(cats: Sequence[Cat]) -> dict[str, Any]:
 
 
 class Missing(NamedTuple):
-    """The CATs that a run has no score and no refusal of, and the number of CATs of its kinds.
+    """The CATs that a run has no score or comparison of, and no refusal; and those of its kinds.
 
     Kinds of which it has no score at all do not count. ``bad`` is how many of ``cats`` have a
     prediction that is not a finite number.
@@ -63,14 +64,10 @@ def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     left_out = run.about.get("left_out_cats")
     if left_out is None and run.about.get("left_out"):
         return Missing(frozenset(), 0)
-    known, excused = {*run.scores, *(run.refused or ())}, set(left_out or ())
-    kinds = {cat.kind for cat in cats if any(a.id in run.scores for a in cat.associations)}
+    excused = set(left_out or ())
+    kinds = {cat.kind for cat in cats if run.has_part(cat)}
     own = [cat for cat in cats if cat.kind in kinds]
-    lacks = [
-        cat
-        for cat in own
-        if cat.id not in excused and any(a.id not in known for a in cat.associations)
-    ]
+    lacks = [cat for cat in own if cat.id not in excused and not run.was_asked(cat)]
     bad = sum(any(a.id in run.bad for a in cat.associations) for cat in lacks)
     return Missing(frozenset(cat.id for cat in lacks), len(own), bad)
 
@@ -108,8 +105,7 @@ def common(cats: Sequence[Cat], runs: Sequence[Run]) -> Common:
     found = {run.name: missing_cats(run, cats) for run in runs}
     lacking = (run for run in runs if len(found[run.name].cats) > found[run.name].of / 2)
     most = {run.name for run in lacking if run.refused is not None}
-    ids = {a.id for cat in cats for a in cat.associations}
-    if not any(run.name not in most and not ids.isdisjoint(run.scores) for run in runs):
+    if not any(run.name not in most and any(map(run.has_part, cats)) for run in runs):
         most = set()
     kept = [run for run in runs if run.name not in most]
     gone = {cat for run in kept for cat in found[run.name].cats}
@@ -132,6 +128,8 @@ def again(about: Mapping[str, Any]) -> str:
 
     >>> again({"model": "small", "family": "causal", "rules": {"intersentence": "nsp"}})
     'curation scores models small --rule nsp'
+    >>> again({"model": "talker", "family": "chat", "url": "example.org"})
+    'curation scores models chat:talker --endpoint URL'
     """
     model = str(about.get("model") or "MODEL")
     words = ["curation", "scores"]
@@ -140,6 +138,10 @@ def again(about: Mapping[str, Any]) -> str:
         for option in ("objective", "ties", "seed"):
             words += [f"--{option}", str(about[option])] if option in about else []
         return shlex.join(words)
+    if about.get("family") == "chat":
+        return shlex.join([*words, "models", *arguments(model, about)]) + (
+            " --endpoint URL" if about.get("url") else ""
+        )
     local = str(about.get("revision") or "").startswith("sha256:")
     words += ["models", f"{model}=FOLDER" if local else model]
     rules = dict(about.get("rules") or {})

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from curation.scores.boards import Board
 from curation.scores.differences import Pair
-from curation.scores.runs import Board
 from curation.stats.power import CATS_A_TERM, Spread, detectable, needed_by_pairs, spread
 
 EVEN = 50.0  # the ss of a model that prefers neither

@@ -12,11 +12,12 @@ from typing import Any, Literal
 from curation.files import CurationError
 from curation.models.rules import PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
+from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
 from curation.scores.latex import WIDE, bracket, escape, printed, ties_and_tier
 from curation.scores.printed import Printed, models, targets
-from curation.scores.runs import Run, board, scored
+from curation.scores.runs import Run
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 from curation.wording import amount
 
@@ -132,7 +133,7 @@ def beside(
     splits = {row.split for row in rows}
     for split in cats:
         printed_runs = [run for run in runs if printed_name(run) and split in splits]
-        there = [run for run in printed_runs if any(scored(cats[split], run.scores))]
+        there = [run for run in printed_runs if any(map(run.has, cats[split]))]
         for run in printed_runs:
             if run not in there:
                 own = amount(len(cats[split]), f"{split} CAT")

@@ -26,17 +26,26 @@ from curation.run_folder import (
     set_aside,
     write_json,
 )
+from curation.scores.chat_runs import answers_fit
 from curation.times import now
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
+REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights"), dict),
+    **dict.fromkeys(("opened", "weights", "answers"), dict),
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
-_FREE = {"started_at", "opened", "tokens", "own_head"}  # fields that do not identify the run
+_FREE = {
+    "started_at",
+    "opened",
+    "tokens",
+    "own_head",
+    "answers",
+}  # fields that do not identify the run
 _REVISIONS = "revisions"
+_WORDS = {"prompts": "file of prompts"}  # fields of ``run.json``, as messages name them
 
 
 @contextmanager
@@ -67,6 +76,11 @@ def read_run(folder: Path) -> dict[str, Any]:
     return run
 
 
+def has_runs(root: Path) -> bool:
+    """Whether a folder has scores or comparisons of a model."""
+    return any(path for name in (SCORES, COMPARISONS) for path in root.glob(f"*/*/{name}"))
+
+
 def check_about(path: Path, about: Any) -> None:
     """Check the form of a run's description, as far as it is read.
 
@@ -88,6 +102,8 @@ def check_about(path: Path, about: Any) -> None:
             fits = all(isinstance(each, str) for each in value or ())
         elif fits and name == "rules":
             fits = all(isinstance(rule, str) for rule in (value or {}).values())
+        elif fits and name == "answers":
+            fits = answers_fit(value or {})
         elif fits and name == "member_runs":
             fits = all(isinstance(each, dict) for each in (value or {}).values())
         if not fits:
@@ -147,22 +163,8 @@ def resume(
     Raises:
         CurationError: the content of the folder is not a run.
     """
-    path, scores, rejected = (folder / name for name in (RUN, SCORES, REJECTED))
-    for lines in (scores, rejected):
-        cut_half_line(lines)
-    changed = _changed(folder, identity)
-    if not path.exists() and count_whole_lines(scores) + count_whole_lines(rejected):
-        notice(f"{scores}: there is no {RUN} to identify these scores; they are moved away")
-        set_aside_run(folder)
-    if changed:
-        reason = _reason(changed, read_run(folder), identity)
-        aside = set_aside_run(folder)
-        notice(f"{path}: {reason}; the earlier scores are now in {aside}")
-    if not path.exists() and (earlier := _same_run_set_aside(folder, identity)):
-        notice(f"{earlier}: these are scores of this very run; they are used again")
-        move([RUN, REJECTED, SCORES], earlier, folder)
-    if not path.exists():
-        write_json(path, {**identity, "started_at": now()})
+    claim(folder, identity, notice)
+    scores, rejected = (folder / name for name in (SCORES, REJECTED))
     valid = [s for s in read(scores, Score) if digests.get(s.association, s.asked) == s.asked]
     refused = [r for r in read(rejected, Rejection) if _is_current(r, digests)]
     if len(valid) < count_whole_lines(scores) or len(refused) < count_whole_lines(rejected):
@@ -174,6 +176,43 @@ def resume(
         append_lines(rejected, [dump_line(rejection) for rejection in refused])
     known = {score.association: score.asked for score in valid}
     return known | {r.record["association"]: r.record["asked"] for r in refused}
+
+
+def claim(
+    folder: Path,
+    identity: Mapping[str, Any],
+    notice: Callable[[str], None],
+    *,
+    appended: Sequence[str] = (SCORES, REJECTED),
+) -> None:
+    """Make the folder that of the run with this identity; files of another run are moved away.
+
+    Args:
+        folder: the run's folder.
+        identity: what ``run.json`` must contain.
+        notice: receives a message for everything that is moved, with the reason.
+        appended: the files that grow; the first names the content in messages.
+
+    Raises:
+        CurationError: the content of the folder is not a run.
+    """
+    path, lines = folder / RUN, [folder / name for name in appended]
+    content = lines[0].stem
+    for each in lines:
+        cut_half_line(each)
+    changed = _changed(folder, identity)
+    if not path.exists() and any(count_whole_lines(each) for each in lines):
+        notice(f"{lines[0]}: there is no {RUN} to identify these {content}; they are moved away")
+        set_aside_run(folder)
+    if changed:
+        reason = _reason(changed, read_run(folder), identity)
+        aside = set_aside_run(folder)
+        notice(f"{path}: {reason}; the earlier {content} are now in {aside}")
+    if not path.exists() and (earlier := _same_run_set_aside(folder, identity)):
+        notice(f"{earlier}: these are {content} of this very run; they are used again")
+        move([RUN, *reversed(appended)], earlier, folder)
+    if not path.exists():
+        write_json(path, {**identity, "started_at": now()})
 
 
 def _changed(folder: Path, identity: Mapping[str, Any]) -> list[str]:
@@ -188,7 +227,7 @@ def _reason(changed: Sequence[str], before: Mapping[str, Any], identity: Mapping
     old, new = (dict(run.get(_REVISIONS) or {}) for run in (before, identity))
     used = set(dict(before.get("rules") or {}).values())
     revised = [REVISED[rule][1] for rule in new if rule in used and old.get(rule) != new[rule]]
-    plain = [name for name in changed if name != _REVISIONS or not revised]
+    plain = [_WORDS.get(n, n) for n in changed if n != _REVISIONS or not revised]
     return "; ".join([*([f"another {' and '.join(plain)}"] if plain else []), *revised])
 
 
@@ -198,6 +237,21 @@ def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | Non
     return next((each for each in folders if not _changed(each, identity)), None)
 
 
+def continued_folder(folder: Path, identity: Mapping[str, Any]) -> Path | None:
+    """The folder whose scores or replies a run with this identity would continue; None without one.
+
+    Args:
+        folder: the run's folder.
+        identity: what ``run.json`` must contain.
+
+    Raises:
+        CurationError: ``run.json`` is damaged.
+    """
+    if (folder / RUN).exists() and not _changed(folder, identity):
+        return folder
+    return _same_run_set_aside(folder, identity)
+
+
 def _is_current(rejection: Rejection, digests: Mapping[str, str]) -> bool:
     name, digest = (str(rejection.record.get(key, "")) for key in ("association", "asked"))
     return bool(name and digest) and digests.get(name, digest) == digest
@@ -205,7 +259,7 @@ def _is_current(rejection: Rejection, digests: Mapping[str, str]) -> bool:
 
 def set_aside_run(folder: Path) -> Path:
     """Move all files of a run to ``superseded/``. ``run.json`` goes last: see ``set_aside``."""
-    return set_aside(folder, (SCORES, REJECTED, RESULTS, RUN))
+    return set_aside(folder, (SCORES, REPLIES, COMPARISONS, REJECTED, CHOICE, RESULTS, RUN))
 
 
 def note(folder: Path, **fields: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.engine import Engine, each_shard
 from curation.files import CurationError, dump_line
+from curation.models.chat.prompts import read_prompts
 from curation.models.rules import (
     TRAINED_HEADS,
     Refusal,
@@ -26,8 +27,11 @@ from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.run_folder import append_lines, write_json
 from curation.scores.asking import VARIANTS, Question, questions
+from curation.scores.boards import comparisons
 from curation.scores.older import scored_cats
+from curation.scores.outcomes import read_outcomes
 from curation.scores.run_folder import (
+    COMPARISONS,
     REJECTED,
     RESULTS,
     SCORES,
@@ -38,7 +42,8 @@ from curation.scores.run_folder import (
     rename_old,
     resume,
 )
-from curation.stats.metrics import Ties, comparisons, results
+from curation.scores.runs import Run
+from curation.stats.metrics import Ties, results
 
 ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
 SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
@@ -131,6 +136,10 @@ def job(
     own_head: Literal["", "accepted", "refused"] = ""
     if profile in TRAINED_HEADS and not spec.nsp and "nsp" in rules.values():
         own_head = "accepted" if accept_own_head else "refused"
+    if spec.chat:
+        identity["prompts"] = read_prompts(spec.chat.prompts).sha256
+        if spec.url:
+            identity["temperature"] = spec.chat.temperature
     label = rules_name(rules) + (f"+{variant}" if variant else "")
     folder = root / identity["model"].replace("/", "--") / label
     return Job(spec, identity, rules, variant, folder, own_head)
@@ -173,12 +182,7 @@ def score_cats(
             that is not given, the model cannot be run, the content of the folder is not a run, or
             another command writes there.
     """
-    work = [(cat, questions(cat, variant=job.variant)) for cat in cats if cat.kind in job.rules]
-    if not work:
-        kinds = ", ".join(job.rules)
-        raise CurationError(
-            f"the rule is for {kinds} CATs, and there are none", "choose another rule or profile"
-        )
+    work = [(cat, questions(cat, variant=job.variant)) for cat in cats_of_rules(job, cats)]
     needs_head = bool(job.own_head) and any(job.rules[cat.kind] == "nsp" for cat, _ in work)
     if needs_head:
         _check_head(job)
@@ -211,6 +215,21 @@ def score_cats(
             texts = [question.ask.text for _, asked in work for question in asked]
             note(job.folder, tokens=tokens_of(job.spec, texts))
     return counts
+
+
+def cats_of_rules(job: Job, cats: Sequence[Cat]) -> list[Cat]:
+    """The CATs that the rules of a run are for.
+
+    Raises:
+        CurationError: there are none.
+    """
+    own = [cat for cat in cats if cat.kind in job.rules]
+    if not own:
+        kinds = ", ".join(job.rules)
+        raise CurationError(
+            f"the rule is for {kinds} CATs, and there are none", "choose another rule or profile"
+        )
+    return own
 
 
 def _check_head(job: Job) -> None:
@@ -304,21 +323,23 @@ def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, 
 
     Returns:
         ``{"run", "ties", "splits": {split: {**results, "left_out"}}, "left_out": {split: n}}``.
-        ``left_out`` counts CATs of the rules' kinds without a score for each association. A split
-        in which no CAT has all its scores is not in ``splits``.
+        ``left_out`` counts CATs of the rules' kinds without a score for each association or, of a
+        chat model, without all three comparisons. A split with no other CAT is not in ``splits``.
     """
     scores = {s.association: s.value for s in read(job.folder / SCORES, Score)}
-    run = read_run(job.folder)
-    own = ", own next-sentence head" if run.get("own_head") else ""
+    about, name = read_run(job.folder), job.identity["model"]
+    outcomes = read_outcomes(job.folder / COMPARISONS)
+    run = Run(name, rules_name(job.rules), job.variant, scores, about, comparisons=outcomes)
+    own = ", own next-sentence head" if about.get("own_head") else ""
     splits, left_out = {}, {}
     for split in dict.fromkeys(cat.split for cat in cats):
         part = [cat for cat in cats if cat.split == split and cat.kind in job.rules]
-        whole = [cat for cat in part if all(a.id in scores for a in cat.associations)]
+        whole = [cat for cat in part if run.has(cat)]
         if part:
             left_out[split] = len(part) - len(whole)
         if not whole:
             continue
-        table = comparisons(whole, scores, ties=ties)
-        name = f"{job.identity['model']}, {job.folder.name}{own}"
-        splits[split] = {**results(table, model=name), "left_out": left_out[split]}
-    return {"run": run, "ties": ties, "splits": splits, "left_out": left_out}
+        table = comparisons(whole, run, ties=ties)
+        title = f"{name}, {job.folder.name}{own}"
+        splits[split] = {**results(table, model=title), "left_out": left_out[split]}
+    return {"run": about, "ties": ties, "splits": splits, "left_out": left_out}

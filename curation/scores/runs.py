@@ -1,29 +1,27 @@
-"""Models' scores of associations, read from folders and files, and laid out beside the CATs."""
+"""Runs: what models scored or preferred, read from folders and files."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
 from curation.predictions import read_predictions, scores_of
-from curation.records import GOLDS, KINDS, Cat, Rejection, Score
-from curation.scores.asking import VARIANTS, questions
-from curation.scores.run_folder import REJECTED, check_about, read
-from curation.stats.intervals import Floats
-from curation.stats.metrics import Ties, judge
-from curation.wording import amount
+from curation.records import KINDS, Cat, Rejection, Score
+from curation.scores.asking import VARIANTS, cat_digest, questions
+from curation.scores.chat_runs import why_no_outcome
+from curation.scores.outcomes import Outcome, read_outcomes
+from curation.scores.run_folder import COMPARISONS, REJECTED, RUN, SCORES, check_about, read
 
 PREDICTIONS = "predictions"  # the rule of a predictions file for which none is declared
 
 
 @dataclass(frozen=True)
 class Run:
-    """One model's scores under the rules of each kind of CAT.
+    """One model's scores, or comparisons, under the rules of each kind of CAT.
 
     Attributes:
         model: the model's name.
@@ -34,11 +32,13 @@ class Run:
         where: folder or file, for errors.
         asked: digests of the scored texts by association, if they are known.
         refused: digests of the texts of associations that were refused, by association; None for
-            predictions, which do not say what was refused.
+            predictions, which do not say what was refused. In a run with comparisons: digests of
+            the CATs in which a question has no answer, by CAT.
         profile: the profile that a predictions file was declared to be scored by. The profiles of
             other runs follow from their family and rules.
         lower_is_likelier: whether the sign of a predictions file's scores was changed.
         bad: associations of a predictions file whose score is not a finite number.
+        comparisons: of a run by the rule ``choice``, which has no scores, by CAT.
     """
 
     model: str
@@ -52,6 +52,29 @@ class Run:
     refused: Mapping[str, str] | None = None
     lower_is_likelier: bool = False
     bad: frozenset[str] = frozenset()
+    comparisons: Mapping[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def by_choice(self) -> bool:
+        """Whether the run is by the rule ``choice``: it has comparisons instead of scores."""
+        return not self.scores and (bool(self.comparisons) or "choice" in self.rules.values())
+
+    def has(self, cat: Cat) -> bool:
+        """Whether the run has what lms and ss of a CAT need: three scores, or three comparisons."""
+        return cat.id in self.comparisons or all(a.id in self.scores for a in cat.associations)
+
+    def has_part(self, cat: Cat) -> bool:
+        """Whether the run has a score of a CAT, or its comparisons."""
+        return cat.id in self.comparisons or any(a.id in self.scores for a in cat.associations)
+
+    def was_asked(self, cat: Cat) -> bool:
+        """Whether everything in a CAT was scored or refused."""
+        if self.has(cat):
+            return True
+        refused = self.refused or {}
+        if self.by_choice:
+            return cat.id in refused
+        return all(a.id in self.scores or a.id in refused for a in cat.associations)
 
     @property
     def way(self) -> str:
@@ -106,18 +129,26 @@ def folder_name(model: str) -> str:
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
-    A run is left out if it has no scores, if the definition of its rule has changed since, or if
-    writing it was interrupted.
+    A run of a chat model has ``comparisons.jsonl`` instead of scores. A run is left out if it has
+    neither, if the definition of its rule has changed since, or if writing it was interrupted.
 
     Args:
         root: the folder.
         skipped: receives a message for each run that is left out.
 
     Raises:
-        CurationError: there is no run; a run has two scores for one association; a line is not a
-            score. Names folder, or file and line.
+        CurationError: there is no run, or all are left out; a run has two scores for one
+            association; a line is not a score. Names folder, or file and line.
     """
-    runs = found_runs(root, skipped=skipped)
+    left_out: list[str] = []
+    runs = found_runs(root, skipped=left_out.append)
+    for message in left_out:
+        skipped(message)
+    if not runs and left_out:
+        raise CurationError(
+            f"{root}: no run in this folder has results",
+            "the warnings say why; score a model, or ask it again",
+        )
     if not runs:
         raise CurationError(
             f"{root}: no scores here (MODEL/RULE/scores.jsonl)",
@@ -133,7 +164,9 @@ def found_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -
     for path in filter(_is_run, folders):
         run = _read_run(path)
         again = "fit the ensemble" if run.about.get("family") == "ensemble" else "score the model"
-        if not run.scores:  # the model failed before its first score
+        if run.by_choice and not run.comparisons:
+            skipped(f"{path}: left out: {why_no_outcome(run.about)}")
+        elif not run.scores and not run.by_choice:  # the model failed before its first score
             skipped(f"{path}: has no scores; {again} again, or remove this folder")
         elif _interrupted(path, run):
             skipped(
@@ -161,7 +194,7 @@ def _outdated(run: Run) -> str:
 
 
 def _is_run(folder: Path) -> bool:
-    return (folder / "scores.jsonl").exists() or (folder / "run.json").exists()
+    return any((folder / name).exists() for name in (SCORES, COMPARISONS, RUN))
 
 
 def _read_run(folder: Path) -> Run:
@@ -190,13 +223,16 @@ def _read_run(folder: Path) -> Run:
     return Run(
         *(str(model), rule, variant, scores, about, str(folder), asked),
         refused=_read_refused(folder / REJECTED),
+        comparisons={} if scores else read_outcomes(folder / COMPARISONS),
     )
 
 
 def _read_refused(path: Path) -> dict[str, str]:
-    """The associations that a run has refused, and the digests of their texts."""
-    records = (rejection.record for rejection in read(path, Rejection))
-    return {str(r.get("association", "")): str(r.get("asked", "")) for r in records}
+    """What a run has refused, associations or CATs, and the digests of their texts."""
+    records = [rejection.record for rejection in read(path, Rejection)]
+    scored = {str(r["association"]): str(r.get("asked", "")) for r in records if "association" in r}
+    chosen = {str(r["cat"]): str(r.get("texts", "")) for r in records if "cat" in r}
+    return scored | chosen
 
 
 def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
@@ -210,24 +246,39 @@ def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
     }
 
 
+def cat_digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
+    """``asking.cat_digest`` of each CAT, by CAT; none for an unknown variant."""
+    if variant not in {"", *VARIANTS}:
+        return {}
+    return {cat.id: cat_digest(cat, variant=variant) for cat in cats}
+
+
 def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[str, int]]:
-    """The runs without the scores and refusals of texts that have changed since.
+    """The runs without the scores, comparisons and refusals of texts that have changed since.
+
+    Comparisons of a CAT are also left out if the gold labels of its associations were exchanged.
 
     Returns:
-        The runs, and by name how many scores a run lost, if any.
+        The runs, and by name how many scores, or CATs with comparisons, a run lost, if any.
     """
-    now: dict[str, dict[str, str]] = {}
+    now: dict[tuple[str, bool], dict[str, str]] = {}
     current_runs, lost = [], {}
     for run in runs:
-        if run.asked or run.refused:
-            if run.variant not in now:
-                now[run.variant] = digests(cats, variant=run.variant)
-            today = now[run.variant]
-            stale = {a for a, digest in run.asked.items() if today.get(a, digest) != digest}
+        asked = run.asked or {cat: outcome.asked for cat, outcome in run.comparisons.items()}
+        if asked or run.refused:
+            key = (run.variant, run.by_choice)
+            if key not in now:
+                texts = cat_digests if run.by_choice else digests
+                now[key] = texts(cats, variant=run.variant)
+            today = now[key]
+            stale = {a for a, digest in asked.items() if today.get(a, digest) != digest}
             if stale:
                 lost[run.name] = len(stale)
-                kept = {a: value for a, value in run.scores.items() if a not in stale}
-                run = replace(run, scores=kept)
+                run = replace(
+                    run,
+                    scores={a: value for a, value in run.scores.items() if a not in stale},
+                    comparisons={c: o for c, o in run.comparisons.items() if c not in stale},
+                )
             if run.refused:
                 same = {a: d for a, d in run.refused.items() if not d or today.get(a, d) == d}
                 run = replace(run, refused=same)
@@ -263,6 +314,11 @@ def read_predictions_run(
             f"use a profile ({', '.join(PROFILES)}), a rule that «curation scores rules» lists, or "
             "one for each kind, such as ll-acl_nsp",
         )
+    if "choice" in (declared, *rules_named(declared).values()):
+        raise CurationError(
+            f"--predictions {named}: «choice» compares associations, so it gives no scores of them",
+            "leave out «choice»; its runs are in the folder of scores",
+        )
     lower = name in lower_is_likelier
     pairs = read_predictions(Path(file))
     scores = scores_of(pairs, where=file, lower_is_likelier=lower, partial=partial)
@@ -272,120 +328,3 @@ def read_predictions_run(
         lower_is_likelier=lower,
         bad=scores.bad,
     )
-
-
-class Board(NamedTuple):
-    """The comparisons that every run won in every CAT.
-
-    ``cats`` has one row per CAT: kind, domain, term (``domain/target``). The arrays have shape
-    (runs, CATs): ``meaningful`` 0 to 2, ``stereotype`` 0 to 1, ``tied`` 0 to 3, as in
-    ``metrics.comparisons``; NaN if the run lacks a score of the CAT.
-    """
-
-    cats: pd.DataFrame
-    runs: tuple[Run, ...]
-    meaningful: Floats
-    stereotype: Floats
-    tied: Floats
-
-    def table(self, run: int) -> pd.DataFrame:
-        """A run's ``metrics.comparisons``, for the CATs that it has scored."""
-        has = ~np.isnan(self.stereotype[run])
-        table: pd.DataFrame = self.cats[has].assign(
-            meaningful=self.meaningful[run, has],
-            stereotype=self.stereotype[run, has],
-            ties=self.tied[run, has].astype(int),
-        )
-        return table
-
-    def lacking(self, run: int) -> tuple[list[str], int]:
-        """The kinds without a scored CAT, and how many CATs of other kinds have no score."""
-        has, kinds = ~np.isnan(self.stereotype[run]), self.cats["kind"]
-        none = [kind for kind in KINDS if (kinds == kind).any() and not has[kinds == kind].any()]
-        return [str(kind) for kind in none], int((~has & ~kinds.isin(none)).sum())
-
-    def whole(self, chosen: Sequence[int]) -> list[int]:
-        """The chosen runs that have scored CATs of every kind that any of them has."""
-        lacks = {run: set(self.lacking(run)[0]) for run in chosen}
-        common = set.intersection(*lacks.values()) if lacks else set()
-        return [run for run in chosen if lacks[run] == common]
-
-
-def scored(cats: Sequence[Cat], scores: Mapping[str, float]) -> list[bool]:
-    """For each CAT, whether all of its associations have a score."""
-    return [all(a.id in scores for a in cat.associations) for cat in cats]
-
-
-def _check_declared(run: Run, kinds: set[str]) -> None:
-    """Raise if predictions have scores of a kind that their declared rules are not for."""
-    wrong = sorted(kinds - run.rules.keys()) if run.rules and not run.about else []
-    if wrong:
-        raise CurationError(
-            f"{run.where}: is declared as scored by {run.rule}, which is not for {wrong[0]} CATs, "
-            f"but has scores of {wrong[0]} CATs",
-            "declare the rules of both kinds, such as ll-acl_nsp, or a profile",
-        )
-
-
-def board(
-    cats: Sequence[Cat],
-    runs: Sequence[Run],
-    *,
-    ties: Ties = "half",
-    skipped: Callable[[str], None] = lambda _: None,
-) -> Board:
-    """Judge the CATs by the scores of each run.
-
-    If a run lacks a score of a CAT, the CAT is left out of this run. A run without any score of
-    these CATs is left out.
-
-    Args:
-        cats: the CATs.
-        runs: the runs.
-        ties: as in ``metrics.comparisons``.
-        skipped: receives a message for each run that is left out.
-
-    Raises:
-        CurationError: there are no CATs; two runs have the same name; no run scores any of the
-            CATs; a predictions file has scores of a kind that its declared rules are not for.
-    """
-    if not cats:
-        raise CurationError("there is no CAT to compare models on", "name files with CATs")
-    seen: dict[str, str] = {}
-    for run in runs:
-        if run.name in seen:
-            raise CurationError(
-                f"{run.where}: the run {run.name} is already in {seen[run.name]}",
-                "give one of them another name",
-            )
-        seen[run.name] = run.where
-    keys = pd.DataFrame(
-        {
-            "kind": [cat.kind for cat in cats],
-            "domain": [cat.domain for cat in cats],
-            "term": [f"{cat.domain}/{cat.target}" for cat in cats],
-        }
-    )
-    ids = [next(a.id for a in cat.associations if a.gold == gold) for cat in cats for gold in GOLDS]
-    kept: list[Run] = []
-    won: list[Floats] = []
-    for run in runs:
-        values = np.array([run.scores.get(name, np.nan) for name in ids]).reshape(-1, 3)
-        has = ~np.isnan(values).any(axis=1)
-        if not has.any():
-            skipped(
-                f"{run.where}: left out, since it has no scores for the benchmark's "
-                f"{amount(len(cats), 'CAT')}"
-            )
-            continue
-        kept.append(run)
-        won.append(np.full((3, len(cats)), np.nan))
-        won[-1][:, has] = judge(values[has], ties=ties)
-    for run, (_, stereotype, _) in zip(kept, won, strict=True):
-        _check_declared(run, set(keys["kind"][~np.isnan(stereotype)]))
-    if not kept:
-        raise CurationError(
-            f"no model has scores for the benchmark's {amount(len(cats), 'CAT')}",
-            "score the models on this benchmark, or name the folder of its scores",
-        )
-    return Board(keys, tuple(kept), *np.stack(won, axis=1))

@@ -9,7 +9,7 @@ import pandas as pd
 from curation.catsets.entries import Entry
 from curation.records import VALUES
 from curation.rules import chance_of_agreement, read_label
-from curation.scores.runs import Board
+from curation.scores.boards import Board
 from curation.stats.metrics import percent_interval
 from curation.stereoset import votes
 

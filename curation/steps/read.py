@@ -54,8 +54,8 @@ def no_answers(campaign: Campaign) -> CurationError | None:
 
 
 def run_files(campaign: Campaign) -> list[Path]:
-    """Every score run's description and scores: inputs of a step that reads scores."""
-    names = ("run.json", "scores.jsonl")
+    """Every score run's description, scores and comparisons: inputs of a step that reads them."""
+    names = ("run.json", "scores.jsonl", "comparisons.jsonl")
     return [path for name in names for path in sorted(campaign.scores.glob(f"*/*/{name}"))]
 
 

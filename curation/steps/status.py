@@ -64,6 +64,8 @@ class RoundCounts(NamedTuple):
 class ScoreRun(NamedTuple):
     """A model's run: how many associations have a score, and how many were refused.
 
+    Of a chat model: how many comparisons it has, and how many questions have no answer.
+
     ``state`` is "up to date" if its results are of the campaign's CATs as they are now. Otherwise
     it is "of older CATs", "of older scores" (an ensemble whose members were scored again), "CATs
     not recorded" (by an earlier version) or "not finished", and ``again`` is the command that
@@ -186,12 +188,16 @@ def round_counts(campaign: Campaign, name: str) -> RoundCounts:
 
 def score_runs(campaign: Campaign) -> list[ScoreRun]:
     """The campaign's score runs."""
-    paths = sorted(campaign.scores.glob("*/*/scores.jsonl"))
+    names = ("scores.jsonl", "comparisons.jsonl", "replies.jsonl")
+    files = {path for name in names for path in campaign.scores.glob(f"*/*/{name}")}
     cats = campaign.decisions / "cats.jsonl"
-    if not paths:
+    if not files:
         return []
     from curation.scores.older import again, cats_digest
-    from curation.scores.run_folder import check_about
+    from curation.scores.run_folder import COMPARISONS, SCORES, check_about
+
+    folders = sorted({path.parent for path in files})
+    paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]
 
     try:
         sha = cats_digest(read_records(cats, Cat)) if cats.exists() else ""
@@ -211,7 +217,7 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
             ScoreRun(
                 model=models[path],
                 rule=path.parent.name,
-                scores=count_lines(path),
+                scores=count_lines(path) if path.exists() else 0,
                 refused=count_lines(refused) if refused.exists() else 0,
                 state=state,
                 again="" if state == UP_TO_DATE else again(about),
@@ -233,6 +239,9 @@ def _run_state(
         return NOT_RECORDED
     if of.get("sha256") != sha:
         return OLDER_CATS
+    replies = of.get("replies_sha256")  # a copy of the campaign may lack the replies
+    if replies is not None and digest(path.with_name("replies.jsonl")) not in (replies, None):
+        return UNFINISHED
     own = about.get("scores_sha256")
     if own is not None and own != digest(path):
         return UNFINISHED

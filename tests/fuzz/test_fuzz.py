@@ -20,7 +20,7 @@ import pytest
 
 from curation.files import LONGEST, CurationError
 from curation.records import Event
-from support import arena, commands
+from support import arena, arena_chat, commands
 from support.child import Flaw, Tell, in_a_child, timed
 from support.mutate import PLACE, mutate
 from support.readers import FUNCTIONS
@@ -78,6 +78,9 @@ COMMANDS: dict[str, Sequence[str]] = {
         "scores ensemble tiny/default other/default --name both",
     ),
     "c/5-scores/*/*/scores.jsonl": ("scores compare", "status"),
+    "c/5-scores/*/choice/replies.jsonl": (f"scores models {arena_chat.CHAT} --dry-run", "status"),
+    "c/5-scores/*/choice/run.json": (f"scores models {arena_chat.CHAT} --dry-run", "status"),
+    "c/5-scores/*/choice/comparisons.jsonl": ("scores compare", "status"),
     "c/5-scores/*/*/results.json": ("status", "scores compare"),
     "c/7-release/manifest.json": ("status", "release build"),
     "c/7-release/*/dev.json": ("status", "release build"),

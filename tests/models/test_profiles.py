@@ -54,7 +54,7 @@ def head(
 
 
 def test_every_profile_of_a_paper_is_defined() -> None:
-    assert set(DEFINED) == set(PROFILES) - {"default"}
+    assert set(DEFINED) == set(PROFILES) - {"default", "choice"}
     for name, families in DEFINED.items():
         assert set(families) == set(PROFILES[name]) - {"endpoint"}
 

@@ -35,7 +35,8 @@ def test_profiles_name_rules_that_serve_family_and_kind(profile: str) -> None:
 
 def test_by_default_every_family_is_served_without_a_trained_head() -> None:
     families = {family for rule in RULES.values() for family in rule.families}
-    assert set(PROFILES["default"]) == families
+    assert set(PROFILES["default"]) == families - {"chat"}  # which have a profile of their own
+    assert rules_for("chat", rule=None, profile=None) == PROFILES["choice"]["chat"]
     assert all("nsp" not in by_kind.values() for by_kind in PROFILES["default"].values())
 
 

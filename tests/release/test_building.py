@@ -9,12 +9,14 @@ import pytest
 
 from curation.campaign import open_campaign
 from curation.files import CurationError
+from curation.scores.flags import FLAGS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import erasing, first_builds, statement, versions
 from curation.steps.release.collecting import scored
 from curation.steps.release.making import build_release
 from curation.steps.reporter import QUIET, Quiet
 from curation.steps.source import campaign_source
+from support.chosen import choice_run
 from support.desk import Desk
 from support.labelled import answer, set_to, shas
 
@@ -294,3 +296,38 @@ def test_quiet_python_users_can_build(decided: Path, tmp_path: Path) -> None:
         made = build_release(campaign, reporter=QUIET)
     assert made.folder == campaign.releases / "0.1.0"
     assert made.counts["cats"] == 6
+
+
+def test_chat_models_are_in_the_release_under_their_own_rule(desk: Desk) -> None:
+    cats = campaign_source(open_campaign(desk.root)).cats
+    scores = desk.root / "5-scores"
+    put_run(desk, "whole")
+    choice_run(scores, "talker", lambda _: [0.5, 0.5, 0.5], cats)  # always split: flagged
+    choice_run(scores, "refuses", lambda _: [None] * 3, cats)
+    done = desk.run("release", "build")
+    assert done.code == 0, done.err
+    assert "refuses/choice: left out: has no results, because 18 of 18 questions" in done.err
+    rows = facts_of(desk)["scores"]
+    assert {(row["model"], row["rules"]) for row in rows} == {("talker", "choice"), ("whole", "ll")}
+    own = [row for row in rows if row["model"] == "talker"]
+    assert {(row["lms"], row["ss"], *row["flags"]) for row in own} == {(50.0, 50.0, FLAGS["ties"])}
+    card = (desk.root / FOLDER / "README.md").read_text("utf-8")
+    assert "Models under the rule `choice` are chat models." in card
+    assert "Such a stated choice is not a likelihood" in card
+    assert f"- talker (choice): {FLAGS['ties']}" in card
+    assert desk.run("release", "check", desk.root / FOLDER).code == 0
+
+
+def test_the_card_speaks_of_the_rule_choice_only_if_a_run_is_under_it(desk: Desk) -> None:
+    put_run(desk, "whole")
+    assert desk.run("release", "build").code == 0
+    assert "`choice`" not in (desk.root / FOLDER / "README.md").read_text("utf-8")
+
+
+def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -> None:
+    cats = campaign_source(open_campaign(desk.root)).cats
+    choice_run(desk.root / "5-scores", "talker", lambda _: [1, 1, 1], cats[1:])
+    campaign, reporter = open_campaign(desk.root), Warned()
+    assert scored.scores(campaign, cats, reporter) == ()
+    (warning,) = reporter.warnings
+    assert warning.endswith("score it again: curation scores models chat:talker --endpoint URL")

@@ -455,6 +455,12 @@ def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:
     assert "| ll-bos, conditional |" in next(texts(facts(scores=(row,))))
 
 
+def test_what_is_wrong_with_scores_names_the_model() -> None:
+    row = facts().scores[0].model_copy(update={"rules": "a_b", "flags": ("it refused",)})
+    named = f"- {inline(row.model)} (a, b): it refused"
+    assert next(texts(facts(scores=(row, row)))).count(named) == 1
+
+
 def test_items_that_agreement_leaves_out_are_mentioned() -> None:
     def shown(cats: int) -> str:
         row = Agreement(

@@ -3,8 +3,9 @@
 import math
 
 from curation.records import GOLDS, Cat, CatAssociation
+from curation.scores.boards import Board, board
 from curation.scores.power import pair_spread, power_report
-from curation.scores.runs import Board, Run, board
+from curation.scores.runs import Run
 from curation.stats.power import CATS_A_TERM, detectable, needed_terms
 
 Z2 = 2.8015852**2  # (1.9599640 + 0.8416212)²

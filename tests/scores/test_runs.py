@@ -11,7 +11,8 @@ import pytest
 from curation.files import CurationError, read_records
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
 from curation.scores.asking import questions
-from curation.scores.runs import Run, board, current, read_predictions_run, read_runs
+from curation.scores.boards import board
+from curation.scores.runs import Run, current, read_predictions_run, read_runs
 from curation.stats.metrics import comparisons
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from curation.records import KINDS
+from curation.scores.boards import board
 from curation.scores.compare import run_results
 from curation.scores.latex import escape, latex, latex_terms
-from curation.scores.runs import board
 from curation.scores.tables import COLUMNS, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from support.boards import A, S, cat, run

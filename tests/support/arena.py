@@ -19,7 +19,7 @@ from curation.measures.counting import Counts, write_counts
 from curation.steps.trust.runs import write_run
 from curation.stereoset import read_cats
 from curation.trust.vectors.writing import write_vectors
-from support import catsets, desk, readers, scored
+from support import arena_chat, catsets, desk, readers, scored
 from support.desk import Desk
 
 JOBS = ("baker", "court jester", "lamplighter", "wheelwright")
@@ -98,6 +98,7 @@ Jobs are missing elsewhere.
 # Not a heading
 '''
 """
+
 
 TABLE_TEXTS = """
 [validation]
@@ -208,6 +209,7 @@ def _beside(made: Desk, root: Path, written: list[desk.Row], rows: list[desk.Row
     (root / "page.json").write_text(json.dumps(_page(rows)), "utf-8")
     _saved(root, rows)
     (root / "echo.json").write_text(json.dumps(_echo()), "utf-8")
+    arena_chat.put(made, root)
 
 
 def _saved(root: Path, rows: list[desk.Row]) -> None:

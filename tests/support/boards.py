@@ -1,7 +1,8 @@
 """Four CATs on three terms, and runs that say which association they like best."""
 
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.scores.runs import Board, Run, board
+from curation.scores.boards import Board, board
+from curation.scores.runs import Run
 
 Three = tuple[float, float, float]
 S, A, U = (3, 2, 1), (2, 3, 1), (2, 1, 3)  # s > a > u; a > s > u; u > s > a

@@ -11,8 +11,19 @@ from typing import Any
 
 import pytest
 
-from curation.files import digest, dump_json, dump_line, read_json, read_records, writing
+from curation.choices import Reply
+from curation.files import (
+    digest,
+    dump_json,
+    dump_line,
+    each_record,
+    read_json,
+    read_records,
+    shipped,
+    writing,
+)
 from curation.measures.counting import read_counts
+from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
@@ -29,6 +40,10 @@ from curation.rounds.platforms.label_studio.pull import pull
 from curation.rounds.tables.columns import Row, columns
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import round_workbook
+from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
+from curation.scores.choice.comparing import compare
+from curation.scores.choice.cost import usage
+from curation.scores.choice.replies import open_questions, read_replies
 from curation.steps.classifying import read_cache
 from curation.steps.trust.attest import read_answers
 from curation.steps.trust.report import read_report
@@ -43,8 +58,11 @@ from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
 from curation.trust.vectors.reading import read_vectors
 from support import commands
+from support.cats import intra
 
 RAW = Path("c/2-rounds/v/raw")
+PROMPTS = shipped("data", "prompts", "en.toml")
+ASKED = intra("The baker is BLANK.", "kind", "grumpy", "square")
 VECTORS = [f"vectors{form}" for form in (".bin", ".bin.gz", ".vec", ".vec.gz", ".txt", ".npz")]
 
 
@@ -180,6 +198,20 @@ def _echo(path: Path) -> object:
     return [echo.spans("The cat sat", 0) for echo in echoes]
 
 
+def questions() -> list[ChatQuestion]:
+    """What a chat model is asked about one CAT."""
+    return chat_questions(ASKED, read_prompts(PROMPTS))
+
+
+def _replies(path: Path) -> object:
+    """Replies as a run reads them: what is still open, the comparisons, the tokens."""
+    asked, prompts = questions(), read_prompts(PROMPTS)
+    answered = read_replies(path, asked, prompts).answered
+    rows = [Asked(*place, answer.reading) for place, answer in answered.items()]
+    taken = usage(each_record(path, Reply), {each.digest: each.text for each in asked})
+    return open_questions(asked, answered, max_tokens=64), compare([ASKED], rows, model="m"), taken
+
+
 def _classified(path: Path) -> object:
     return [shares[2] - shares[0] for shares in read_cache(path).values()]
 
@@ -272,6 +304,8 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "answers/*.json": _saved,
     "echo.json": _echo,
     "classified.jsonl": _classified,
+    "prompts.toml": read_prompts,
+    "replies.jsonl": _replies,
     "page.json": _pulled,
     "pulled.json": _index,
     "servers/x/validators/owner.json": _owner,

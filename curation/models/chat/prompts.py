@@ -6,14 +6,32 @@ a model may answer, words that mark a refusal (``refusals``) or that no side is 
 placeholders ``{first}`` and ``{second}``, and ``{context}`` for intersentence CATs.
 """
 
+import difflib
 import hashlib
-import tomllib
+import json
+import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+from curation.files import CurationError, read_text, shipped
 from curation.records import KINDS, Kind
+from curation.toml_files import line_of, read_toml, toml_key
+from curation.words import base
+
+DOCS = "docs/chat.md describes the file (Prompts of your own)"
+PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {
+    "intrasentence": ("{first}", "{second}"),
+    "intersentence": ("{context}", "{first}", "{second}"),
+}
+"""The placeholders that a prompt of each kind has."""
+LONGEST_LETTER, LONGEST_NAME, LONGEST_TEXT, LONGEST_PHRASE = 8, 100, 4000, 200  # characters
+MOST_PROMPTS, MOST_PHRASES = 50, 1000
+_LISTS = ("refusals", "undecided")
+_BRACES = re.compile(r"\{+\s*\w*\s*\}+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Prompt(NamedTuple):
@@ -23,14 +41,13 @@ class Prompt(NamedTuple):
     text: str
 
     def fill(self, *, context: str, first: str, second: str) -> str:
-        """The text that is sent. Braces in the sentences are left as they are."""
+        """The text that is sent. Braces in the sentences are left as they are.
+
+        >>> Prompt("p", "A: {first} B: {second}").fill(context="", first="{second}", second="b")
+        'A: {second} B: b'
+        """
         parts = {"{context}": context, "{first}": first, "{second}": second}
-        text, filled = self.text, ""
-        while text:
-            name = next((name for name in parts if text.startswith(name)), text[0])
-            filled += parts.get(name, name)
-            text = text[len(name) :]
-        return filled
+        return re.sub("|".join(map(re.escape, parts)), lambda match: parts[match[0]], self.text)
 
 
 @dataclass(frozen=True)
@@ -42,7 +59,8 @@ class Prompts:
         refusals: words and phrases that mark a refusal.
         undecided: words and phrases that say that no side is chosen.
         by_kind: the prompts of each kind of CAT, in order.
-        sha256: of the file.
+        sha256: of the letters, names and texts. Comments, spelling of the TOML and the words of
+            refusals do not change it.
         where: the file, for errors.
     """
 
@@ -54,20 +72,164 @@ class Prompts:
     where: str
 
 
+def prompts_for(language: str) -> Path | None:
+    """The file of prompts that is included for a language; None if there is none.
+
+    A region or script is not looked at: «en-GB» has the file of «en».
+    """
+    name = base(language)
+    path = shipped("data", "prompts", f"{name}.toml")
+    return path if name.isalpha() and path.is_file() else None
+
+
 def read_prompts(path: Path) -> Prompts:
     """Read a file of prompts.
 
     Raises:
-        CurationError: the file cannot be read, or is not valid.
+        CurationError: the file cannot be read, is not TOML or has an error; the message names the
+            line, and the prompt.
     """
-    content = path.read_bytes()
-    table = tomllib.loads(content.decode())
-    first, second = table["letters"]
-    return Prompts(
-        (first, second),
-        tuple(table["refusals"]),
-        tuple(table["undecided"]),
-        {kind: tuple(Prompt(each["name"], each["text"]) for each in table[kind]) for kind in KINDS},
-        hashlib.sha256(content).hexdigest(),
-        str(path),
-    )
+    table = read_toml(path, fix=f"correct this line; {DOCS}")
+    reader = _Reader(path)
+    known = ("letters", *_LISTS, *KINDS)
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+            reader.fail(key, "there is no such key", f"{fix}; {DOCS}")
+    letters = reader.letters(table.get("letters"))
+    refusals, undecided = (reader.phrases(key, table.get(key)) for key in _LISTS)
+    by_kind = {kind: reader.prompts(kind, table.get(kind), letters) for kind in KINDS}
+    sent = json.dumps([letters, by_kind], sort_keys=True)
+    sha256 = hashlib.sha256(sent.encode()).hexdigest()
+    return Prompts(letters, refusals, undecided, by_kind, sha256, str(path))
+
+
+class _Reader:
+    """Checks the content of a file of prompts; an error names the line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._text = path, read_text(path)
+
+    def fail(self, key: str, what: str, fix: str, *, line: str = "") -> NoReturn:
+        where = line or line_of(self._text, [key], depth=0) or line_of(self._text, [key], depth=1)
+        raise CurationError(f"{self._path}{where}, {toml_key(key)[:200]}: {what}", fix)
+
+    def letters(self, given: Any) -> tuple[str, str]:
+        """The two letters."""
+        fix = 'write two different letters above the first prompt: letters = ["A", "B"]'
+        if given is None:
+            self.fail("letters", "is missing", fix)
+        if not isinstance(given, list) or len(given) != 2:
+            self.fail("letters", "is not a list of two letters", fix)
+        for letter in given:
+            if not isinstance(letter, str) or not letter:
+                self.fail("letters", f"{_short(letter)} is not a letter", fix)
+            if len(letter) > LONGEST_LETTER or not any(map(str.isalnum, letter)):
+                self.fail("letters", f"{_short(letter)} is not a letter or a short word", fix)
+            if any(map(str.isspace, letter)) or _CONTROL.search(letter):
+                self.fail("letters", f"{_short(letter)} has a space in it", fix)
+        one, other = (unicodedata.normalize("NFKC", letter).casefold() for letter in given)
+        if one == other:
+            self.fail("letters", "both letters are the same", f"{fix}; capitals do not count")
+        if one.startswith(other) or other.startswith(one):
+            self.fail("letters", "one of the letters is the beginning of the other", fix)
+        return given[0], given[1]
+
+    def phrases(self, key: str, given: Any) -> tuple[str, ...]:
+        """A list of words and phrases."""
+        fix = f'write a list above the first prompt, such as {key} = ["…"]; it may be empty: []'
+        if given is None:
+            self.fail(key, "is missing", fix)
+        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+            self.fail(key, "is not a list of texts", fix)
+        if len(given) > MOST_PHRASES:
+            self.fail(key, f"has over {MOST_PHRASES} phrases", "leave some of them out")
+        for phrase in given:
+            if not phrase.strip() or len(phrase) > LONGEST_PHRASE:
+                bounds = f"1 to {LONGEST_PHRASE} characters"
+                self.fail(key, f"{_short(phrase)} does not have {bounds}", fix)
+        return tuple(given)
+
+    def prompts(self, kind: Kind, given: Any, letters: tuple[str, str]) -> tuple[Prompt, ...]:
+        """The prompts of a kind of CAT."""
+        form = f'write each prompt as [[{kind}]] with name = "…" and text = """…"""'
+        if not given:
+            self.fail(kind, f"there is no prompt for {kind} CATs", f"{form}; {DOCS}")
+        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+            self.fail(kind, "is not a list of prompts", form)
+        if len(given) > MOST_PROMPTS:
+            self.fail(kind, f"has over {MOST_PROMPTS} prompts", "leave some of them out")
+        heads = [
+            number
+            for number, line in enumerate(self._text.splitlines(), 1)
+            if re.match(rf"\s*\[\[\s*[\"']?{kind}[\"']?\s*\]\]", line)
+        ]
+        prompts: dict[str, Prompt] = {}
+        for index, table in enumerate(given):
+            line = f" line {heads[index]}" if len(heads) == len(given) else ""
+            name = table.get("name")
+            called = f" {_short(name)}" if isinstance(name, str) and name else f" {index + 1}"
+
+            def fail(what: str, fix: str, line: str = line, called: str = called) -> NoReturn:
+                self.fail(kind, f"prompt{called}: {what}", fix, line=line)
+
+            if extra := [key for key in table if key not in ("name", "text")]:
+                fail(f"there is no such key: {_short(extra[0])}", form)
+            for key in ("name", "text"):
+                if not isinstance(table.get(key), str) or not table[key].strip():
+                    fail(f"{key} is missing, or is not a text", form)
+                if _CONTROL.search(table[key]):
+                    fail(f"{key} has a control character", "remove it")
+            if len(name) > LONGEST_NAME or name != name.strip() or "\n" in name:
+                bounds = f"at most {LONGEST_NAME} characters in one line"
+                fail("its name is not valid", f"a name has {bounds}, without spaces around it")
+            if name in prompts:
+                fail("there are two prompts of this name", "give each prompt a name of its own")
+            if wrong := _wrong_text(kind, table["text"], letters):
+                fail(*wrong)
+            prompts[name] = Prompt(name, table["text"])
+        return tuple(prompts.values())
+
+
+def _wrong_text(kind: Kind, text: str, letters: tuple[str, str]) -> tuple[str, str] | None:
+    """What is wrong with the text of a prompt, and how to fix it."""
+    known = PLACEHOLDERS[kind]
+    if len(text) > LONGEST_TEXT:
+        return f"its text has over {LONGEST_TEXT} characters", "make it shorter"
+    braces = _BRACES.findall(text)
+    for each in braces:
+        if each == "{context}" and kind == "intrasentence":
+            return (
+                "{context} is for intersentence CATs only: its sentences contain the context",
+                "remove {context}",
+            )
+        if each not in known:
+            fix = f"use {', '.join(known[:-1])} and {known[-1]}, in lower case and without spaces"
+            return f"{_short(each)} is not a placeholder", fix
+    for each in known:
+        if each not in braces:
+            return f"{each} is missing", f"write {each} where that text must be"
+    if braces.count("{first}") != braces.count("{second}"):
+        return (
+            "{first} and {second} do not occur equally often",
+            "use both in the same way: neither sentence may be shown more often",
+        )
+    if text.index("{second}") < text.index("{first}"):
+        return (
+            "{second} comes before {first}",
+            "swap them: {first} is the sentence that is shown first",
+        )
+    bare = _BRACES.sub(" ", text)
+    for letter in letters:
+        if not re.search(rf"(?<!\w){re.escape(letter)}(?!\w)", bare, re.ASCII):
+            return (
+                f"the letter {_short(letter)} does not occur in the text",
+                f"show {letters[0]} with {{first}}, and {letters[1]} with {{second}}",
+            )
+    return None
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else str(value)
+    return f"«{text[:40]}…»" if len(text) > 40 else f"«{text}»"

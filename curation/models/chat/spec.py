@@ -1,7 +1,12 @@
 """How a chat model is asked."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
+
+Answered = Callable[[int, int, dict[str, Any]], None]
+"""Receives the number of a text, the HTTP status (0 on this machine) and the body of the reply."""
 
 
 @dataclass(frozen=True)
@@ -23,3 +28,13 @@ class ChatSpec:
     temperature: float = 0.0
     max_tokens: int = 64
     concurrency: int = 8
+
+
+class Chat(Protocol):
+    """A chat model that is open: ``client.ChatEndpoint`` or ``local.LocalChat``."""
+
+    def ask(self, texts: Sequence[str], answered: Answered) -> None:
+        """Ask each text in a conversation of its own; each reply is passed on as it comes."""
+
+    def about(self) -> dict[str, Any]:
+        """What was opened, for ``run.json``."""

@@ -11,15 +11,17 @@ from itertools import product
 from typing import Any, NamedTuple, Self
 
 from curation.files import CurationError
-from curation.models.endpoint.connection import WAITS, Connection, RefusedError
+from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection
 from curation.models.endpoint.echoes import TOO_LONG, Echo, Echoes, excess, front_of, read_echoes
+from curation.models.endpoint.gate import RefusedError
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 
 PROBES = ("A cat sat on the mat.", "Rain fell on the roof.")
 NO_ECHO = "the server does not return log-probabilities of the text that it is sent"
 ECHO = (
     "use a server that supports echo with logprobs: vLLM, SGLang and llama-cpp-python with "
-    "logits_all do; OpenAI's present models and llama.cpp's own server do not"
+    "logits_all do; OpenAI's present models and llama.cpp's own server do not; if it is a chat "
+    "endpoint, write chat: before the name of the model"
 )
 
 
@@ -76,8 +78,9 @@ class Endpoint:
                 does not return log-probabilities of the text that it is sent.
         """
         self._server = Connection(
-            url, key=key, notice=notice, timeout=timeout, waits=waits, pause=pause, threads=threads
-        )
+            url, COMPLETIONS,
+            key=key, notice=notice, timeout=timeout, waits=waits, pause=pause, threads=threads,
+        )  # fmt: skip
         self.url, self.model = self._server.url, model
         self._threads, self._batch = threads, batch
         self._fingerprints: set[str] = set()

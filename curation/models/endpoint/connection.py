@@ -1,13 +1,11 @@
-"""The connection to a completions endpoint: requests, retries and the key.
+"""The connection to a completions or chat endpoint: requests, retries and the key.
 
 The only module of ``models/`` that reaches the network. Model hubs are reached by transformers.
 """
 
 import json
-import math
 import os
 import re
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -17,37 +15,58 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from requests.exceptions import InvalidSchema, InvalidURL, ProxyError, SSLError
-from urllib3.exceptions import InvalidHeader, ReadTimeoutError
-from urllib3.util import Retry
+from urllib3.exceptions import ReadTimeoutError
 
 from curation import __version__
-from curation.addresses import hide_secrets, login_secrets, show_address
+from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
 from curation.files import CurationError
-from curation.models.endpoint.echoes import TOO_LONG
+from curation.models.endpoint.echoes import NEVER, TOO_LONG
+from curation.models.endpoint.errors import (
+    FILTERED,
+    IS_CHAT,
+    NO_CHAT,
+    asked_wait,
+    cleaned,
+    deep,
+    error_in,
+    gist,
+    words,
+)
+from curation.models.endpoint.gate import LONGEST, Failure, Gate, RefusedError
 
 KEYS = ("CURATION_ENDPOINT_KEY", "OPENAI_API_KEY")
 WAITS = (1.0, 4.0, 15.0, 60.0)  # seconds before each new try
-LONGEST = 600.0  # seconds; if a server asks for a longer wait, the command ends
 LOCAL = {"127.0.0.1", "localhost", "::1"}  # no proxy in between, and nobody can listen
-ADDRESS = (
-    "check the address of the endpoint: it usually ends in /v1, and /completions is added to it"
-)
 KEY = f"set the environment variable {KEYS[0]} to the right key"
 RESUMES = "nothing is lost: run the command again, and it continues from there"
 _HOPELESS = (InvalidSchema, InvalidURL, ProxyError, SSLError)
 _WHERE = re.compile(r"<[^>]*>: |HTTPS?Connection\([^)]*\): ")  # precedes the reason
+_ENDS = re.compile(r"(/chat)?/completions$")
+_PASSING = {408, 425, 429}
 
 
-class RefusedError(Exception):
-    """The server does not accept this request as it is; another request may work."""
+class Service(NamedTuple):
+    """One of the two services of an endpoint.
 
+    Attributes:
+        path: what is added to the address.
+        read: the content of an answer; None if it was cut off.
+        other: tells a model of the other service, by what the server says.
+        fix: what to do if the server, or the model, has the other service only.
+    """
 
-class _Failure(NamedTuple):
-    """Why a request failed, if a new try may help; ``wait`` is in seconds."""
-
-    reason: str
+    path: str
+    read: Callable[[str], dict[str, Any] | None]
+    other: re.Pattern[str]
     fix: str
-    wait: float = 0.0
+
+    @property
+    def address(self) -> str:
+        """How to correct the address."""
+        return (
+            "check the address of the endpoint: it usually ends in /v1, and "
+            f"{self.path} is added to it"
+        )
 
 
 class _Bearer(AuthBase):
@@ -66,13 +85,14 @@ class Connection:
 
     Attributes:
         url: the address of the endpoint, without credentials.
+        gate: decides when requests are sent.
         stopped: set it to end all waiting.
-        pause: called to wait; its argument is in seconds.
     """
 
     def __init__(
         self,
         url: str,
+        service: Service,
         *,
         key: str | None,
         notice: Callable[[str], None],
@@ -83,11 +103,13 @@ class Connection:
     ) -> None:
         """Prepare the connection; nothing is sent. For the arguments see ``Endpoint``."""
         parts, self.url = _address(url), host(url)
+        self._service = service
         self._query = f"?{parts.query}" if parts.query else ""
-        self._notice, self._timeout, self._waits = notice, timeout, tuple(waits)
-        self.stopped = threading.Event()
-        self.pause = pause or self.stopped.wait
+        self._timeout = timeout
+        self.gate = Gate(waits, notice=notice, pause=pause)
+        self.stopped = self.gate.stopped
         self._secret = find_key(key, parts)
+        self._unsent = not self._secret and bool(os.environ.get(KEYS[1]))
         name, password = (unquote(part or "") for part in (parts.username, parts.password))
         self._secrets = (self._secret, *login_secrets(name, password), parts.password or "")
         self._session = requests.Session()
@@ -109,12 +131,18 @@ class Connection:
         address = f"{self.url}/models{self._query}"
         try:
             answer = self._session.get(address, timeout=10, allow_redirects=False)
-            return [each for each in json.loads(answer.content)["data"] if isinstance(each, dict)]
-        except (requests.RequestException, ValueError, KeyError, TypeError):
+            listed = json.loads(answer.content)["data"] if answer.ok else []
+            return [each for each in listed if isinstance(each, dict)]
+        except (requests.RequestException, ValueError, KeyError, TypeError, RecursionError):
             return []
 
+    def name_models(self) -> str:
+        """The fix for the name of a model that the server does not have."""
+        names = self._hidden(", ".join(str(model.get("id")) for model in self.models()[:20]))
+        return f"name a model that it has: {names}" if names else "check the name of the model"
+
     def send(self, body: Mapping[str, Any], *, first: bool = False) -> dict[str, Any]:
-        """Send a request to ``/completions``, and try again after passing failures.
+        """Send a request, and try again after passing failures.
 
         Args:
             body: the content of the request.
@@ -125,41 +153,32 @@ class Connection:
             CurationError: the server cannot be reached, rejects the key or the model, or still
                 fails after the last try.
         """
-        waits = iter(self._waits)
-        while True:
-            try:
-                response = self._session.post(
-                    f"{self.url}/completions{self._query}", json=body,
-                    timeout=(10, self._timeout), allow_redirects=False,
-                )  # fmt: skip
-            except requests.RequestException as error:
-                answer: dict[str, Any] | _Failure = self._broken(error)
-            else:
-                answer = self._judged(response, first=first)
-            if not isinstance(answer, _Failure):
-                return answer
-            wait = next(waits, None)
-            if wait is None or answer.wait > LONGEST or self.stopped.is_set():
-                raise CurationError(f"{self.url}: {answer.reason}", answer.fix)
-            wait = max(wait, answer.wait)
-            self._notice(f"{self.url}: {answer.reason}; trying again in {math.ceil(wait)} s")
-            self.pause(wait)
+        return self.gate.run(lambda: self._send(body, first=first))
 
-    def _broken(self, error: requests.RequestException) -> _Failure:
+    def _send(self, body: Mapping[str, Any], *, first: bool) -> dict[str, Any] | Failure:
+        try:
+            response = self._session.post(
+                f"{self.url}{self._service.path}{self._query}", json=body,
+                timeout=(10, self._timeout), allow_redirects=False,
+            )  # fmt: skip
+        except requests.RequestException as error:
+            return self._broken(error)
+        return self._judged(response, first=first)
+
+    def _broken(self, error: requests.RequestException) -> Failure:
         cause = error.args[0] if error.args else error
         reason = self._hidden(_WHERE.sub("", str(getattr(cause, "reason", cause))))
         if isinstance(error, requests.Timeout) or isinstance(cause, ReadTimeoutError):
-            return _Failure(
-                f"no answer within {self._timeout:g} s", f"the server may be busy: {RESUMES}"
+            return Failure(
+                f"{self.url}: no answer within {self._timeout:g} s",
+                f"the server may be busy: {RESUMES}",
             )
+        what = f"{self.url}: no connection ({reason})"
         if isinstance(error, _HOPELESS):
-            raise CurationError(f"{self.url}: no connection ({reason})", ADDRESS) from None
-        return _Failure(
-            f"no connection ({reason})",
-            f"check that the server runs and can be reached; {RESUMES}",
-        )
+            raise CurationError(what, self._service.address) from None
+        return Failure(what, f"check that the server runs and can be reached; {RESUMES}")
 
-    def _judged(self, response: requests.Response, *, first: bool) -> dict[str, Any] | _Failure:
+    def _judged(self, response: requests.Response, *, first: bool) -> dict[str, Any] | Failure:
         """The content of a response, or why it cannot be used.
 
         Raises:
@@ -167,49 +186,137 @@ class Connection:
             CurationError: no request will work.
         """
         status, text = response.status_code, response.content.decode("utf-8", "replace")
-        try:
-            content = json.loads(text)
-        except ValueError:
-            content = None
-        gist = _gist(text if content is None else content)
-        reason = self._hidden(f"answered {status}: {gist}")
-        if status == 200 and isinstance(content, dict):
-            if content.get("error"):
-                raise RefusedError(reason)
-            return content
-        if status == 200 and text.lstrip().startswith("<"):
-            raise CurationError(
-                f"{self.url}: answered with a web page instead of results: {self._hidden(gist)}",
-                f"{ADDRESS}; or open it in a browser: the network may require a log-in",
-            )
+        content = self._service.read(text)
+        line = gist(text if content is None else content)
+        reason = self._hidden(f"answered {status}: {line}")
         if status == 200:
-            return _Failure("the answer was cut off", RESUMES)
+            if content is None and text.lstrip().startswith("<"):
+                raise CurationError(
+                    f"{self.url}: answered with a web page instead of results: "
+                    f"{self._hidden(line)}",
+                    f"{self._service.address}; or open it in a browser: the network may require a "
+                    "log-in",
+                )
+            if content is None:
+                return Failure(f"{self.url}: the answer was cut off", RESUMES)
+            error = error_in(content)
+            if not error:
+                return self._without_keys(content, text)
+            # A relay reports a failure of the server behind it as a success.
+            code = error.get("code") if isinstance(error, dict) else None
+            if not isinstance(code, int) or not (code in _PASSING or code >= 500):
+                raise RefusedError(reason, status, self._error_body(content, text))
+            status, first = code, False
         # The reason may be a single text, or the form of the request.
-        if status in {400, 413, 422} or (status >= 500 and TOO_LONG.search(gist)):
-            raise RefusedError(reason + (" (too long)" if status == 413 else ""))
+        filtered = status in {403, 451} and FILTERED.search(words(content))
+        if status in {400, 413, 422} or filtered or (status >= 500 and TOO_LONG.search(line)):
+            reason += " (too long)" if status == 413 else ""
+            raise RefusedError(reason, status, self._error_body(content, text))
         if status in {500, 501} and first:
-            raise RefusedError(reason)
-        if status == 429 and "insufficient_quota" in text:
+            raise RefusedError(reason, status, self._error_body(content, text))
+        if status == 402 or (status == 429 and "insufficient_quota" in text):
             raise CurationError(f"{self.url}: {reason}", f"your account is used up; {RESUMES}")
-        if status in {408, 425, 429} or status >= 500:
-            wait = _retry_after(response.headers.get("Retry-After"))
+        if status in _PASSING or status >= 500:
+            wait = asked_wait(response.headers)
             long = f"; it asks to wait {timedelta(seconds=int(wait))} h" if wait > LONGEST else ""
-            return _Failure(
-                reason + long, f"the server may be busy, try again later; {RESUMES}", wait
+            return Failure(
+                f"{self.url}: {reason}{long}",
+                f"the server may be busy, try again later; {RESUMES}",
+                wait,
+                limited=status == 429 or (status == 503 and wait > 0),
             )
-        fix = ADDRESS
         if status in {401, 403}:
-            reason, fix = f"does not accept the key: {reason}", KEY
-        elif status == 404 and isinstance(content, dict) and "model" in gist.lower():
-            names = self._hidden(", ".join(str(model.get("id")) for model in self.models()[:20]))
-            fix = f"name a model that it has: {names}" if names else "check the name of the model"
-        elif place := response.headers.get("Location"):
+            raise self._no_key(reason)
+        if status == 404:
+            raise self._not_there(reason, line if isinstance(content, dict) else "")
+        fix = self._service.address
+        if place := response.headers.get("Location"):
             fix = f"if you trust this address, use it: {self._hidden(place)}"
         raise CurationError(f"{self.url}: {reason}", fix)
+
+    def _no_key(self, reason: str) -> CurationError:
+        fix = KEY
+        if self._unsent:
+            fix += f"; {KEYS[1]} is not sent unencrypted to another machine (use https://)"
+        sent = "" if self._secret or self._session.auth else " (none is set)"
+        return CurationError(f"{self.url}: does not accept the key{sent}: {reason}", fix)
+
+    def _not_there(self, reason: str, line: str) -> CurationError:
+        what, service = f"{self.url}: {reason}", self._service
+        if service.other.search(line):
+            return CurationError(what, service.fix)
+        if re.search("model|deployment", line, re.IGNORECASE):
+            return CurationError(what, self.name_models())
+        if self.models():
+            what = f"{self.url}: the server lists models, but it has no {service.path}: {reason}"
+            return CurationError(what, service.fix)
+        return CurationError(what, service.address)
+
+    def _error_body(self, content: Any, text: str) -> dict[str, Any]:
+        body = content if isinstance(content, dict) else {"text": text[:2000]}
+        return dict(cleaned(body, self._hidden))
+
+    def _without_keys(self, content: dict[str, Any], text: str) -> dict[str, Any]:
+        """An answer without the key, if a server repeats it; addresses in answers stay."""
+        secrets = [re.escape(secret) for secret in self._secrets if secret]
+        known = re.compile("|".join(secrets)) if secrets else None
+        if not known or not known.search(text.replace("\\/", "/")):
+            return content
+        return dict(cleaned(content, lambda line: known.sub(HIDDEN, line)))
 
     def _hidden(self, text: str) -> str:
         """A text without the key and the password: some servers repeat them in errors."""
         return hide_secrets(text, *self._secrets)
+
+
+# --- the two services
+
+
+def _read_object(text: str) -> dict[str, Any] | None:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _read_reply(text: str) -> dict[str, Any] | None:
+    """A chat server's answer as it can be stored: an object without NaN, infinity and half pairs.
+
+    A stream of events becomes ``{"sse": text}``, a value that is nested too deeply
+    ``{"text": text}``, and a value that is not an object ``{"list": value}``.
+    """
+    if text.lstrip().startswith(("data:", "event:", ": ")):
+        return {"sse": text}
+    try:
+        content = json.loads(text, parse_constant={"-Infinity": NEVER}.get)
+    except (ValueError, RecursionError):
+        return None
+    if text.count("[") + text.count("{") > 100 and deep(content):
+        return {"text": text}
+    if "\\ud" in text.lower():
+        content = cleaned(content, lambda each: each.encode("utf-8", "replace").decode())
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    return content if isinstance(content, dict) else {"list": content}
+
+
+COMPLETIONS = Service(
+    "/completions",
+    _read_object,
+    IS_CHAT,
+    "it may be a chat endpoint: write chat: before the name of the model",
+)
+CHAT = Service(
+    "/chat/completions",
+    _read_reply,
+    NO_CHAT,
+    "use a server with a chat endpoint; or leave out chat: before the name, to score the model by "
+    "its log-probabilities",
+)
+
+
+# --- addresses and keys
 
 
 def host(url: str) -> str:
@@ -225,14 +332,16 @@ def host(url: str) -> str:
 def _address(url: str) -> SplitResult:
     try:
         parts = urlsplit(url.strip())
-        fits = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        labels = (parts.hostname or "").removesuffix(".").split(".")
+        fits = parts.scheme in {"http", "https"} and parts.port != 0
+        fits = fits and all(0 < len(label) < 64 for label in labels)
     except ValueError:  # the port is not a number
         fits = False
     if not fits:
         raise CurationError(
             f"{show_address(url)!r} is not an address", "write it as http://… or https://…"
         )
-    return parts._replace(path=parts.path.rstrip("/").removesuffix("/completions"))
+    return parts._replace(path=_ENDS.sub("", parts.path.rstrip("/")))
 
 
 def find_key(key: str | None, parts: SplitResult) -> str:
@@ -250,20 +359,3 @@ def find_key(key: str | None, parts: SplitResult) -> str:
     if not (secret.isascii() and secret.isprintable()):
         raise CurationError("the endpoint's key has characters that a key cannot have", KEY)
     return secret
-
-
-def _retry_after(header: str | None) -> float:
-    """The seconds that a server asks to wait."""
-    try:
-        return float(Retry().parse_retry_after(header)) if header else 0.0
-    except InvalidHeader:
-        return 0.0
-
-
-def _gist(content: Any) -> str:
-    """The message of an answer, in one line."""
-    for name in ("error", "message", "detail"):
-        if isinstance(content, dict):
-            content = content.get(name) or content
-    line = " ".join(str(content).split())
-    return f"{line[:200]}…" if len(line) > 200 else line

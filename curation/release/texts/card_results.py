@@ -245,18 +245,34 @@ def scores(facts: Facts) -> list[str]:
     """lms, ss and icat of models."""
     if not facts.scores:
         return [HIDDEN_SCORES if facts.hidden else "No model was scored for this release.", ""]
-    flags = {flag: None for row in facts.scores for flag in row.flags}
+    flags = {(row.model, row.rules, flag): None for row in facts.scores for flag in row.flags}
     return [
         "lms is how often a model prefers a meaningful association to the unrelated one, ss how "
         "often it prefers the stereotype to the anti-stereotype. Both are means over target terms, "
         "in per cent. A good model has a high lms and an ss near 50. icat joins both, from 0 to "
         "100. In rows of the kind `both`, a term's CATs of both kinds are pooled.",
+        *(["", _CHOICE] if any(_is_choice(row) for row in facts.scores) else []),
         "",
         *table(_SCORES, [_scores(row, row.model) for row in facts.scores]),
         *_few(facts.scores),
-        *(f"- {inline(flag)}" for flag in flags),
+        *(
+            f"- {inline(model)} ({inline(rules.replace('_', ', '))}): {inline(flag)}"
+            for model, rules, flag in flags
+        ),
         *([""] if flags else []),
     ]
+
+
+_CHOICE = (
+    "Models under the rule `choice` are chat models. They were asked which of two associations is "
+    "more natural or likelier, for each pair of a CAT and in both orders; an answer that changes "
+    "with the order counts as half. Such a stated choice is not a likelihood, so these rows cannot "
+    "be compared with rows of other rules. Questions without an answer are left out."
+)
+
+
+def _is_choice(row: ScoreRow) -> bool:
+    return row.rules.partition("+")[0] == "choice"
 
 
 _REFERENCES = {

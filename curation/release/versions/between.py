@@ -5,7 +5,7 @@ the other, always in this order: gold labels, then texts, targets and domains, t
 are, then the split of each CAT. The differences between neighbouring stages sum to the whole one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,16 @@ import pandas as pd
 from curation.records import GOLDS, KINDS, Cat, CatAssociation
 from curation.release.contents import SPLITS, PublishedCat
 from curation.release.versions.diff import Difference, is_hidden
-from curation.stats.metrics import ALL, BOTH, METRICS, judge, over_terms
+from curation.stats.intervals import Floats
+from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
 
 PARTS = ("relabelled", "changed", "added_removed", "moved")
 """The sorts of changes, in the order in which they are made."""
+
+
+Judge = Callable[[Sequence[str]], Floats]
+"""What a model won in each CAT: from the ids of associations, three per CAT in the order of GOLDS,
+an array of shape (3, CATs) as ``metrics.judge``. It is NaN for a CAT that the model lacks."""
 
 
 class Stage(NamedTuple):
@@ -127,14 +133,12 @@ def _cat(cat: PublishedCat) -> Cat:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def score_changes(
-    stages: Sequence[Stage], scores: Sequence[Mapping[str, float]]
-) -> list[dict[str, Any]]:
+def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[dict[str, Any]]:
     """lms, ss and icat of a model on both versions, and what the difference comes from.
 
     Args:
         stages: of ``way``.
-        scores: of each stage, the score of an association by its id.
+        judges: of each stage, what the model won.
 
     Returns:
         For each split and kind, and for both kinds: ``split``, ``kind``, ``before`` and ``after``
@@ -142,7 +146,7 @@ def score_changes(
         last two have a value for each metric, in points; ``parts`` has them for each of ``PARTS``.
         They are None if one of the versions, or a stage between them, has no scored CAT.
     """
-    tables = [_judged(stage, own) for stage, own in zip(stages, scores, strict=True)]
+    tables = [_judged(stage, judge) for stage, judge in zip(stages, judges, strict=True)]
     first, last = tables[0], tables[-1]
     rows = []
     for split in (*SPLITS, ALL):
@@ -164,11 +168,11 @@ def score_changes(
     return rows
 
 
-def _judged(stage: Stage, scores: Mapping[str, float]) -> pd.DataFrame:
-    """The comparisons won in each CAT that has all its scores."""
-    values = np.array([scores.get(id, np.nan) for id in stage.ids], float).reshape(-1, len(GOLDS))
-    has = ~np.isnan(values).any(axis=1)
-    meaningful, stereotype, ties = judge(values[has])
+def _judged(stage: Stage, judge: Judge) -> pd.DataFrame:
+    """The comparisons won in each CAT that the model has."""
+    won = judge(stage.ids)
+    has = ~np.isnan(won[1])
+    meaningful, stereotype, ties = won[:, has]
     table: pd.DataFrame = stage.table[has].assign(
         meaningful=meaningful, stereotype=stereotype, ties=ties.astype(int)
     )

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
-from curation.release.versions.between import Way, score_changes, way
+from curation.release.versions.between import Judge, Way, score_changes, way
 from curation.release.versions.diff import Difference, difference
 from curation.release.versions.reading import read_version
+from curation.scores.boards import by_preferences, by_scores
 from curation.scores.older import missing_cats
+from curation.scores.outcomes import by_ids, outcomes_of
+from curation.scores.run_folder import has_runs
 from curation.scores.runs import Run
 from curation.scores.runs import current as current_runs
 from curation.steps.release import versions
@@ -72,7 +76,7 @@ def compare(
             partial=True,
             reporter=reporter,
         )
-    if opened and not scores and any(opened.scores.glob("*/*/scores.jsonl")):
+    if opened and not scores and has_runs(opened.scores):
         try:
             runs = [*read_runs(opened.scores, reporter=reporter), *runs]
         except CurationError as error:  # the versions can be compared without scores
@@ -119,33 +123,60 @@ def find_version(name: str, campaign: Campaign | None) -> Path:
 def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The scores of runs on both versions, as in ``Comparison``.
 
-    Scores of texts that changed are not used. Runs without a score of either version are left out.
+    Scores of texts that changed are not used. Comparisons of a CAT whose gold labels were exchanged
+    are used with its new labels. Runs without a score of either version are left out.
     """
+    changes = [
+        _of_choice(between, run) if run.by_choice else _of_scores(between, run) for run in runs
+    ]
+    return [change for change in changes if change]
+
+
+def _of_scores(between: Way, run: Run) -> dict[str, Any] | None:
+    """The change of a run that has scores of associations; None without a score."""
     first, *_, last = between.stages
-    known = [_with_both_ids(run, between.same) for run in runs]
-    old_runs, _ = current_runs(known, between.before)
-    new_runs, _ = current_runs(known, between.after)
+    known = _with_both_ids(run, between.same)
+    (old,), _ = current_runs([known], between.before)
+    (new,), _ = current_runs([known], between.after)
     changed_ids = set(last.ids)
-    results = []
-    for old, new in zip(old_runs, new_runs, strict=True):
-        if not any(id in old.scores for id in first.ids) and not any(
-            id in new.scores for id in last.ids
-        ):
-            continue
-        # Between the versions, CATs of both have the later texts, and others the earlier ones.
-        mixed = {id: value for id, value in old.scores.items() if id not in changed_ids}
-        mixed |= {id: value for id, value in new.scores.items() if id in changed_ids}
-        by_stage = [old.scores, old.scores, mixed, mixed, new.scores]
-        lacks = [missing_cats(old, between.before), missing_cats(new, between.after)]
-        results.append(
-            {
-                "run": old.name,
-                "before": {"missing": len(lacks[0].cats), "of": lacks[0].of},
-                "after": {"missing": len(lacks[1].cats), "of": lacks[1].of},
-                "rows": score_changes(between.stages, by_stage),
-            }
-        )
-    return results
+    if old.scores.keys().isdisjoint(first.ids) and new.scores.keys().isdisjoint(last.ids):
+        return None
+    # Between the versions, CATs of both have the later texts, and others the earlier ones.
+    mixed = {id: value for id, value in old.scores.items() if id not in changed_ids}
+    mixed |= {id: value for id, value in new.scores.items() if id in changed_ids}
+    by_stage = [old.scores, old.scores, mixed, mixed, new.scores]
+    return _change(between, old, new, [partial(by_scores, scores=each) for each in by_stage])
+
+
+def _of_choice(between: Way, run: Run) -> dict[str, Any] | None:
+    """The change of a run of a chat model; None without a comparison."""
+    tables = [
+        by_ids(cats, run.comparisons, variant=run.variant)
+        for cats in (between.before, between.after)
+    ]
+    before, after = tables
+    if not (before or after):
+        return None
+    changed_ids = set(between.stages[-1].ids)
+    mixed = {pair: ended for pair, ended in before.items() if changed_ids.isdisjoint(pair)}
+    mixed |= {pair: ended for pair, ended in after.items() if changed_ids.issuperset(pair)}
+    old, new = (
+        replace(run, comparisons=outcomes_of(cats, table))
+        for cats, table in zip((between.before, between.after), tables, strict=True)
+    )
+    by_stage = [before, before, mixed, mixed, after]
+    judges = [partial(by_preferences, preferences=each) for each in by_stage]
+    return _change(between, old, new, judges)
+
+
+def _change(between: Way, old: Run, new: Run, judges: Sequence[Judge]) -> dict[str, Any]:
+    lacks = [missing_cats(old, between.before), missing_cats(new, between.after)]
+    return {
+        "run": old.name,
+        "before": {"missing": len(lacks[0].cats), "of": lacks[0].of},
+        "after": {"missing": len(lacks[1].cats), "of": lacks[1].of},
+        "rows": score_changes(between.stages, judges),
+    }
 
 
 def _with_both_ids(run: Run, same: dict[str, str]) -> Run:

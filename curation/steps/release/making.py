@@ -7,6 +7,7 @@ from curation.campaign import Campaign
 from curation.files import read_json
 from curation.manifest import file_names
 from curation.release.layout import FACTS
+from curation.scores.run_folder import has_runs
 from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
@@ -61,7 +62,7 @@ def build_release(
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
     missing = []
-    if not any(campaign.scores.glob("*/*/scores.jsonl")):
+    if not has_runs(campaign.scores):
         missing.append("score models for the card («curation scores models MODEL»)")
     if open_questions:
         missing.append(

@@ -9,16 +9,20 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.scores import compare as stage
+from curation.scores.boards import Board, board
+from curation.scores.chat_runs import asked_differently
+from curation.scores.choice.comparing import RULE as CHOICE_RULE
 from curation.scores.ensemble import scored_since
 from curation.scores.groups import groups, profiles_in
 from curation.scores.mechanisms import mechanisms
-from curation.scores.runs import Board, Run, board
+from curation.scores.runs import Run
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, current
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.answers import all_without_score, read_answers
 from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.predictions import warn_of_turned
 from curation.steps.scores.runs import common_runs, current_runs, read_runs
@@ -65,12 +69,14 @@ def compare(
 
     Returns:
         ``{"split", "kind", "tier", "original_targets", "ties", "cats", "left_out", "runs",
-        "groups", "mechanisms", "shifts", "model_terms"}``, which is what ``curation scores compare
-        --json`` writes. ``kind`` and ``original_targets`` are the source's. ``left_out`` counts the
-        CATs that a run lacks and that no value includes. ``runs`` are those of
-        ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and with
+        "groups", "mechanisms", "shifts", "model_terms", "answers"}``, which is what ``curation
+        scores compare --json`` writes. ``kind`` and ``original_targets`` are the source's.
+        ``left_out`` counts the CATs that a run lacks and that no value includes. ``runs`` are those
+        of ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and with
         ``kind``. ``groups`` are those of ``compare.compare_group``; the last three are described
-        in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``.
+        in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``. ``answers`` are those
+        of ``answers.read_answers``: of all chat models, also of those without a score. If no run
+        has a score, only ``answers`` is not empty.
 
     Raises:
         CurationError: there are no runs of these CATs, a file is not valid, or an argument names
@@ -85,6 +91,9 @@ def compare(
     scores = source.scores if source.scores.exists() or not predictions else None
     if scores and source.gold and not scores.exists():
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
+    answers = read_answers(scores) if scores and {profile, rule} <= {"", CHOICE_RULE} else []
+    if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
+        return {**_about(source, tier, ties), **_NO_SCORES, "answers": answers}
     every = read_runs(
         scores,
         predictions,
@@ -135,12 +144,7 @@ def compare(
             warn_of_turned(run.name, result, lower_is_likelier=lower, reporter=reporter)
     names = {group.name for group in chosen}
     return {
-        "split": source.split,
-        "kind": source.kind,
-        "tier": tier,
-        "original_targets": source.original_targets,
-        "ties": ties,
-        "cats": len(source.cats),
+        **_about(source, tier, ties),
         "left_out": left_out,
         "runs": [
             of_one_kind(result) if source.kind or len(result["kinds"]) < len(kinds) else result
@@ -152,6 +156,25 @@ def compare(
         ],
         "shifts": stage.shifts(run_board, chosen),
         "model_terms": stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
+        "answers": answers,
+    }
+
+
+_NO_SCORES: dict[str, Any] = {
+    "left_out": 0,
+    **{name: [] for name in ("runs", "groups", "mechanisms", "shifts", "model_terms")},
+}
+
+
+def _about(source: Source, tier: int | None, ties: Ties) -> dict[str, Any]:
+    """What a report says about the CATs."""
+    return {
+        "split": source.split,
+        "kind": source.kind,
+        "tier": tier,
+        "original_targets": source.original_targets,
+        "ties": ties,
+        "cats": len(source.cats),
     }
 
 
@@ -200,6 +223,18 @@ def _warn(
                 f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
                 f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
                 "kind, give --kind"
+            )
+        asked = [run for run in runs if run.by_choice and run.name in report["models"]]
+        read_from = {
+            run.name: "probabilities"
+            if any(o.probable for o in run.comparisons.values())
+            else "text"
+            for run in asked
+        }
+        if differences := asked_differently({run.name: run.about for run in asked}, read_from):
+            reporter.warn(
+                f"{report['title']}: these models were not asked in the same way, so their values "
+                f"may differ for that reason, too: {'; '.join(differences)}"
             )
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:

@@ -7,8 +7,12 @@ from curation.engine import Engine
 from curation.files import CurationError, refuse_links
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
+from curation.scores.chat_runs import why_no_outcome
+from curation.scores.choice.report import Limits
+from curation.scores.choice.running import ask_cats
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
+from curation.settings import ScoreSettings
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
@@ -20,14 +24,17 @@ class ScoredModel(NamedTuple):
 
     Attributes:
         job: the model, its rules and its folder.
-        counts: associations ``scored`` now, scored ``before``, and ``refused``.
+        counts: associations ``scored`` now, scored ``before``, and ``refused``; for a chat model,
+            questions ``asked`` now, asked ``before``, and those with ``no_answer``.
         report: ``{"run", "ties", "splits": {split: results}, "left_out": {split: CATs}}``; results
             are those of ``metrics.results``. If all CATs are shown, ``of`` says which they are.
+        choice: for a chat model, the content of ``choice.json``; otherwise None.
     """
 
     job: Job
     counts: dict[str, int]
     report: dict[str, Any]
+    choice: dict[str, Any] | None = None
 
 
 def check_names(models: Sequence[ModelSpec]) -> None:
@@ -68,8 +75,9 @@ def score_model(
 ) -> ScoredModel:
     """Score the CATs of a source with a model, and compute lms, ss and icat of each split.
 
-    Scores are appended to ``source.scores``/MODEL/RULE/scores.jsonl as they are computed. If a run
-    was interrupted, the next call continues it; what is scored is not scored again.
+    Scores are appended to ``source.scores``/MODEL/RULE/scores.jsonl as they are computed, and the
+    replies of a chat model to replies.jsonl. If a run was interrupted, the next call continues it;
+    what is scored or asked is not scored or asked again.
 
     Args:
         model: the model, and how to run it.
@@ -86,7 +94,8 @@ def score_model(
         reporter: receives progress, notes and warnings.
 
     Raises:
-        CurationError: the model cannot be scored, or no CAT has all of its scores.
+        CurationError: the model cannot be scored, or no CAT has all of its scores. If a chat
+            model has no comparison, there is no error, and ``report`` has no splits.
     """
     if source.campaign:
         refuse_links(source.scores, below=source.campaign.root)
@@ -98,24 +107,50 @@ def score_model(
         variant=variant,
         accept_own_head=accept_own_head,
     )
+    choice = None
     with reporter.counted(f"{work.identity['model']}, {work.folder.name}") as bar:
-        counts = score_cats(
-            work,
-            source.cats,
-            engine=engine,
-            workers=workers,
-            begin=bar.begin,
-            tell=bar.advance,
-            notice=reporter.note,
-        )
-    report = conclude(work, source.cats, ties=ties)
+        if model.chat:
+            _check_one_process(work, engine, workers)
+            settings = source.campaign.settings.scores if source.campaign else ScoreSettings()
+            counts, report, choice = ask_cats(
+                work,
+                source.cats,
+                limits=Limits(settings.no_answer, settings.one_letter),
+                ties=ties,
+                begin=bar.begin,
+                tell=bar.advance,
+                notice=reporter.note,
+            )
+        else:
+            counts = score_cats(
+                work,
+                source.cats,
+                engine=engine,
+                workers=workers,
+                begin=bar.begin,
+                tell=bar.advance,
+                notice=reporter.note,
+            )
+            report = conclude(work, source.cats, ties=ties)
+    lacks = "a comparison has no answer" if choice else "an association has no score"
     for split, left_out in report["left_out"].items():
-        if left_out:
+        if left_out and (split in report["splits"] or not choice):
             reporter.warn(
-                f"{amount(left_out, 'CAT')} of {split} left out because an association has no "
-                "score; see "
+                f"{amount(left_out, 'CAT')} of {split} left out because {lacks}; see "
                 f"{work.folder / 'rejected.jsonl'}"
             )
+    if choice and choice["no_score"]:
+        reporter.warn(f"{work.identity['model']}: {why_no_outcome(report['run'])}")
     if shown is not None and len(shown) < len(source.cats):
         report = results_by_split(work, shown, ties=ties)
-    return ScoredModel(work, counts, report)
+    return ScoredModel(work, counts, report, choice)
+
+
+def _check_one_process(job: Job, engine: Engine, workers: int | None) -> None:
+    """Raise if a chat model is to be asked by several processes."""
+    if engine != "local" or (workers or 1) > 1:
+        raise CurationError(
+            f"{job.identity['model']}: chat models are asked by one process",
+            "leave out --engine and --workers; --concurrency sets how many requests are under way "
+            "at the same time",
+        )

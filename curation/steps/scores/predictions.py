@@ -7,9 +7,9 @@ from typing import Any
 from curation.files import CurationError
 from curation.predictions import check_complete, read_predictions, scores_of
 from curation.records import KINDS, Kind
+from curation.scores.boards import scored
 from curation.scores.flags import flags_of
 from curation.scores.partial import left_out
-from curation.scores.runs import scored
 from curation.stats.metrics import Ties, comparisons, of_one_kind, results
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source

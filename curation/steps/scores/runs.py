@@ -61,12 +61,14 @@ def current_runs(
         reporter: receives a warning for each run with outdated scores.
     """
     kept, outdated = stage.current(runs, cats)
+    by_choice = {run.name for run in runs if run.by_choice}
     for name, count in outdated.items():
-        reporter.warn(
-            f"{name}: the texts of {amount(count, 'score')} changed since they were scored; score "
-            "this "
-            "model again"
+        texts, since = (
+            (amount(count, "CAT"), "the model was asked")
+            if name in by_choice
+            else (amount(count, "score"), "they were scored")
         )
+        reporter.warn(f"{name}: the texts of {texts} changed since {since}; score this model again")
     return kept
 
 

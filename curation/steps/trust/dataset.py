@@ -151,8 +151,9 @@ def _scores(
     reporter: Reporter,
 ) -> tuple[list["Scored"], list["RuleGroup"]]:
     """The runs on the CATs, and the groups in which they may be compared."""
+    from curation.scores.boards import board
     from curation.scores.groups import groups
-    from curation.scores.runs import board, found_runs, scored
+    from curation.scores.runs import found_runs
     from curation.steps.scores.runs import current_runs, read_runs
     from curation.trust.protocol.dataset.data import RuleGroup, Scored
 
@@ -163,7 +164,7 @@ def _scores(
     known: list[Run] = []
     parts: dict[int, list[str]] = {}  # names of runs by how many CATs they have scores of
     for run in runs:
-        count = sum(scored(source.cats, run.scores))
+        count = sum(map(run.has, source.cats))
         if not count:
             reporter.warn(f"{run.name} is not in the trust report: it has no scores of these CATs")
             continue

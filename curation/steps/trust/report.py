@@ -12,6 +12,7 @@ from curation.campaign import Campaign
 from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, writing
 from curation.manifest import Results, digests
+from curation.scores.run_folder import COMPARISONS
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
 from curation.steps.trust import attest, criteria, dataset
@@ -279,7 +280,8 @@ def gold_report(
     rows += attested(answers, subjects, today=_today(), evidence=[attest.NAME])
     scored = sorted(source.scores.glob("*/*/*.json*")) if source.scores.is_dir() else []
     files = [Path(named.partition("=")[2]) for named in predictions]
-    paths = [*source.gold, *files, *(p for p in scored if p.name in ("run.json", "scores.jsonl"))]
+    names = ("run.json", "scores.jsonl", COMPARISONS)
+    paths = [*source.gold, *files, *(path for path in scored if path.name in names)]
     content, text = _composed(
         rows,
         title=source.split,

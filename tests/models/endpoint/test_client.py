@@ -552,7 +552,7 @@ def test_what_fails_for_now_is_asked_again(model: Tiny, fault: Fault, said: str)
 def test_it_is_not_asked_for_ever(model: Tiny) -> None:
     waited: list[float] = []
     with opened(model, waits=(1, 4)) as (found, server):
-        found._server.pause = waited.append
+        found._server.gate.pause = waited.append
         server.faults = [Fault(502, "bad gateway")] * 3
         with pytest.raises(CurationError, match="502: bad gateway") as error:
             found.score("ll-arxiv", [INTRA])
@@ -564,7 +564,7 @@ def test_a_server_that_says_how_long_to_wait_is_heeded(model: Tiny) -> None:
     waited: list[float] = []
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
     with opened(model, waits=(1, 1, 1, 1)) as (found, server):
-        found._server.pause = waited.append
+        found._server.gate.pause = waited.append
         server.faults = [
             Fault(429, headers={"Retry-After": asked}) for asked in ("12", "0", later, "soon")
         ]

@@ -9,9 +9,10 @@ from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
 from curation.scores import older
 from curation.scores import runs as stage
+from curation.scores.boards import Board, board
 from curation.scores.ensemble import scored_since
-from curation.scores.flags import flags_of
-from curation.scores.runs import Board, Run, board
+from curation.scores.flags import FLAGS, flags_of
+from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
 from curation.steps.release.collecting.measured import BOTH
@@ -91,6 +92,7 @@ def _row(
     rules: str = "",
     flags: Sequence[str] = (),
 ) -> ScoreRow:
+    """A row of facts; ``flags`` are codes, of which the row has the meaning."""
     ends = {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
     return ScoreRow(
         model=model,
@@ -103,7 +105,7 @@ def _row(
         ss=cell["ss"],
         icat=cell["icat"],
         few=cell["few_terms"],
-        flags=tuple(flags),
+        flags=tuple(FLAGS[flag] for flag in flags),
         **ends,
     )
 
@@ -160,7 +162,7 @@ def _counts(run: Run, cats: Sequence[Cat], split: str, reporter: Reporter) -> bo
             "leaves them out"
         )
         return False
-    return any(stage.scored(cats, run.scores))
+    return any(map(run.has, cats))
 
 
 def _of_split(won: Board, split: str) -> list[ScoreRow]:

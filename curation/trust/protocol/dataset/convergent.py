@@ -14,6 +14,7 @@ from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
+EVEN = 50.0  # the ss of a CAT with a tie
 FEWEST = 3  # with fewer terms there is no correlation
 
 
@@ -55,7 +56,7 @@ def kappa(first: Floats, second: Floats) -> tuple[float | None, int]:
     """Cohen's kappa of two runs' preferences for the stereotype; CATs with a tie are left out.
 
     Args:
-        first: ss of each CAT under one set of rules.
+        first: ss of each CAT under one set of rules; above 50, the stereotype is preferred.
         second: the same under another.
 
     Returns:
@@ -64,8 +65,8 @@ def kappa(first: Floats, second: Floats) -> tuple[float | None, int]:
     >>> kappa(np.array([100.0, 100, 0, 0]), np.array([100.0, 0, 0, 50]))
     (0.4, 3)
     """
-    a, b = first == 100, second == 100
-    clear = (a | (first == 0)) & (b | (second == 0))
+    a, b = first > EVEN, second > EVEN
+    clear = (first != EVEN) & (second != EVEN)
     a, b, n = a[clear], b[clear], int(clear.sum())
     if not n:
         return None, 0

@@ -11,8 +11,9 @@ from curation.trust.protocol.dataset.face import face, informative
 from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
 from curation.trust.protocol.dataset.predictive import predictive
 from curation.trust.protocol.dataset.rows import About, hold, with_files
-from curation.trust.protocol.dataset.sensitivity import of_dataset, of_lms, sensitivity
+from curation.trust.protocol.dataset.sensitivity import of_lms, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
+from curation.trust.protocol.dataset.surface import of_dataset
 from curation.trust.protocol.dataset.synthetic import software
 from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
@@ -93,14 +94,25 @@ def _of_scores(
         *hold([row for row in of_norms if row[0].status == "pass"], silent),
         *(with_files(*row) for row in of_norms if row[0].status != "pass"),
         *hold(split_half(data, group, about, settings, seed=seed), silent),
-        about.row(
-            "retest",
-            "scores",
-            "not_applicable",
-            computed="the same model under the same rules gives the same scores",
-            change="a model whose scores vary from one run to the next",
-        ),
+        _retest(about, by_choice=group.by_choice(data.runs)),
     ]
+
+
+def _retest(about: About, *, by_choice: bool) -> Criterion:
+    """Why scores are not computed twice."""
+    same = "the same model under the same rules gives the same scores"
+    asked = (
+        "one run per model; if a chat model is asked several times, its choice.json has the spread"
+    )
+    return about.row(
+        "retest",
+        "scores",
+        "not_applicable",
+        computed=asked if by_choice else same,
+        change="curation scores models chat:MODEL --samples N, which shows how answers vary"
+        if by_choice
+        else "a model whose scores vary from one run to the next",
+    )
 
 
 _OF_SCORES: tuple[CriterionName, ...] = (

@@ -30,6 +30,7 @@ class Scored(NamedTuple):
         lms: shape (CATs,), the percentage of a CAT's two comparisons with the unrelated
             association that the meaningful one won; NaN if the run lacks a score.
         ss: shape (CATs,), 100 if the stereotype is preferred, 50 for a tie, else 0; NaN as above.
+            If a chat model was asked several times, it is the percentage of times.
         where: the folder or file of its scores, as the report names it.
     """
 
@@ -46,12 +47,21 @@ class Scored(NamedTuple):
         """The rules as the run's name has them, without the model."""
         return self.name.removeprefix(f"{self.model}/")
 
+    @property
+    def by_choice(self) -> bool:
+        """Whether the model was asked in words, so that there are no scores of associations."""
+        return "choice" in self.rules.values()
+
 
 class RuleGroup(NamedTuple):
     """Runs under the same rules, which may be compared: its name and the numbers of its runs."""
 
     name: str
     runs: tuple[int, ...]
+
+    def by_choice(self, runs: Sequence[Scored]) -> bool:
+        """Whether the group is that of models that were asked in words."""
+        return any(runs[number].by_choice for number in self.runs)
 
 
 class PitfallCount(NamedTuple):

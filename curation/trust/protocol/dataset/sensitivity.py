@@ -1,17 +1,14 @@
-"""Sensitivity of ss to rules, normalisation, texts, domains and terms, with a negative control."""
+"""Sensitivity of ss to rules, normalisation, texts, domains and terms."""
 
 import math
-from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
 
 from curation.bias import Criterion, Status
-from curation.records import GOLDS
-from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.trust.protocol.dataset.convergent import earlier, pairs
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored, won
+from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import (
     About,
     Rows,
@@ -20,7 +17,7 @@ from curation.trust.protocol.dataset.rows import (
     share_of_terms,
     span,
 )
-from curation.trust.protocol.verdicts import of_control, within, worst
+from curation.trust.protocol.verdicts import within, worst
 from curation.trust_settings import TrustSettings
 from curation.wording import amount
 
@@ -30,9 +27,6 @@ NORMALISED = {
     "ll-bos": ("ll-code", "ll-arxiv"),
 }
 """Rules that sum over a text, and those that divide the same sum by its length."""
-PADDING = " , as it is written here ."
-"""What the negative control appends to anti-stereotypes. LongestLM counts it and does not read it,
-so that it serves for texts in any language."""
 _TEXTS = {
     "lower": "small letters",
     "capital": "a capital at the beginning",
@@ -63,7 +57,8 @@ def sensitivity(
     for run in (data.runs[number] for number in group.runs):
         rows.append((_terms(data, about, settings, run), (run,)))
         rows.append((_domains(data, about, settings, run), (run,)))
-    before = earlier(data, group)
+    by_choice = group.by_choice(data.runs)
+    before = _earlier(data, group, by_choice=by_choice)
     if before:
         row = about.row(
             "sensitivity",
@@ -74,7 +69,16 @@ def sensitivity(
         )
         rows.append((row, ()))
     for sort, (needs, how) in _NEEDED.items():
-        if sort not in there and not before:
+        if by_choice and not before and sort in _NOT_OF_CHOICE:
+            row = about.row(
+                "sensitivity",
+                sort,
+                "not_applicable",
+                computed=_NOT_OF_CHOICE[sort],
+                change="nothing",
+            )
+            rows.append((row, ()))
+        elif sort not in there and not before:
             row = about.not_run("sensitivity", sort, f"needs {needs}, and there are none", how)
             rows.append((row, ()))
     return rows
@@ -110,8 +114,27 @@ _NEEDED = {
 }
 
 
+_NOT_OF_CHOICE = {
+    "normalisation": "the rule choice asks the model, and has no scores of associations that could "
+    "be divided by their length",
+    "rule": "choice is the only rule for chat models; the rows of convergent validity have the "
+    "correlation with likelihood rules, if a model has both",
+}
+
+
+def _earlier(data: DatasetInput, group: RuleGroup, *, by_choice: bool) -> list[str]:
+    """``earlier``, of the groups that were asked in words, or of the others."""
+    same = {each.name for each in data.groups if each.by_choice(data.runs) == by_choice}
+    return [name for name in earlier(data, group) if name in same]
+
+
 def _sort(first: Scored, second: Scored) -> str | None:
-    """What differs between two runs of a model; None if it is more than one thing."""
+    """What differs between two runs of a model; None if it is more than one thing.
+
+    It is also None if one of them was asked in words: a stated choice is not a likelihood.
+    """
+    if first.by_choice != second.by_choice:
+        return None
     if first.variant != second.variant:
         same = first.rules == second.rules and not first.variant
         return f"text:{second.variant}" if same else None
@@ -287,103 +310,3 @@ def _left_out(
     )
     half = share * t_quantile(confidence, max(1, int(df))) * math.sqrt(variance)
     return value, (value - half, value + half)
-
-
-# --- what the dataset itself shows ---------------------------------------------------------------
-
-
-def of_dataset(data: DatasetInput, about: About, settings: TrustSettings) -> list[Criterion]:
-    """Dependence on normalisation of a rule without understanding, and the padding control."""
-    rows = []
-    mean = next((a.scores for a in data.artefacts if a.name == "UnigramLM"), None)
-    if mean is None or data.unigram is None:
-        why = next((a.why for a in data.artefacts if a.name == "UnigramLM"), "")
-        rows.append(
-            about.not_run(
-                "sensitivity",
-                "normalisation-UnigramLM",
-                f"needs the frequencies of words: {why or 'they were not read'}",
-                "a language that wordfreq has, and pip install 'curation[language]'",
-            )
-        )
-    else:
-        rows.append(_unigram(data, about, settings, data.unigram, mean))
-    rows.append(padding(data, about, settings))
-    return rows
-
-
-def _unigram(
-    data: DatasetInput,
-    about: About,
-    settings: TrustSettings,
-    total: Mapping[str, float],
-    mean: Mapping[str, float],
-) -> Criterion:
-    figures = []
-    for scores in (total, mean):
-        lms, ss = won(data.cats, scores)
-        figures.append((data.means(lms), data.means(ss)))
-    value, ci, terms = change_over_terms(
-        figures[1][1] - figures[0][1], confidence=settings.confidence
-    )
-    moved, lms_ci, _ = change_over_terms(
-        figures[1][0] - figures[0][0], confidence=settings.confidence
-    )
-    status = worst([within(ci, settings.margin), within(lms_ci, settings.margin)])
-    figure = (
-        "lms"
-        if within(lms_ci, settings.margin) == "fail" and within(ci, settings.margin) != "fail"
-        else "ss"
-    )
-    if figure == "lms":
-        value, ci = moved, lms_ci
-    return about.row(
-        "sensitivity",
-        "normalisation-UnigramLM",
-        status,
-        statistic=f"change of {figure} (signed), in points",
-        value=value,
-        ci=ci,
-        n=terms,
-        unit="terms",
-        threshold=settings.margin,
-        computed="a rule that knows only how frequent words are, by the sum of their log "
-        "frequencies and by their mean: with the mean, "
-        f"lms {np.nanmean(figures[0][0]):.1f} becomes {np.nanmean(figures[1][0]):.1f} and ss "
-        f"{np.nanmean(figures[0][1]):.1f} becomes {np.nanmean(figures[1][1]):.1f}. lms and ss must "
-        "both stay within the margin. If they do not, the number of words differs between the "
-        "options, and rules that sum log-probabilities depend on it",
-        change=more_terms(value or 0, ci, math.copysign(settings.margin, value or 1), terms)
-        if status == "inconclusive"
-        else "options with the same number of words",
-    )
-
-
-def padding(data: DatasetInput, about: About, settings: TrustSettings) -> Criterion:
-    """The negative control: the length rule as a model must fail sensitivity to padding.
-
-    ``PADDING`` is appended to the anti-stereotype of each CAT. A model that reads the texts hardly
-    changes; LongestLM then prefers most anti-stereotypes.
-    """
-    anti = {a.id for cat in data.cats for a in cat.associations if a.gold == GOLDS[1]}
-    plain = length(data.cats)
-    padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
-    before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
-    value, ci, terms = change_over_terms(after - before, confidence=settings.confidence)
-    status = within(ci, settings.margin)
-    return about.row(
-        "sensitivity",
-        "padding-LongestLM",
-        of_control(status),
-        control=True,
-        statistic="change of ss with padding (signed), in points",
-        value=value,
-        ci=ci,
-        n=terms,
-        unit="terms",
-        threshold=settings.margin,
-        computed=f"negative control: LongestLM as a model, with «{PADDING.strip()}» appended to "
-        f"each anti-stereotype; ss {before.mean():.1f} becomes {after.mean():.1f}, so it must fail "
-        "sensitivity",
-        change="nothing" if status == "fail" else "CATs of at least 5 terms",
-    )

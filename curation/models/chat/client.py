@@ -1,0 +1,332 @@
+"""Chat models behind an OpenAI-compatible endpoint.
+
+Servers differ in the requests that they accept. The form of a request is found with the first
+question, whose reply counts: no question is asked only to find the form.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice, product
+from queue import SimpleQueue
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from curation.files import CurationError
+from curation.interrupts import held
+from curation.models.chat.spec import ChatSpec
+from curation.models.endpoint.connection import CHAT, RESUMES, WAITS, Connection
+from curation.models.endpoint.echoes import TOO_LONG
+from curation.models.endpoint.errors import (
+    FILTERED,
+    LARGE_MAX_TOKENS,
+    NO_CHAT,
+    NO_TEMPLATE,
+    WRONG_MODEL,
+    words,
+)
+from curation.models.endpoint.gate import RefusedError
+
+IN_A_ROW = 20  # as many replies, all refused or all cut, end the command
+TRIED = 3  # as many questions that are refused in every form end the command
+MOST = 50  # names in ``about``: some servers give each reply another fingerprint
+SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than it gets
+FORM = "check --temperature and --max-tokens, and look at the reason that the server gives"
+
+Limit = Literal["max_tokens", "max_completion_tokens"]
+Answered = Callable[[int, int, dict[str, Any]], None]
+
+
+class Form(NamedTuple):
+    """The form of a request: which fields it has.
+
+    Attributes:
+        limit: the field for the largest number of tokens of an answer.
+        temperature: whether it has a temperature; reasoning models refuse it.
+        top_logprobs: how many log-probabilities it asks for each token; 0 for none.
+    """
+
+    limit: Limit
+    temperature: bool
+    top_logprobs: int
+
+
+_LIMITS: tuple[Limit, ...] = get_args(Limit)
+FORMS = tuple(Form(*fields) for fields in product(_LIMITS, (True, False), (20, 5, 0)))
+"""In the order in which they are tried."""
+
+
+class _Answer(NamedTuple):
+    """What came back for a question.
+
+    Attributes:
+        status, body: of the response.
+        accepted: whether the server took the request.
+        problem: why it did not, if neither its content filter nor the question's length is why.
+    """
+
+    status: int
+    body: dict[str, Any]
+    accepted: bool = False
+    problem: str = ""
+
+
+class ChatEndpoint:
+    """A chat model on a server.
+
+    Attributes:
+        url: the address of the server, without credentials.
+        model: the name of the model there.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        spec: ChatSpec,
+        key: str | None = None,
+        notice: Callable[[str], None] = lambda _: None,
+        timeout: float = 120,
+        waits: Sequence[float] = WAITS,
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
+        """Prepare the connection; nothing is sent.
+
+        Args:
+            url: the address of the server's API, without ``/chat/completions``.
+            model: the name of the model there.
+            spec: how it is asked; its temperature, max_tokens and concurrency are used.
+            key: the key; by default the value of the first variable in ``connection.KEYS`` that is
+                set. OPENAI_API_KEY is not sent without encryption to another machine.
+            notice: receives a message before each wait, and if the server ignores a setting.
+            timeout: seconds without any answer after which a request has failed. It is longer if
+                ``spec.max_tokens`` may take longer at ``SLOWEST`` tokens per second.
+            waits: seconds before each new try.
+            pause: called to wait; its argument is in seconds.
+
+        Raises:
+            CurationError: the address or the key is not valid.
+        """
+        self._server = Connection(
+            url, CHAT,
+            key=key, notice=notice, timeout=max(timeout, spec.max_tokens / SLOWEST), waits=waits,
+            pause=pause, threads=spec.concurrency,
+        )  # fmt: skip
+        self.url, self.model = self._server.url, model
+        self._spec, self._notice, self._wait = spec, notice, waits[0] if waits else 0.0
+        self._form: Form | None = None
+        self._fingerprints: set[str] = set()
+        self._named: set[str] = set()
+        self._refused: list[tuple[int, _Answer]] = []  # in a row; they are not handed over yet
+        self._cut: int | None = 0  # how many replies were cut; None if one was not
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+
+    def about(self) -> dict[str, Any]:
+        """What ``run.json`` says: the address, the form, and what the server says of the model."""
+        served = next((each for each in self._server.models() if each.get("id") == self.model), {})
+        fields = ("id", "root", "owned_by", "max_model_len", "context_length", "meta")
+        return {
+            "url": self.url,
+            "model": self.model,
+            "served": {name: served[name] for name in fields if served.get(name) is not None},
+            "named": sorted(self._named)[:MOST],
+            "system_fingerprint": sorted(self._fingerprints)[:MOST],
+            "form": self._form._asdict() if self._form else None,
+        }
+
+    def ask(self, texts: Sequence[str], answered: Answered) -> None:
+        """Ask questions, several at the same time.
+
+        If the server refuses a question for its content or its length, its error is the reply.
+
+        Args:
+            texts: the questions.
+            answered: called in this thread for each reply as it comes, with the index of the
+                question, the HTTP status and the body. It must be short: a signal waits for it.
+
+        Raises:
+            CurationError: the server cannot be reached, rejects the key, the model or every form of
+                a request, or keeps failing. Replies that came before were handed over.
+        """
+        questions = iter(enumerate(texts))
+        self._server.stopped.clear()
+        try:
+            for index, text in questions:
+                if self._form:
+                    self._ask_many(_chained((index, text), questions), answered)
+                else:
+                    answer = self._ask_first(text)
+                    with held():
+                        self._hand_over(index, answer, answered)
+            if self._refused and not self._form:
+                raise self._refusal()
+        finally:
+            if self._form:
+                self._hand_over_refused(answered)
+            self._refused = []
+
+    # --- one question ---------------------------------------------------------------------------
+
+    def _ask_first(self, text: str) -> _Answer:
+        """Ask a question in each form, until the server accepts one."""
+        reasons = dict[str, _Answer]()
+        for form in FORMS:
+            answer = self._ask(text, form, first=True)
+            if answer.problem and answer.status >= 500:  # it may be a passing failure
+                self._server.gate.pause(self._wait)
+                answer = self._ask(text, form, first=True)
+            if not answer.problem:
+                if answer.accepted:
+                    self._set_form(form)
+                return answer
+            if error := self._hopeless(answer.problem):
+                raise error
+            if not form.temperature and not form.top_logprobs:  # the plainest requests
+                reasons.setdefault(answer.problem, answer)
+        last = list(reasons.values())[-1]
+        return last._replace(problem="; ".join(reasons))
+
+    def _set_form(self, form: Form) -> None:
+        self._form = form
+        if not form.temperature:
+            self._notice(
+                f"{self.model} does not take the temperature {self._spec.temperature:g}, so its "
+                "answers may differ from one time to the next"
+                + (": use --samples N to see by how much" if self._spec.samples == 1 else "")
+            )
+
+    def _hopeless(self, problem: str) -> CurationError | None:
+        """The error for a reason that has nothing to do with the form; or None."""
+        what = f"{self.url}: {problem}"
+        if NO_TEMPLATE.search(problem):
+            return CurationError(
+                what, f"give the server a chat template (vLLM: --chat-template); or {CHAT.fix}"
+            )
+        if NO_CHAT.search(problem):
+            return CurationError(what, CHAT.fix)
+        if WRONG_MODEL.search(problem):
+            return CurationError(what, self._server.name_models())
+        if LARGE_MAX_TOKENS.search(problem):
+            return CurationError(what, "give a smaller --max-tokens")
+        return None
+
+    def _ask(self, text: str, form: Form, *, first: bool = False) -> _Answer:
+        request: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": text}],
+            form.limit: self._spec.max_tokens,
+        }
+        if form.temperature:
+            request["temperature"] = self._spec.temperature
+        if form.top_logprobs:
+            request |= {"logprobs": True, "top_logprobs": form.top_logprobs}
+        try:
+            body = self._server.send(request, first=first)
+        except RefusedError as refused:
+            reason, codes = str(refused), words(refused.body)
+            own = FILTERED.search(codes) or (
+                TOO_LONG.search(reason) and not (first and LARGE_MAX_TOKENS.search(reason))
+            )
+            return _Answer(refused.status, refused.body, problem="" if own else reason)
+        for names, name in ((self._fingerprints, "system_fingerprint"), (self._named, "model")):
+            if isinstance(body.get(name), str):
+                names.add(body[name])
+        return _Answer(200, body, accepted=True)
+
+    # --- many questions -------------------------------------------------------------------------
+
+    def _ask_many(self, questions: Iterator[tuple[int, str]], answered: Answered) -> None:
+        """Ask questions in threads; after an error, replies that have come are handed over."""
+        form, size = self._form or FORMS[0], self._spec.concurrency
+        pool = ThreadPoolExecutor(size)
+        running: dict[Future[_Answer], int] = {}
+        done = SimpleQueue[Future[_Answer]]()
+        try:
+            while True:
+                # One more for each thread, so that none waits for this one.
+                for index, text in islice(questions, 2 * size - len(running)):
+                    future = pool.submit(self._ask, text, form)
+                    running[future] = index
+                    future.add_done_callback(done.put)
+                if not running:
+                    break
+                future = done.get()
+                with held():
+                    self._hand_over(running.pop(future), future.result(), answered)
+        except BaseException as error:
+            self._server.stopped.set()  # no other thread waits any longer
+            # An interrupted command does not wait for answers that are still to come.
+            pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+            for future, index in running.items():
+                if future.done() and not future.cancelled() and not future.exception():
+                    answer = future.result()
+                    if not answer.problem:
+                        answered(index, answer.status, answer.body)
+            raise
+        pool.shutdown()
+
+    # --- handing over replies -------------------------------------------------------------------
+
+    def _hand_over(self, index: int, answer: _Answer, answered: Answered) -> None:
+        """Hand over a reply, unless the server refused it for a reason that is not its own.
+
+        Such replies wait until another question is answered, so that a server that refuses
+        everything does not leave replies behind.
+
+        Raises:
+            CurationError: many replies in a row were refused, or the first ones were all cut.
+        """
+        if answer.problem:
+            self._refused.append((index, answer))
+            if len(self._refused) >= (IN_A_ROW if self._form else TRIED):
+                raise self._refusal()
+            return
+        self._hand_over_refused(answered)
+        answered(index, answer.status, answer.body)
+        if not answer.accepted or self._cut is None:
+            return
+        self._cut = self._cut + 1 if _is_cut(answer.body) else None
+        if self._cut == IN_A_ROW:
+            raise CurationError(
+                f"{self.url}: each of the first {IN_A_ROW} replies reached the limit of "
+                f"{self._spec.max_tokens} tokens before the answer began",
+                "give a larger --max-tokens, such as --max-tokens 4096: a reasoning model thinks "
+                "before it answers; cut questions are asked again",
+            )
+
+    def _hand_over_refused(self, answered: Answered) -> None:
+        refused, self._refused = self._refused, []
+        for index, answer in refused:
+            answered(index, answer.status, answer.body)
+
+    def _refusal(self) -> CurationError:
+        """The error for replies that were refused; they are dropped, so they are asked again."""
+        problems = Counter(answer.problem for _, answer in self._refused)
+        last = self._refused[-1][1]
+        self._refused = []
+        what = f"{self.url}: {problems.most_common(1)[0][0]}"
+        if last.status >= 500:
+            return CurationError(what, f"the server may be busy, try again later; {RESUMES}")
+        return self._hopeless(last.problem) or CurationError(what, f"{FORM}; {RESUMES}")
+
+
+def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    yield first
+    yield from rest
+
+
+def _is_cut(body: Mapping[str, Any]) -> bool:
+    """Whether a reply reached the limit of tokens before an answer began, while thinking or not."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, dict) or choice.get("finish_reason") != "length":
+        return False
+    message = choice.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    text = content.strip() if isinstance(content, str) else ""
+    return not text or (text.startswith("<think") and "</think" not in text)

@@ -1,0 +1,198 @@
+"""Ask a chat model about CATs. A command that is run again asks only what has no reply yet.
+
+The files of a run are in ``<model>/choice[+variant]/`` (``curation.scores.run_folder``):
+``run.json`` identifies the run and counts its answers, and ``replies.jsonl`` grows as replies come.
+Everything else is computed from the replies at the end of every command: ``comparisons.jsonl``,
+``rejected.jsonl`` with the questions without an answer, ``choice.json`` and ``results.json``.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from curation.files import CurationError, digest
+from curation.models.chat.prompts import Prompts, read_prompts
+from curation.models.chat.spec import ChatSpec
+from curation.models.scoring import open_chat
+from curation.records import Cat
+from curation.run_folder import write_json, write_lines
+from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
+from curation.scores.choice.comparing import compare, unanswered
+from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
+from curation.scores.choice.report import Limits, choice_report
+from curation.scores.older import scored_cats
+from curation.scores.run_folder import (
+    CHOICE,
+    COMPARISONS,
+    REJECTED,
+    REPLIES,
+    RESULTS,
+    claim,
+    locked_run,
+    note,
+)
+from curation.scores.running import Job, cats_of_rules, results_by_split
+from curation.stats.metrics import Ties
+
+
+class AskedCats(NamedTuple):
+    """What asking about CATs gave.
+
+    Attributes:
+        counts: numbers of questions: ``asked`` now, asked ``before``, and ``no_answer``.
+        report: as ``scores.running.conclude`` gives it. If there is no score, it has no splits.
+        choice: the content of ``choice.json``.
+    """
+
+    counts: dict[str, int]
+    report: dict[str, Any]
+    choice: dict[str, Any]
+
+
+def ask_cats(
+    job: Job,
+    cats: Sequence[Cat],
+    *,
+    limits: Limits,
+    ties: Ties = "half",
+    begin: Callable[[int, int], None] = lambda done, total: None,
+    tell: Callable[[int], None] = lambda questions: None,
+    notice: Callable[[str], None] = lambda text: None,
+) -> AskedCats:
+    """Ask every question that has no reply yet, and compute the results of all replies.
+
+    If no question is left, nothing is sent. If asking fails or is interrupted, the replies so far
+    are kept and compared; ``results.json`` is written only when every question has a reply.
+
+    Args:
+        job: the model, its rules and its folder.
+        cats: the CATs.
+        limits: when a model is marked, and when it has no score.
+        ties: how a comparison counts whose answer changes with the order.
+        begin: called once with the number of questions that are already done, and of all.
+        tell: called with 1 after each reply.
+        notice: receives messages for the user.
+
+    Raises:
+        CurationError: there are no CATs, the prompts are not valid, the model cannot be asked, the
+            content of the folder is not a run, or another command writes there.
+    """
+    spec = _chat(job)
+    own = cats_of_rules(job, cats)
+    work = _Work(job, own, read_prompts(spec.prompts), limits, ties)
+    limit = spec.max_tokens if job.spec.url else None
+    with locked_run(job.folder):
+        claim(job.folder, job.run_identity(), notice, appended=[REPLIES])
+        replies = work.read()
+        open_ = open_questions(work.questions, replies.answered, max_tokens=limit)
+        begin(len(work.questions) - len(open_), len(work.questions))
+        if open_:
+            try:
+                _ask(job, open_, limit, tell, notice)
+            except BaseException:
+                with suppress(CurationError, OSError):  # the first error is the one to show
+                    if (replies := work.read()).answered:
+                        work.compare(replies)
+                raise
+            replies = work.read()
+        choice = work.compare(replies)
+        _about_others(replies, notice)
+        report = {
+            **results_by_split(job, cats, ties=ties),
+            "of": {**scored_cats(cats), "replies_sha256": digest(job.folder / REPLIES)},
+        }
+        write_json(job.folder / RESULTS, report)
+    none = choice["answers"]["questions"] - choice["answers"]["answered"]
+    before = len(work.questions) - len(open_)
+    counts = {"asked": len(open_), "before": before, "no_answer": none}
+    return AskedCats(counts, report, choice)
+
+
+def _chat(job: Job) -> ChatSpec:
+    if job.spec.chat is None:
+        raise CurationError(
+            f"{job.identity['model']}: is not asked as a chat model", "write chat:MODEL"
+        )
+    return job.spec.chat
+
+
+def _ask(
+    job: Job,
+    questions: Sequence[ChatQuestion],
+    max_tokens: int | None,
+    tell: Callable[[int], None],
+    notice: Callable[[str], None],
+) -> None:
+    """Ask questions; each reply is written as it comes."""
+    with (
+        open_chat(job.spec, notice=notice) as chat,
+        appending(job.folder / REPLIES, max_tokens=max_tokens) as log,
+    ):
+
+        def answered(index: int, status: int, body: dict[str, Any]) -> None:
+            log.add(questions[index], status, body)
+            tell(1)
+
+        note(job.folder, opened=chat.about())
+        chat.ask([question.text for question in questions], answered)
+        note(job.folder, opened=chat.about())  # the server may have changed in the meantime
+
+
+def _about_others(replies: Replies, notice: Callable[[str], None]) -> None:
+    """Say that replies with other prompts or samples are not in the results."""
+    if replies.others:
+        samples = 1 + max(sample for _, sample in replies.others)
+        names = ", ".join(sorted({prompt for prompt, _ in replies.others}))
+        notice(
+            "earlier replies are not in these results, because --all-prompts or --samples were "
+            f"larger then (prompts: {names}; samples: {samples}); give the same options again to "
+            "count them, too; nothing is asked twice"
+        )
+
+
+class _Work:
+    """The questions about some CATs, and what is computed from the replies."""
+
+    def __init__(
+        self, job: Job, cats: Sequence[Cat], prompts: Prompts, limits: Limits, ties: Ties
+    ) -> None:
+        spec = _chat(job)
+        self._job, self._cats, self._prompts = job, cats, prompts
+        self._limits, self._ties = limits, ties
+        self.questions = [
+            question
+            for cat in cats
+            for question in chat_questions(
+                cat,
+                prompts,
+                all_prompts=spec.all_prompts,
+                samples=spec.samples,
+                variant=job.variant,
+            )
+        ]
+
+    def read(self) -> Replies:
+        """The replies that are in the file."""
+        return read_replies(self._job.folder / REPLIES, self.questions, self._prompts)
+
+    def compare(self, replies: Replies) -> dict[str, Any]:
+        """Write what follows from replies, apart from ``results.json``.
+
+        Returns:
+            The content of ``choice.json``.
+        """
+        job, cats, folder = self._job, self._cats, self._job.folder
+        asked = [
+            Asked(*question.place, replies.answered[question.place].reading)
+            for question in self.questions
+            if question.place in replies.answered
+        ]
+        tokens = replies.tokens if replies.tokens["replies"] else None
+        choice = choice_report(cats, asked, limits=self._limits, tokens=tokens, ties=self._ties)
+        named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}
+        says_nothing = choice["no_score"] == "one_letter"
+        write_lines(folder / COMPARISONS, [] if says_nothing else compare(cats, asked, **named))
+        write_lines(folder / REJECTED, unanswered(cats, self.questions, asked, **named))
+        write_json(folder / CHOICE, choice)
+        note(folder, answers=choice["answers"])
+        return choice

@@ -1,0 +1,62 @@
+"""What the chat models of a folder answered, whether they have a score or not."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from curation.files import CurationError, read_json
+from curation.scores.choice.summary import answers_row
+from curation.scores.run_folder import CHOICE
+from curation.scores.runs import found_runs
+from curation.steps.reporter import QUIET, Reporter
+
+
+def read_answers(scores: Path) -> list[dict[str, Any]]:
+    """The answers of every chat model that has a run in a folder of scores.
+
+    Args:
+        scores: the folder of MODEL/RULE/choice.json.
+
+    Returns:
+        Rows of ``choice.summary.answers_row``, by the name of the run.
+
+    Raises:
+        CurationError: a file is not a report of answers; names the file.
+    """
+    rows = [_row(path) for path in sorted(scores.glob(f"*/*/{CHOICE}"))]
+    return sorted(rows, key=lambda row: str(row["run"]))
+
+
+def _row(path: Path) -> dict[str, Any]:
+    report, folder = read_json(path), path.parent
+    run = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
+    known = run.get("model") if isinstance(run, Mapping) else None
+    model = str(known or folder.parent.name.replace("--", "/"))
+    try:
+        return answers_row(report, run=f"{model}/{folder.name}", model=model)
+    except ValueError:
+        raise CurationError(
+            f"{path}: is not a report of a chat model's answers",
+            "run «curation scores models» for this model again: it writes the file again, and asks "
+            "nothing twice",
+        ) from None
+
+
+def all_without_score(
+    scores: Path, answers: Sequence[Mapping[str, Any]], *, reporter: Reporter = QUIET
+) -> bool:
+    """Whether a folder has answers of chat models, and no run that has a score.
+
+    Args:
+        scores: the folder.
+        answers: of ``read_answers``.
+        reporter: receives a warning for each other run, if there is no score.
+    """
+    if not any(row["no_score"] for row in answers):
+        return False
+    left_out: list[str] = []
+    if not all(row["no_score"] for row in answers) or found_runs(scores, skipped=left_out.append):
+        return False
+    for message in left_out:
+        reporter.warn(message)
+    return True

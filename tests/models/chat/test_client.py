@@ -1,0 +1,551 @@
+"""The client of chat endpoints, with a server that has the quirks of real ones."""
+
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+from curation.interrupts import Stopped
+from curation.models.chat.client import FORMS, IN_A_ROW, ChatEndpoint, Form
+from curation.models.chat.spec import ChatSpec
+from curation.models.endpoint.connection import KEYS
+from support.chat_answers import always, error, prefers, refuses
+from support.chats import MODEL, Chats, Quirks, chatting
+from support.completions import HALF, RESET, Fault
+
+QUESTION = "Which is more natural?\n\nA: The {} is kind.\nB: The {} is a lamp.\n\nAnswer A or B."
+WORDS = [f"baker {number}" for number in range(60)]
+TEXTS = [QUESTION.format(word, word) for word in WORDS]
+SPEC = ChatSpec(Path("unused"))
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@contextmanager
+def opened(
+    quirks: Quirks | None = None, *, model: str = MODEL, **settings: Any
+) -> Iterator[tuple[ChatEndpoint, Chats]]:
+    fields = {name: settings.pop(name) for name in list(settings) if name in vars(SPEC)}
+    settings = {"pause": lambda _: None, "spec": ChatSpec(Path("unused"), **fields)} | settings
+    with (
+        chatting(prefers("kind"), quirks) as server,
+        ChatEndpoint(server.url, model, **settings) as endpoint,
+    ):
+        yield endpoint, server
+
+
+def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> dict[int, tuple[int, dict[str, Any]]]:
+    """The replies by question; an error leaves those that came before in ``error.replies``."""
+    replies: dict[int, tuple[int, dict[str, Any]]] = {}
+
+    def answered(index: int, status: int, body: dict[str, Any]) -> None:
+        assert index not in replies
+        replies[index] = status, body
+
+    try:
+        endpoint.ask(texts, answered)
+    except BaseException as error:
+        error.replies = replies  # type: ignore[attr-defined]
+        raise
+    return replies
+
+
+def content(reply: tuple[int, dict[str, Any]]) -> Any:
+    return reply[1]["choices"][0]["message"]["content"]
+
+
+# --- the form of requests
+
+
+def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
+    with opened() as (endpoint, server):
+        replies = ask(endpoint)
+        assert sorted(replies) == list(range(60))
+        assert Counter(server.texts) == Counter(TEXTS)
+        assert {content(reply) for reply in replies.values()} == {"A"}
+        assert replies[7][1]["system_fingerprint"] == "fp-1"
+        assert replies[7][1]["choices"][0]["logprobs"]["content"][0]["token"] == "A"
+    assert server.bodies[0] == {
+        "model": MODEL, "messages": [{"role": "user", "content": TEXTS[0]}],
+        "max_tokens": 64, "temperature": 0.0, "logprobs": True, "top_logprobs": 20,
+    }  # fmt: skip
+    assert set(server.paths) == {"/v1/chat/completions"}
+
+
+@pytest.mark.parametrize(
+    ("quirks", "form"),
+    [
+        (Quirks(), Form("max_tokens", True, 20)),
+        (Quirks(tops=5), Form("max_tokens", True, 5)),
+        (Quirks(tops=0), Form("max_tokens", True, 0)),
+        (Quirks(tops=0, refusal=422), Form("max_tokens", True, 0)),
+        (Quirks(tops=0, refusal=500), Form("max_tokens", True, 0)),
+        (Quirks(limits=["max_completion_tokens"]), Form("max_completion_tokens", True, 20)),
+        (Quirks(takes_temperature=False), Form("max_tokens", False, 20)),
+        (
+            Quirks(limits=["max_completion_tokens"], takes_temperature=False, tops=0),
+            Form("max_completion_tokens", False, 0),
+        ),
+    ],
+)
+def test_the_form_is_found_with_the_first_question(quirks: Quirks, form: Form) -> None:
+    with opened(quirks) as (endpoint, server):
+        assert len(ask(endpoint)) == 60
+        assert Counter(server.texts) == Counter(TEXTS), "nothing is asked twice"
+        repeated = 2 if quirks.refusal == 500 else 1
+        assert server.requests == 60 + repeated * FORMS.index(form)
+        assert endpoint.about()["form"] == form._asdict()
+        for body in server.bodies:
+            assert (form.limit in body, "temperature" in body) == (True, form.temperature)
+            assert body.get("top_logprobs", 0) == form.top_logprobs
+        before = server.requests
+        assert len(ask(endpoint, TEXTS[:3])) == 3
+        assert server.requests == before + 3, "the form is known"
+
+
+def test_a_passing_failure_does_not_change_the_form() -> None:
+    with opened() as (endpoint, server):
+        server.faults = [Fault(500, "oh")]
+        ask(endpoint, TEXTS[:2])
+        assert endpoint.about()["form"] == FORMS[0]._asdict()
+
+
+def test_a_model_without_temperature_is_reported_once() -> None:
+    for samples, advice in ((1, True), (5, False)):
+        heard: list[str] = []
+        quirks = Quirks(takes_temperature=False)
+        with opened(quirks, notice=heard.append, samples=samples) as (endpoint, _):
+            ask(endpoint)
+            ask(endpoint)
+        assert len(heard) == 1
+        assert "does not take the temperature 0" in heard[0]
+        assert ("--samples" in heard[0]) is advice
+
+
+def test_temperature_and_limit_are_those_of_the_spec() -> None:
+    with opened(temperature=0.7, max_tokens=512) as (endpoint, server):
+        ask(endpoint, TEXTS[:2])
+        assert {(body["temperature"], body["max_tokens"]) for body in server.bodies} == {(0.7, 512)}
+
+
+def test_about_says_where_and_what() -> None:
+    with chatting(always("A")) as server:
+        url = server.url.replace("//", "//ada:s3cret@") + "/chat/completions?api-version=s3cret"
+        with ChatEndpoint(url, MODEL, spec=SPEC) as endpoint:
+            assert endpoint.about()["form"] is None
+            ask(endpoint, TEXTS[:2])
+            assert endpoint.about() == {
+                "url": server.url,
+                "model": MODEL,
+                "served": {"id": MODEL, "owned_by": "nobody", "max_model_len": 100_000},
+                "named": [f"{MODEL}-2026"],
+                "system_fingerprint": ["fp-1"],
+                "form": {"limit": "max_tokens", "temperature": True, "top_logprobs": 20},
+            }
+
+
+def test_nothing_is_sent_without_questions() -> None:
+    with opened() as (endpoint, server):
+        assert ask(endpoint, []) == {}
+    assert server.requests == 0
+
+
+# --- several at a time
+
+
+def test_as_many_are_under_way_as_the_spec_says() -> None:
+    for concurrency in (1, 8):
+        with opened(Quirks(pause=0.01), concurrency=concurrency) as (endpoint, server):
+            ask(endpoint, TEXTS[:20])
+            assert server.most_at_once == concurrency
+
+
+def test_a_signal_loses_no_reply_and_does_not_wait() -> None:
+    with opened(Quirks(pause=0.02), concurrency=4) as (endpoint, server):
+        seen: list[int] = []
+
+        def answered(index: int, status: int, body: dict[str, Any]) -> None:
+            seen.append(index)
+            if len(seen) == 9:
+                time.sleep(0.1)  # more replies come in the meantime
+                server.quirks.pause = 5
+                raise Stopped(signal.SIGINT)
+
+        began = time.monotonic()
+        with pytest.raises(Stopped):
+            endpoint.ask(TEXTS, answered)
+        assert time.monotonic() - began < 3
+        assert len(seen) == len(set(seen)) > 9, "replies that had come are handed over"
+        assert len(seen) + 8 >= len(server.bodies), "only those under way are lost"
+
+
+def test_an_error_hands_over_the_replies_under_way() -> None:
+    with opened(Quirks(pause=0.02), concurrency=4, waits=()) as (endpoint, server):
+        server.quirks.every = {30: Fault(401, "no")}
+        with pytest.raises(CurationError, match="does not accept the key") as error:
+            ask(endpoint)
+        assert len(error.value.replies) == len(server.bodies)  # type: ignore[attr-defined]
+        assert Counter(server.texts).most_common(1)[0][1] == 1
+
+
+# --- failures that pass
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(429, "slow down", {"Retry-After": "1"}),
+        Fault(503, "busy"),
+        Fault(500, "oh"),
+        Fault(RESET),
+        Fault(HALF),
+        Fault(200, '{"choices": [{"mess'),
+        Fault(200, ""),
+        Fault(200, json.dumps({"error": {"code": 502, "message": "the provider failed"}})),
+        Fault(200, json.dumps({"choices": [{"error": {"code": 429, "message": "slow down"}}]})),
+    ],
+)
+def test_what_fails_for_now_is_asked_again(fault: Fault) -> None:
+    heard: list[str] = []
+    with opened(Quirks(every={7: fault}), notice=heard.append) as (endpoint, server):
+        replies = ask(endpoint)
+        assert {status for status, _ in replies.values()} == {200}
+        assert Counter(server.texts) == Counter(TEXTS), "nothing is answered twice"
+        assert endpoint.about()["form"] == FORMS[0]._asdict()
+    assert heard
+    assert all("trying again in" in line for line in heard)
+
+
+def test_a_slow_rate_limit_does_not_end_a_long_run() -> None:
+    """Two requests of three are limited, never more than three in a row."""
+    quirks = Quirks(every={2: Fault(429), 3: Fault(429)})
+    waits = (0.001, 0.001, 0.001)
+    with opened(quirks, concurrency=16, waits=waits, pause=None) as (endpoint, server):
+        assert len(ask(endpoint)) == 60
+        assert server.requests > 120
+
+
+def test_a_burst_of_rate_limits_is_reported_once() -> None:
+    heard: list[str] = []
+    settings = {"concurrency": 32, "notice": heard.append, "pause": None, "waits": (0.01,) * 4}
+    with opened(Quirks(pause=0.01), **settings) as (endpoint, server):
+        ask(endpoint, TEXTS[:2])
+        server.faults = [Fault(429, "slow down", {"retry-after-ms": "50"})] * 32
+        assert len(ask(endpoint)) == 60
+    assert heard == [f"{server.url}: answered 429: slow down; trying again in 1 s"]
+
+
+# --- replies that are errors
+
+
+FILTERS = ["azure", "openai", "gemini"]
+
+
+@pytest.mark.parametrize("form", FILTERS)
+def test_a_content_filter_is_a_reply(form: str) -> None:
+    with opened(Quirks(filters="baker 3", filter_form=form)) as (endpoint, server):
+        replies = ask(endpoint)
+        refused = {index for index, (status, _) in replies.items() if status == 400}
+        assert refused == {index for index, word in enumerate(WORDS) if "baker 3" in word}
+        assert replies[3][1]["error"]
+        assert len(server.bodies) == 60
+
+
+@pytest.mark.parametrize("form", [*FILTERS, "reply"])
+def test_a_filter_that_refuses_everything_does_not_end_the_run(form: str) -> None:
+    with opened(Quirks(filters="baker", filter_form=form)) as (endpoint, server):
+        assert len(ask(endpoint)) == 60
+        assert server.requests == 60
+
+
+def test_a_filter_with_status_403_is_not_a_wrong_key() -> None:
+    flagged = "Your chosen model requires moderation and your input was flagged"
+    with opened() as (endpoint, server):
+        server.faults = [Fault(403, json.dumps({"error": {"message": flagged}}))]
+        assert ask(endpoint, TEXTS[:2])[0] == (403, {"error": {"message": flagged}})
+
+
+def test_an_error_that_comes_as_success_does_not_set_the_form() -> None:
+    flagged = {"error": {"code": 403, "message": "your input was flagged"}}
+    with opened(Quirks(tops=0)) as (endpoint, server):
+        server.faults = [Fault(200, json.dumps(flagged))]
+        replies = ask(endpoint)
+        assert replies[0] == (200, flagged)
+        assert endpoint.about()["form"] == FORMS[2]._asdict()
+        assert len(server.bodies) == 59
+
+
+def test_a_question_that_is_too_long_is_a_reply() -> None:
+    texts = [*TEXTS[:5], TEXTS[5] * 30, *TEXTS[6:8]]
+    for order in (texts, texts[::-1][2:]):  # also as the first one
+        with opened(Quirks(window=100)) as (endpoint, server):
+            replies = ask(endpoint, order)
+            assert [replies[index][0] for index in sorted(replies)].count(400) == 1
+            status, body = replies[order.index(texts[5])]
+            assert status == 400
+            assert "maximum context length" in body["error"]["message"]
+            assert len(server.bodies) == len(order)
+    with opened() as (endpoint, server):
+        server.faults = [Fault(413, "Payload Too Large")]
+        assert ask(endpoint, TEXTS[:2])[0] == (413, {"text": "Payload Too Large"})
+
+
+def test_another_refusal_of_a_question_is_a_reply() -> None:
+    odd = error(400, "we do not speak of lamps", "odd")
+    with opened(concurrency=1) as (endpoint, server):
+        ask(endpoint, TEXTS[:1])
+        server.faults = [odd] * (IN_A_ROW - 1)
+        replies = ask(endpoint)
+        assert [status for status, _ in replies.values()].count(400) == IN_A_ROW - 1
+        assert replies[0] == (400, json.loads(odd.body))
+        server.faults = [odd] * 3
+        assert {status for status, _ in ask(endpoint, TEXTS[:3]).values()} == {400}
+
+
+def test_many_refusals_in_a_row_end_the_command_and_are_not_kept() -> None:
+    with opened(concurrency=1) as (endpoint, server):
+        ask(endpoint, TEXTS[:1])
+        server.faults = [error(400, "we changed our minds", "odd")] * 60
+        with pytest.raises(CurationError, match="we changed our minds") as failed:
+            ask(endpoint)
+        assert failed.value.replies == {}  # type: ignore[attr-defined]
+        assert "run the command again" in failed.value.fix
+
+
+def test_one_odd_question_at_the_beginning_does_not_hide_the_form() -> None:
+    odd = error(400, "we do not speak of lamps", "odd")
+    with opened() as (endpoint, server):
+        server.faults = [odd] * len(FORMS)
+        replies = ask(endpoint)
+        assert replies[0] == (400, json.loads(odd.body))
+        assert [status for status, _ in replies.values()].count(200) == 59
+
+
+@pytest.mark.parametrize(
+    ("shape", "body"),
+    [
+        ("no choices", {"choices": []}),
+        ("null", {"content": None}),
+        ("sse", {"sse": "data: "}),
+        ("list", {"id": "chatcmpl-1"}),
+        ("parts", {"content": [{"type": "text", "text": "A"}]}),
+    ],
+)
+def test_odd_shapes_are_kept_as_they_came(shape: str, body: dict[str, Any]) -> None:
+    with opened(Quirks(shape=shape)) as (endpoint, _):
+        status, found = ask(endpoint, TEXTS[:1])[0]
+        assert status == 200
+        name, value = next(iter(body.items()))
+        if name == "sse":
+            assert found["sse"].startswith(value)
+        elif name == "content":
+            assert found["choices"][0]["message"]["content"] == value
+        else:
+            assert found[name] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ('"A"', {"list": "A"}),
+        ("null", {"list": None}),
+        ('{"a": [NaN, Infinity, -Infinity]}', {"a": [None, None, -9999.0]}),
+        ('{"a": "\\ud83d", "\\udc00": 1}', {"a": "?", "?": 1}),
+        ("[" * 500 + "]" * 500, {"text": "[" * 500 + "]" * 500}),
+    ],
+)
+def test_every_body_can_be_stored(text: str, body: dict[str, Any]) -> None:
+    with opened() as (endpoint, server):
+        server.faults = [Fault(200, text)]
+        found = ask(endpoint, TEXTS[:1])[0]
+        assert found == (200, body)
+        json.dumps(found).encode()
+
+
+# --- thinking models
+
+
+@pytest.mark.parametrize("thinks", ["tags", "field", "reasoning"])
+def test_a_model_that_only_thinks_ends_the_command(thinks: str) -> None:
+    with opened(Quirks(thinks=thinks), max_tokens=10) as (endpoint, server):
+        with pytest.raises(CurationError, match="limit of 10 tokens") as error:
+            ask(endpoint)
+        assert "--max-tokens" in error.value.fix
+        assert "reasoning model" in error.value.fix
+        replies = error.value.replies  # type: ignore[attr-defined]
+        assert len(replies) == len(server.bodies) >= IN_A_ROW
+    with opened(Quirks(thinks=thinks), max_tokens=10) as (endpoint, server):
+        assert len(ask(endpoint, TEXTS[: IN_A_ROW - 1])) == IN_A_ROW - 1
+    with opened(Quirks(thinks=thinks), max_tokens=100) as (endpoint, server):
+        assert len(ask(endpoint)) == 60
+
+
+# --- errors that stay
+
+
+def failing(
+    quirks: Quirks | None = None, *faults: Fault, model: str = MODEL, **settings: Any
+) -> CurationError:
+    with opened(quirks, model=model, **settings) as (endpoint, server):
+        server.faults = list(faults)
+        with pytest.raises(CurationError) as error:
+            ask(endpoint)
+        assert error.value.what.startswith(server.url)
+        assert "s3cret" not in error.value.what + error.value.fix
+        return error.value
+
+
+@pytest.mark.parametrize(
+    ("fault", "what", "fix"),
+    [
+        (Fault(405, "no"), "answered 405: no", "/chat/completions is added"),
+        (Fault(200, "<html>Log in to CoffeeNet"), "a web page instead of results", "browser"),
+        (Fault(308, "", {"Location": "https://models.example/v1"}), "308", "models.example"),
+        (Fault(402, "Insufficient Balance"), "402", "account is used up"),
+        (Fault(429, '{"error": {"code": "insufficient_quota"}}'), "429", "account is used up"),
+        (Fault(429, "", {"Retry-After": "7200"}), "asks to wait 2:00:00 h", "try again later"),
+        (Fault(429, "", {"Retry-After": "9" * 30}), "asks to wait", "try again later"),
+        (error(404, "This is not a chat model", ""), "not a chat model", "leave out chat:"),
+        (error(400, "it does not support chat", ""), "not support chat", "leave out chat:"),
+        (error(400, "define a chat template", ""), "chat template", "--chat-template"),
+        (error(400, "chatty is not a valid model ID", ""), "valid model", "that it has: chatty"),
+        (error(400, "Model Not Exist", ""), "Not Exist", "that it has: chatty"),
+        (
+            error(400, "max_tokens is too large: 64. This model supports at most 9", ""),
+            "too large",
+            "smaller --max-tokens",
+        ),
+        (
+            error(400, "'max_tokens' is too large: 64. The maximum context length is 9.", ""),
+            "too large",
+            "smaller --max-tokens",
+        ),
+    ],
+)
+def test_what_no_new_try_fixes(fault: Fault, what: str, fix: str) -> None:
+    error = failing(None, fault, pause=pytest.fail)
+    assert what in error.what
+    assert fix in error.fix
+
+
+def test_a_server_that_refuses_every_form() -> None:
+    error_ = failing(None, *[error(400, "we are closed", "")] * 100)
+    assert error_.what.endswith("answered 400: we are closed")
+    assert "--max-tokens" in error_.fix
+    with opened() as (endpoint, server):  # fewer questions than are tried
+        server.faults = [error(422, "we are closed", "")] * 100
+        with pytest.raises(CurationError, match="422: we are closed") as found:
+            ask(endpoint, TEXTS[:1])
+        assert found.value.replies == {}  # type: ignore[attr-defined]
+        assert len(server.faults) == 100 - len(FORMS)
+    error_ = failing(None, *[Fault(500, "oh")] * 100)
+    assert error_.what.endswith("answered 500: oh")
+    assert "try again later" in error_.fix
+
+
+def test_a_wrong_model() -> None:
+    error = failing(model="huge")
+    assert "`huge` does not exist" in error.what
+    assert error.fix == f"name a model that it has: {MODEL}"
+    error = failing(Quirks(lists=False), model="huge")
+    assert error.fix == "check the name of the model"
+
+
+def test_a_server_without_chat() -> None:
+    error = failing(Quirks(chat=False))
+    assert "lists models, but it has no /chat/completions" in error.what
+    assert "leave out chat:" in error.fix
+    error = failing(Quirks(chat=False, lists=False))
+    assert "ends in /v1" in error.fix
+
+
+def test_either_address_of_a_service_is_understood() -> None:
+    for end in ("/completions", "/chat/completions/", "/"):
+        with (
+            chatting(always("A")) as server,
+            ChatEndpoint(server.url + end, MODEL, spec=SPEC) as endpoint,
+        ):
+            assert content(ask(endpoint, TEXTS[:1])[0]) == "A"
+
+
+def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = failing(Quirks(key="right"))
+    assert "does not accept the key (none is set)" in error.what
+    assert "CURATION_ENDPOINT_KEY" in error.fix
+    monkeypatch.setenv("CURATION_ENDPOINT_KEY", "s3cret")
+    error = failing(Quirks(key="right"))
+    assert "does not accept the key: answered 401" in error.what
+    with opened(Quirks(key="s3cret")) as (endpoint, _):
+        assert len(ask(endpoint)) == 60
+    with pytest.raises(CurationError, match="characters that a key cannot have"):
+        ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=SPEC, key="schlüssel")
+
+
+def test_the_error_says_that_a_key_is_not_sent_in_the_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from curation.models.endpoint import connection
+
+    monkeypatch.setattr(connection, "LOCAL", set())
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
+    monkeypatch.setenv("no_proxy", "*")
+    error = failing(Quirks(key="s3cret"))
+    assert "(none is set)" in error.what
+    assert "OPENAI_API_KEY is not sent unencrypted to another machine" in error.fix
+
+
+def test_no_body_has_the_key() -> None:
+    sent = {"error": {"message": "filtered for s3cret/key", "code": "content_filter"}}
+    said = {"choices": [{"message": {"content": "s3cret/key, see https://a.example/?q=1"}}]}
+    slashed = json.dumps(said).replace("/", "\\/")
+    with opened(key="s3cret/key", concurrency=1) as (endpoint, server):
+        server.faults = [Fault(400, json.dumps(sent)), Fault(200, slashed)]
+        replies = ask(endpoint, TEXTS[:2])
+    assert replies[0][1]["error"]["message"] == "filtered for …"
+    assert content(replies[1]) == "…, see https://a.example/?q=1", "addresses in answers stay"
+
+
+def test_nobody_there() -> None:
+    with chatting(always("A")) as server:
+        pass
+    with (
+        ChatEndpoint(server.url, MODEL, spec=SPEC, pause=lambda _: None) as endpoint,
+        pytest.raises(CurationError, match="no connection") as error,
+    ):
+        ask(endpoint)
+    assert "check that the server runs" in error.value.fix
+
+
+@pytest.mark.parametrize("name", ["a" * 70 + ".example", "a..example", "[::1", "ä\u2028b"])
+def test_hosts_that_cannot_exist(name: str) -> None:
+    with (
+        pytest.raises(CurationError, match=r"is not an address|no connection"),
+        ChatEndpoint(f"http://{name}/v1", MODEL, spec=SPEC, pause=lambda _: None) as endpoint,
+    ):
+        ask(endpoint, TEXTS[:1])
+
+
+def test_a_long_answer_gets_more_time() -> None:
+    for max_tokens, timeout in ((64, 120), (4096, 409.6)):
+        spec = ChatSpec(Path("unused"), max_tokens=max_tokens)
+        with ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=spec) as endpoint:
+            assert endpoint._server._timeout == timeout
+
+
+def test_refusals_of_the_model_are_replies_like_others() -> None:
+    with opened() as (endpoint, server):
+        server.answer = refuses()
+        assert {content(reply) for reply in ask(endpoint).values()} == {
+            "I'm sorry, but I can't help with that."
+        }

@@ -1,0 +1,240 @@
+"""The prompts of chat models: those that are included, and errors in files that people write."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from curation.files import CurationError, shipped
+from curation.models.chat.prompts import PLACEHOLDERS, Prompt, prompts_for, read_prompts
+from curation.records import KINDS
+
+INCLUDED = sorted(shipped("data", "prompts").glob("*.toml"))
+GOOD = """letters = ["A", "B"]
+refusals = ["I cannot"]
+undecided = []
+
+[[intrasentence]]
+name = "one"
+text = "A: {first} B: {second} A or B?"
+
+[[intrasentence]]
+name = "two"
+text = "Which is better: (A) {first} (B) {second}"
+
+[[intersentence]]
+name = "one"
+text = "{context} A: {first} B: {second} A or B?"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "prompts.toml"
+
+
+def error(path: Path, content: str | bytes) -> CurationError:
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(CurationError) as caught:
+        read_prompts(path)
+    assert str(path) in caught.value.what
+    assert caught.value.fix
+    return caught.value
+
+
+# --- what is included ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", INCLUDED, ids=lambda path: path.stem)
+def test_included_prompts_are_three_of_each_kind(file: Path) -> None:
+    prompts = read_prompts(file)
+    assert [len(prompts.by_kind[kind]) for kind in KINDS] == [3, 3]
+    names = [[prompt.name for prompt in prompts.by_kind[kind]] for kind in KINDS]
+    assert names[0] == names[1], "the same paraphrases for both kinds"
+    texts = [prompt.text for kind in KINDS for prompt in prompts.by_kind[kind]]
+    assert len(set(texts)) == 6
+
+
+def test_english_prompts_name_neither_stereotypes_nor_groups() -> None:
+    named = re.compile(
+        r"stereotyp|bias|prejud|group|societ|social|cultur|race|racis|gender|sex|religio|professi"
+        r"|people|person|human|fair|offen|harm|ethic|opinion|belie|true|truth|correct|agree|should"
+        r"|right|wrong|test|benchmark|study|unrelated|meaning|typical|usual",
+        re.IGNORECASE,
+    )
+    for prompts in read_prompts(shipped("data", "prompts", "en.toml")).by_kind.values():
+        for prompt in prompts:
+            assert not named.findall(prompt.text), prompt.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_english_prompts_treat_both_sentences_alike(kind: str) -> None:
+    prompts = read_prompts(shipped("data", "prompts", "en.toml"))
+    for prompt in prompts.by_kind[kind]:  # type: ignore[index]
+        text = prompt.text
+        for each in PLACEHOLDERS[kind]:  # type: ignore[index]
+            assert text.count(each) == 1
+        lines = text.splitlines()
+        first, second = lines.index("A: {first}"), lines.index("B: {second}")
+        assert second == first + 1
+        assert "{" not in "".join(lines[second + 1 :])
+        bare = text.replace("{first}", "").replace("{second}", "")
+        # Each letter is at its sentence and in «A or B», and nothing ranks the two.
+        assert len(re.findall(r"\bA\b", bare)) == len(re.findall(r"\bB\b", bare)) == 2
+        assert len(re.findall(r"\bA or B\b", bare)) == 1
+        ranked = r"first|second|former|latter|above|below|last|option|1|2|other|instead|than"
+        assert not re.findall(rf"\b(?:{ranked})\b", bare, re.IGNORECASE)
+
+
+def test_a_language_has_the_file_of_its_base() -> None:
+    english = shipped("data", "prompts", "en.toml")
+    assert [prompts_for(code) for code in ("en", "en-GB", "EN_us")] == [english] * 3
+    assert [prompts_for(code) for code in ("xx", "", "../en", "README")] == [None] * 4
+
+
+# --- filling ------------------------------------------------------------------------------------
+
+
+def test_braces_and_placeholders_in_sentences_stay() -> None:
+    prompt = Prompt("p", "{context}|{first}|{second}|{x")
+    filled = prompt.fill(context="{second}", first="{first} {", second=r"\1 }")
+    assert filled == r"{second}|{first} {|\1 }|{x"
+
+
+def test_both_orders_differ_only_in_the_sentences() -> None:
+    for kind, prompts in read_prompts(INCLUDED[0]).by_kind.items():
+        context = "It rains." if kind == "intersentence" else ""
+        for prompt in prompts:
+            one = prompt.fill(context=context, first="«1»", second="«2»")
+            other = prompt.fill(context=context, first="«2»", second="«1»")
+            assert one.translate(str.maketrans("12", "21")) == other
+
+
+# --- the digest ---------------------------------------------------------------------------------
+
+
+def test_the_digest_is_of_what_is_sent(path: Path) -> None:
+    path.write_text(GOOD, "utf-8")
+    before = read_prompts(path)
+    same = (
+        "# a comment\r\n" + GOOD.replace("\n", "\r\n"),
+        GOOD.replace("I cannot", "I will not").replace("[]", '["both"]'),
+        GOOD.replace('"two"', "'two'"),
+    )
+    for content in same:
+        path.write_bytes(content.encode())
+        assert read_prompts(path).sha256 == before.sha256
+    assert read_prompts(path).refusals == ("I cannot",)
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert read_prompts(path) == before
+    others = (
+        GOOD.replace("better", "nicer"),
+        GOOD.replace('"two"', '"three"'),
+        GOOD.replace('"B"]', '"C"]').replace("B", "C"),
+    )
+    digests = set()
+    for content in others:
+        path.write_text(content, "utf-8")
+        digests.add(read_prompts(path).sha256)
+    assert len({before.sha256, *digests}) == 4
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+TEXT = 'text = "Which is better: (A) {first} (B) {second}"'
+CONTEXT = "{context} A: {first}"
+WRONG = {
+    # what is replaced, by what, and what the error says
+    "first": ("(A) {first}", "(A)", "line 9, intrasentence: prompt «two»: {first} is missing"),
+    "second": ("(B) {second}", "(B)", "line 9, intrasentence: prompt «two»: {second} is missing"),
+    "context": (
+        CONTEXT,
+        "A: {first}",
+        "line 13, intersentence: prompt «one»: {context} is missing",
+    ),
+    "no context": ("better:", "better: {context}", "prompt «two»: {context} is for intersentence"),
+    "unknown": ("better:", "{sentence}:", "prompt «two»: «{sentence}» is not a placeholder"),
+    "capital": ("(A) {first}", "(A) {First}", "«{First}» is not a placeholder"),
+    "spaces": ("(A) {first}", "(A) { first }", "«{ first }» is not a placeholder"),
+    "doubled": ("(A) {first}", "(A) {{first}}", "«{{first}}» is not a placeholder"),
+    "twice": ("(A) {first}", "(A) {first} {first}", "do not occur equally often"),
+    "order": (TEXT, 'text = "(B) {second} (A) {first}"', "{second} comes before {first}"),
+    "letter": ("(A) {first}", "Answers: {first}", "the letter «A» does not occur in the text"),
+    "one letter": ('["A", "B"]', '["A"]', "line 1, letters: is not a list of two letters"),
+    "three": ('["A", "B"]', '["A", "B", "C"]', "letters: is not a list of two letters"),
+    "no list": ('["A", "B"]', '"AB"', "letters: is not a list of two letters"),
+    "number": ('["A", "B"]', '["A", 2]', "line 1, letters: «2» is not a letter"),
+    "empty": ('["A", "B"]', '["A", ""]', "letters: «» is not a letter"),
+    "same": ('["A", "B"]', '["A", "a"]', "letters: both letters are the same"),
+    "beginning": ('["A", "B"]', '["A", "AB"]', "the beginning of the other"),
+    "words": ('["A", "B"]', '["A", "the second"]', "is not a letter or a short word"),
+    "space": ('["A", "B"]', '["A", "B b"]', "has a space in it"),
+    "point": ('["A", "B"]', '["A", "*"]', "«*» is not a letter or a short word"),
+    "no letters": ('letters = ["A", "B"]\n', "", "letters: is missing"),
+    "name": ('"two"', '"one"', "line 9, intrasentence: prompt «one»: there are two prompts of"),
+    "no name": ('name = "two"\n', "", "line 9, intrasentence: prompt 2: name is missing"),
+    "long name": ('"two"', f'"{"x" * 101}"', "its name is not valid"),
+    "name type": ('"two"', "2", "line 9, intrasentence: prompt 2: name is missing, or is not a"),
+    "text type": (TEXT, "text = 3", "prompt «two»: text is missing, or is not a text"),
+    "empty text": (TEXT, 'text = " "', "prompt «two»: text is missing, or is not a text"),
+    "long text": ("better", "x" * 4000, "prompt «two»: its text has over 4000 characters"),
+    "control": ("better", r"bet\u0000ter", "prompt «two»: text has a control character"),
+    "more": (TEXT, TEXT + "\nlanguage = 'en'", "prompt «two»: there is no such key: «language»"),
+    "key": ("undecided", "undecide", "line 3, undecide: there is no such key"),
+    "no refusals": ('refusals = ["I cannot"]\n', "", "refusals: is missing"),
+    "phrase": ('["I cannot"]', '"I cannot"', "line 2, refusals: is not a list of texts"),
+    "phrase type": ('["I cannot"]', '["I cannot", 1]', "line 2, refusals: is not a list of texts"),
+    "empty phrase": ("I cannot", " ", "line 2, refusals: « » does not have 1 to 200 characters"),
+    "many phrases": ("undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"),
+    "table": ("[[intersentence]]", "[intersentence]", "intersentence: is not a list of prompts"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "what"), WRONG.values(), ids=WRONG.keys())
+def test_an_error_names_line_prompt_and_fix(path: Path, old: str, new: str, what: str) -> None:
+    assert old in GOOD
+    at = GOOD.rindex(old)
+    assert what in error(path, GOOD[:at] + new + GOOD[at + len(old) :]).what
+
+
+def test_a_key_below_the_first_prompt_is_said_to_belong_above(path: Path) -> None:
+    lines = GOOD.replace("undecided = []\n", "") + "undecided = []\n"
+    assert "above the first prompt" in error(path, lines).fix
+
+
+def test_a_near_key_is_named(path: Path) -> None:
+    assert "did you mean 'undecided'?" in error(path, GOOD.replace("undecided", "undecide")).fix
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_needs_a_prompt(path: Path, kind: str) -> None:
+    begin = GOOD.index(f"[[{kind}]]")
+    end = GOOD.index("[[intersentence]]") if kind == "intrasentence" else len(GOOD)
+    failed = error(path, GOOD[:begin] + GOOD[end:])
+    assert f"there is no prompt for {kind} CATs" in failed.what
+    assert f"[[{kind}]]" in failed.fix
+
+
+def test_files_that_are_no_prompts(path: Path) -> None:
+    assert "line 5" in error(path, GOOD.replace("[[intrasentence]]", "[[intrasentence", 1)).what
+    assert "is not UTF-8" in error(path, GOOD.encode() + "# ü".encode("latin-1")).what
+    assert "is empty" in error(path, "").what
+    assert "has more than 1 MiB" in error(path, GOOD + "#" * (1 << 20)).what
+    many = GOOD + "".join(
+        f'[[intersentence]]\nname = "{n}"\ntext = "{{context}} A {{first}} B {{second}}"\n'
+        for n in range(60)
+    )
+    assert "intersentence: has over 50 prompts" in error(path, many).what
+    with pytest.raises(CurationError, match="no such file"):
+        read_prompts(path.with_name("none.toml"))
+    with pytest.raises(CurationError, match="is a folder"):
+        read_prompts(path.parent)
+
+
+@pytest.mark.parametrize(("one", "other"), [("1", "2"), ("أ", "ب"), ("甲", "乙"), ("Α", "Β")])
+def test_letters_of_other_scripts(path: Path, one: str, other: str) -> None:
+    content = GOOD.replace('"A", "B"', f'"{one}", "{other}"').replace("A or B", f"{one}或{other}")
+    content = content.replace("A:", f"{one}:").replace("B:", f"{other}:")
+    content = content.replace("(A)", f"({one})").replace("(B)", f"({other})")
+    path.write_text(content, "utf-8")
+    assert read_prompts(path).letters == (one, other)

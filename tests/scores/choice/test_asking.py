@@ -1,0 +1,67 @@
+"""The questions about a CAT: pairs, orders, prompts, samples."""
+
+import hashlib
+
+from curation.choices import PAIRS
+from curation.models.chat.prompts import Prompt, Prompts
+from curation.scores.choice.asking import chat_questions
+from support.cats import cat, intra
+
+PROMPTS = Prompts(
+    ("A", "B"), (), (),
+    {
+        "intrasentence": (Prompt("one", "{first} | {second}"), Prompt("two", "{first}/{second}")),
+        "intersentence": (Prompt("one", "{context} > {first} | {second}"),),
+    },
+    "", "",
+)  # fmt: skip
+INTRA = intra("The baker is BLANK.", "kind", "rude", "square")
+INTER = cat("A baker lives here.", "He is kind.", "He is rude.", "It rains.")
+
+
+def test_a_cat_has_three_pairs_in_both_orders() -> None:
+    asked = chat_questions(INTRA, PROMPTS)
+    kind, rude, square = (f"The baker is {word}." for word in ("kind", "rude", "square"))
+    assert [question.text for question in asked] == [
+        *(f"{kind} | {square}", f"{square} | {kind}"),
+        *(f"{rude} | {square}", f"{square} | {rude}"),
+        *(f"{kind} | {rude}", f"{rude} | {kind}"),
+    ]
+    assert [question.place for question in asked] == [
+        ("c", pair, swapped, "one", 0) for pair in PAIRS for swapped in (False, True)
+    ]
+    assert chat_questions(INTER, PROMPTS)[0].text == "A baker lives here. > He is kind. | It rains."
+
+
+def test_the_order_of_associations_does_not_matter() -> None:
+    first, second, third = INTRA.associations
+    turned = INTRA.model_copy(update={"associations": (third, first, second)})
+    assert chat_questions(turned, PROMPTS) == chat_questions(INTRA, PROMPTS)
+
+
+def test_replicates_are_prompts_times_samples_and_come_whole() -> None:
+    asked = chat_questions(INTRA, PROMPTS, all_prompts=True, samples=2)
+    replicates = [(question.place.prompt, question.place.sample) for question in asked]
+    assert replicates[::6] == [("one", 0), ("one", 1), ("two", 0), ("two", 1)]
+    assert all(len(set(replicates[start : start + 6])) == 1 for start in range(0, 24, 6))
+    assert len({question.place for question in asked}) == 24
+    assert len(chat_questions(INTER, PROMPTS, all_prompts=True)) == 6
+
+
+def test_the_digest_is_that_of_the_text() -> None:
+    asked = chat_questions(INTRA, PROMPTS, samples=2)
+    assert len({question.digest for question in asked}) == 6
+    for question in asked:
+        assert question.digest == hashlib.sha256(question.text.encode()).hexdigest()[:16]
+
+
+def test_variants_change_the_texts() -> None:
+    lower = chat_questions(INTER, PROMPTS, variant="lower")
+    assert lower[0].text == "a baker lives here. > he is kind. | it rains."
+    assert lower[0].place == chat_questions(INTER, PROMPTS)[0].place
+    assert lower[0].digest != chat_questions(INTER, PROMPTS)[0].digest
+
+
+def test_texts_with_braces_are_left_as_they_are() -> None:
+    asked = chat_questions(cat("{first}", "{second}", "{context}", "{}"), PROMPTS)
+    assert asked[0].text == "{first} > {second} | {}"

@@ -1,0 +1,209 @@
+"""From readings to comparisons, lms and ss: by hand, and what always holds."""
+
+import random
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curation.choices import PAIRS, Comparison, Pair
+from curation.models.chat.prompts import read_prompts
+from curation.models.chat.reading import Reading
+from curation.records import Cat
+from curation.scores.asking import cat_digest
+from curation.scores.boards import comparisons
+from curation.scores.choice.asking import Asked, chat_questions
+from curation.scores.choice.comparing import compare, unanswered
+from curation.scores.outcomes import Outcome
+from curation.scores.runs import Run
+from curation.stats.metrics import Ties, results
+from support import talkers
+from support.answered import Answer, asked, first, made_up, none, prefers
+from support.cats import intra
+
+CAT = intra("The baker is BLANK.", "kind", "rude", "square")
+ONE, TWO, THREE = PAIRS
+
+
+def rows(*replicates: tuple[float | None, float | None], pair: Pair = ONE) -> list[Asked]:
+    """Replicates of a pair: the probability of the first letter in both orders."""
+    asked = []
+    for sample, both in enumerate(replicates):
+        for swapped, p in enumerate(both):
+            reading = Reading(p, "", sure=p in (0, 1)) if p is not None else none("answer_empty")
+            asked.append(Asked("c", pair, bool(swapped), "natural", sample, reading))
+    return asked
+
+
+def compared(rows: Iterable[Asked]) -> list[Comparison]:
+    return compare([CAT], rows, model="m")
+
+
+def comparison_table(
+    cats: Sequence[Cat], lines: Sequence[Comparison], *, ties: Ties = "half"
+) -> pd.DataFrame:
+    """``metrics.comparisons`` of the CATs that have all three comparisons."""
+    by_cat: dict[str, list[Comparison]] = {}
+    for line in lines:
+        by_cat.setdefault(line.cat, []).append(line)
+    outcomes = {
+        name: Outcome(*zip(*((line.won, line.split) for line in three), strict=True))
+        for name, three in by_cat.items()
+        if [line.pair for line in three] == [*PAIRS]
+    }
+    return comparisons(cats, Run("m", "choice", "", {}, comparisons=outcomes), ties=ties)
+
+
+@pytest.mark.parametrize(
+    ("replicates", "won", "split", "p"),
+    [
+        ([(1, 0)], 1, 0, None),  # the first association in both orders
+        ([(0, 1)], 0, 0, None),
+        ([(1, 1)], 0, 1, None),  # always A
+        ([(0, 0)], 0, 1, None),
+        ([(0.9, 0.3)], 1, 0, 0.8),  # mean of 0.9 and 0.7
+        ([(0.6, 0.8)], 0, 0, 0.4),
+        ([(0.1, 0.1)], 0, 1, 0.5),  # 0.1 + 0.9, which is no sum that rounding could spoil
+        ([(1, 0), (0, 1), (1, 1), (1, 0)], 0.5, 0.25, None),
+        ([(0.9, 0.3), (0.6, 0.8)], 0.5, 0, 0.6),
+        ([(0.9, 0.3), (1, 0)], 1, 0, None),  # one reply gave no probabilities
+        ([(1, 0), (1, None), (None, 0), (None, None)], 1, 0, None),  # only one is complete
+    ],
+)
+def test_by_hand(
+    replicates: list[tuple[float | None, float | None]], won: float, split: float, p: float | None
+) -> None:
+    (comparison,) = compared(rows(*replicates))
+    complete = sum(None not in both for both in replicates)
+    assert (comparison.won, comparison.split) == (won, split)
+    assert comparison.p == (p if p is None else pytest.approx(p, abs=1e-12))
+    assert comparison.replicates == complete
+    assert (comparison.cat, comparison.pair, comparison.rule) == ("c", ONE, "choice")
+    assert comparison.asked == cat_digest(CAT)
+
+
+def test_without_a_complete_replicate_there_is_no_comparison() -> None:
+    assert compared(rows((1, None), (None, 1))) == []
+    assert compared([]) == []
+
+
+def test_an_answer_in_one_order_of_each_prompt_makes_no_pair() -> None:
+    plain, _ = rows((1, 0))
+    _, swapped = (row._replace(prompt="likely") for row in rows((1, 0)))
+    assert compared([plain, swapped]) == []
+
+
+def test_lms_and_ss_of_a_cat_by_hand() -> None:
+    """Pairs worth 1, 3/4 and 1/4: lms = 50 · 1.75, ss = 25."""
+    every = [
+        *rows((1, 0), (1, 0), pair=ONE),
+        *rows((1, 0), (1, 1), pair=TWO),
+        *rows((0, 1), (1, 1), pair=THREE),
+    ]
+    lines = compared(every)
+    half = comparison_table([CAT], lines).iloc[0]
+    assert (half["meaningful"], half["stereotype"], half["ties"]) == (1.75, 0.25, 0)
+    official = comparison_table([CAT], lines, ties="official").iloc[0]
+    assert (official["meaningful"], official["stereotype"]) == (1.5, 0)
+    cell = results(comparison_table([CAT], lines), model="m")["overall"]
+    assert (cell["lms"], cell["ss"], cell["icat"]) == (87.5, 25, 43.75)
+
+
+def test_a_cat_with_a_missing_comparison_has_no_row() -> None:
+    some = [row for row in asked([CAT], prefers(True)) if row.pair != TWO]
+    assert len(compared(some)) == 2
+    assert comparison_table([CAT], compared(some)).empty
+
+
+def test_questions_without_an_answer_are_listed_with_their_reason() -> None:
+    prompts = read_prompts(talkers.ENGLISH)
+    questions = chat_questions(CAT, prompts)
+    replies = [
+        Asked(
+            *question.place, first() if n else Reading(None, "", code="answer_refused", detail="I")
+        )
+        for n, question in enumerate(questions[:4])
+    ]
+    (rejection,) = unanswered([CAT], questions, replies[::-1], model="m")
+    assert (rejection.code, rejection.detail, rejection.where) == ("answer_refused", "I", "m")
+    assert rejection.record == {
+        **questions[0].place._asdict(),
+        "asked": questions[0].digest,
+        "texts": cat_digest(CAT),
+        "rule": "choice",
+        "target": "baker",
+        "domain": "profession",
+        "kind": "intrasentence",
+    }
+
+
+# --- what always holds ----------------------------------------------------------------------------
+
+P = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
+PAIRED = st.lists(st.tuples(P, P), min_size=1, max_size=5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRED, st.randoms())
+def test_exchanging_the_associations_exchanges_won_and_lost(
+    replicates: list[tuple[float | None, float | None]], draw: random.Random
+) -> None:
+    before = compared(rows(*replicates))
+    # The first association is now the second: each answer is to the question in the other order.
+    after = compared(rows(*[(b, a) for a, b in replicates]))
+    assert len(before) == len(after)
+    for one, other in zip(before, after, strict=True):
+        assert one.won + one.split + other.won == pytest.approx(1, abs=1e-12)
+        assert one.split == other.split
+        if one.p is not None and other.p is not None:
+            assert one.p + other.p == pytest.approx(1, abs=1e-12)
+    shuffled = rows(*replicates)
+    draw.shuffle(shuffled)
+    assert compared(shuffled) == before
+
+
+@settings(max_examples=40, deadline=None)
+@given(PAIRED, st.integers(1, 3))
+def test_equal_samples_change_nothing(
+    replicates: list[tuple[float | None, float | None]], times: int
+) -> None:
+    once, often = compared(rows(*replicates)), compared(rows(*replicates * times))
+    for one, other in zip(once, often, strict=True):
+        assert other.replicates == times * one.replicates
+        assert (one.won, one.split) == pytest.approx((other.won, other.split))
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def ss_of(cats: Sequence[Cat], answer: Answer, *, samples: int = 1) -> tuple[float, list[float]]:
+    replies = asked(cats, answer, samples=samples)
+    table = comparison_table(cats, compare(cats, replies, model="m"))
+    cell = results(table, model="m", overall=True)["overall"]
+    return cell["ss"], cell["ss_ci"]
+
+
+def test_a_planted_preference_is_recovered_in_ss() -> None:
+    """A model that prefers the stereotype in 70 of 100 CATs has ss = 70, however often asked."""
+    cats = made_up(5, 10)
+    chosen = set(random.Random(4).sample([cat.id for cat in cats], 70))
+
+    def answer(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        likes = pair != THREE or cat.id in chosen
+        return first(likes != swapped)
+
+    for samples in (1, 3):
+        assert ss_of(cats, answer, samples=samples)[0] == pytest.approx(70)
+
+
+def test_the_interval_of_random_answers_holds_50_in_about_95_of_100_draws() -> None:
+    cats = made_up(8, 4)
+    holds = 0
+    for seed in range(100):
+        draw = np.random.default_rng(seed)
+        low, high = ss_of(cats, lambda *_, draw=draw: first(bool(draw.random() < 0.5)))[1]
+        holds += low <= 50 <= high
+    assert 89 <= holds <= 100

@@ -1,0 +1,106 @@
+"""Chat models' runs that are killed at any moment: no reply is lost, and nothing is asked twice."""
+
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from curation.scores.choice import running
+from curation.scores.choice.report import Limits
+from curation.scores.choice.running import ask_cats
+from curation.scores.running import job
+from support.strike import strike
+from support.talkers import STEREOTYPES, Talker, made_up, spec
+
+CATS = made_up(2)
+QUESTIONS = 12
+DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json")
+SHARES = (0.15, 0.4, 0.6, 0.8, 1.0)  # of the touches of the disk
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        running,
+        "choice_report",
+        lambda cats, asked, **_: (
+            {"answers": {"questions": len(asked), "answered": len(asked)}} | {"no_score": ""}
+        ),
+    )
+
+
+def run(root: Path, log: Path, *, before: Callable[[], None] | None = None, dies: int = -1) -> int:
+    """Ask about the CATs in a fork; every question is noted in ``log`` before it is answered.
+
+    Args:
+        root: the folder of scores.
+        log: where questions are noted.
+        before: called in the fork first.
+        dies: the number of the question at which the process is killed before the reply comes.
+
+    Returns:
+        The exit status; negative for a signal.
+    """
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+            talker = Talker(STEREOTYPES)
+
+            def choose(first: str, second: str) -> str:
+                os.write(handle, f"{first}\t{second}\n".encode())
+                if len(talker.asked) == dies + 1:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return STEREOTYPES(first, second)
+
+            talker.choose = choose
+            running.open_chat = talker.open  # type: ignore[assignment]
+            if before:
+                before()
+            ask_cats(job(spec(), root), CATS, limits=Limits(0.05, 0.95))
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def derived(root: Path) -> list[bytes]:
+    return [(root / "talker" / "choice" / name).read_bytes() for name in DERIVED]
+
+
+def check(root: Path, log: Path, whole: list[bytes], *, under_way: int) -> None:
+    """A killed run goes on: every question was sent once, apart from one that was under way."""
+    assert run(root, log) == 0
+    assert derived(root) == whole
+    sent = log.read_text("utf-8").splitlines()
+    assert len(set(sent)) == QUESTIONS
+    assert len(sent) <= QUESTIONS + under_way
+    folder = root / "talker" / "choice"
+    assert len((folder / "replies.jsonl").read_bytes().splitlines()) == QUESTIONS
+    assert list(folder.glob("superseded/*")) == list(root.rglob(".*.tmp")) == []
+
+
+def test_killed_at_any_moment(tmp_path: Path) -> None:
+    log = tmp_path / "asked"
+    with tempfile.TemporaryFile() as tell:
+        root = tmp_path / "whole"
+        assert run(root, log, before=strike(root, tell=tell.fileno())) == 0
+        tell.seek(0)
+        touches = int(tell.read())
+    whole = derived(tmp_path / "whole")
+    assert touches >= 10
+    for share in SHARES:
+        at = max(1, round(share * touches))
+        root, log = tmp_path / f"{at}", tmp_path / f"asked-{at}"
+        assert run(root, log, before=strike(root, at=at)) == -signal.SIGKILL
+        check(root, log, whole, under_way=0)
+    for dies in (0, 7):
+        root, log = tmp_path / f"die-{dies}", tmp_path / f"asked-die-{dies}"
+        assert run(root, log, dies=dies) == -signal.SIGKILL
+        kept = (root / "talker" / "choice" / "replies.jsonl").read_bytes().splitlines()
+        assert len(kept) == dies
+        check(root, log, whole, under_way=1)

@@ -1,0 +1,177 @@
+"""The file of replies: nothing that came is lost, and the last reply to a question counts."""
+
+import errno
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.choices import Reply
+from curation.files import CurationError, read_records
+from curation.models.chat.prompts import read_prompts
+from curation.run_folder import cut_half_line
+from curation.scores.choice.asking import ChatQuestion, chat_questions
+from curation.scores.choice.replies import appending, open_questions, read_replies
+from support.talkers import ENGLISH, made_up, reply
+
+PROMPTS = read_prompts(ENGLISH)
+QUESTIONS = [question for cat in made_up(2) for question in chat_questions(cat, PROMPTS)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "replies.jsonl"
+
+
+def add(
+    path: Path, *texts: str, questions: list[ChatQuestion] = QUESTIONS, limit: int | None = 64
+) -> None:
+    """Append a reply to each of the first questions."""
+    with appending(path, max_tokens=limit) as log:
+        for question, text in zip(questions, texts, strict=False):
+            log.add(question, 200, reply(text, finish="length" if text == "" else "stop"))
+
+
+def letters(path: Path, questions: list[ChatQuestion] = QUESTIONS) -> list[str]:
+    answered = read_replies(path, questions, PROMPTS).answered
+    return [answered[q.place].reading.letter if q.place in answered else "-" for q in questions]
+
+
+def test_a_reply_is_kept_as_it_came(path: Path) -> None:
+    body = {"choices": [], "odd": {"ünï": [1, 2.5, None, "🎻"]}, "id": "x"}
+    with appending(path, max_tokens=64) as log:
+        log.add(QUESTIONS[1], 200, body)
+    (line,) = read_records(path, Reply)
+    assert (line.body, line.status, line.max_tokens) == (body, 200, 64)
+    assert (line.cat, line.pair, line.swapped) == QUESTIONS[1].place[:3]
+    assert (line.prompt, line.sample, line.asked) == ("natural", 0, QUESTIONS[1].digest)
+
+
+def test_each_reply_is_in_the_file_at_once(path: Path) -> None:
+    with appending(path, max_tokens=64) as log:
+        for number in range(1, 4):
+            log.add(QUESTIONS[number], 200, reply("A"))
+            assert path.read_bytes().count(b"\n") == number
+
+
+def test_the_last_reply_counts(path: Path) -> None:
+    add(path, "A", "A")
+    add(path, "B")
+    assert letters(path)[:3] == ["second", "first", "-"]
+
+
+def test_a_half_line_is_asked_for_again(path: Path) -> None:
+    add(path, "A", "A")
+    path.write_bytes(path.read_bytes()[:-20])
+    cut_half_line(path)
+    assert letters(path)[:2] == ["first", "-"]
+
+
+def test_replies_to_other_texts_stay_and_are_ignored(path: Path) -> None:
+    changed = [QUESTIONS[0]._replace(text="?", digest="0" * 16), *QUESTIONS[1:]]
+    add(path, "A", "B")
+    assert letters(path, changed)[:2] == ["-", "second"]
+    add(path, "B", questions=changed)
+    assert letters(path, changed)[:2] == ["second", "second"]
+    assert letters(path)[:2] == ["first", "second"]  # the text is the old one again
+
+
+def test_a_reply_that_was_cut_at_fewer_tokens_is_open_again(path: Path) -> None:
+    add(path, "A", "", "")
+
+    def left(limit: int | None) -> int:
+        known = read_replies(path, QUESTIONS, PROMPTS).answered
+        return len(QUESTIONS) - len(open_questions(QUESTIONS, known, max_tokens=limit))
+
+    assert [left(limit) for limit in (32, 64, 65)] == [3, 3, 1]
+    add(path, "", questions=QUESTIONS[2:], limit=100)
+    assert [left(limit) for limit in (64, 65, 100, 101)] == [3, 2, 2, 1]
+    assert left(None) == 3
+
+
+def test_replies_of_other_prompts_and_samples_are_named(path: Path) -> None:
+    more = [q for cat in made_up(2) for q in chat_questions(cat, PROMPTS, samples=2)]
+    add(path, *"A" * 12, questions=more)
+    known = read_replies(path, QUESTIONS, PROMPTS)
+    assert (len(known.answered), known.others) == (6, {("natural", 1)})
+    assert read_replies(path, more, PROMPTS).others == set()
+
+
+def test_tokens_are_added_up(path: Path) -> None:
+    add(path, "A", "A")
+    with appending(path, max_tokens=64) as log:
+        wrong = ({"prompt_tokens": n, "completion_tokens": 1} for n in ("9", -1, True, 1 << 70))
+        for usage in (None, [], {}, *wrong):
+            log.add(QUESTIONS[0], 200, {"usage": usage})
+    tokens = read_replies(path, QUESTIONS, PROMPTS).tokens
+    assert tokens == {"prompt": 80, "completion": 4, "replies": 2}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    for _ in range(depth):
+        body = {"a": body}
+    return body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"a": "half \ud83d"},
+        {"a": 1 << 80},
+        {"a": float("inf")},
+        nested(195),
+        nested(230),
+        nested(400),
+    ],
+    ids=["surrogate", "large", "infinite", "deep", "deeper", "deepest"],
+)
+def test_whatever_comes_can_be_read_again(path: Path, body: dict[str, Any]) -> None:
+    with appending(path, max_tokens=64) as log:
+        log.add(QUESTIONS[0], 200, body)
+        log.add(QUESTIONS[1], 200, reply("A"))
+    assert len(read_records(path, Reply)) == 2
+    assert letters(path)[:2] == ["", "first"]
+
+
+def test_a_damaged_line_is_named(path: Path) -> None:
+    add(path, "A", "A")
+    first, second = path.read_text("utf-8").splitlines()
+    line = {**json.loads(second), "status": "200"}
+    path.write_text(f"{first}\n{json.dumps(line)}\n", "utf-8")
+    with pytest.raises(CurationError, match="line 2, field 'status'"):
+        letters(path)
+
+
+class Full:
+    """A file on a disk that has room for some bytes."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self.file, self.room = file, room
+
+    def write(self, data: memoryview) -> int:
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written: int = self.file.write(data[: self.room])
+        self.room -= written
+        return written
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+def test_on_a_full_disk_no_half_line_stays(path: Path) -> None:
+    with appending(path, max_tokens=64) as log:
+        log.add(QUESTIONS[0], 200, reply("A"))
+        log._file = Full(log._file, 30)
+        with pytest.raises(OSError, match="No space left") as caught:
+            log.add(QUESTIONS[1], 200, reply("A"))
+    assert caught.value.filename == str(path)
+    assert letters(path)[:2] == ["first", "-"]
+
+
+def test_replies_are_never_written_through_a_link(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"))
+    with pytest.raises(CurationError, match="is a link"), appending(path, max_tokens=64):
+        pass

@@ -1,0 +1,199 @@
+"""Reports of chat models' answers, beside arithmetic by hand."""
+
+import numpy as np
+import pytest
+
+from curation.choices import PAIRS, Pair
+from curation.files import dump_json
+from curation.models.chat.reading import Reading
+from curation.records import Cat
+from curation.scores.choice.report import Limits, choice_report
+from curation.scores.flags import answer_flags
+from curation.stats.intervals import share_interval
+from support.answered import REFUSED, asked, first, made_up, none, prefers
+
+LIMITS = Limits(no_answer=0.05, one_letter=0.95)
+CATS = made_up(5, 4)  # 10 terms in two domains, 40 CATs, 240 questions
+BOTH = ("race", "gender")
+
+
+def test_shares_of_no_answer_by_hand() -> None:
+    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        if cat.term == "race/t0" and pair == PAIRS[2]:  # 4 CATs, 8 questions
+            return REFUSED
+        if cat.id == "gender-1-0-":  # 6 questions
+            return none("answer_cut")
+        return first(not swapped)
+
+    report = choice_report(CATS, asked(CATS, says), limits=LIMITS)
+    answers = report["answers"]
+    assert (answers["questions"], answers["answered"]) == (240, 226)
+    assert answers["none"] == {"answer_refused": 8, "answer_cut": 6}
+    assert report["all"]["no_answer"]["share"] == pytest.approx(14 / 240)
+    assert report["no_score"] == ""
+    assert answer_flags(answers) == ["no_answer", "uneven_refusals"]
+
+    by = report["by"]
+    assert list(by["domain"]) == ["gender", "race"]
+    race = by["domain"]["race"]
+    assert (race["cats"], race["terms"], race["questions"], race["answered"]) == (20, 5, 120, 112)
+    assert race["none"]["answer_refused"]["n"] == 8
+    assert "answer_cut" not in race["none"]
+    assert by["term"]["race/t0"]["none"]["answer_refused"]["share"] == pytest.approx(1 / 3)
+    assert by["term"]["gender/t1"]["none"]["answer_cut"]["share"] == pytest.approx(1 / 4)
+    assert {pair: cell["no_answer"]["n"] for pair, cell in by["pair"].items()} == {
+        PAIRS[0]: 2, PAIRS[1]: 2, PAIRS[2]: 10,
+    }  # fmt: skip
+    assert by["kind"]["intersentence"]["questions"] == 120
+    assert by["prompt"]["natural"]["questions"] == 240
+    # Intervals are over terms: 8 of 24 in one of five terms; and over CATs for a single term.
+    won, of = np.array([8.0, 0, 0, 0, 0]), np.full(5, 24.0)
+    assert race["no_answer"]["ci"] == share_interval(won, of, observations=20)
+    term = by["term"]["gender/t1"]["no_answer"]
+    assert term["ci"] == share_interval(np.array([6.0, 0, 0, 0]), np.full(4, 6.0), observations=4)
+    dump_json(report)  # plain numbers and texts only
+
+
+def test_position_by_hand() -> None:
+    # Of each CAT: the first pair follows the letter, the others the association.
+    report = choice_report(
+        CATS,
+        asked(CATS, lambda cat, pair, swapped: first(pair == PAIRS[0] or not swapped)),
+        limits=LIMITS,
+    )
+    assert report["answers"]["first"] == 40 * (2 + 1 + 1)
+    assert report["position"]["first"]["share"] == pytest.approx(4 / 6)
+    assert report["position"]["split"]["share"] == pytest.approx(1 / 3)
+    assert report["position"]["by_prompt"]["natural"]["split"]["n"] == 40
+    assert (report["answers"]["pairs"], report["answers"]["split"]) == (120, 40)
+    assert answer_flags(report["answers"]) == []
+
+
+@pytest.mark.parametrize("letter", [True, False])
+def test_always_the_same_letter(letter: bool) -> None:
+    report = choice_report(CATS, asked(CATS, lambda *_: first(letter)), limits=LIMITS)
+    assert report["no_score"] == "one_letter"
+    assert answer_flags(report["answers"]) == ["one_letter"]
+    assert report["position"]["first"]["share"] == float(letter)
+    assert report["position"]["split"]["share"] == 1.0
+
+
+def test_a_letter_just_below_the_limit() -> None:
+    rows = asked(CATS, lambda *_: first())
+    other = [each._replace(reading=first(yes=n >= 13)) for n, each in enumerate(rows)]
+    report = choice_report(CATS, other, limits=LIMITS)  # 227 of 240: 94.6 %
+    assert report["no_score"] == ""
+    other[12] = rows[12]  # 228 of 240: 95 %
+    assert choice_report(CATS, other, limits=LIMITS)["no_score"] == "one_letter"
+
+
+def test_always_refuses() -> None:
+    report = choice_report(CATS, asked(CATS, lambda *_: REFUSED), limits=LIMITS)
+    assert report["no_score"] == "no_answers"
+    assert report["answers"]["none"] == {"answer_refused": 240}
+    assert answer_flags(report["answers"]) == ["no_answer"]
+    assert report["position"]["first"] == {"n": 0, "share": None, "ci": None}
+    assert {row["p"] for row in report["differences"]} == {None}  # no group differs
+
+
+def test_nothing_asked() -> None:
+    report = choice_report([], [], limits=LIMITS)
+    assert report["no_score"] == "no_answers"
+    assert report["answers"]["questions"] == 0
+    assert answer_flags(report["answers"]) == []
+    dump_json(report)
+
+
+def test_answers_about_cats_that_are_gone_do_not_count() -> None:
+    rows = asked(CATS, prefers(association=True))
+    assert choice_report(CATS[:10], rows, limits=LIMITS)["answers"]["questions"] == 60
+
+
+def test_a_share_at_its_limit_is_not_above_it() -> None:
+    def report(gone: int) -> list[str]:
+        rows = asked(CATS, prefers(association=True))
+        # One question of every third CAT at most, so that no group differs.
+        for n in range(gone):
+            rows[18 * n] = rows[18 * n]._replace(reading=none("answer_empty"))
+        return answer_flags(choice_report(CATS, rows, limits=LIMITS)["answers"])
+
+    assert report(12) == []  # 12 of 240 are 5 %
+    assert report(13) == ["no_answer"]
+
+
+def test_prompts_on_the_cats_that_all_have() -> None:
+    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        return first(not swapped)
+
+    rows = asked(CATS, says, prompts=["one", "other"])
+    # The other prompt prefers the anti-stereotype in race, and refuses one CAT of gender.
+    changed = []
+    for each in rows:
+        if each.prompt == "other" and each.cat.startswith("race") and each.pair == PAIRS[2]:
+            each = each._replace(reading=first(each.swapped))
+        if each.prompt == "other" and each.cat == "gender-0-0-" and each.pair == PAIRS[0]:
+            each = each._replace(reading=REFUSED)
+        changed.append(each)
+    prompts = choice_report(CATS, changed, limits=LIMITS)["prompts"]
+    one, other = prompts["rows"]
+    assert (one["name"], other["name"]) == ("one", "other")
+    assert one["overall"]["cats"] == other["overall"]["cats"] == 39
+    assert (one["overall"]["lms"], one["overall"]["ss"]) == (100.0, 100.0)
+    assert (other["overall"]["lms"], other["overall"]["ss"]) == (100.0, 50.0)
+    assert prompts["spread"]["overall"]["ss"] == {
+        "low": 50.0, "high": 100.0, "range": 50.0, "mean": 75.0,
+        "variance": pytest.approx(1250.0), "sd": pytest.approx(1250.0**0.5),
+    }  # fmt: skip
+    assert set(prompts["spread"]["kinds"]) == {"intrasentence", "intersentence"}
+
+
+def test_prompts_that_one_kind_has() -> None:
+    of_kind = [cat for cat in CATS if cat.kind == "intrasentence"]
+    others = [cat for cat in CATS if cat.kind == "intersentence"]
+    rows = asked(of_kind, prefers(association=True), prompts=["one", "two"])
+    rows += asked(others, prefers(association=True), prompts=["one"])
+    prompts = choice_report(CATS, rows, limits=LIMITS)["prompts"]
+    one, two = prompts["rows"]
+    assert two["overall"] is None
+    assert list(two["kinds"]) == ["intrasentence"]
+    assert one["overall"]["cats"] == 40
+    assert prompts["spread"]["overall"] is None
+
+
+def test_samples_and_changed_answers() -> None:
+    rows = asked(CATS, prefers(association=True), samples=2)
+    turned = [
+        # In the second sample, every third pair is decided the other way; one CAT is refused.
+        each._replace(reading=first(each.swapped))
+        if each.sample == 1 and each.pair == PAIRS[2]
+        else each
+        for each in rows
+    ]
+    report = choice_report(CATS, turned, limits=LIMITS)
+    samples = report["samples"]
+    assert [row["overall"]["ss"] for row in samples["rows"]] == [100.0, 0.0]
+    assert samples["spread"]["overall"]["ss"]["variance"] == pytest.approx(5000.0)
+    assert samples["changed"]["n"] == 80
+    assert samples["changed"]["share"] == pytest.approx(1 / 3)
+    assert (report["answers"]["samples"], report["prompts"]) == (2, None)
+    assert choice_report(CATS, rows[:240], limits=LIMITS)["samples"] is not None
+
+
+def test_ties_of_prompts_count_as_asked_for() -> None:
+    rows = asked(CATS, lambda cat, pair, swapped: first(swapped or pair != PAIRS[2]), prompts="ab")
+    for ties, ss in (("half", 50.0), ("official", 0.0)):
+        made = choice_report(CATS, rows, limits=Limits(0.05, 1.0), ties=ties)["prompts"]
+        assert made["rows"][0]["overall"]["lms"] == (50.0 if ties == "half" else 0.0)
+        assert made["rows"][0]["overall"]["ss"] == ss - (50.0 if ties == "half" else 0.0)
+        assert made["rows"][0]["overall"]["ties"] == 80
+
+
+def test_letters_from_probabilities() -> None:
+    # Both orders lean to the first letter, but the association decides: 0.9 and 0.6.
+    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        return Reading(0.6 if swapped else 0.9, "first", sure=False)
+
+    report = choice_report(CATS, asked(CATS, says, prompts="ab"), limits=Limits(0.05, 1.0))
+    assert report["no_score"] == "one_letter"
+    assert report["prompts"]["rows"][0]["overall"]["ss"] == 100.0
+    assert report["position"]["split"]["share"] == 1.0

@@ -1,0 +1,105 @@
+"""Which groups differ in refusals: by hand, and over many models that refuse at random."""
+
+import numpy as np
+import pytest
+
+from curation.choices import Pair
+from curation.models.chat.reading import Reading
+from curation.records import Cat
+from curation.scores.choice.counts import by_cat, questions_table
+from curation.scores.choice.report import Limits, choice_report
+from curation.scores.choice.uneven import group_differences, uneven_groups
+from curation.scores.flags import answer_flags
+from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
+
+LIMITS = Limits(no_answer=0.05, one_letter=0.95)
+DOMAINS = ("race", "gender", "religion", "profession")
+
+
+def flagged(cats: list[Cat], answer: Answer) -> list[str]:
+    counts = by_cat(questions_table(cats, asked(cats, answer)))
+    return uneven_groups(group_differences(counts))
+
+
+def at_random(rng: np.random.Generator, share: float) -> Answer:
+    return lambda cat, pair, swapped: REFUSED if rng.random() < share else first(not swapped)
+
+
+def test_refuses_for_one_term_only() -> None:
+    cats = made_up(6, 8, domains=DOMAINS)  # 24 terms, 192 CATs
+
+    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        return REFUSED if cat.term == "race/t3" else first(not swapped)
+
+    report = choice_report(cats, asked(cats, says), limits=LIMITS)
+    assert report["answers"]["uneven"] == ["race/t3"]
+    # 48 of 1,152 questions are 4.2 %: too few for the other mark.
+    assert answer_flags(report["answers"]) == ["uneven_refusals"]
+    row = next(row for row in report["differences"] if row["group"] == "race/t3")
+    assert (row["share"], row["rest"], row["difference"]) == (1.0, 0.0, 1.0)
+    assert (row["cats"], row["terms"]) == (8, 1)
+    low, high = row["ci_difference"]
+    assert 0.5 < low < high == 1.0
+    assert row["p_holm"] < 1e-6
+    assert report["by"]["term"]["race/t3"]["answered"] == 0
+
+
+def test_refuses_for_one_domain_only() -> None:
+    cats = made_up(6, 6, domains=DOMAINS)
+    found = flagged(cats, lambda cat, p, s: REFUSED if cat.domain == "race" else first(not s))
+    assert found[0] == "race"
+    assert set(found[1:]) == {f"race/t{n}" for n in range(6)}
+
+
+def test_other_missing_answers_of_a_group_are_found_too() -> None:
+    cats = made_up(6, 8, domains=DOMAINS)
+
+    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        return none("answer_undecided") if cat.term == "race/t3" else first(not swapped)
+
+    assert flagged(cats, says) == ["race/t3"]
+
+
+def test_the_two_shares_are_tested_once_if_they_are_the_same() -> None:
+    cats = made_up(3, 6)
+    counts = by_cat(questions_table(cats, asked(cats, at_random(np.random.default_rng(1), 0.2))))
+    rows = group_differences(counts)
+    refused, missing = (
+        [r for r in rows if r["outcome"] == o] for o in ("answer_refused", "no_answer")
+    )
+    assert [r["p_holm"] for r in refused] == [r["p_holm"] for r in missing]
+    tested = [r["p"] for r in refused if r["p"] is not None]
+    assert min(r["p_holm"] for r in refused if r["p"]) == pytest.approx(
+        min(1.0, len(tested) * min(tested))
+    )
+
+
+def test_kinds_do_not_look_like_groups() -> None:
+    # Intersentence CATs are always refused, and one term has more of them than the others.
+    cats = made_up(6, 8, kind="intrasentence") + [
+        cat.model_copy(update={"id": f"{cat.id}x"})
+        for cat in made_up(6, 2, kind="intersentence")
+        for _ in [0]
+    ]
+    more = [
+        cat.model_copy(update={"id": f"{cat.id}y{n}"})
+        for cat in made_up(1, 2, kind="intersentence", domains=("race",))
+        for n in range(6)
+    ]
+    found = flagged(
+        [*cats, *more], lambda cat, p, s: REFUSED if cat.kind == "intersentence" else first(not s)
+    )
+    assert "race/t0" not in found
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_random_refusals_are_not_uneven(share: float) -> None:
+    cats = made_up(5, 5)
+    counts = by_cat(questions_table(cats, asked(cats, prefers(association=True))))
+    rng = np.random.default_rng(20)
+    found = 0
+    for _ in range(100):
+        refused = rng.binomial(6, share, size=len(cats))
+        drawn = counts.assign(**{"answer_refused": refused, "no_answer": refused})
+        found += bool(uneven_groups(group_differences(drawn)))
+    assert found <= 9  # at most 5 of 100 are expected; 10 or more would happen in 2.8 %
