@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, read_records, refuse_links
+from curation.files import CurationError, dump_line, read_records, refuse_links, writing
 from curation.leftovers import sweep
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
@@ -208,9 +208,11 @@ def claim(
         reason = _reason(changed, read_run(folder), identity)
         aside = set_aside_run(folder)
         notice(f"{path}: {reason}; the earlier {content} are now in {aside}")
-    if not path.exists() and (earlier := _same_run_set_aside(folder, identity)):
+    # A killed command may have left run.json here and not what belongs to it.
+    earlier = None if lines[0].exists() else _same_run_set_aside(folder, identity)
+    if earlier and (not path.exists() or (earlier / appended[0]).exists()):
         notice(f"{earlier}: these are {content} of this very run; they are used again")
-        move([RUN, *reversed(appended)], earlier, folder)
+        _move_run(earlier, folder, [*reversed(appended)])
     if not path.exists():
         write_json(path, {**identity, "started_at": now()})
 
@@ -232,9 +234,14 @@ def _reason(changed: Sequence[str], before: Mapping[str, Any], identity: Mapping
 
 
 def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | None:
-    """The latest folder in ``superseded/`` that holds the run with this identity."""
+    """The latest folder in ``superseded/`` that holds the run with this identity.
+
+    Folders without scores or replies come last: they are left if a command is killed between moves.
+    """
     folders = [path.parent for path in sorted(folder.glob(f"{SUPERSEDED}/*/{RUN}"), reverse=True)]
-    return next((each for each in folders if not _changed(each, identity)), None)
+    same = [each for each in folders if not _changed(each, identity)]
+    whole = [f for f in same if any((f / name).exists() for name in (SCORES, REPLIES))]
+    return next(iter(whole or same), None)
 
 
 def continued_folder(folder: Path, identity: Mapping[str, Any]) -> Path | None:
@@ -258,8 +265,27 @@ def _is_current(rejection: Rejection, digests: Mapping[str, str]) -> bool:
 
 
 def set_aside_run(folder: Path) -> Path:
-    """Move all files of a run to ``superseded/``. ``run.json`` goes last: see ``set_aside``."""
-    return set_aside(folder, (SCORES, REPLIES, COMPARISONS, REJECTED, CHOICE, RESULTS, RUN))
+    """Move all files of a run to ``superseded/``.
+
+    Returns:
+        The new folder there.
+    """
+    aside = set_aside(folder, ())
+    _move_run(folder, aside, (SCORES, REPLIES, COMPARISONS, REJECTED, CHOICE, RESULTS))
+    return aside
+
+
+def _move_run(folder: Path, to: Path, names: Sequence[str]) -> None:
+    """Move files of a run. ``run.json`` is in both places until the last of them has moved.
+
+    So if a command is killed in between, scores and replies always have a ``run.json`` beside them.
+    """
+    about = folder / RUN
+    if about.exists() and not (to / RUN).exists():
+        with writing(to / RUN) as file:
+            file.write(about.read_bytes())
+    move(names, folder, to)
+    about.unlink(missing_ok=True)
 
 
 def note(folder: Path, **fields: Any) -> None:

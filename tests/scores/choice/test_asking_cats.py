@@ -1,7 +1,9 @@
 """Runs of chat models: what is asked, what is kept, and what is computed from it."""
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -388,3 +390,42 @@ def test_a_question_is_sent_in_the_order_of_the_cats(ask: Ask, talker: Talker) -
     prompts = read_prompts(ENGLISH)
     expected = [q.text for cat in CATS[:2] for q in chat_questions(cat, prompts)]
     assert sorted(talker.asked) == sorted(expected)
+
+
+class DiedError(BaseException):
+    """Stands for a kill."""
+
+
+@pytest.mark.parametrize("moves", range(1, 8))
+@pytest.mark.parametrize("back", [False, True], ids=["away", "back"])
+def test_replies_are_not_lost_if_a_command_dies_while_it_moves_a_run(
+    ask: Ask,
+    talker: Talker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    moves: int,
+    back: bool,
+) -> None:
+    ask(CATS[:1])
+    if back:
+        ask(CATS[:1], temperature=1.0)
+    left, changes = moves, {"replace": os.replace, "unlink": Path.unlink}
+
+    def dying(name: str) -> Callable[..., Any]:
+        def change(*args: Any, **options: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                raise DiedError
+            return changes[name](*args, **options)
+
+        return change
+
+    with monkeypatch.context() as patch, suppress(DiedError):
+        patch.setattr(os, "replace", dying("replace"))
+        patch.setattr(Path, "unlink", dying("unlink"))
+        ask(CATS[:1], temperature=0.0 if back else 1.0)
+    ask(CATS[:1], temperature=1.0)
+    ask(CATS[:1])
+    ask(CATS[:1], temperature=1.0)
+    assert len(talker.asked) == 12
