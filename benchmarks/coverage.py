@@ -4,7 +4,7 @@ Datasets are drawn from models whose true values are known. The package's own co
 interval, and this script counts how often it contains the true value. The tables of
 docs/intervals.md come from here.
 
-    python benchmarks/coverage.py                     all parts; about ten minutes on two cores
+    python benchmarks/coverage.py                     all parts; about 15 minutes on two cores
     python benchmarks/coverage.py scores --datasets 400
     python benchmarks/coverage.py --measure DIR       the spread of terms in real predictions
 
@@ -541,14 +541,14 @@ def _refusals(
 def refusals(datasets: int, pool: Executor) -> list[Check]:
     """Measure how often groups seem to differ in refusals that come at random, and do if they do.
 
-    A third of the datasets is used, since each has a test of every group.
+    A sixth of the datasets is used, since each has a test of every group.
     """
     jobs = [
         (sizes, percent)
         for sizes in ((2, 5, 5), (4, 6, 8), (4, 20, 10))
         for percent in (2.0, 10.0, 50.0)
     ]
-    results = pool.map(partial(_refusals, datasets=max(1, datasets // 3)), jobs)
+    results = pool.map(partial(_refusals, datasets=max(1, datasets // 6)), jobs)
     checks: list[Check] = []
     print("\n## Refusals: how often a group differs; coverage; power for one term\n")
     print("| domains | terms | CATs | refused | at random | share | difference | always | + 30 % |")

@@ -128,7 +128,7 @@ def _show_groups(rows: Sequence[Row]) -> None:
     console.table("Refusals by domain, and terms that differ", [*heads, "p", ""], table)
     console.say(
         "rest: all other domains, or all other terms; p: exact test with Holm's correction over "
-        "all domains and terms; –: too few terms or CATs to show a difference"
+        "all domains and terms; –: no choice of as many terms or CATs would differ"
         + (f"; {more} more terms differ, --json has all" if more else "")
     )
 

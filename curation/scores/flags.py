@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SHARE = 0.5  # a model is flagged if more than this share of comparisons or tokens is affected
+_ROUNDING = 1e-9  # of a limit times a count
 FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
@@ -91,9 +92,10 @@ def answer_flags(answers: Any) -> list[str]:
         answers.get(name, 0) for name in ("questions", "answered", "first")
     )
     flags = []
-    if questions - answered > limits.get("no_answer", 1) * questions:
+    if questions - answered > limits.get("no_answer", 1) * questions + _ROUNDING:
         flags.append("no_answer")
-    if answered and max(first, answered - first) >= limits.get("one_letter", 1) * answered:
+    most = max(first, answered - first)
+    if answered and most >= limits.get("one_letter", 1) * answered - _ROUNDING:
         flags.append("one_letter")
     if answers.get("uneven"):
         flags.append("uneven_refusals")

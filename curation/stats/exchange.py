@@ -121,32 +121,30 @@ def _distribution(part: _Part, top: int) -> Floats:
 
     Units are drawn score by score. A state is how many are drawn, and their sum.
     """
-    smallest = int(part.scores.min())
+    smallest, pool = int(part.scores.min()), len(part.scores)
+    logs = np.concatenate([np.zeros(1), np.log(np.arange(1, pool + 1)).cumsum()])  # of factorials
     drawn, largest = _bounds(part, top)
     states = np.zeros((drawn + 1, largest + 1))
     states[0, 0] = 1.0
-    left = range(part.size, part.size - drawn - 1, -1)  # units that are still to be drawn
-    pool = len(part.scores)
+    left = part.size - np.arange(drawn + 1)  # units that are still to be drawn
     for score, count in zip(*np.unique(part.scores - smallest, return_counts=True), strict=True):
         if score == 0:  # what is not drawn in the end has the smallest score
             continue
+        others = pool - int(count)
         following = np.zeros_like(states)
         for k in range(min(int(count), drawn) + 1):
             shift = k * int(score)
             if shift > largest:
                 break
-            chance = np.array([_chance(k, int(count), n, pool) for n in left])
+            # The probability of k of these units among all that are left (hypergeometric).
+            possible = (left >= k) & (left - k <= others)
+            n = np.where(possible, left, k)
+            chance = logs[count] - logs[k] - logs[count - k] - logs[pool] + logs[n] + logs[pool - n]
+            chance = chance + logs[others] - logs[n - k] - logs[np.maximum(others - n + k, 0)]
+            chance = np.where(possible, np.exp(chance), 0.0)
             following[k:, shift:] += (
                 states[: drawn + 1 - k, : largest + 1 - shift] * chance[: drawn + 1 - k, None]
             )
-        states, pool = following, pool - int(count)
+        states, pool = following, others
     sums: Floats = np.concatenate([np.zeros(part.size * smallest), states.sum(axis=0)])
     return sums[: top + 1]
-
-
-def _chance(k: int, count: int, drawn: int, pool: int) -> float:
-    """The probability of ``k`` of ``count`` units among ``drawn`` of a pool (hypergeometric)."""
-    if k > drawn or drawn - k > pool - count:
-        return 0.0
-    logs = _log_choose(count, k) + _log_choose(pool - count, drawn - k)
-    return math.exp(logs - _log_choose(pool, drawn))

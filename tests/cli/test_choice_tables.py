@@ -61,6 +61,10 @@ def test_models_without_a_score_are_in_the_table_of_answers(scored: Path) -> Non
     code, out, _ = command("scores", "compare", "-c", scored, "--profile", "default")
     assert code == 0
     assert "Answers of chat models" not in out
+    assert [row["run"] for row in read_answers(scored / "5-scores", only={"choice"})] == [
+        *("silent/choice", "talker/choice"),
+    ]
+    assert read_answers(scored / "5-scores", only={"choice+lower"}) == []
 
 
 def test_no_model_has_a_score(scored: Path) -> None:

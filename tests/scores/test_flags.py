@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from curation.scores.flags import LATEX, flags_of, marked, notes
+import pytest
+
+from curation.scores.flags import LATEX, MARKS, flags_of, marked, notes
 
 
 def result(ties: int, cats: int, **kinds: tuple[int, int]) -> dict[str, Any]:
@@ -27,6 +29,38 @@ def test_more_than_half_of_the_tokens_are_unknown() -> None:
     assert flags_of(some, {"tokens": {"read": 10, "unknown": 6}}) == ["unknown_tokens"]
     assert flags_of(some, {"tokens": {"read": 0, "unknown": 0}}) == []
     assert flags_of(some, {"tokens": None}) == flags_of(some, {}) == flags_of(some) == []
+
+
+@pytest.mark.parametrize(
+    ("answered", "first", "uneven", "flags"),
+    [
+        (100, 50, [], []),
+        (
+            71,
+            36,
+            [],
+            [],
+        ),  # 29 without an answer are not above 29 %, although 0.29 · 100 is below 29
+        (70, 35, [], ["no_answer"]),
+        (100, 55, [], ["one_letter"]),  # 0.55 · 100 is above 55
+        (100, 45, [], ["one_letter"]),
+        (100, 50, ["race/x"], ["uneven_refusals"]),
+        (0, 0, [], ["no_answer"]),
+    ],
+)
+def test_answers_of_chat_models(
+    answered: int, first: int, uneven: list[str], flags: list[str]
+) -> None:
+    limits = {"no_answer": 0.29, "one_letter": 0.55}
+    answers = {"questions": 100, "answered": answered, "first": first, "limits": limits}
+    about = {"answers": {**answers, "uneven": uneven}}
+    assert flags_of(result(0, 4), about) == flags
+    assert set(flags) <= set(MARKS) & set(LATEX)
+
+
+def test_runs_without_answers_have_no_such_flags() -> None:
+    for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}):
+        assert flags_of(result(0, 4), {"answers": answers}) == []
 
 
 def test_marks_have_notes() -> None:

@@ -1,6 +1,6 @@
 """What the chat models of a folder answered, whether they have a score or not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,12 @@ from curation.scores.runs import found_runs
 from curation.steps.reporter import QUIET, Reporter
 
 
-def read_answers(scores: Path) -> list[dict[str, Any]]:
+def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, Any]]:
     """The answers of every chat model that has a run in a folder of scores.
 
     Args:
         scores: the folder of MODEL/RULE/choice.json.
+        only: if not empty, only runs whose RULE is all of these.
 
     Returns:
         Rows of ``choice.summary.answers_row``, by the name of the run.
@@ -23,7 +24,8 @@ def read_answers(scores: Path) -> list[dict[str, Any]]:
     Raises:
         CurationError: a file is not a report of answers; names the file.
     """
-    rows = [_row(path) for path in sorted(scores.glob(f"*/*/{CHOICE}"))]
+    paths = sorted(scores.glob(f"*/*/{CHOICE}"))
+    rows = [_row(path) for path in paths if set(only) <= {path.parent.name}]
     return sorted(rows, key=lambda row: str(row["run"]))
 
 

@@ -11,7 +11,6 @@ from curation.records import Cat
 from curation.scores import compare as stage
 from curation.scores.boards import Board, board
 from curation.scores.chat_runs import asked_differently
-from curation.scores.choice.comparing import RULE as CHOICE_RULE
 from curation.scores.ensemble import scored_since
 from curation.scores.groups import groups, profiles_in
 from curation.scores.mechanisms import mechanisms
@@ -91,7 +90,7 @@ def compare(
     scores = source.scores if source.scores.exists() or not predictions else None
     if scores and source.gold and not scores.exists():
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
-    answers = read_answers(scores) if scores and {profile, rule} <= {"", CHOICE_RULE} else []
+    answers = read_answers(scores, only={profile, rule} - {""}) if scores else []
     if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
         return {**_about(source, tier, ties), **_NO_SCORES, "answers": answers}
     every = read_runs(
