@@ -230,8 +230,7 @@ def test_what_fails_for_now_is_asked_again(fault: Fault) -> None:
 def test_a_slow_rate_limit_does_not_end_a_long_run() -> None:
     """Two requests of three are limited, never more than three in a row."""
     quirks = Quirks(every={2: Fault(429), 3: Fault(429)})
-    waits = (0.001, 0.001, 0.001)
-    with opened(quirks, concurrency=16, waits=waits, pause=None) as (endpoint, server):
+    with opened(quirks, concurrency=16, waits=(0.01,) * 6, pause=None) as (endpoint, server):
         assert len(ask(endpoint)) == 60
         assert server.requests > 120
 
