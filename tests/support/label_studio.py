@@ -4,6 +4,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -92,11 +93,14 @@ class Meddler:
     """A proxy before a server that does to a request what ``mood`` says.
 
     ``mood(method, path)`` gives "pass", "before" (cut the line, nothing is sent on), "after" (send
-    it on, and cut the line instead of answering), or a status to answer with.
+    it on, and cut the line instead of answering), "late" (cut the line, and send it on when
+    ``deliver`` is called), "twice" (send it on twice, and give the second answer, as Label Studio
+    does if its database is locked), or a status to answer with.
     """
 
     def __init__(self, target: str, mood: Callable[[str, str], str | int]) -> None:
         self.seen: list[tuple[str, str]] = []
+        self.late: list[Callable[[], requests.Response]] = []
         meddler = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -112,10 +116,13 @@ class Meddler:
                     self.end_headers()
                     return
                 kept = {k: v for k, v in self.headers.items() if k.lower() != "host"}
-                with requests.Session() as session:
-                    session.trust_env = False
-                    url = target + self.path
-                    got = session.request(self.command, url, headers=kept, data=body, timeout=60)
+                send = partial(_send, self.command, target + self.path, kept, body)
+                if said == "late":
+                    meddler.late.append(send)
+                    return
+                if said == "twice":
+                    send()
+                got = send()
                 if said == "after":
                     return
                 self.send_response(got.status_code)
@@ -132,12 +139,23 @@ class Meddler:
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def deliver(self) -> None:
+        """Send on what is late."""
+        while self.late:
+            self.late.pop(0)().raise_for_status()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+
+def _send(method: str, url: str, headers: dict[str, str], body: bytes) -> requests.Response:
+    with requests.Session() as session:
+        session.trust_env = False
+        return session.request(method, url, headers=headers, data=body, timeout=60)
 
 
 def choices(name: str, to: str, *chosen: str) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 Every call that was stopped half-way can be repeated; nothing is then there twice.
 """
 
+import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
+from curation.rounds.platforms.label_studio import doubles
 from curation.rounds.platforms.label_studio.connection import (
     LONGER,
     PAGE,
@@ -61,14 +63,21 @@ class LabelStudio:
     # --- projects and tasks
 
     def project(self, title: str) -> int | None:
-        """The id of the project with exactly this title, or None."""
-        projects = self.to.do(
-            lambda: list(self.to.sdk.projects.list(title=title, include="id,title"))
-        )
-        return min((int(p.id) for p in projects if p.title == title), default=None)
+        """The id of the project with exactly this title, or None.
+
+        If there are several, it is the first that has tasks, or else the first.
+        """
+        return next((project.id for project in doubles.projects(self.to, title)), None)
+
+    def has_project(self, project: int, title: str) -> bool:
+        """Whether a project is there and has exactly this title."""
+        return any(there.id == project for there in doubles.projects(self.to, title))
 
     def make_project(self, title: str, *, config: str, instruction: str, answers: int) -> int:
         """Make a project in which everybody gets tasks one by one and sees nothing else.
+
+        A project that has the title already is taken instead. Surplus projects that this call has
+        made are deleted.
 
         Args:
             title: 3 to 50 characters.
@@ -83,13 +92,18 @@ class LabelStudio:
             raise CurationError(
                 f"{title!r} cannot be a project's title", "Label Studio needs 3 to 50 characters"
             )
+        description = f"Made by curation ({secrets.token_hex(8)})"  # by this call alone
+        sent = False
 
         def make() -> int:
+            nonlocal sent
             if (there := self.project(title)) is not None:
                 return there
+            sent = True
             made = self.to.do(
                 lambda: self.to.sdk.projects.create(
-                    title=title, label_config=config, maximum_annotations=answers,
+                    title=title, description=description,
+                    label_config=config, maximum_annotations=answers,
                     expert_instruction=instruction, show_instruction=bool(instruction),
                     skip_queue="REQUEUE_FOR_OTHERS", show_skip_button=True,
                     sampling="Uniform sampling",
@@ -102,7 +116,11 @@ class LabelStudio:
             )  # fmt: skip
             return int(made.id)
 
-        return self.to.settle(make)
+        project = self.to.settle(make)
+        if not sent:
+            return project
+        doubles.delete_spare_projects(self.to, title, description)
+        return self.project(title) or project
 
     def tasks(self, project: int) -> dict[str, int]:
         """The server's ids of a project's tasks, by our ids."""
@@ -119,7 +137,7 @@ class LabelStudio:
         bars: Mapping[str, Collection[int]] | None = None,
         advance: Advance = lambda _: None,
     ) -> dict[str, int]:
-        """Put tasks there that are not there yet.
+        """Put tasks there that are not there yet, and keep one of each that is there twice.
 
         Args:
             project: the project's id.
@@ -160,6 +178,8 @@ class LabelStudio:
             return there
 
         there = self.to.settle(put)
+        if self.to.page(project, "id", size=1)["total"] != len(there):
+            there = doubles.merge_tasks(self.to, project)
         if bars:
             # An import counts barred users as people who answered, and closes the task.
             self._set_overlap(project, {there[id]: None for id in bars if id in there})

@@ -33,6 +33,7 @@ OVERLAP = timedelta(
     seconds=60
 )  # changes that the server may still have been writing at the last pull
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATE = 5.0  # seconds within which a server still acts on most requests whose answer was lost
 LONGER = 10  # times the timeout, for requests with much data
 GOES_ON = "nothing is lost: run this again, and it goes on from there"
 ADDRESS = "check the address: the browser shows it before /projects or /user"
@@ -246,16 +247,24 @@ class Connection:
     def settle(self, act: Callable[[], T]) -> T:
         """Make a change that first checks what is there; repeat it if its outcome is not known.
 
+        The server may still act on a request whose answer was lost. So this then waits a little at
+        the end, and the caller has to look whether something is there twice.
+
         Raises:
             CurationError: it failed finally.
         """
-        waits = iter(self._waits)
+        waits, unsure = iter(self._waits), False
         while True:
             try:
-                return act()
+                done = act()
+                break
             except UnsureError as error:
                 message, fix = error.what.removeprefix(f"{self.url}: "), error.fix
+            unsure = True
             self._wait(next(waits, None), message, fix)
+        if unsure:
+            self._pause(LATE)
+        return done
 
     def _wait(self, seconds: float | None, message: str, fix: str) -> None:
         if seconds is None:

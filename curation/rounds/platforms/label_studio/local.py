@@ -28,6 +28,21 @@ OWNER = "owner@curation.invalid"  # not in use: Label Studio only needs somethin
 LOCK = 1800  # seconds that a task is reserved for somebody who opened it
 PASSED_ON = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "SYSTEMROOT")
 KEPT = 20  # lines of the log that a message shows
+SETTINGS_MODULE = "curation_settings"
+# Label Studio's own settings let a transaction fail at once if another one is writing, and then
+# handle the whole request again: one request makes two projects, or puts tasks there twice.
+SETTINGS = f"""import os
+
+# Label Studio asks for its settings while it still defines them.
+os.environ["DJANGO_SETTINGS_MODULE"] = "label_studio.core.settings.label_studio"
+from label_studio.core.settings.label_studio import *
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "{SETTINGS_MODULE}"
+
+# A transaction waits for the lock when it begins, for at most 30 seconds.
+DATABASES["default"]["OPTIONS"] = {{"timeout": 30, "transaction_mode": "IMMEDIATE"}}
+MIDDLEWARE = [name for name in MIDDLEWARE if not name.endswith("DatabaseIsLockedRetryMiddleware")]
+"""
 
 Tell = Callable[[str], None]
 
@@ -44,6 +59,11 @@ class Place:
     def log(self) -> Path:
         """The server's log."""
         return self.folder / "server.log"
+
+    @property
+    def settings(self) -> Path:
+        """The folder of the server's Django settings."""
+        return self.folder / "settings"
 
 
 @dataclass(frozen=True)
@@ -170,6 +190,9 @@ def start(
     if not (place.folder / "owner.json").exists():
         tell(f"first start for the {place.name}: this makes a database, in about half a minute")
     owner = _owner(place)
+    place.settings.mkdir(exist_ok=True, mode=0o700)
+    with writing(place.settings / f"{SETTINGS_MODULE}.py", private=True) as file:
+        file.write(SETTINGS.encode())
     command = [str(executable), "start", "--no-browser", "--internal-host", host]
     with open_plain(place.log, "ab") as log:
         place.log.chmod(0o600)
@@ -234,6 +257,8 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
         "CORS_ALLOW_ALL_ORIGINS": "false",
     }
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    passed["PYTHONPATH"] = str(place.settings.absolute())
+    passed["DJANGO_SETTINGS_MODULE"] = SETTINGS_MODULE
     return {**passed, **{f"LABEL_STUDIO_{name}": value for name, value in own.items()}}
 
 

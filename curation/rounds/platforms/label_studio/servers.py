@@ -21,7 +21,6 @@ SERVERS = "CURATION_SERVERS"  # environment variable: the folder of servers' dat
 KEY = "LABEL_STUDIO_API_KEY"  # the name that label-studio-sdk uses
 ROLES = {"writers": 8090, "validators": 8091}
 """The two roles with their default ports."""
-TRIES = 2  # times that a server is asked whether it has a project
 
 
 def home() -> Path:
@@ -102,10 +101,7 @@ def open_server(
             f"set {KEY}, or {KEY}_{role}, to the key that «Account & Settings» shows there",
         )
     server = client.connect(address, key, tell=tell)
-    # A busy server has once left a project out of a list that it gave a moment later.
-    if round.project is not None and all(
-        server.project(title) != round.project for _ in range(TRIES)
-    ):
+    if round.project is not None and not server.has_project(round.project, title):
         raise CurationError(
             f"{address} has no project {round.project} of round {round.name}",
             "check that it is the right server; if the project is gone, use "
