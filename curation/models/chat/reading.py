@@ -196,10 +196,10 @@ def read_letters(body: Mapping[str, Any]) -> Reading:
     """
     if "too_long" in body:
         detail = f"{body['too_long']} tokens, the window is {body.get('window')}"
-        return Reading(None, "", sure=False, code="answer_too_long", detail=detail)
+        return Reading(None, "", sure=False, code="answer_too_long", detail=printable(detail))
     try:
         first, second = (float(value) for value in body["letters"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         first = second = math.nan
     if not (first < math.inf and second < math.inf):
         detail = "the letters have no finite log-probabilities; a larger --dtype may help"
@@ -220,6 +220,6 @@ def _likeliest(body: Mapping[str, Any]) -> str:
     try:
         share = math.exp(min(float(body["top_log"]), 0))
         text = printable(str(body["top"]))
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return ""
     return f"; the likeliest token is «{text}» with {share:.1%}"

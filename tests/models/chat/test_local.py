@@ -214,6 +214,8 @@ def test_all_tokens_of_a_letter_are_found(model: Callable[[str], Path]) -> None:
         ({"letters": [math.nan, 0.0]}, ("", "answer_off_format")),
         ({"letters": [0.0, math.nan]}, ("", "answer_off_format")),
         ({"letters": "AB"}, ("", "answer_off_format")),
+        ({"letters": [10**400, 0]}, ("", "answer_off_format")),
+        ({"letters": [-2.0, -2.0], "top": "", "top_log": -(10**400)}, ("", "answer_off_format")),
         ({}, ("", "answer_off_format")),
         ({"too_long": 99, "window": 96}, ("", "answer_too_long")),
     ],
