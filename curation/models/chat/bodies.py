@@ -20,7 +20,8 @@ CUT = re.compile(
 FILTER = re.compile(
     r"content.?(filter|management|polic|moderat|safety|violation)|safety|moderat|refus|blocklist"
     r"|block_?reason|blocked|^spii$|recitation|sensitive|guardrail|prohibited|flagged|unsafe"
-    r"|inappropriate|harmful|toxic|high.?risk|exists risk|敏感|不安全|违规|responsible.?ai|data_?inspection|usage polic|violat\w* .{0,40}polic"
+    r"|inappropriate|harmful|toxic|high.?risk|exists risk|敏感|不安全|违规|responsible.?ai|"
+    r"data_?inspection|usage polic|violat\w* .{0,40}polic"
     r"|polic\w* .{0,20}violat|not allowed by our|risky",
     re.IGNORECASE,
 )
@@ -31,7 +32,8 @@ TOO_LONG = re.compile(
     r"|exceed\w* .{0,60}(tokens|context|length|limit|maximum|size|window)"
     r"|reduce (the|your) (length|message|prompt|input|number)|shorten (the|your)|n_ctx"
     r"|(less|fewer|at most|more|no more) than .{0,20}tokens|does not fit|tokens? exceed"
-    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|range of input length|超长|超过.{0,10}(长度|限制)",
+    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|"
+    r"range of input length|超长|超过.{0,10}(长度|限制)",
     re.IGNORECASE,
 )
 

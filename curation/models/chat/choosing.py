@@ -13,6 +13,7 @@ from curation.models.chat import words
 from curation.models.chat.marks import NAMED, PAIR, TOKEN, WORD, Marked
 
 Rank = Literal["stated", "preferred", "bare", "label", "good", "rejected", "bad", "named"]
+NEAR = 200  # characters of a clause on each side of a letter that are read
 CHOICES = ("stated", "preferred", "bare")
 
 
@@ -22,7 +23,8 @@ def _word(pattern: str) -> str:
 
 _ANY = rf"(?:{NAMED}|{PAIR})"
 _PAIRED = re.compile(
-    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
+    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{_word(words.AND)}|/|&|=+|≈|"
+    rf",)\s?(?:not )?)(?P<two>{NAMED})"
 )
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
@@ -38,15 +40,24 @@ _GOOD = re.compile(_word(words.GOOD))
 _BAD = re.compile(_word(words.BAD))
 _LESS_BAD = re.compile(_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
 _ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
-_SOME = re.compile(r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)")
+_SOME = re.compile(
+    r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)"
+)
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
 _TOO = re.compile(r".,? (?:too|as well|also)\b")
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
 _NOT_ALONE = re.compile(
     rf"(?:{_word(words.NOT)}|{_word('no')})[ ,]*(?:(?:the|with|for|to|letter|choose|pick) )*$"
 )
+_RELATED = (
+    r"(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?"
+    r"|(?:contrast|compared|contrary|opposed|relative|next|close|similar|prior|due|preferable"
+    r"|superior|preference|inferior|alternative|comparison|respond|reply) to"
+)
 _COMPARED_BEFORE = re.compile(
-    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?|(?:contrast|compared|contrary|opposed|relative|next|close|similar|prior|due|preferable|superior|preference|inferior|alternative|comparison|respond|reply) to')}|{NAMED} (?:to|from|above)|比|不如|没有) ?$"
+    rf"(?:{_word(words.THAN)}|"
+    rf"{_word(_RELATED)}|"
+    rf"{NAMED} (?:to|from|above)|比|不如|没有) ?$"
 )
 _COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
 _UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
@@ -58,21 +69,29 @@ _AS_AS = re.compile(
     rf"{_word('as|wie|como|quanto|que|come')} (?:it is |is )?(?P<other>{_ANY})"
 )
 _CHOOSER = re.compile(
-    rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|選|是|は|为)\s?$"
+    rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|"
+    rf"選|是|は|为)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
-_TITLE = re.compile(rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
+_TITLE = re.compile(
+    rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$"
+)
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
-    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|{words.BAD}(?!{WORD})"
+    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|"
+    rf"{words.BAD}(?!{WORD})"
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
-_REMARK = re.compile(r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_REMARK = re.compile(
+    r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de"
+    r"|です|입니다|이다|だ)"
+)
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
 _RELATIVE = re.compile(
     _word(
-        "which|that|on the|in contrast|by contrast|however|though|meanwhile|for (?:example|instance|its part)"
+        "which|that|on the|in contrast|by contrast|however|though|meanwhile"
+        "|for (?:example|instance|its part)"
         "|being|having|is|was|sounds|seems|in turn|while|although|with|too|in this|at first"
     )
 )
@@ -133,14 +152,15 @@ def _letter(marked: Marked, character: str) -> int:
 
 def _fold_pairs(marked: Marked) -> str:
     """The text with one character for "A and B", "A or B", "A, B" and the like."""
-    text, found = marked.text, True
-    position = 0
-    while found and (match := _PAIRED.search(text, position)):
+    text, position = marked.text, 0
+    only_letters = not re.sub(rf"\W|{NAMED}", "", text)
+    while match := _PAIRED.search(text, position):
         one, two, join = match["one"], match["two"], match["join"]
         same = _letter(marked, one) == _letter(marked, two)
         after = text[match.end() :]
-        whole = not re.sub(rf"\W|{NAMED}", "", text) or bool(
-            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()]) and re.match(r"\s?(?:$|[.!?\n])", after)
+        whole = only_letters or bool(
+            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()])
+            and re.match(r"\s?(?:$|[.!?\n])", after)
         )
         joined = join.strip(" ,\n")
         if same and (joined or "\n" not in join) and re.fullmatch(r"\W*", join):
@@ -177,10 +197,12 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
         end = starts[right] if right < len(starts) else len(text)
         lead = text[starts[left] : begin].strip(" \t") if left >= 0 else "\n"
         close = text[end : ends[right]] if right < len(ends) else "\n"
-        previous = text[ends[left - 1] if left > 0 else 0 : starts[left]] if left >= 0 else ""
+        previous = (
+            text[ends[left - 1] if left > 0 else 0 : starts[left]][-NEAR:] if left >= 0 else ""
+        )
         clause = _Clause(
-            before=text[begin:at].lstrip(),
-            after=text[at + 1 : end].rstrip(),
+            before=text[max(begin, at - NEAR) : at].lstrip(),
+            after=text[at + 1 : min(end, at + NEAR)].rstrip(),
             lead=lead,
             close=close,
             previous=previous,
@@ -203,8 +225,11 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
 
 
 class _Clause(NamedTuple):
-    """The clause around a letter, the marks around it, the clause before and the rest of its
-    sentence up to the next letter."""
+    """The clause around a letter, and what is around the clause.
+
+    ``lead`` and ``close`` are the marks or words that bound it, ``previous`` is the clause before,
+    ``rest`` the sentence after it up to the next letter. ``opens``: it opens a line.
+    """
 
     before: str
     after: str
@@ -246,7 +271,11 @@ def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
     if _PREDICATE.match(after) and not _REMARK.match(after):
         rank, other = _predicate(after)
         if rank != "named" or not (_CHOOSER.search(before) and _ENDED.match(after)):
-            bare = not before and clause.opens and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
+            bare = (
+                not before
+                and clause.opens
+                and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
+            )
             return ("bare" if rank == "named" and bare else rank), other
     if not _ENDED.match(after):
         return "named", False
@@ -273,7 +302,7 @@ def _predicate(after: str) -> tuple[Rank, bool]:
     less, more = _LESS.search(after), _MORE.search(after)
     if _LESS_BAD.search(after):
         return ("named" if negative else "preferred"), False
-    if less and not negative or (less and less[0] in ("不如", "没有")):
+    if (less and not negative) or (less and less[0] in ("不如", "没有")):
         return "bad", bool(re.search(NAMED, after))
     if more:
         return ("bad" if negative and negative.start() < more.end() else "preferred"), False
@@ -318,10 +347,12 @@ def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> boo
     """Whether an event at the end of a cut text may still turn out otherwise."""
     if _JOINED.match(text, event.at + 1):
         return True
-    if any(each.at < event.at and each.rank in CHOICES and event.at == end for each in judged):
+    if event.at == end and any(each.at < end and each.rank in CHOICES for each in judged):
         return True
     if event.at != end or end == 0:
-        return bool(event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text))
+        return bool(
+            event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text)
+        )
     return event.rank != "stated" and bool(text[:end].strip())
 
 

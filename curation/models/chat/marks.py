@@ -1,7 +1,8 @@
 """An answer without its markup, and the letters that it names.
 
-Special tokens of chat templates, markup, invisible characters and a next turn that the model invents
-are removed. Every character keeps its place in the answer as it came, for the log-probabilities.
+Special tokens of chat templates, markup, invisible characters and a next turn that the model
+invents are removed. Every character keeps its place in the answer as it came: the log-probabilities
+need it.
 """
 
 import re
@@ -11,14 +12,15 @@ from typing import NamedTuple
 
 from curation.models.chat import words
 
-LONGEST = 8000  # characters of an answer that are read: half from its beginning, half from its end
+LONGEST = 4000  # characters of an answer that are read: half from its beginning, half from its end
 TOKEN = chr(0xE000)  # the first letter that an answer names; the next ones are the next characters
 PAIR = chr(0xF8FF)
 NAMED = "[\ue000-\uf8fe]"
 MANY = 6000  # letters that are read
 WORD = r"[^\W\d_\u0e00-\u0e7f\u1100-\u11ff\u2e80-\ud7ff\uf900-\uffef]"  # of scripts with spaces
 SPECIAL = re.compile(
-    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
+    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|"
+    r"<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
     r"|<(?:eos|bos|pad|unk|sep|cls|eot|end|mask|end_of_turn|start_of_turn|end_of_utterance"
     r"|end_of_text|begin_of_text|eod|unused\d+|extra_id_\d+|0x[0-9A-F]{2}|/?assistant|/?user)>"
     r"|\[(?:EOS|BOS|PAD|UNK|SEP|CLS|EOT|/?s)\]|\[control_\d+\]",
@@ -26,13 +28,24 @@ SPECIAL = re.compile(
 )
 ENDS = re.compile(r"end|eos|eot|return|</s>|eod|\[/s\]|im_start|start_of_turn|\[INST|user", re.I)
 TURN = re.compile(
-    r"\s(?:#{1,4} ?|\*\*|<|\[)?(?:user|human|question|q|system|instruction|input|prompt|utilisateur|usuario"
+    r"\s(?:#{1,4} ?|\*\*|<|\[)?(?:user|human|question|q|system|instruction|input|prompt|"
+    r"utilisateur|usuario"
     r"|benutzer|nutzer|frage|pregunta|pergunta|domanda|вопрос|用户|问题|next question|new question"
     r"|example \d+|task \d*|exercise \d*)(?:\*\*|>|\])?\s?[:：]",
     re.IGNORECASE,
 )
 ROLE = re.compile(r"\s*(?:assistant|model|bot|ai|gpt|chatbot)\s*(?:\n|:|：|>)\s*", re.IGNORECASE)
-LOOKALIKES = {"А": "A", "В": "B", "а": "a", "Α": "A", "Β": "B", "ᴀ": "A", "ʙ": "B", "Ꭺ": "A", "Ᏼ": "B"}
+LOOKALIKES = {
+    "А": "A",
+    "В": "B",
+    "а": "a",
+    "Α": "A",
+    "Β": "B",
+    "ᴀ": "A",
+    "ʙ": "B",
+    "Ꭺ": "A",
+    "Ᏼ": "B",
+}
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")
@@ -46,8 +59,10 @@ APOSTROPHE = re.compile(r"[’‘ʼ′´]")
 LONE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
 MARKUP = frozenset(["", " ", "\n", *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
 OPENER = re.compile(
-    r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|An?|One"
-    r"|Some|Every|All|There|When|If|After|No|Two|Most|Many|People|Because|Since|As|Le|La|Les|Der|Die"
+    r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|"
+    r"An?|One"
+    r"|Some|Every|All|There|When|If|After|No|Two|Most|Many|People|Because|Since|As|Le|La|Les|"
+    r"Der|Die"
     r"|Das|El|Los|Las|O|Os|Il|De|Het)$"
 )
 
@@ -153,28 +168,32 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
             text = text[:at] + " " * (len(text) - at)
         else:
             text = text[:at] + " " * len(fragment) + text[at + len(fragment) :]
-    if turn := next((each for each in TURN.finditer(text) if has_words(text[: each.start()])), None):
-        if not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
-            text = text[: turn.start()] + " " * (len(text) - turn.start())
+    turns = (each for each in TURN.finditer(text) if has_words(text[: each.start()]))
+    turn = next(turns, None)
+    if turn and not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
+        text = text[: turn.start()] + " " * (len(text) - turn.start())
     if text.isalnum():
         return text
     text = SPECIAL.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
     text = STRUCK.sub(_blank, text)
-    for name in {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}:
-        text = re.sub(rf"</?{re.escape(name)}(?:\s[^<>]{{0,100}})?>", _blank, text)
-    text = TAG.sub(_blank_tag, text)
+    closed = {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}
+    text = TAG.sub(lambda found: _blank(found) if found[1] in closed else _blank_tag(found), text)
     text = re.sub(r"\\(?=[*_#`~])", " ", text)
     text = LATEX.sub(_blank, text)
     text = FENCE.sub(_blank, text)
     text = ARROW.sub(lambda found: ":".ljust(len(found[0])), text)
     text = LINE_START.sub(_blank, LINE_START.sub(_blank, text))
     text = RULE.sub(_blank, text)
-    text = re.sub(r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text)
+    text = re.sub(
+        r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text
+    )
     text = text.replace("|", "\n")
     text = DASH.sub(lambda found: "—".ljust(len(found[0])), text)
     text = APOSTROPHE.sub("'", QUOTE.sub(" ", APOSTROPHE.sub("'", text)))
     text = LONE_QUOTE.sub(" ", text)
-    text = re.sub(r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text)
+    text = re.sub(
+        r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text
+    )
     return LINE_START.sub(_blank, text)
 
 
@@ -192,7 +211,8 @@ _LABELS = re.compile(
 )
 
 _ORDINAL = re.compile(
-    rf"(?<!{WORD})(?:the )?(?:first|second|former|latter)(?: {words.LABELS})?[ ,:]{{1,2}}({NAMED}),?(?!{WORD})"
+    rf"(?<!{WORD})(?:the )?(?:first|second|former|"
+    rf"latter)(?: {words.LABELS})?[ ,:]{{1,2}}({NAMED}),?(?!{WORD})"
 )
 
 
@@ -258,7 +278,9 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         word = ""  # markup after the letter, or the other letter: it is not an article
     label = bool(_LABEL_BEFORE.search(line))
     if letter.islower():
-        closed = not word or bool(_FOLLOWS.match(word)) and label or (label and _AFTER.match(word))
+        closed = (
+            not word or (bool(_FOLLOWS.match(word)) and label) or (label and _AFTER.match(word))
+        )
         return bool(closed) and (label or not previous or bool(_CHOOSE_BEFORE.search(line)))
     if label and previous:
         return True
@@ -270,4 +292,6 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         return True
     if OPENER.match(word) and not before.strip():
         return True  # "A The baker ...": no article is followed by such a word
-    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(r"(?:bus|gas|lens|us)$", word)
+    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(
+        r"(?:bus|gas|lens|us)$", word
+    )

@@ -40,7 +40,7 @@ def first_probability(
         log = entry.get("logprob")
         if which is None or isinstance(log, bool) or not isinstance(log, int | float):
             continue
-        if not math.isnan(log) and abs(log) < 1e300:
+        if abs(log) < 1e300:  # neither NaN nor infinite
             logs[which].append(min(float(log), 0.0))
     if not logs[0] and not logs[1]:
         return None

@@ -2,7 +2,7 @@
 
 ``data/prompts/`` has a file for each language that is included. A file has the two ``letters`` that
 a model may answer, words that mark a refusal (``refusals``) or that no side is chosen
-(``undecided``), and for each kind of CAT one or more prompts with a name and a text. A text has the
+(``undecided``), optionally words that come right before a chosen letter (``choosing``), and for each kind of CAT one or more prompts with a name and a text. A text has the
 placeholders ``{first}`` and ``{second}``, and ``{context}`` for intersentence CATs.
 """
 
@@ -41,6 +41,7 @@ class Prompts:
         letters: the two answers, for the association that is shown first and second.
         refusals: words and phrases that mark a refusal.
         undecided: words and phrases that say that no side is chosen.
+        choosing: words and phrases that come right before a chosen letter.
         by_kind: the prompts of each kind of CAT, in order.
         sha256: of the file.
         where: the file, for errors.
@@ -52,6 +53,7 @@ class Prompts:
     by_kind: Mapping[Kind, tuple[Prompt, ...]]
     sha256: str
     where: str
+    choosing: tuple[str, ...] = ()
 
 
 def read_prompts(path: Path) -> Prompts:
@@ -70,4 +72,5 @@ def read_prompts(path: Path) -> Prompts:
         {kind: tuple(Prompt(each["name"], each["text"]) for each in table[kind]) for kind in KINDS},
         hashlib.sha256(content).hexdigest(),
         str(path),
+        tuple(table.get("choosing", ())),
     )
