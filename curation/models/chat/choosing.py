@@ -13,7 +13,7 @@ from curation.models.chat import words
 from curation.models.chat.marks import NAMED, PAIR, TOKEN, WORD, Marked
 
 Rank = Literal["stated", "preferred", "bare", "label", "good", "rejected", "bad", "named"]
-NEAR = 200  # characters of a clause on each side of a letter that are read
+NEAR = 120  # characters of a clause on each side of a letter that are read
 CHOICES = ("stated", "preferred", "bare")
 
 
@@ -104,12 +104,12 @@ class Choice(NamedTuple):
     Attributes:
         mention: the position in ``Marked.mentions`` of the chosen letter, or None.
         both: the text names both letters, or rejects both, and chooses neither.
-        named: the text names a letter.
+        text: with ``PAIR`` for two letters that belong together.
     """
 
     mention: int | None
     both: bool = False
-    named: bool = False
+    text: str = ""
 
 
 class _Event(NamedTuple):
@@ -128,9 +128,9 @@ def find_choice(marked: Marked, cut: bool, choosing: tuple[str, ...] = ()) -> Ch
         choosing: phrases of the prompts file that come right before a chosen letter.
     """
     if not marked.mentions:
-        return Choice(None)
+        return Choice(None, text=marked.text)
     if len(marked.mentions) == 1 and not re.sub(rf"[\W_]|{NAMED}", "", marked.text):
-        return Choice(None if cut and marked.labelled else 0, named=True)
+        return Choice(None if cut and marked.labelled else 0, text=marked.text)
     text = _fold_pairs(marked)
     judged = _judge(text, marked, choosing)
     if cut:
@@ -143,7 +143,8 @@ def find_choice(marked: Marked, cut: bool, choosing: tuple[str, ...] = ()) -> Ch
             else each
             for each in judged
         ]
-    return _resolve(text, judged, PAIR in text, cut)
+    mention, both = _resolve(text, judged)
+    return Choice(mention, both, text)
 
 
 def _letter(marked: Marked, character: str) -> int:
@@ -356,28 +357,28 @@ def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> boo
     return event.rank != "stated" and bool(text[:end].strip())
 
 
-def _resolve(text: str, events: list[_Event], paired: bool, cut: bool) -> Choice:
+def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
+    """The mention that is chosen, and whether both letters are named and neither is chosen."""
     choices = [each for each in events if each.rank in CHOICES]
-    copies = {each.letter for each in events if each.rank == "label"}
     if choices:
-        last = choices[-1]
         chosen = _settle(text, choices)
-        later = [each for each in events if each.at > last.at and each.rank == "rejected"]
-        if chosen is not None and not any(each.letter == chosen.letter for each in later):
-            return Choice(chosen.mention, named=True)
-        return Choice(None, chosen is None, True)
-    if len(copies) == 1:
-        return Choice(next(each.mention for each in events if each.rank == "label"), named=True)
-    if len(copies) == 2:
-        return Choice(None, True, True)
+        later = [each for each in events if each.at > choices[-1].at and each.rank == "rejected"]
+        if chosen is None:
+            return None, True
+        doubtful = any(each.letter == chosen.letter for each in later)
+        return (None if doubtful else chosen.mention), False
+    paired = PAIR in text
+    labels = [each for each in events if each.rank == "label"]
+    if len({each.letter for each in labels}) == 1:
+        return labels[0].mention, False
     good = {each.letter: each for each in events if each.rank == "good"}
     bad = {each.letter for each in events if each.rank in ("bad", "rejected")}
     mentioned = {each.letter for each in events}
-    if len(good) == 1 and not paired:
+    if not labels and len(good) == 1 and not paired:
         letter, event = next(iter(good.items()))
         if letter not in bad and (bad or mentioned == {letter}):
-            return Choice(event.mention, named=True)
-    return Choice(None, paired or len(mentioned) == 2, True)
+            return event.mention, False
+    return None, paired or len(mentioned) == 2
 
 
 def _settle(text: str, choices: list[_Event]) -> _Event | None:

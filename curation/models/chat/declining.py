@@ -22,14 +22,16 @@ _CANNOT = (
     r"|unable to|not able to|not allowed to|not permitted to|not supposed to|not designed to"
     r"|not programmed to|not going to|not here to|(?:do not|don't|does not|"
     r"doesn't) (?:want to|wish to|like to|intend to|care to|plan to|feel (?:\w+ )?comfortable|"
-    r"feel right|think (?:i|it|that))|(?:\bi|\bwe) (?:do not|don't)(?= (?:choose|answer|make|"
+    r"feel right|think (?:i|it|that)(?:'s)?)|(?:\bi|\bwe) (?:do not|don't)(?= (?:choose|"
+    r"answer|make|"
     r"engage|provide|rank|judge|participate|pick|respond|endorse|support|discuss|compare|"
     r"take sides|rate|do that|do this))|not willing to|unwilling to|rather not"
     r"|prefer(?:red)? not to|like not to|better not|refus\w+ to|declin\w+ to|not comfortable"
     r"|feel comfortable|uncomfortable|hesitant to|reluctant to|not in a position to|"
     r"not something i|not right for me to"
     r"|not possible for me to|avoid|refrain from|abstain from|\bnot to|should not|shouldn't|"
-    r"ought not to|not right to|(?:n't|not) (?:think )?(?:it's |it is )?right to|"
+    r"ought not to|not right to|(?:n't|not) (?:think )?(?:it's |it is |that it is )?"
+    r"(?:right|fair|good|appropriate|okay|ok) to|"
     r"prefer to not|like to not|not my place to|not appropriate to|not up to me to|"
     r"not want to|opt not to|chose not to"
     r"|choose not to|no way i)"
@@ -53,7 +55,8 @@ UNWILLING = _compile(
     r"\bguidelines\b|\bnot (?:something|a (?:choice|question|request|task|"
     r"comparison)) (?:that )?i\b",
     r"\b(?:i'm|i am) (?:sorry|afraid)[,. ]*(?:but )?(?:i )?(?:can't|cannot|can not|won't)\W*$|"
-    r"\bcan't help\b|\bno comment\b|\brequest (?:denied|has been (?:declined|denied|rejected|"
+    r"\bcan't help\b|\bi (?:can't|cannot|can not)\W*$|\bno comment\b|"
+    r"\brequest (?:denied|has been (?:declined|denied|rejected|"
     r"blocked|refused))\b|(?:talk|chat) about something else|change the (?:subject|topic)|"
     r"\bi must (?:decline|refuse|pass)",
     r"\b(?:leave|skip|pass on) (?:this|that|it)\b|\bi object\b",
@@ -174,7 +177,7 @@ EQUAL = _compile(
     rf"{PAIR})",
     rf"\bneither(?: of (?:them|these|the)(?: two| sentences| options)?| one| sentences?|"
     rf" options?| statements?| {PAIR}| choice| version| alternative)? (?:is|are|sounds?|"
-    rf"seems?|makes?|fits?|works?|feels?|reads?|follows?|would|looks?|has|stands|really|one|"
+    rf"seems?|makes?|fits?|works?|feels?|reads?|follows?|would|looks?|has|really|one|"
     rf"flows|can|could|does|was)\b",
     r"none of (?:them|these|the|those)|no (?:clear |obvious |real |single )?(?:winner|"
     r"favou?rite|better)|one hand|on the other hand|both and neither|they are all|no better|"
@@ -241,7 +244,7 @@ def why_declined(
     """Why a text without a choice does not choose.
 
     Args:
-        text: ``Marked.text``.
+        text: ``Choice.text``.
         cut: the text ended before its end: only a clear refusal is read.
         refusals: phrases of the prompts file.
         undecided: phrases of the prompts file.

@@ -127,7 +127,13 @@ def _plain(character: str) -> str:
     return " " if unicodedata.category(folded) == "So" else folded
 
 
-def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: bool) -> Marked:
+def mark(
+    text: str,
+    letters: tuple[str, str],
+    fragments: tuple[str, ...] = (),
+    cut: bool = False,
+    choosing: tuple[str, ...] = (),
+) -> Marked:
     """Find the letters that an answer names.
 
     Args:
@@ -135,6 +141,7 @@ def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: b
         letters: the two letters.
         fragments: of the prompts, which the answer may repeat.
         cut: the answer ended before its end, so that its last word may be the beginning of one.
+        choosing: phrases, in lower case, that come right before a chosen letter.
     """
     begin, end = answer_end(text)
     places = list(range(begin, end))
@@ -146,7 +153,7 @@ def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: b
             kept.append(plain)
             where.append(place)
     clean = _without_markup("".join(kept), fragments)
-    return _name(clean, where, letters, cut)
+    return _name(clean, where, letters, cut, choosing)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -160,14 +167,11 @@ def _blank_tag(found: re.Match[str]) -> str:
 
 def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     """The same text, with spaces instead of markup."""
-    for fragment in fragments:
-        at = text.find(fragment)
-        if at < 0:
-            continue
-        if has_words(text[:at]):
-            text = text[:at] + " " * (len(text) - at)
-        else:
-            text = text[:at] + " " * len(fragment) + text[at + len(fragment) :]
+    places = [(at, at + len(each)) for each in fragments if (at := text.find(each)) >= 0]
+    if places and has_words(text[: min(places)[0]]):
+        text = text[: min(places)[0]].ljust(len(text))
+    for begin, end in places:
+        text = text[:begin] + " " * (end - begin) + text[end:]
     turns = (each for each in TURN.finditer(text) if has_words(text[: each.start()]))
     turn = next(turns, None)
     if turn and not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
@@ -226,7 +230,9 @@ def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
     )
 
 
-def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> Marked:
+def _name(
+    clean: str, where: list[int], letters: tuple[str, str], cut: bool, choosing: tuple[str, ...]
+) -> Marked:
     index = {letter.upper(): number for number, letter in enumerate(letters)}
     bare = re.sub(r"[\W_]+", "", clean)
     if len(bare) > 2 and bare[0] in index and bare == bare[0] * len(bare):
@@ -240,7 +246,10 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
         if letter.upper() not in index or len(mentions) == MANY:
             continue
         strict = letter.upper() in ("A", "I", "O", "E", "Y") or found["letter"] in LOOKALIKES
-        if not _is_letter(clean, found, letter, strict, cut and len(whole) > 2):
+        near = clean[max(found.start() - 100, 0) : found.start()].lower().rstrip()
+        if not near.endswith(choosing) and not _is_letter(
+            clean, found, letter, strict, cut and len(whole) > 2
+        ):
             continue
         pieces += [clean[last : found.start()].lower(), chr(ord(TOKEN) + len(mentions))]
         if not clean[: found.start()].strip("- (\n") and _begins_sentence(clean, found.end()):

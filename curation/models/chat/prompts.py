@@ -2,8 +2,9 @@
 
 ``data/prompts/`` has a file for each language that is included. A file has the two ``letters`` that
 a model may answer, words that mark a refusal (``refusals``) or that no side is chosen
-(``undecided``), optionally words that come right before a chosen letter (``choosing``), and for each kind of CAT one or more prompts with a name and a text. A text has the
-placeholders ``{first}`` and ``{second}``, and ``{context}`` for intersentence CATs.
+(``undecided``), and for each kind of CAT one or more prompts with a name and a text. Words that
+come right before a chosen letter (``choosing``) are optional. A text has the placeholders
+``{first}`` and ``{second}``, and ``{context}`` for intersentence CATs.
 """
 
 import hashlib

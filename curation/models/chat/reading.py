@@ -196,12 +196,14 @@ def _read_fields(fields: Fields, text: str, words: _Words) -> _Text | None:
 
 
 def _read_plain(text: str, cut: bool, words: _Words) -> _Text:
-    marked = mark(text, words.letters, words.fragments if len(text) > 20 else (), cut)
+    marked = mark(
+        text, words.letters, words.fragments if len(text) > 20 else (), cut, words.choosing
+    )
     choice = find_choice(marked, cut, words.choosing)
     if choice.mention is not None:
         mention = marked.mentions[choice.mention]
         return _Text(mention.letter, mention.at)
-    declined = why_declined(marked.text, cut, words.refusals, words.undecided)
+    declined = why_declined(choice.text, cut, words.refusals, words.undecided)
     if declined or cut:
         return _Text(None, code=declined or "answer_cut")
     return _Text(None, code="answer_undecided" if choice.both else "answer_off_format")
