@@ -86,7 +86,7 @@ class Marked(NamedTuple):
 
 
 def answer_end(text: str) -> tuple[int, int]:
-    """Where an answer begins and ends, without the roles and turns of a chat template."""
+    """The beginning and the end of an answer, without the roles and turns of a chat template."""
     begin = 0
     while found := SPECIAL.match(text, begin) or re.compile(r"\s+").match(text, begin):
         begin = found.end()

@@ -82,7 +82,7 @@ def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Readi
 
 
 def _read_local(body: Mapping[str, Any]) -> Reading:
-    from curation.models.chat.letters import (  # type: ignore[import-untyped,unused-ignore]
+    from curation.models.chat.letters import (  # type: ignore[import-untyped,attr-defined,unused-ignore]
         read_letters,
     )
 
