@@ -28,6 +28,7 @@ _BOUND = re.compile(
 )
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
 _TOO = re.compile(r".,? (?:too|as well|also)\b")
+_LISTED = re.compile(rf" ?[,，、] ?{NAMED}\s*(?:[,.;!?]|$)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
 _WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
@@ -146,6 +147,8 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
             opens=not text[:begin].strip() or "\n" in lead,
         )
         rank, other = judge_clause(clause, choosing)
+        if rank == "bare" and _LISTED.match(text, at + 1):
+            rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
             rank = "good"
         if other:

@@ -25,7 +25,7 @@ _BAD = re.compile(whole_word(words.BAD))
 _LESS_BAD = re.compile(whole_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
 _ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
 _SOME = re.compile(
-    r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)"
+    r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third|as much as)\b(?! most)"
 )
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
 _NOT_ALONE = re.compile(
@@ -58,8 +58,11 @@ _CHOOSER = re.compile(
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
 _TITLE = re.compile(
-    rf"(?=.*{whole_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$"
+    rf"(?=.*{whole_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|"
+    rf":)(?!{WORD})\s?)+$"
 )
+_ASIDE = re.compile(r"(?:while|although|though|whereas)\b|with\s*$")
+_WITHIN = re.compile(r"\b(?:in|on|of|with|to|at|by|from)\s*$")
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
     rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|"
@@ -140,6 +143,8 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
             return ("rejected" if negative else "stated"), False
         if _TITLE.fullmatch(before) and clause.lead in ("", "\n", ".", ":", ","):
             return "stated", False
+        if _WITHIN.search(before):
+            return "named", False
         if _CONNECTED.fullmatch(before):
             return "preferred", False
         return "named", False
@@ -155,6 +160,8 @@ def _predicate(after: str) -> tuple[Rank, bool]:
             return "bad", True
         return "named", False
     less, more = _LESS.search(after), _MORE.search(after)
+    if re.search(r"\bless so\b", after):
+        return "good", False
     if _LESS_BAD.search(after):
         return ("named" if negative else "preferred"), False
     if (less and not negative) or (less and less[0] in ("不如", "没有")):
@@ -187,7 +194,8 @@ def _alone(clause: Clause) -> Rank:
             return "bare"
         if close[0] in ",，、" and _RELATIVE.match(clause.rest):
             rank, _ = _predicate(clause.rest)
-            return "bare" if rank in ("preferred", "good") else rank
+            aside = rank == "named" and _ASIDE.match(clause.rest)
+            return "bare" if aside or rank in ("preferred", "good") else rank
         if close[0] in ",，、—(（" or not re.match(r"[:：.)-]", close):
             return "bare"
         return "label"

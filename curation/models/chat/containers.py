@@ -20,7 +20,7 @@ MARKED = re.compile(
 )
 KEY = re.compile(
     r"answer|choice|choose|chosen|letter|option|select|pick|prefer|predict|decision|response|"
-    r"result|verdict"
+    r"result|verdict|final"
     r"|label|output|conclusion|winner|^value$|^text$|better|best|likel|natural|vote|respuesta|"
     r"resposta|risposta"
     r"|réponse|antwort|antwoord|ответ|答案|选择|回答",
@@ -125,6 +125,9 @@ def _from_table(table: Any, text: str, begin: int) -> Fields:
     keyed = [(key, value) for key, value in pairs if KEY.search(key) and not REASON.search(key)]
     keyed = [each for each in keyed if re.search("final", each[0], re.I)] or keyed
     usable = [each for each in keyed if isinstance(each[1], str | list)]
+    alone = {value.upper() for _, value in usable if isinstance(value, str) and len(value) == 1}
+    if len(alone) > 1:
+        return Fields(sorted(alone), True, texts, begin)
     if usable:
         key, value = (
             usable[0]

@@ -287,8 +287,8 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         word = ""  # markup after the letter, or the other letter: it is not an article
     label = bool(_LABEL_BEFORE.search(line))
     if letter.islower():
-        closed = (
-            not word or (bool(_FOLLOWS.match(word)) and label) or (label and _AFTER.match(word))
+        closed = not word or (
+            (label or not strict) and (_FOLLOWS.match(word) or _AFTER.match(word))
         )
         return bool(closed) and (label or not previous or bool(_CHOOSE_BEFORE.search(line)))
     if label and previous:

@@ -45,7 +45,8 @@ CHOOSE = _any(
     r"choos(?:e|es|ing)|chose|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
     r"go(?:ing)? (?:with|for)|went (?:with|for)|opt(?:ed|ing)? for|vot(?:e|ing) for|"
     r"settled? (?:on|for)",
-    r"lean(?:s|ing|ed)? (?:toward|towards|to|for|on)|expect|tak(?:e|ing)|says?|saying|answer|"
+    r"lean(?:s|ing|ed)? (?:toward|towards|to|for|on)|expect|tak(?:e|ing)|says?|saying|"
+    r"answer(?:ing)?|"
     r"guess|tells? me",
     r"decided? (?:on|for)|favou?rs?|bet(?:ting)? on|recommend|suggest|stick(?:ing)? with|stay with",
     r"leav(?:es|ing)(?: us| me)?(?: with)?|left with|leads? (?:me |us )?to|points? (?:me |"
@@ -53,7 +54,8 @@ CHOOSE = _any(
     r"make it|call it|mark|suppose|incline(?:d)? (?:to|towards?)|drawn to|going|reply|respond with",
     r"switch(?:ing)? to|change (?:it|my answer|that|my choice) to|correct (?:that|it|"
     r"myself) to|read|suggests?",
-    r"down for|back|name|nominate|like|support(?:s)?|lands? on|come down on|plump for|"
+    r"preference (?:for|goes to)|fits|speaks for|argues for|down for|back|name|nominate|like|"
+    r"support(?:s)?|lands? on|come down on|plump for|"
     r"side with|vouch for",
     r"je choisi(?:s|rais)|choisi(?:s|rais|r|rai)|préfère|préférerais|prends|prendrais|dirais|"
     r"opte pour|opterais pour|pencher(?:ais)? pour",
@@ -82,7 +84,7 @@ SO = _any(
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
     r"correction|to be honest|in my opinion|if forced|if pressed|gut feeling|even so|still|got it",
-    r"or rather|or actually|or better|hands down|if anything|on balance|as a result|no doubt|"
+    r"or rather|or actually|or better|ergo|hands down|if anything|on balance|as a result|no doubt|"
     r"without (?:a )?doubt|most likely|more likely",
     r"grammatically|statistically|of course|certainement|donc|alors|oui|also|daher|deshalb|somit",
     r"wahrscheinlich|eher|klar|ja|sicher|entonces|por tanto|por lo tanto|así que|claramente|sí",
@@ -99,7 +101,8 @@ MORE = _any(
     r"wins?|takes (?:it|the \w+)|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|"
     r"preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
-    r"mine\b|correct|right|gets my vote|has the edge|it is|(?:comes?|coming) (?:next|after|"
+    r"mine\b|correct|right|gets my vote|has (?:the|an?) (?:\w+ )?edge|it is|(?:comes?|"
+    r"coming) (?:next|after|"
     r"first)|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|"
     r"edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|am besten|eher|\w{4,}er als|häufiger|"
@@ -121,7 +124,9 @@ GOOD = _any(
     r"plausible|normal(?:ly)?|common(?:ly)?|usual(?:ly)?",
     r"everyday|idiomatic|ordinary|likely|works?|follows?|flows?|correctly|sensible|coherent|"
     r"logical(?:ly)?|reasonable|probable|expected|smooth(?:ly)?|typical|suits?|matches|"
-    r"grammatical|familiar|realistic|real|genuine|fluent(?:ly)?|clear|okay|ok|valid|proper|"
+    r"grammatical|familiar|realistic|consistent|suitable|convincing|(?:people|one) (?:would |"
+    r"often |usually |might )?(?:say|write)s?|real|genuine|fluent(?:ly)?|clear|okay|ok|valid|"
+    r"proper|"
     r"meaningful|acceptable|credible|conventional|standard|graceful|readable|harmonious|"
     r"does\b|is\b(?=\s*$)|great|perfect(?:ly)?",
     r"naturel(?:le)?|logique|correcte?|sens|natürlich|sinnvoll|sinn|passt|üblich|logisch|"
@@ -140,7 +145,8 @@ BAD = _any(
     r"이상",
 )
 NOT = _any(
-    r"not|\w+n't|no(?= (?:more|better|less|likelier))|never|cannot|neither|nor|unable|"
+    r"not|\w+n't|no(?= (?:more|better|less|likelier|sense|good|real))|never|cannot|neither|"
+    r"nor|unable|"
     r"refus\w+|won't|hardly|rarely|avoid\w*|reject\w*|exclud\w+|rul\w+ out|eliminat\w+|"
     r"discard\w*|declin\w+|dismiss\w*|against|doubt that|instead of choosing|rather than|"
     r"instead of|isnt|dont|unlike|except|anything but",
@@ -164,7 +170,8 @@ CONTRAST = _any(
     r"しかし|が、|하지만|그러나",
 )
 IF = _any(
-    r"if|whether|unless|which of|why|suppose|which|how|wenn|falls|ob|si|se|als|если|whether it is",
+    r"if|whether|unless|which of|why|which (?:one|is|sentence|option|answer)|how|wenn|falls|"
+    r"ob|si|se|als|если|whether it is",
     r"如果|是否|もし|만약",
 )
 CUE = re.compile(
@@ -179,7 +186,8 @@ CUE = re.compile(
 )
 # Words that may come before a letter that is named in a sentence, beside those above.
 BEFORE = _any(
-    r"some|half|others|many|is|are|a|the|and|or|than|as|of|in|with|that|between|both|either|"
+    r"among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|with|that|"
+    r"between|both|either|"
     r"neither|not|to|from|by|like",
     r"unlike|about|because|while|whereas|although|though|if|when|whether|since|but|compare|"
     r"comparing",
