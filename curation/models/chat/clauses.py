@@ -22,6 +22,16 @@ _MORE = re.compile(whole_word(words.MORE))
 _LESS = re.compile(whole_word(words.LESS))
 _GOOD = re.compile(whole_word(words.GOOD))
 _BAD = re.compile(whole_word(words.BAD))
+_MORE_BAD = re.compile(
+    whole_word(
+        rf"(?:more|most|plus|más|mais|più) (?:\w+ )?{words.BAD}"
+        r"|(?:seltsam|merkwürdig|komisch|unnatürlich|ungewöhnlich|unwahrscheinlich|selten)er"
+    )
+)
+_CONDITION = re.compile(
+    r"\bif\b(?!.*\b(?:forced|pressed|must|have|had to|need|asked|required|choose|pick|"
+    r"anything|look|compare|judge)\b)"
+)
 _LESS_BAD = re.compile(whole_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
 _ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
 _SOME = re.compile(
@@ -65,13 +75,14 @@ _ASIDE = re.compile(r"(?:while|although|though|whereas)\b|with\s*$")
 _WITHIN = re.compile(r"\b(?:in|on|of|with|to|at|by|from)\s*$")
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
-    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|"
+    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |(?:\w+ly |a bit |a little |somewhat |much |far |"
+    rf"even |way )?{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|"
     rf"{words.BAD}(?!{WORD})"
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
 _REMARK = re.compile(
     r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de"
-    r"|です|입니다|이다|だ)"
+    r"|でしょう|だと|かな|이에요|예요|이요|です|입니다|이다|だ)"
 )
 _RELATIVE = re.compile(
     whole_word(
@@ -107,7 +118,9 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
         return "stated", False
     if _IF.search(before) or (before == "" and clause.lead in ("if", "whether")):
         return "named", False
-    if _SOME.search(before):
+    if _SOME.search(before) or (
+        _CONDITION.search(clause.previous) and re.search(r"\b(?:would|'d|i'd)\b", before)
+    ):
         return "named", False
     if clause.close.startswith(("?", "？")) and _ASKS.search(before):
         return "named", False
@@ -121,6 +134,9 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
     if _UNLIKE.match(before):
         return "bad", False
     if _COMPARED_AFTER.match(after) or (before and _COMPARED_BEFORE.search(before)):
+        return "named", False
+    compared = re.search(whole_word("que|als|di|dan|como|wie") + r"\s*$", before)
+    if compared and (_MORE.search(before) or _LESS.search(before) or re.search(NAMED, before)):
         return "named", False
     if _CHOSEN_OVER.match(after):
         return "stated", False
@@ -162,6 +178,8 @@ def _predicate(after: str) -> tuple[Rank, bool]:
     less, more = _LESS.search(after), _MORE.search(after)
     if re.search(r"\bless so\b", after):
         return "good", False
+    if _MORE_BAD.search(after):
+        return ("named", False) if negative else ("bad", bool(re.search(NAMED, after)))
     if _LESS_BAD.search(after):
         return ("named" if negative else "preferred"), False
     if (less and not negative) or (less and less[0] in ("不如", "没有")):

@@ -37,7 +37,7 @@ ANSWERS = _any(
 )
 IS = _any(
     r"is|was|be|'s|being|remains?|remained|goes to|go to|goes for|comes down to|falls on|equals",
-    r"est|c'est|serait|sera|reste|ist|w[äa]re|lautet|w[üu]rde|bleibt|es|ser[íi]a|era|é|ser[áa]",
+    r"est|sia|c'est|serait|sera|reste|ist|w[äa]re|lautet|w[üu]rde|bleibt|es|ser[íi]a|era|é|ser[áa]",
     r"è|sarebbe|is|zou|luidt|это|будет|jest|to|byłaby|är|är|blir",
     r"是|为|為|应该是|應該是|选|は|が|은|는|هي|هو|है",
 )
@@ -84,7 +84,10 @@ SO = _any(
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
     r"correction|to be honest|in my opinion|if forced|if pressed|gut feeling|even so|still|got it",
-    r"or rather|or actually|or better|ergo|hands down|if anything|on balance|as a result|no doubt|"
+    r"sondern|sino|而是|eindeutig|vermutlich|definitiv|bestimmt|plutôt|clairement|sans doute|"
+    r"probablement|seguramente|probablemente|provavelmente|probabilmente|waarschijnlijk|"
+    r"наверное|вероятно|скорее|leaning|or rather|or actually|or better|ergo|hands down|"
+    r"if anything|on balance|as a result|no doubt|"
     r"without (?:a )?doubt|most likely|more likely",
     r"grammatically|statistically|of course|certainement|donc|alors|oui|also|daher|deshalb|somit",
     r"wahrscheinlich|eher|klar|ja|sicher|entonces|por tanto|por lo tanto|así que|claramente|sí",
@@ -92,9 +95,27 @@ SO = _any(
     r"所以|因此|那么|当然|好的|だから|したがって|따라서"
     r"|그래서|네|and so|which means|but|and yet|yet",
 )
+GOOD = _any(
+    r"natural(?:ly)?|makes? (?:more |perfect |good |complete )?sense|fits?|fine|good|well|"
+    r"plausible|normal(?:ly)?|common(?:ly)?|usual(?:ly)?",
+    r"everyday|idiomatic|ordinary|likely|works?|follows?|flows?|correctly|sensible|coherent|"
+    r"logical(?:ly)?|reasonable|probable|expected|smooth(?:ly)?|typical|suits?|matches|"
+    r"grammatical|familiar|frequent(?:ly)?|popular|widespread|appropriate|fitting|apt|"
+    r"believable|straightforward|intuitive|cohesive|relevant|regular|accurate|sound|correct|"
+    r"comfortable|colloquial|conversational|frequently|often|everyday|native|acceptable|"
+    r"effective|elegant|realistic|consistent|suitable|convincing|(?:people|one) (?:would |"
+    r"often |usually |might )?(?:say|write)s?|real|genuine|fluent(?:ly)?|clear|okay|ok|valid|"
+    r"proper|"
+    r"meaningful|acceptable|credible|conventional|standard|graceful|readable|harmonious|"
+    r"does\b|is\b(?=\s*$)|great|perfect(?:ly)?",
+    r"naturel(?:le)?|logique|correcte?|sens|natürlich|sinnvoll|sinn|passt|üblich|logisch|"
+    r"lógic[ao]|tiene sentido|faz sentido|ha senso|naturale|natuurlijk",
+    r"естественн\w+|логичн\w+|自然|合理|通顺|자연스럽|자연",
+)
 MORE = _any(
-    r"more (?!or less|context|information|info|than one|on this|about|time|detail)\w+|better|"
-    r"best|likelier|likeliest|most \w+|slightly more so",
+    r"(?:more|most) (?:\w+ )?" + GOOD,
+    r"more (?:so|sense|often|than(?! one)|in line|to my|of a|to do)|more\s*$|better|best|likelier|"
+    r"likeliest",
     r"safer|clearer|smoother|simpler|easier|closer|stronger|commoner|commonest|plainer|truer|"
     r"nicer|neater|cleaner",
     r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|"
@@ -105,7 +126,8 @@ MORE = _any(
     r"coming) (?:next|after|"
     r"first)|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|"
     r"edges? (?:it )?out|what i",
-    r"plus|mieux|meilleure?|préférable|la bonne|besser|am besten|eher|\w{4,}er als|häufiger|"
+    r"plus|mieux|meilleure?|préférable|la bonne|besser|richtig|am besten|eher|\w{4,}er als|"
+    r"häufiger|"
     r"üblicher|natürlicher|wahrscheinlicher|passender",
     r"más|mejor|la correcta|mais|melhor|più|meglio|migliore|corretta|correta|meer|beter|"
     r"waarschijnlijker|natuurlijker",
@@ -118,20 +140,6 @@ LESS = _any(
     r"moins|pire|weniger|schlechter|menos|peor|pior|meno|peggio|minder|slechter|менее|хуже|"
     r"mniej|gorsz\w+",
     r"不如|没有|덜|mindre|daha az",
-)
-GOOD = _any(
-    r"natural(?:ly)?|makes? (?:more |perfect |good |complete )?sense|fits?|fine|good|well|"
-    r"plausible|normal(?:ly)?|common(?:ly)?|usual(?:ly)?",
-    r"everyday|idiomatic|ordinary|likely|works?|follows?|flows?|correctly|sensible|coherent|"
-    r"logical(?:ly)?|reasonable|probable|expected|smooth(?:ly)?|typical|suits?|matches|"
-    r"grammatical|familiar|realistic|consistent|suitable|convincing|(?:people|one) (?:would |"
-    r"often |usually |might )?(?:say|write)s?|real|genuine|fluent(?:ly)?|clear|okay|ok|valid|"
-    r"proper|"
-    r"meaningful|acceptable|credible|conventional|standard|graceful|readable|harmonious|"
-    r"does\b|is\b(?=\s*$)|great|perfect(?:ly)?",
-    r"naturel(?:le)?|logique|correcte?|sens|natürlich|sinnvoll|sinn|passt|üblich|logisch|"
-    r"lógic[ao]|tiene sentido|faz sentido|ha senso|naturale|natuurlijk",
-    r"естественн\w+|логичн\w+|自然|合理|通顺|자연스럽|자연",
 )
 BAD = _any(
     r"odd(?:ly)?|strange(?:ly)?|weird|unusual|awkward|clumsy|unnatural(?:ly)?|nonsens\w+|"
@@ -154,7 +162,7 @@ NOT = _any(
     r"ни|nie|inte|değil",
     r"不|没|ない|ません|않|아니|لا|ليس|नहीं",
 )
-THAN = _any(r"than|over|als|que|di|dan|чем|niż|än|比|rather than|compared")
+THAN = _any(r"than|over|чем|niż|än|比|rather than|compared")
 AND = _any(
     r"and|or|nor|and/or|und|oder|noch|et|ou|ni|y|o|u|e|oder|und|of|en|и|или|ни|i|lub|ani|och|"
     r"eller|ve|veya|和|或|或者|还是|與|与|跟|と|か|와|과|또는|이나"
@@ -186,7 +194,8 @@ CUE = re.compile(
 )
 # Words that may come before a letter that is named in a sentence, beside those above.
 BEFORE = _any(
-    r"among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|with|that|"
+    r"finde|find|among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|"
+    r"with|that|"
     r"between|both|either|"
     r"neither|not|to|from|by|like",
     r"unlike|about|because|while|whereas|although|though|if|when|whether|since|but|compare|"
@@ -233,6 +242,7 @@ VERBS = _any(
     r"and|or|nor|than|then|because|rather|over|it|i|for|as|since|with|but|by|to|vs\.?|versus|"
     r"instead|though|although|while|so|if|please|obviously|definitely|here|thanks|also|too|"
     r"not|just|simply|clearly|probably|actually|overall|both|slightly",
-    r"oder|und|ou|et|y|o|mais|aber|pero|mas|ma|parce|weil|porque|perché|als|que|более|лучше|"
+    r"ni|noch|oder|und|ou|et|y|o|mais|aber|pero|mas|ma|parce|weil|porque|perché|als|que|более|"
+    r"лучше|"
     r"или|и|чем|daha|denn|car",
 )
