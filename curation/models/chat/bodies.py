@@ -105,11 +105,9 @@ def _tells_error(body: Mapping[str, Any]) -> bool:
 def _end(choice: Mapping[str, Any]) -> End:
     names = ("finish_reason", "native_finish_reason", "stop_reason", "finishReason")
     reasons = [reason for name in names if isinstance(reason := choice.get(name), str)]
-    if any(FILTER.search(reason) for reason in reasons):
+    if any(is_filtered(each) for each in (*reasons, _error_text(choice.get("error")))):
         return "filtered"
-    if any(CUT.search(reason) for reason in reasons):
-        return "cut"
-    return "filtered" if is_filtered(_error_text(choice.get("error"))) else "whole"
+    return "cut" if any(CUT.search(reason) for reason in reasons) else "whole"
 
 
 def _read_choice(choice: Mapping[str, Any], message: Mapping[str, Any], end: End) -> Body:

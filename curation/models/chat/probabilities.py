@@ -73,7 +73,9 @@ def _token_at(
         offset = begin + at - skipped
         for each, piece in zip(usable, pieces, strict=True):
             if offset < len(piece):
-                return each if letter_of(piece, letters) == letter else None
+                if letter_of(piece, letters) == letter:
+                    return each
+                break
             offset -= len(piece)
     after = sum(
         letter_of(each, letters) == letter for each in wanted[at:].replace("*", " ").split()
