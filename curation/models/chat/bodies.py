@@ -20,7 +20,8 @@ CUT = re.compile(
 FILTER = re.compile(
     r"content.?(filter|management|polic|moderat|safety|violation)|safety|moderat|refus|blocklist"
     r"|block_?reason|blocked|^spii$|recitation|sensitive|guardrail|prohibited|flagged|unsafe"
-    r"|inappropriate|harmful|toxic|high.?risk|exists risk|敏感|不安全|违规|responsible.?ai|data_?inspection|usage polic|violat\w* .{0,40}polic"
+    r"|inappropriate|harmful|toxic|high.?risk|exists risk|敏感|不安全|违规|responsible.?ai|"
+    r"data_?inspection|usage polic|violat\w* .{0,40}polic"
     r"|polic\w* .{0,20}violat|not allowed by our|risky",
     re.IGNORECASE,
 )
@@ -31,7 +32,8 @@ TOO_LONG = re.compile(
     r"|exceed\w* .{0,60}(tokens|context|length|limit|maximum|size|window)"
     r"|reduce (the|your) (length|message|prompt|input|number)|shorten (the|your)|n_ctx"
     r"|(less|fewer|at most|more|no more) than .{0,20}tokens|does not fit|tokens? exceed"
-    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|range of input length|超长|超过.{0,10}(长度|限制)",
+    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|"
+    r"range of input length|超长|超过.{0,10}(长度|限制)",
     re.IGNORECASE,
 )
 
@@ -103,11 +105,9 @@ def _tells_error(body: Mapping[str, Any]) -> bool:
 def _end(choice: Mapping[str, Any]) -> End:
     names = ("finish_reason", "native_finish_reason", "stop_reason", "finishReason")
     reasons = [reason for name in names if isinstance(reason := choice.get(name), str)]
-    if any(FILTER.search(reason) for reason in reasons):
+    if any(is_filtered(each) for each in (*reasons, _error_text(choice.get("error")))):
         return "filtered"
-    if any(CUT.search(reason) for reason in reasons):
-        return "cut"
-    return "filtered" if is_filtered(_error_text(choice.get("error"))) else "whole"
+    return "cut" if any(CUT.search(reason) for reason in reasons) else "whole"
 
 
 def _read_choice(choice: Mapping[str, Any], message: Mapping[str, Any], end: End) -> Body:

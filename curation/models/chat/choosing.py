@@ -7,76 +7,31 @@ choice counts. If the text does not settle it, nothing is chosen.
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from curation.models.chat import words
-from curation.models.chat.marks import NAMED, PAIR, TOKEN, WORD, Marked
+from curation.models.chat.clauses import Clause, Rank, judge_clause, whole_word
+from curation.models.chat.marks import NAMED, PAIR, TOKEN, Marked
 
-Rank = Literal["stated", "preferred", "bare", "label", "good", "rejected", "bad", "named"]
+NEAR = 120  # characters of a clause on each side of a letter that are read
 CHOICES = ("stated", "preferred", "bare")
 
 
-def _word(pattern: str) -> str:
-    return rf"(?<!{WORD})(?:{pattern})(?!{WORD})"
-
-
-_ANY = rf"(?:{NAMED}|{PAIR})"
 _PAIRED = re.compile(
-    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{_word(words.AND)}|/|&|=+|≈|,)\s?(?:not )?)(?P<two>{NAMED})"
+    rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{whole_word(words.AND)}|/|&|=+|≈|"
+    rf",)\s?(?:not )?)(?P<two>{NAMED})"
 )
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
-    rf"\.+(?!\w)|[!?。！？;；:：,，、()（）\n—…=]+|(?<=\s)-(?=\s)|{_word(words.CONTRAST)}"
-    rf"|{_word('and')}(?= (?:{NAMED}|(?:i |i'd |i would |would |then )?{words.CHOOSE}) )"
+    rf"\.+(?!\w)|[!?。！？;；:：,，、()（）\n—…=]+|(?<=\s)-(?=\s)|{whole_word(words.CONTRAST)}"
+    rf"|{whole_word('and')}(?= (?:{NAMED}|(?:i |i'd |i would |would |then )?{words.CHOOSE}) )"
 )
-_FULL_STOP = re.compile(r"[.!?。！？;；\n…]")
-_IF = re.compile(_word(words.IF))
-_NOT = re.compile(rf"n't(?!{WORD})|{_word(words.NOT)}|不|没|ない|ません|않|아니")
-_MORE = re.compile(_word(words.MORE))
-_LESS = re.compile(_word(words.LESS))
-_GOOD = re.compile(_word(words.GOOD))
-_BAD = re.compile(_word(words.BAD))
-_LESS_BAD = re.compile(_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
-_ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
-_SOME = re.compile(r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)")
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
 _TOO = re.compile(r".,? (?:too|as well|also)\b")
-_CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
-_NOT_ALONE = re.compile(
-    rf"(?:{_word(words.NOT)}|{_word('no')})[ ,]*(?:(?:the|with|for|to|letter|choose|pick) )*$"
-)
-_COMPARED_BEFORE = re.compile(
-    rf"(?:{_word(words.THAN)}|{_word('(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?|(?:contrast|compared|contrary|opposed|relative|next|close|similar|prior|due|preferable|superior|preference|inferior|alternative|comparison|respond|reply) to')}|{NAMED} (?:to|from|above)|比|不如|没有) ?$"
-)
-_COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
-_UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
-_CHOSEN_OVER = re.compile(
-    rf"\s?(?:{_word('over|rather than|instead of|and not|but not|not|before')}|>+)[ ,]*{NAMED}"
-)
-_AS_AS = re.compile(
-    rf"{_word('(?:just |equally |about )?as|genauso|ebenso|so|tan|tão|aussi|così')} \w+(?: \w+)? "
-    rf"{_word('as|wie|como|quanto|que|come')} (?:it is |is )?(?P<other>{_ANY})"
-)
-_CHOOSER = re.compile(
-    rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|選|是|は|为)\s?$"
-)
-_CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
-_TITLE = re.compile(rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
-_ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
-_PREDICATE = re.compile(
-    rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|{words.BAD}(?!{WORD})"
-    rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
-)
-_REMARK = re.compile(r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
+_LISTED = re.compile(rf" ?[,，、] ?{NAMED}\s*(?:[,.;!?]|$)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
-_RELATIVE = re.compile(
-    _word(
-        "which|that|on the|in contrast|by contrast|however|though|meanwhile|for (?:example|instance|its part)"
-        "|being|having|is|was|sounds|seems|in turn|while|although|with|too|in this|at first"
-    )
-)
-_WOULD = re.compile(_word("would|could|might|may|if|can|possible"))
+_WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
 
 
 class Choice(NamedTuple):
@@ -85,12 +40,12 @@ class Choice(NamedTuple):
     Attributes:
         mention: the position in ``Marked.mentions`` of the chosen letter, or None.
         both: the text names both letters, or rejects both, and chooses neither.
-        named: the text names a letter.
+        text: with ``PAIR`` for two letters that belong together.
     """
 
     mention: int | None
     both: bool = False
-    named: bool = False
+    text: str = ""
 
 
 class _Event(NamedTuple):
@@ -109,9 +64,9 @@ def find_choice(marked: Marked, cut: bool, choosing: tuple[str, ...] = ()) -> Ch
         choosing: phrases of the prompts file that come right before a chosen letter.
     """
     if not marked.mentions:
-        return Choice(None)
+        return Choice(None, text=marked.text)
     if len(marked.mentions) == 1 and not re.sub(rf"[\W_]|{NAMED}", "", marked.text):
-        return Choice(None if cut and marked.labelled else 0, named=True)
+        return Choice(None if cut and marked.labelled else 0, text=marked.text)
     text = _fold_pairs(marked)
     judged = _judge(text, marked, choosing)
     if cut:
@@ -124,7 +79,8 @@ def find_choice(marked: Marked, cut: bool, choosing: tuple[str, ...] = ()) -> Ch
             else each
             for each in judged
         ]
-    return _resolve(text, judged, PAIR in text, cut)
+    mention, both = _resolve(text, judged)
+    return Choice(mention, both, text)
 
 
 def _letter(marked: Marked, character: str) -> int:
@@ -133,14 +89,15 @@ def _letter(marked: Marked, character: str) -> int:
 
 def _fold_pairs(marked: Marked) -> str:
     """The text with one character for "A and B", "A or B", "A, B" and the like."""
-    text, found = marked.text, True
-    position = 0
-    while found and (match := _PAIRED.search(text, position)):
+    text, position = marked.text, 0
+    only_letters = not re.sub(rf"\W|{NAMED}", "", text)
+    while match := _PAIRED.search(text, position):
         one, two, join = match["one"], match["two"], match["join"]
         same = _letter(marked, one) == _letter(marked, two)
         after = text[match.end() :]
-        whole = not re.sub(rf"\W|{NAMED}", "", text) or bool(
-            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()]) and re.match(r"\s?(?:$|[.!?\n])", after)
+        whole = only_letters or bool(
+            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()])
+            and re.match(r"\s?(?:$|[.!?\n])", after)
         )
         joined = join.strip(" ,\n")
         if same and (joined or "\n" not in join) and re.fullmatch(r"\W*", join):
@@ -177,17 +134,21 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
         end = starts[right] if right < len(starts) else len(text)
         lead = text[starts[left] : begin].strip(" \t") if left >= 0 else "\n"
         close = text[end : ends[right]] if right < len(ends) else "\n"
-        previous = text[ends[left - 1] if left > 0 else 0 : starts[left]] if left >= 0 else ""
-        clause = _Clause(
-            before=text[begin:at].lstrip(),
-            after=text[at + 1 : end].rstrip(),
+        previous = (
+            text[ends[left - 1] if left > 0 else 0 : starts[left]][-NEAR:] if left >= 0 else ""
+        )
+        clause = Clause(
+            before=text[max(begin, at - NEAR) : at].lstrip(),
+            after=text[at + 1 : min(end, at + NEAR)].rstrip(),
             lead=lead,
             close=close,
             previous=previous,
             rest=_REST.match(text, end)[0].lstrip(" ,，、"),  # type: ignore[index]
             opens=not text[:begin].strip() or "\n" in lead,
         )
-        rank, other = _rank(clause, choosing)
+        rank, other = judge_clause(clause, choosing)
+        if rank == "bare" and _LISTED.match(text, at + 1):
+            rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
             rank = "good"
         if other:
@@ -202,151 +163,41 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
     return events
 
 
-class _Clause(NamedTuple):
-    """The clause around a letter, the marks around it, the clause before and the rest of its
-    sentence up to the next letter."""
-
-    before: str
-    after: str
-    lead: str
-    close: str
-    previous: str
-    rest: str
-    opens: bool
-
-
-def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
-    """How a clause judges its letter, and whether it prefers the other one in the clause."""
-    before, after = clause.before, clause.after
-    if clause.lead.endswith("so") and re.fullmatch(r"(?:is|does|was|would|can|are)\s*", before):
-        return "good", False  # "A is natural, and so is B"
-    if any(before.endswith((phrase, phrase + " ")) for phrase in choosing):
-        return "stated", False
-    if _IF.search(before) or (before == "" and clause.lead in ("if", "whether")):
-        return "named", False
-    if _SOME.search(before):
-        return "named", False
-    if clause.close.startswith(("?", "？")) and _ASKS.search(before):
-        return "named", False
-    if _CHOSEN_AFTER.match(after) and not _NOT.search(after):
-        return "stated", False
-    if _NOT_ALONE.search(before) and not _PREDICATE.match(after):
-        return "rejected", False
-    if _NOT.search(before):
-        chooser = _CHOOSER.search(before) and not _PREDICATE.match(after)
-        return ("rejected" if chooser else "named"), False
-    if _UNLIKE.match(before):
-        return "bad", False
-    if _COMPARED_AFTER.match(after) or (before and _COMPARED_BEFORE.search(before)):
-        return "named", False
-    if _CHOSEN_OVER.match(after):
-        return "stated", False
-    if re.match(rf"\s?<\s?{NAMED}", after):
-        return "bad", True
-    if _PREDICATE.match(after) and not _REMARK.match(after):
-        rank, other = _predicate(after)
-        if rank != "named" or not (_CHOOSER.search(before) and _ENDED.match(after)):
-            bare = not before and clause.opens and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
-            return ("bare" if rank == "named" and bare else rank), other
-    if not _ENDED.match(after):
-        return "named", False
-    if before:
-        if _CHOOSER.search(before):
-            negative = _BAD.search(before) or _LESS.search(before)
-            return ("rejected" if negative else "stated"), False
-        if _TITLE.fullmatch(before) and clause.lead in ("", "\n", ".", ":", ","):
-            return "stated", False
-        if _CONNECTED.fullmatch(before):
-            return "preferred", False
-        return "named", False
-    return _alone(clause), False
-
-
-def _predicate(after: str) -> tuple[Rank, bool]:
-    """What is said of a letter in the words after it."""
-    negative = _NOT.search(after)
-    same = _AS_AS.search(after)
-    if same:
-        if negative and same["other"] != PAIR:
-            return "bad", True
-        return "named", False
-    less, more = _LESS.search(after), _MORE.search(after)
-    if _LESS_BAD.search(after):
-        return ("named" if negative else "preferred"), False
-    if less and not negative or (less and less[0] in ("不如", "没有")):
-        return "bad", bool(re.search(NAMED, after))
-    if more:
-        return ("bad" if negative and negative.start() < more.end() else "preferred"), False
-    good, bad = _GOOD.search(after), _BAD.search(after)
-    if bad:
-        return ("good" if negative and negative.start() < bad.start() else "bad"), False
-    if negative:
-        return "bad", False
-    return ("good" if good else "named"), False
-
-
-def _alone(clause: _Clause) -> Rank:
-    """The rank of a letter with nothing before it in its clause."""
-    after, lead, close, previous = clause.after, clause.lead, clause.close, clause.previous
-    ends = bool(_FULL_STOP.match(close)) or close == ""
-    if lead.startswith((":", "：", "=")):
-        if _NOT.search(previous) and not re.search(NAMED, previous):
-            return "rejected" if len(previous.split()) < 4 else "stated"
-        negative = _BAD.search(previous) or _LESS.search(previous)
-        if negative and len(previous.split()) < 5:
-            return "rejected"
-        return "stated"
-    if lead in ("while", "whereas", "although", "though", "because", "since"):
-        return "named"
-    if clause.opens or _FULL_STOP.match(lead):
-        if after or ends:
-            return "bare"
-        if close[0] in ",，、" and _RELATIVE.match(clause.rest):
-            rank, _ = _predicate(clause.rest)
-            return "bare" if rank in ("preferred", "good") else rank
-        if close[0] in ",，、—(（" or not re.match(r"[:：.)-]", close):
-            return "bare"
-        return "label"
-    if lead and lead[0].isalpha():
-        return "preferred"
-    if lead and lead[0] in ",，—、-)）" and (ends or after or close[0] in ",—"):
-        return "preferred" if ends or _REMARK.match(after) or close[0] in "—" else "named"
-    return "named"
-
-
 def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> bool:
     """Whether an event at the end of a cut text may still turn out otherwise."""
     if _JOINED.match(text, event.at + 1):
         return True
-    if any(each.at < event.at and each.rank in CHOICES and event.at == end for each in judged):
+    if event.at == end and any(each.at < end and each.rank in CHOICES for each in judged):
         return True
     if event.at != end or end == 0:
-        return bool(event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text))
+        return bool(
+            event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text)
+        )
     return event.rank != "stated" and bool(text[:end].strip())
 
 
-def _resolve(text: str, events: list[_Event], paired: bool, cut: bool) -> Choice:
+def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
+    """The mention that is chosen, and whether both letters are named and neither is chosen."""
     choices = [each for each in events if each.rank in CHOICES]
-    copies = {each.letter for each in events if each.rank == "label"}
     if choices:
-        last = choices[-1]
         chosen = _settle(text, choices)
-        later = [each for each in events if each.at > last.at and each.rank == "rejected"]
-        if chosen is not None and not any(each.letter == chosen.letter for each in later):
-            return Choice(chosen.mention, named=True)
-        return Choice(None, chosen is None, True)
-    if len(copies) == 1:
-        return Choice(next(each.mention for each in events if each.rank == "label"), named=True)
-    if len(copies) == 2:
-        return Choice(None, True, True)
+        later = [each for each in events if each.at > choices[-1].at and each.rank == "rejected"]
+        if chosen is None:
+            return None, True
+        doubtful = any(each.letter == chosen.letter for each in later)
+        return (None if doubtful else chosen.mention), False
+    paired = PAIR in text
+    labels = [each for each in events if each.rank == "label"]
+    if len({each.letter for each in labels}) == 1:
+        return labels[0].mention, False
     good = {each.letter: each for each in events if each.rank == "good"}
     bad = {each.letter for each in events if each.rank in ("bad", "rejected")}
     mentioned = {each.letter for each in events}
-    if len(good) == 1 and not paired:
+    if not labels and len(good) == 1 and not paired:
         letter, event = next(iter(good.items()))
         if letter not in bad and (bad or mentioned == {letter}):
-            return Choice(event.mention, named=True)
-    return Choice(None, paired or len(mentioned) == 2, True)
+            return event.mention, False
+    return None, paired or len(mentioned) == 2
 
 
 def _settle(text: str, choices: list[_Event]) -> _Event | None:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 LONGEST = 20_000  # characters of JSON that are read
 _TAGS = (
-    r"(?:final[_ -]?)?(?:answer|choice|response|result|output|letter|option|selection|decision|solution"
+    r"(?:final[_ -]?)?(?:answer|choice|response|result|output|letter|option|selection|"
+    r"decision|solution"
     r"|pick|verdict|réponse|antwort|respuesta|resposta|risposta|antwoord|ответ|答案|回答)"
 )
 MARKED = re.compile(
@@ -18,17 +19,22 @@ MARKED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 KEY = re.compile(
-    r"answer|choice|choose|chosen|letter|option|select|pick|prefer|predict|decision|response|result|verdict"
-    r"|label|output|conclusion|winner|^value$|^text$|better|best|likel|natural|vote|respuesta|resposta|risposta"
+    r"answer|choice|choose|chosen|letter|option|select|pick|prefer|predict|decision|response|"
+    r"result|verdict|final"
+    r"|label|output|conclusion|winner|^value$|^text$|better|best|likel|natural|vote|respuesta|"
+    r"resposta|risposta"
     r"|réponse|antwort|antwoord|ответ|答案|选择|回答",
     re.IGNORECASE,
 )
 REASON = re.compile(
-    r"reason|explan|why|justif|rationale|thought|thinking|analysis|comment|confiden|score|prob|other"
+    r"reason|explan|why|justif|rationale|thought|thinking|analysis|comment|confiden|score|"
+    r"prob|other"
     r"|reject|question|unlike|less|worse|not_|alternativ|note|certain|options$|choices$|rejected",
     re.IGNORECASE,
 )
-FIELD = re.compile(r"[\"']([^\"'\n{}:]{1,40})[\"']\s*:\s*(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})')")
+FIELD = re.compile(
+    r"[\"']([^\"'\n{}:]{1,40})[\"']\s*:\s*(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})')"
+)
 
 
 class Region(NamedTuple):
@@ -63,7 +69,7 @@ def marked_parts(text: str) -> list[Region]:
     return regions
 
 
-def read_fields(text: str, cut: bool) -> Fields | None:
+def read_fields(text: str) -> Fields | None:
     """JSON in an answer, also in the notation of Python; None if it has none."""
     body = text[:LONGEST]
     begin = min((at for sign in "{[" if (at := body.find(sign)) >= 0), default=-1)
@@ -76,7 +82,10 @@ def read_fields(text: str, cut: bool) -> Fields | None:
         if isinstance(table, list) and not any(isinstance(each, str | dict) for each in table):
             return None
         return _from_table(table, text, begin)
-    fields = [(each[1], each[2] if each[2] is not None else each[3], each) for each in FIELD.finditer(body)]
+    fields = [
+        (each[1], each[2] if each[2] is not None else each[3], each)
+        for each in FIELD.finditer(body)
+    ]
     if not fields:
         return None
     texts = "\n".join(value for _, value, _ in fields)
@@ -116,16 +125,26 @@ def _from_table(table: Any, text: str, begin: int) -> Fields:
     keyed = [(key, value) for key, value in pairs if KEY.search(key) and not REASON.search(key)]
     keyed = [each for each in keyed if re.search("final", each[0], re.I)] or keyed
     usable = [each for each in keyed if isinstance(each[1], str | list)]
+    alone = {value.upper() for _, value in usable if isinstance(value, str) and len(value) == 1}
+    if len(alone) > 1:
+        return Fields(sorted(alone), True, texts, begin)
     if usable:
-        key, value = usable[0] if len(usable) == 1 else next(
-            (each for each in usable if isinstance(each[1], str) and len(each[1]) <= 3), usable[0]
+        key, value = (
+            usable[0]
+            if len(usable) == 1
+            else next(
+                (each for each in usable if isinstance(each[1], str) and len(each[1]) <= 3),
+                usable[0],
+            )
         )
         return Fields(value, True, texts, _find_key(text, key))
     if len(pairs) == 1 and isinstance(pairs[0][1], str):
         key, value = pairs[0]
         if len(key) == 1:  # {"A": "the sentence"}
             return Fields(key, True, texts, _find_key(text, key, after=False))
-        return Fields(value if len(value) < 4 else None, len(value) < 4, texts, _find_key(text, key))
+        return Fields(
+            value if len(value) < 4 else None, len(value) < 4, texts, _find_key(text, key)
+        )
     flags = [key for key, value in pairs if value is True and len(key) == 1]
     if flags and all(isinstance(value, bool) for _, value in pairs):
         return Fields(flags, True, texts, _find_key(text, flags[0], after=False))

@@ -1,7 +1,8 @@
 """An answer without its markup, and the letters that it names.
 
-Special tokens of chat templates, markup, invisible characters and a next turn that the model invents
-are removed. Every character keeps its place in the answer as it came, for the log-probabilities.
+Special tokens of chat templates, markup, invisible characters and a next turn that the model
+invents are removed. Every character keeps its place in the answer as it came: the log-probabilities
+need it.
 """
 
 import re
@@ -11,14 +12,15 @@ from typing import NamedTuple
 
 from curation.models.chat import words
 
-LONGEST = 8000  # characters of an answer that are read: half from its beginning, half from its end
+LONGEST = 4000  # characters of an answer that are read: half from its beginning, half from its end
 TOKEN = chr(0xE000)  # the first letter that an answer names; the next ones are the next characters
 PAIR = chr(0xF8FF)
 NAMED = "[\ue000-\uf8fe]"
 MANY = 6000  # letters that are read
 WORD = r"[^\W\d_\u0e00-\u0e7f\u1100-\u11ff\u2e80-\ud7ff\uf900-\uffef]"  # of scripts with spaces
 SPECIAL = re.compile(
-    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
+    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|"
+    r"<</?SYS>>|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]"
     r"|<(?:eos|bos|pad|unk|sep|cls|eot|end|mask|end_of_turn|start_of_turn|end_of_utterance"
     r"|end_of_text|begin_of_text|eod|unused\d+|extra_id_\d+|0x[0-9A-F]{2}|/?assistant|/?user)>"
     r"|\[(?:EOS|BOS|PAD|UNK|SEP|CLS|EOT|/?s)\]|\[control_\d+\]",
@@ -26,13 +28,24 @@ SPECIAL = re.compile(
 )
 ENDS = re.compile(r"end|eos|eot|return|</s>|eod|\[/s\]|im_start|start_of_turn|\[INST|user", re.I)
 TURN = re.compile(
-    r"\s(?:#{1,4} ?|\*\*|<|\[)?(?:user|human|question|q|system|instruction|input|prompt|utilisateur|usuario"
+    r"\s(?:#{1,4} ?|\*\*|<|\[)?(?:user|human|question|q|system|instruction|input|prompt|"
+    r"utilisateur|usuario"
     r"|benutzer|nutzer|frage|pregunta|pergunta|domanda|вопрос|用户|问题|next question|new question"
     r"|example \d+|task \d*|exercise \d*)(?:\*\*|>|\])?\s?[:：]",
     re.IGNORECASE,
 )
 ROLE = re.compile(r"\s*(?:assistant|model|bot|ai|gpt|chatbot)\s*(?:\n|:|：|>)\s*", re.IGNORECASE)
-LOOKALIKES = {"А": "A", "В": "B", "а": "a", "Α": "A", "Β": "B", "ᴀ": "A", "ʙ": "B", "Ꭺ": "A", "Ᏼ": "B"}
+LOOKALIKES = {
+    "А": "A",
+    "В": "B",
+    "а": "a",
+    "Α": "A",
+    "Β": "B",
+    "ᴀ": "A",
+    "ʙ": "B",
+    "Ꭺ": "A",
+    "Ᏼ": "B",
+}
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")
@@ -46,8 +59,10 @@ APOSTROPHE = re.compile(r"[’‘ʼ′´]")
 LONE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
 MARKUP = frozenset(["", " ", "\n", *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
 OPENER = re.compile(
-    r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|An?|One"
-    r"|Some|Every|All|There|When|If|After|No|Two|Most|Many|People|Because|Since|As|Le|La|Les|Der|Die"
+    r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|"
+    r"An?|One"
+    r"|Some|Every|All|There|When|If|After|No|Two|Most|Many|People|Because|Since|As|Le|La|Les|"
+    r"Der|Die"
     r"|Das|El|Los|Las|O|Os|Il|De|Het)$"
 )
 
@@ -71,7 +86,7 @@ class Marked(NamedTuple):
 
 
 def answer_end(text: str) -> tuple[int, int]:
-    """Where an answer begins and ends, without the roles and turns of a chat template."""
+    """The beginning and the end of an answer, without the roles and turns of a chat template."""
     begin = 0
     while found := SPECIAL.match(text, begin) or re.compile(r"\s+").match(text, begin):
         begin = found.end()
@@ -112,7 +127,13 @@ def _plain(character: str) -> str:
     return " " if unicodedata.category(folded) == "So" else folded
 
 
-def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: bool) -> Marked:
+def mark(
+    text: str,
+    letters: tuple[str, str],
+    fragments: tuple[str, ...] = (),
+    cut: bool = False,
+    choosing: tuple[str, ...] = (),
+) -> Marked:
     """Find the letters that an answer names.
 
     Args:
@@ -120,6 +141,7 @@ def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: b
         letters: the two letters.
         fragments: of the prompts, which the answer may repeat.
         cut: the answer ended before its end, so that its last word may be the beginning of one.
+        choosing: phrases, in lower case, that come right before a chosen letter.
     """
     begin, end = answer_end(text)
     places = list(range(begin, end))
@@ -131,7 +153,7 @@ def mark(text: str, letters: tuple[str, str], fragments: tuple[str, ...], cut: b
             kept.append(plain)
             where.append(place)
     clean = _without_markup("".join(kept), fragments)
-    return _name(clean, where, letters, cut)
+    return _name(clean, where, letters, cut, choosing)
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -145,36 +167,37 @@ def _blank_tag(found: re.Match[str]) -> str:
 
 def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     """The same text, with spaces instead of markup."""
-    for fragment in fragments:
-        at = text.find(fragment)
-        if at < 0:
-            continue
-        if has_words(text[:at]):
-            text = text[:at] + " " * (len(text) - at)
-        else:
-            text = text[:at] + " " * len(fragment) + text[at + len(fragment) :]
-    if turn := next((each for each in TURN.finditer(text) if has_words(text[: each.start()])), None):
-        if not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
-            text = text[: turn.start()] + " " * (len(text) - turn.start())
+    places = [(at, at + len(each)) for each in fragments if (at := text.find(each)) >= 0]
+    if places and has_words(text[: min(places)[0]]):
+        text = text[: min(places)[0]].ljust(len(text))
+    for begin, end in places:
+        text = text[:begin] + " " * (end - begin) + text[end:]
+    turns = (each for each in TURN.finditer(text) if has_words(text[: each.start()]))
+    turn = next(turns, None)
+    if turn and not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
+        text = text[: turn.start()] + " " * (len(text) - turn.start())
     if text.isalnum():
         return text
     text = SPECIAL.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
     text = STRUCK.sub(_blank, text)
-    for name in {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}:
-        text = re.sub(rf"</?{re.escape(name)}(?:\s[^<>]{{0,100}})?>", _blank, text)
-    text = TAG.sub(_blank_tag, text)
+    closed = {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}
+    text = TAG.sub(lambda found: _blank(found) if found[1] in closed else _blank_tag(found), text)
     text = re.sub(r"\\(?=[*_#`~])", " ", text)
     text = LATEX.sub(_blank, text)
     text = FENCE.sub(_blank, text)
     text = ARROW.sub(lambda found: ":".ljust(len(found[0])), text)
     text = LINE_START.sub(_blank, LINE_START.sub(_blank, text))
     text = RULE.sub(_blank, text)
-    text = re.sub(r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text)
+    text = re.sub(
+        r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text
+    )
     text = text.replace("|", "\n")
     text = DASH.sub(lambda found: "—".ljust(len(found[0])), text)
     text = APOSTROPHE.sub("'", QUOTE.sub(" ", APOSTROPHE.sub("'", text)))
     text = LONE_QUOTE.sub(" ", text)
-    text = re.sub(r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text)
+    text = re.sub(
+        r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text
+    )
     return LINE_START.sub(_blank, text)
 
 
@@ -192,7 +215,8 @@ _LABELS = re.compile(
 )
 
 _ORDINAL = re.compile(
-    rf"(?<!{WORD})(?:the )?(?:first|second|former|latter)(?: {words.LABELS})?[ ,:]{{1,2}}({NAMED}),?(?!{WORD})"
+    rf"(?<!{WORD})(?:the )?(?:first|second|former|"
+    rf"latter)(?: {words.LABELS})?[ ,:]{{1,2}}({NAMED}),?(?!{WORD})"
 )
 
 
@@ -206,7 +230,9 @@ def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
     )
 
 
-def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> Marked:
+def _name(
+    clean: str, where: list[int], letters: tuple[str, str], cut: bool, choosing: tuple[str, ...]
+) -> Marked:
     index = {letter.upper(): number for number, letter in enumerate(letters)}
     bare = re.sub(r"[\W_]+", "", clean)
     if len(bare) > 2 and bare[0] in index and bare == bare[0] * len(bare):
@@ -220,7 +246,10 @@ def _name(clean: str, where: list[int], letters: tuple[str, str], cut: bool) -> 
         if letter.upper() not in index or len(mentions) == MANY:
             continue
         strict = letter.upper() in ("A", "I", "O", "E", "Y") or found["letter"] in LOOKALIKES
-        if not _is_letter(clean, found, letter, strict, cut and len(whole) > 2):
+        near = clean[max(found.start() - 100, 0) : found.start()].lower().rstrip()
+        if not near.endswith(choosing) and not _is_letter(
+            clean, found, letter, strict, cut and len(whole) > 2
+        ):
             continue
         pieces += [clean[last : found.start()].lower(), chr(ord(TOKEN) + len(mentions))]
         if not clean[: found.start()].strip("- (\n") and _begins_sentence(clean, found.end()):
@@ -258,7 +287,9 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         word = ""  # markup after the letter, or the other letter: it is not an article
     label = bool(_LABEL_BEFORE.search(line))
     if letter.islower():
-        closed = not word or bool(_FOLLOWS.match(word)) and label or (label and _AFTER.match(word))
+        closed = not word or (
+            (label or not strict) and (_FOLLOWS.match(word) or _AFTER.match(word))
+        )
         return bool(closed) and (label or not previous or bool(_CHOOSE_BEFORE.search(line)))
     if label and previous:
         return True
@@ -270,4 +301,6 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         return True
     if OPENER.match(word) and not before.strip():
         return True  # "A The baker ...": no article is followed by such a word
-    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(r"(?:bus|gas|lens|us)$", word)
+    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(
+        r"(?:bus|gas|lens|us)$", word
+    )

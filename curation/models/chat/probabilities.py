@@ -40,7 +40,7 @@ def first_probability(
         log = entry.get("logprob")
         if which is None or isinstance(log, bool) or not isinstance(log, int | float):
             continue
-        if not math.isnan(log) and abs(log) < 1e300:
+        if abs(log) < 1e300:  # neither NaN nor infinite
             logs[which].append(min(float(log), 0.0))
     if not logs[0] and not logs[1]:
         return None
@@ -73,7 +73,9 @@ def _token_at(
         offset = begin + at - skipped
         for each, piece in zip(usable, pieces, strict=True):
             if offset < len(piece):
-                return each if letter_of(piece, letters) == letter else None
+                if letter_of(piece, letters) == letter:
+                    return each
+                break
             offset -= len(piece)
     after = sum(
         letter_of(each, letters) == letter for each in wanted[at:].replace("*", " ").split()

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from curation.files import printable
 from curation.models.chat.bodies import Body, is_filtered, is_too_long, read_body
 from curation.models.chat.choosing import find_choice
-from curation.models.chat.containers import marked_parts, read_fields
+from curation.models.chat.containers import Fields, marked_parts, read_fields
 from curation.models.chat.declining import why_declined
 from curation.models.chat.marks import has_words, mark
 from curation.models.chat.probabilities import first_probability
@@ -119,71 +119,87 @@ def _none(code: NoAnswer, why: str, text: str) -> Reading:
     return Reading(None, "", code=code, detail=f'{why}: "{shown}"' if shown else why)
 
 
-@lru_cache(maxsize=4096)
-def _cached(text: str, cut: bool, letters: tuple[str, str], words: tuple[Any, ...]) -> _Text:
-    refusals, undecided, fragments = words
-    for region in reversed(marked_parts(text)):
-        inner = _plain(text[region.start : region.end], False, letters, refusals, undecided, fragments)
-        if inner.letter is not None or inner.code in ("answer_undecided", "answer_refused"):
-            return inner._replace(at=inner.at + region.start)
-    fields = read_fields(text, cut)
-    if fields is not None:
-        said = _read_value(fields.value, letters) if fields.keyed else None
-        if said is not None:
-            found = re.compile(rf"(?<!\w){re.escape(letters[said])}(?!\w)", re.I).search(text, fields.start)
-            return _Text(said, found.start() if found else 0)
-        values = [fields.value] if isinstance(fields.value, str) else fields.value or []
-        inner = _plain(" and ".join(values) if isinstance(values, list) else "", False, letters, refusals, undecided, ())
-        if fields.keyed and (inner.letter is not None or inner.code == "answer_undecided"):
-            return inner._replace(at=inner.at + fields.start)
-        inner = _plain(fields.texts, False, letters, refusals, undecided, ())
-        if inner.code in ("answer_undecided", "answer_refused"):
-            return inner
-        if text.strip().startswith(("{", "[", "```")):
-            return _Text(None, code="answer_cut" if cut else "answer_off_format")
-    return _plain(text, cut, letters, refusals, undecided, fragments)
+class _Words(NamedTuple):
+    """What a prompts file says about answers."""
 
-
-def _read_value(value: Any, letters: tuple[str, str]) -> int | None:
-    values = [value] if isinstance(value, str) else value
-    found = set()
-    for each in values:
-        bare = re.sub(r"[\W_]", "", each).upper() if isinstance(each, str) else ""
-        found.add(next((n for n, letter in enumerate(letters) if letter.upper() == bare), None))
-    return found.pop() if len(found) == 1 else None
-
-
-def _plain(
-    text: str,
-    cut: bool,
-    letters: tuple[str, str],
-    refusals: tuple[str, ...],
-    undecided: tuple[str, ...],
-    fragments: tuple[str, ...],
-) -> _Text:
-    marked = mark(text, letters, fragments, cut)
-    choice = find_choice(marked, cut)
-    if choice.mention is not None:
-        mention = marked.mentions[choice.mention]
-        return _Text(mention.letter, mention.at)
-    declined = why_declined(marked.text, cut, refusals, undecided)
-    if declined:
-        return _Text(None, code=declined)
-    if cut:
-        return _Text(None, code="answer_cut")
-    return _Text(None, code="answer_undecided" if choice.both else "answer_off_format")
+    letters: tuple[str, str]
+    refusals: tuple[str, ...]
+    undecided: tuple[str, ...]
+    choosing: tuple[str, ...]
+    fragments: tuple[str, ...]
 
 
 def _read_text(text: str, cut: bool, prompts: Prompts) -> _Text:
-    fragments = _fragments(prompts) if len(text) > 20 else ()
-    return _cached(text, cut, prompts.letters, (prompts.refusals, prompts.undecided, fragments))
+    read = _read_short if len(text) <= 400 else _read_any  # most replies are short, and alike
+    return read(text, cut, _words(prompts))
 
 
-def _fragments(prompts: Prompts) -> tuple[str, ...]:
+def _words(prompts: Prompts) -> _Words:
+    return _Words(
+        prompts.letters,
+        prompts.refusals,
+        prompts.undecided,
+        tuple(phrase.lower() for phrase in prompts.choosing),
+        _fragments(tuple(each.text for several in prompts.by_kind.values() for each in several)),
+    )
+
+
+@lru_cache(maxsize=16)
+def _fragments(texts: tuple[str, ...]) -> tuple[str, ...]:
     """The lines of the prompts, which an answer may repeat."""
-    texts = (each.text for several in prompts.by_kind.values() for each in several)
     lines = (part.strip() for text in texts for part in re.split(r"\n|\{\w+\}", text))
     return tuple(dict.fromkeys(line for line in lines if len(line) >= 20))
+
+
+@lru_cache(maxsize=4096)
+def _read_short(text: str, cut: bool, words: _Words) -> _Text:
+    return _read_any(text, cut, words)
+
+
+def _read_any(text: str, cut: bool, words: _Words) -> _Text:
+    """Read a text: first the parts that are marked as the answer, then JSON, then the rest."""
+    for part in reversed(marked_parts(text)):
+        inner = _read_plain(text[part.start : part.end], False, words)
+        if inner.letter is not None or inner.code in ("answer_undecided", "answer_refused"):
+            return inner._replace(at=inner.at + part.start)
+    fields = read_fields(text)
+    if fields is not None and (said := _read_fields(fields, text, words)):
+        return said
+    if fields is not None and text.strip().startswith(("{", "[", "```")):
+        return _Text(None, code="answer_cut" if cut else "answer_off_format")
+    return _read_plain(text, cut, words)
+
+
+def _read_fields(fields: Fields, text: str, words: _Words) -> _Text | None:
+    """Read the JSON of a text: the letter of its answer, or why there is none."""
+    values = fields.value if isinstance(fields.value, list) else [fields.value]
+    values = [each for each in values if isinstance(each, str)] if fields.keyed else []
+    names = {letter.upper(): number for number, letter in enumerate(words.letters)}
+    named = {names.get(re.sub(r"[\W_]", "", each).upper()) for each in values}
+    if len(named) == 1 and (letter := named.pop()) is not None:
+        pattern = rf"(?<!\w){re.escape(words.letters[letter])}(?!\w)"
+        found = re.compile(pattern, re.IGNORECASE).search(text, fields.start)
+        return _Text(letter, found.start() if found else 0)
+    whole = words._replace(fragments=())
+    answer = _read_plain(" and ".join(values), False, whole)
+    if answer.letter is not None or answer.code == "answer_undecided":
+        return answer._replace(at=answer.at + fields.start)
+    reason = _read_plain(fields.texts, False, whole)
+    return reason if reason.code in ("answer_undecided", "answer_refused") else None
+
+
+def _read_plain(text: str, cut: bool, words: _Words) -> _Text:
+    marked = mark(
+        text, words.letters, words.fragments if len(text) > 20 else (), cut, words.choosing
+    )
+    choice = find_choice(marked, cut, words.choosing)
+    if choice.mention is not None:
+        mention = marked.mentions[choice.mention]
+        return _Text(mention.letter, mention.at)
+    declined = why_declined(choice.text, cut, words.refusals, words.undecided)
+    if declined or cut:
+        return _Text(None, code=declined or "answer_cut")
+    return _Text(None, code="answer_undecided" if choice.both else "answer_off_format")
 
 
 def read_letters(body: Mapping[str, Any]) -> Reading:

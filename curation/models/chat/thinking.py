@@ -4,10 +4,13 @@ import re
 from typing import NamedTuple
 
 _NAMES = (
-    r"(?:\w+[:_])?(?:think(?:ing)?|thoughts?|thought_process|reasoning|reason|reflect(?:ion)?"
+    r"(?:\w{1,20}[:_])?(?:think(?:ing)?|thoughts?|thought_process|reasoning|reason|reflect(?:ion)?"
     r"|analysis|scratch_?pad|inner_monologue|monologue|cot|chain_of_thought|ponder|deliberation)"
 )
-_OPEN = rf"<{_NAMES}(?:\s[^<>]{{0,80}})?>|\[{_NAMES}\]|<\|(?:begin_of_|start_)?{_NAMES}(?:_start|_begin)?\|>"
+_OPEN = (
+    rf"<{_NAMES}(?:\s[^<>]{{0,80}})?>|\[{_NAMES}\]"
+    rf"|<\|(?:begin_of_|start_)?{_NAMES}(?:_start|_begin)?\|>"
+)
 _CLOSE = rf"</{_NAMES}\s*>|\[/{_NAMES}\]|<\|(?:end_of_|end_|/){_NAMES}\|>|<\|{_NAMES}_end\|>"
 TAGS = re.compile(
     rf"(?P<close>{_CLOSE}|◁/{_NAMES}▷|<unused95>)|(?P<open>{_OPEN}|◁{_NAMES}▷|<unused94>)",
