@@ -167,14 +167,14 @@ def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
     score: Curate, chat: Chat, tmp_path: Path
 ) -> None:
     own = tmp_path / "own.toml"
-    own.write_text(
-        shipped("data", "prompts", "en.toml").read_text("utf-8").replace("B: {second}", "B:", 1),
-        "utf-8",
-    )
+    text = shipped("data", "prompts", "en.toml").read_text("utf-8")
+    own.write_text(text.replace("B: {second}", "B:", 1), "utf-8")
+    line = 1 + text.splitlines().index("[[intrasentence]]")
     ran = score("chat:m", "chat:n", *ENDPOINT, "--prompts", own)
     assert ran.code == 1
     assert ran.err.count("error:") == 1
-    assert f"error: {own} line 11, intrasentence: prompt «natural»: {{second}} is miss" in ran.err
+    where = f"error: {own} line {line}, intrasentence: prompt «natural»"
+    assert f"{where}: {{second}} is missing" in ran.err
     assert "\nfix:" in ran.err
     assert not chat.asked
     assert not (tmp_path / "scores").exists()
