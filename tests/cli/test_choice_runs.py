@@ -71,7 +71,7 @@ def test_models_without_any_comparison_are_an_error_that_says_why(
     choice_run(tmp_path, "always", lambda _: [None] * 3, CATS, answers=answers)
     code, _, err = command("scores", "compare", "--gold", gold, "--scores", tmp_path)
     assert code == 1
-    assert "100 % of the model's answers name the association that is shown first" in err
+    assert "100 % of the model's answers name the first letter" in err
     assert "no run in this folder has results" in err
     where = ("--scores", tmp_path)
     for words in (("scores", "published", "--gold", gold), ("release", "diff", gold, gold)):
