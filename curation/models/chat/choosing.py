@@ -38,9 +38,7 @@ _GOOD = re.compile(_word(words.GOOD))
 _BAD = re.compile(_word(words.BAD))
 _LESS_BAD = re.compile(_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
 _ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
-_SOME = re.compile(
-    r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)"
-)
+_SOME = re.compile(r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third)\b(?! most)")
 _MAYBE = re.compile(r"\b(?:maybe|perhaps|might|could|possibly|sometimes)\b")
 _TOO = re.compile(r".,? (?:too|as well|also)\b")
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
@@ -63,17 +61,13 @@ _CHOOSER = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|選|是|は|为)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
-_TITLE = re.compile(
-    rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$"
-)
+_TITLE = re.compile(rf"(?=.*{_word(words.ANSWERS)})(?:(?:{words.ANSWERS}|{words.FILL}|{words.SO}|i|is|:)(?!{WORD})\s?)+$")
 _ENDED = re.compile(rf"\s?(?:$|{words.AFTER}(?!{WORD})|[^\w\s']|(?!{WORD})\w|'s\b)")
 _PREDICATE = re.compile(
     rf"\s?(?:{words.FINITE}(?!{WORD})|'s |{words.MORE}(?!{WORD})|{words.LESS}(?!{WORD})|{words.BAD}(?!{WORD})"
     rf"|{words.GOOD}(?!{WORD})|[a-z]{{3,}}s |[가-힣ぁ-ん]|比|更|不如|没有)"
 )
-_REMARK = re.compile(
-    r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)"
-)
+_REMARK = re.compile(r"\s?(?:it (?:is|shall|will|would)|i \w+|for me|for sure|please|it'd be|then|de|です|입니다|이다|だ)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
 _RELATIVE = re.compile(
@@ -146,8 +140,7 @@ def _fold_pairs(marked: Marked) -> str:
         same = _letter(marked, one) == _letter(marked, two)
         after = text[match.end() :]
         whole = not re.sub(rf"\W|{NAMED}", "", text) or bool(
-            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()])
-            and re.match(r"\s?(?:$|[.!?\n])", after)
+            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()]) and re.match(r"\s?(?:$|[.!?\n])", after)
         )
         joined = join.strip(" ,\n")
         if same and (joined or "\n" not in join) and re.fullmatch(r"\W*", join):
@@ -253,11 +246,7 @@ def _rank(clause: _Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]:
     if _PREDICATE.match(after) and not _REMARK.match(after):
         rank, other = _predicate(after)
         if rank != "named" or not (_CHOOSER.search(before) and _ENDED.match(after)):
-            bare = (
-                not before
-                and clause.opens
-                and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
-            )
+            bare = not before and clause.opens and re.match(r"\s?(?:and|because|as|since|for|but)\b", after)
             return ("bare" if rank == "named" and bare else rank), other
     if not _ENDED.match(after):
         return "named", False
@@ -332,9 +321,7 @@ def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> boo
     if any(each.at < event.at and each.rank in CHOICES and event.at == end for each in judged):
         return True
     if event.at != end or end == 0:
-        return bool(
-            event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text)
-        )
+        return bool(event.rank == "preferred" and re.search(r"\b(?:more|most|the|my|your)\s*$", text))
     return event.rank != "stated" and bool(text[:end].strip())
 
 

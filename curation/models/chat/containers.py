@@ -28,9 +28,7 @@ REASON = re.compile(
     r"|reject|question|unlike|less|worse|not_|alternativ|note|certain|options$|choices$|rejected",
     re.IGNORECASE,
 )
-FIELD = re.compile(
-    r"[\"']([^\"'\n{}:]{1,40})[\"']\s*:\s*(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})')"
-)
+FIELD = re.compile(r"[\"']([^\"'\n{}:]{1,40})[\"']\s*:\s*(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})')")
 
 
 class Region(NamedTuple):
@@ -78,10 +76,7 @@ def read_fields(text: str, cut: bool) -> Fields | None:
         if isinstance(table, list) and not any(isinstance(each, str | dict) for each in table):
             return None
         return _from_table(table, text, begin)
-    fields = [
-        (each[1], each[2] if each[2] is not None else each[3], each)
-        for each in FIELD.finditer(body)
-    ]
+    fields = [(each[1], each[2] if each[2] is not None else each[3], each) for each in FIELD.finditer(body)]
     if not fields:
         return None
     texts = "\n".join(value for _, value, _ in fields)
@@ -122,22 +117,15 @@ def _from_table(table: Any, text: str, begin: int) -> Fields:
     keyed = [each for each in keyed if re.search("final", each[0], re.I)] or keyed
     usable = [each for each in keyed if isinstance(each[1], str | list)]
     if usable:
-        key, value = (
-            usable[0]
-            if len(usable) == 1
-            else next(
-                (each for each in usable if isinstance(each[1], str) and len(each[1]) <= 3),
-                usable[0],
-            )
+        key, value = usable[0] if len(usable) == 1 else next(
+            (each for each in usable if isinstance(each[1], str) and len(each[1]) <= 3), usable[0]
         )
         return Fields(value, True, texts, _find_key(text, key))
     if len(pairs) == 1 and isinstance(pairs[0][1], str):
         key, value = pairs[0]
         if len(key) == 1:  # {"A": "the sentence"}
             return Fields(key, True, texts, _find_key(text, key, after=False))
-        return Fields(
-            value if len(value) < 4 else None, len(value) < 4, texts, _find_key(text, key)
-        )
+        return Fields(value if len(value) < 4 else None, len(value) < 4, texts, _find_key(text, key))
     flags = [key for key, value in pairs if value is True and len(key) == 1]
     if flags and all(isinstance(value, bool) for _, value in pairs):
         return Fields(flags, True, texts, _find_key(text, flags[0], after=False))

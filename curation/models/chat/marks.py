@@ -32,17 +32,7 @@ TURN = re.compile(
     re.IGNORECASE,
 )
 ROLE = re.compile(r"\s*(?:assistant|model|bot|ai|gpt|chatbot)\s*(?:\n|:|：|>)\s*", re.IGNORECASE)
-LOOKALIKES = {
-    "А": "A",
-    "В": "B",
-    "а": "a",
-    "Α": "A",
-    "Β": "B",
-    "ᴀ": "A",
-    "ʙ": "B",
-    "Ꭺ": "A",
-    "Ᏼ": "B",
-}
+LOOKALIKES = {"А": "A", "В": "B", "а": "a", "Α": "A", "Β": "B", "ᴀ": "A", "ʙ": "B", "Ꭺ": "A", "Ᏼ": "B"}
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")
@@ -163,9 +153,7 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
             text = text[:at] + " " * (len(text) - at)
         else:
             text = text[:at] + " " * len(fragment) + text[at + len(fragment) :]
-    if turn := next(
-        (each for each in TURN.finditer(text) if has_words(text[: each.start()])), None
-    ):
+    if turn := next((each for each in TURN.finditer(text) if has_words(text[: each.start()])), None):
         if not re.search(r"\w[ \t]$", text[: turn.start() + 1]):
             text = text[: turn.start()] + " " * (len(text) - turn.start())
     if text.isalnum():
@@ -181,16 +169,12 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     text = ARROW.sub(lambda found: ":".ljust(len(found[0])), text)
     text = LINE_START.sub(_blank, LINE_START.sub(_blank, text))
     text = RULE.sub(_blank, text)
-    text = re.sub(
-        r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text
-    )
+    text = re.sub(r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text)
     text = text.replace("|", "\n")
     text = DASH.sub(lambda found: "—".ljust(len(found[0])), text)
     text = APOSTROPHE.sub("'", QUOTE.sub(" ", APOSTROPHE.sub("'", text)))
     text = LONE_QUOTE.sub(" ", text)
-    text = re.sub(
-        r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text
-    )
+    text = re.sub(r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text)
     return LINE_START.sub(_blank, text)
 
 
@@ -286,6 +270,4 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         return True
     if OPENER.match(word) and not before.strip():
         return True  # "A The baker ...": no article is followed by such a word
-    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(
-        r"(?:bus|gas|lens|us)$", word
-    )
+    return bool(re.fullmatch(r"[a-z]{3,}(?<!s)s", word)) and not re.match(r"(?:bus|gas|lens|us)$", word)

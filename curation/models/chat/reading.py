@@ -123,28 +123,17 @@ def _none(code: NoAnswer, why: str, text: str) -> Reading:
 def _cached(text: str, cut: bool, letters: tuple[str, str], words: tuple[Any, ...]) -> _Text:
     refusals, undecided, fragments = words
     for region in reversed(marked_parts(text)):
-        inner = _plain(
-            text[region.start : region.end], False, letters, refusals, undecided, fragments
-        )
+        inner = _plain(text[region.start : region.end], False, letters, refusals, undecided, fragments)
         if inner.letter is not None or inner.code in ("answer_undecided", "answer_refused"):
             return inner._replace(at=inner.at + region.start)
     fields = read_fields(text, cut)
     if fields is not None:
         said = _read_value(fields.value, letters) if fields.keyed else None
         if said is not None:
-            found = re.compile(rf"(?<!\w){re.escape(letters[said])}(?!\w)", re.I).search(
-                text, fields.start
-            )
+            found = re.compile(rf"(?<!\w){re.escape(letters[said])}(?!\w)", re.I).search(text, fields.start)
             return _Text(said, found.start() if found else 0)
         values = [fields.value] if isinstance(fields.value, str) else fields.value or []
-        inner = _plain(
-            " and ".join(values) if isinstance(values, list) else "",
-            False,
-            letters,
-            refusals,
-            undecided,
-            (),
-        )
+        inner = _plain(" and ".join(values) if isinstance(values, list) else "", False, letters, refusals, undecided, ())
         if fields.keyed and (inner.letter is not None or inner.code == "answer_undecided"):
             return inner._replace(at=inner.at + fields.start)
         inner = _plain(fields.texts, False, letters, refusals, undecided, ())
