@@ -239,9 +239,9 @@ def _warn(
             )
         if ties == "official" and "text" in read_from.values():
             reporter.warn(
-                f"{report['title']}: with --ties official, answers that change with the order count "
-                "as lost, so a chat model that answers at random has lms 25 and ss 25; use --ties "
-                "half for chat models"
+                f"{report['title']}: with --ties official, answers that change with the order "
+                "count as lost, so a chat model that answers at random has lms 25 and ss 25; use "
+                "--ties half for chat models"
             )
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:
