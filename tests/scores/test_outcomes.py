@@ -165,6 +165,8 @@ NOTHING: dict[str, Any] = {"none": {}, "first": 0, "answered": 0}
          "95 % of the model's answers name the second letter"),
         ({"questions": 12, "answered": 9, "first": 4, "none": {"answer_cut": 3}},
          "3 of 12 questions have no answer (answer_cut 3)"),
+        ({"questions": 2538, "none": {"answer_refused": 2538}, "answered": 0},
+         "2,538 of 2,538 questions have no answer (answer_refused 2,538)"),
         ({"questions": 0, **NOTHING}, "has no comparisons, because asking has not ended"),
     ],
 )  # fmt: skip
