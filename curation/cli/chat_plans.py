@@ -22,8 +22,9 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
     columns = ["model", "CATs", "questions", "asked", "requests", "tokens in", "tokens out"]
     rows = [
         [
-            plan.model, plan.cats, plan.questions, plan.asked, f"{plan.requests:,}",
-            f"{plan.tokens_in:,}", _range([f"{tokens:,}" for tokens in plan.tokens_out]),
+            plan.model, plan.cats, f"{plan.questions:,}", f"{plan.asked:,}",
+            f"{plan.requests:,}", f"{plan.tokens_in:,}",
+            _range([f"{tokens:,}" for tokens in plan.tokens_out]),
             *([_range([_money(cost) for cost in plan.cost(prices)])] if prices else []),
         ]
         for plan in plans

@@ -34,22 +34,25 @@ def show_answers(rows: Sequence[Row]) -> None:
             console.say(f"{row['run']} has no score: {row['why']}")
 
 
-def show_report(report: Mapping[str, Any], *, run: str, model: str) -> None:
-    """Print the tables of one model, with each prompt and each sample.
+def show_report(
+    report: Mapping[str, Any], *, run: str, model: str, flags: Iterable[Sequence[str]] = ()
+) -> None:
+    """Print the tables of one model, with each prompt and each sample, and what its marks mean.
 
     Args:
         report: of ``choice.report.choice_report``.
         run: the run's name, MODEL/RULE.
         model: the model's name.
+        flags: the model's flags in tables before these.
     """
-    from curation.cli.results import show_marks
+    from curation.cli.results import show_marks, show_notes
     from curation.scores.choice.summary import answers_row
 
     row = answers_row(report, run=run, model=model)
     show_answers([row])
-    for name in ("prompt", "sample"):
-        _show_each(report[f"{name}s"], name, run)
-    show_marks([row["flags"]])
+    shown = [cell for name in ("prompt", "sample") for cell in _show_each(report, name, run)]
+    show_notes(shown)
+    show_marks([row["flags"], *flags])
 
 
 def _named(row: Row) -> str:
@@ -128,7 +131,7 @@ def _show_groups(rows: Sequence[Row]) -> None:
     console.table("Refusals by domain, and terms that differ", [*heads, "p", ""], table)
     console.say(
         "rest: all other domains, or all other terms; p: exact test with Holm's correction over "
-        "all domains and terms; –: no choice of as many terms or CATs would differ"
+        "all domains and terms; –: too few terms or CATs for a test, or all are alike"
         + (f"; {more} more terms differ, --json has all" if more else "")
     )
 
@@ -162,11 +165,15 @@ def _cells(spread: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     return [*both, *kinds]
 
 
-def _show_each(part: Mapping[str, Any] | None, name: str, run: str) -> None:
-    from curation.cli.results import HEADS, cells, show_notes
+def _show_each(report: Mapping[str, Any], name: str, run: str) -> list[Mapping[str, Any]]:
+    """Print the results of each prompt or sample; they are returned."""
+    from curation.cli.results import HEADS, cells
 
+    part: Mapping[str, Any] | None = report[f"{name}s"]
+    shown: list[Mapping[str, Any]] = []
     for kind in part["spread"]["kinds"] if part else ():
         rows = [row for row in (part or {})["rows"] if kind in row["kinds"]]
         table = [[str(row["name"]), *cells(row["kinds"][kind])] for row in rows]
         console.table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
-        show_notes(row["kinds"][kind] for row in rows)
+        shown += [row["kinds"][kind] for row in rows]
+    return shown

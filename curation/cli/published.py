@@ -46,7 +46,7 @@ def published(
         Path | None,
         typer.Option(
             "--scores", metavar="DIR", show_default=False,
-            help="Your runs: the folder of MODEL/RULE/scores.jsonl.",
+            help="Your runs: the folder of MODEL/RULE/.",
         ),
     ] = None,
     predictions: Annotated[

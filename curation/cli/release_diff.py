@@ -35,7 +35,7 @@ def diff(
         Path | None,
         typer.Option(
             "--scores",
-            help="The folder of MODEL/RULE/scores.jsonl; default: that of the campaign.",
+            help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
             show_default=False,
             **FILE | {"metavar": "DIR"},
         ),

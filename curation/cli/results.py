@@ -56,14 +56,22 @@ def show_turned(names: Iterable[str]) -> None:
 
 
 def show_results(
-    result: Mapping[str, Any], *, run: Mapping[str, Any] | None = None, tier: int | None = None
-) -> None:
+    result: Mapping[str, Any],
+    *,
+    run: Mapping[str, Any] | None = None,
+    tier: int | None = None,
+    explain: bool = True,
+) -> list[str]:
     """Print a model's results by kind and domain.
 
     Args:
         result: of ``metrics.results``; also the fields of ``predictions.score_predictions``.
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
+        explain: print what the marks of the model mean.
+
+    Returns:
+        The model's flags.
     """
     from curation.scores.flags import flags_of, marked
     from curation.scores.titles import suffix
@@ -90,10 +98,12 @@ def show_results(
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
-    show_marks([flags])
+    if explain:
+        show_marks([flags])
     show_turned([result["model"]] if result.get("lower_is_likelier") else [])
     if partial["left_out"]:
         _show_left_out(partial)
+    return flags
 
 
 def _show_left_out(partial: Mapping[str, Any]) -> None:

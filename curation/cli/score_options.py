@@ -24,7 +24,7 @@ GoldFiles = Annotated[
 Scores = Annotated[
     Path,
     typer.Option(
-        "--scores", metavar="DIR", help="With --gold: the folder of MODEL/RULE/scores.jsonl."
+        "--scores", metavar="DIR", help="With --gold: the folder of the runs, MODEL/RULE/."
     ),
 ]
 JsonFile = Annotated[

@@ -238,12 +238,14 @@ def models(
         if scored is None:
             failed.append(spec.name)
             continue
-        splits = scored.report["splits"]
-        for split, result in splits.items():
-            if split == "test" or len(splits) == 1:
-                show_results(result, run=scored.report["run"], tier=tier)
+        splits, run = scored.report["splits"], scored.report["run"]
+        flags = [
+            show_results(result, run=run, tier=tier, explain=not scored.choice)
+            for split, result in splits.items()
+            if split == "test" or len(splits) == 1
+        ]
         if scored.choice:
-            _show_answers(scored, chat.prices)
+            _show_answers(scored, chat.prices, flags)
     if failed:
         raise CurationError(
             f"{len(failed)} of {amount(len(specs), 'model')} could not be scored completely: "
@@ -252,12 +254,15 @@ def models(
         )
 
 
-def _show_answers(scored: "ScoredModel", prices: "Prices | None") -> None:
-    """Show what a chat model answered, and the tokens that it took."""
+def _show_answers(
+    scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
+) -> None:
+    """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
     from curation.cli.choice_tables import show_report
 
     folder, model = scored.job.folder, scored.job.identity["model"]
-    show_report(scored.choice or {}, run=f"{folder.parent.name}/{folder.name}", model=model)
+    run = f"{folder.parent.name}/{folder.name}"
+    show_report(scored.choice or {}, run=run, model=model, flags=flags)
     show_used(scored.report["run"], prices)
 
 
@@ -319,8 +324,8 @@ def _score(
         return None
     work, counts = scored.job, scored.counts
     if spec.chat:
-        none = f", {counts['no_answer']} without an answer" if counts["no_answer"] else ""
-        earlier = f", {counts['before']} earlier" if counts["before"] else ""
+        none = f", {counts['no_answer']:,} without an answer" if counts["no_answer"] else ""
+        earlier = f", {counts['before']:,} earlier" if counts["before"] else ""
         console.say(
             f"{work.identity['model']} (chat): {amount(counts['asked'], 'question')} "
             f"asked{earlier}{none}; in {work.folder}"

@@ -39,11 +39,11 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
     if answered and limit is not None and more >= limit * answered:
         return (
             f"has no results, because {100 * more / answered:.0f} % of the model's answers name "
-            f"the association that is shown {'first' if more == first else 'second'}"
+            f"the {'first' if more == first else 'second'} letter"
         )
-    codes = ", ".join(f"{code} {count}" for code, count in (answers.get("none") or {}).items())
+    codes = ", ".join(f"{code} {count:,}" for code, count in (answers.get("none") or {}).items())
     return (
-        f"has no results, because {questions - answered} of {amount(questions, 'question')} have "
+        f"has no results, because {questions - answered:,} of {amount(questions, 'question')} have "
         "no answer" + (f" ({codes})" if codes else "")
     )
 

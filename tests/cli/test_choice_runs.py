@@ -53,6 +53,16 @@ def test_chat_models_are_ranked_by_themselves_and_beside_likelihoods(gold: Path)
     assert "asked in the same way" not in err
 
 
+def test_official_ties_of_chat_models_get_a_warning(gold: Path) -> None:
+    for ties, profile, warned in (
+        ("official", "choice", 1),
+        ("official", "default", 0),
+        ("half", "choice", 0),
+    ):
+        _, _, err = compared(gold, "--profile", profile, "--ties", ties)
+        assert err.count("a chat model that answers at random has lms 25") == warned
+
+
 def test_models_that_were_asked_in_other_ways_get_a_warning(gold: Path) -> None:
     folder = choice_run(gold.parent / "scores", "other", lambda _: [1, 1, 1], CATS, p=0.9, **B)
     try:
@@ -71,7 +81,7 @@ def test_models_without_any_comparison_are_an_error_that_says_why(
     choice_run(tmp_path, "always", lambda _: [None] * 3, CATS, answers=answers)
     code, _, err = command("scores", "compare", "--gold", gold, "--scores", tmp_path)
     assert code == 1
-    assert "100 % of the model's answers name the association that is shown first" in err
+    assert "100 % of the model's answers name the first letter" in err
     assert "no run in this folder has results" in err
     where = ("--scores", tmp_path)
     for words in (("scores", "published", "--gold", gold), ("release", "diff", gold, gold)):

@@ -43,6 +43,7 @@ class Chat:
     """A chat model that prefers sentences with an earlier word; it counts its questions."""
 
     words: Sequence[str] = ("kind", "grumpy", "square")
+    silent = ""  # a word of questions that it does not answer
     asked: list[str]
 
     def __init__(self) -> None:
@@ -66,6 +67,8 @@ class Chat:
             shown = text[first:second]
             other = text[second:]
             word = next((word for word in self.words if word in shown + other), "")
+            if self.silent and self.silent in text:
+                word = ""
             letter = "" if not word else "A" if word in shown else "B"
             choice = {"message": {"role": "assistant", "content": letter}, "finish_reason": "stop"}
             usage = {"prompt_tokens": 50, "completion_tokens": 2}
@@ -161,6 +164,15 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> N
     assert "6 of 18 questions have no answer" in ran.err
     assert "Answers of chat models" in ran.out
     assert ran.code == 0
+
+
+def test_what_marks_mean_is_printed_once(score: Curate, chat: Chat) -> None:
+    chat.silent = "fiddler"
+    ran = score("chat:m", *ENDPOINT, "--all-prompts")
+    assert "m, choice‖, intrasentence" in ran.out
+    assert "m/choice, intrasentence, by prompt" in ran.out
+    assert ran.out.count("\n‖ gave no answer to many") == 1
+    assert ran.out.count("\n* fewer than five terms") == 2  # of the results, and by prompt
 
 
 def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(

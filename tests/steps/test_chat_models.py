@@ -56,7 +56,7 @@ def test_a_model_without_a_score_is_a_warning(source: Source, talker: Talker) ->
     scored = score_model(spec(), source, reporter=heard)
     assert scored.report["splits"] == {}
     (warning,) = heard.warnings
-    assert "100 % of the model's answers name the association that is shown first" in warning
+    assert "100 % of the model's answers name the first letter" in warning
 
 
 def test_cats_that_are_left_out_are_a_warning(source: Source, talker: Talker) -> None:

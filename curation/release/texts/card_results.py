@@ -266,7 +266,8 @@ def scores(facts: Facts) -> list[str]:
 _CHOICE = (
     "Models under the rule `choice` are chat models. They were asked which of two associations is "
     "more natural or likelier, for each pair of a CAT and in both orders; an answer that changes "
-    "with the order counts as half. Such a stated choice is not a likelihood, so these rows cannot "
+    "with the order counts as half, unless the probabilities of both answers are known: then their "
+    "mean over both orders decides. Such a stated choice is not a likelihood, so these rows cannot "
     "be compared with rows of other rules. Questions without an answer are left out."
 )
 

@@ -136,7 +136,7 @@ def compare(
     ]
     if others := sorted(set(known_sizes) - {result["model"] for result in results}):
         reporter.warn(f"{sizes}: these are not among the compared models: {', '.join(others)}")
-    _warn(run_board, source.cats, runs, reports, reporter)
+    _warn(run_board, source.cats, runs, reports, reporter, ties=ties)
     for run, result in zip(run_board.runs, results, strict=True):
         if run.refused is None:
             lower = run.lower_is_likelier
@@ -212,6 +212,8 @@ def _warn(
     runs: Sequence[Run],
     reports: Sequence[Mapping[str, Any]],
     reporter: Reporter,
+    *,
+    ties: Ties,
 ) -> None:
     """Warn of runs that lack scores, declare no rules, were fitted on the CATs or are outdated."""
     names = {name for report in reports for name in report["models"]}
@@ -234,6 +236,12 @@ def _warn(
             reporter.warn(
                 f"{report['title']}: these models were not asked in the same way, so their values "
                 f"may differ for that reason, too: {'; '.join(differences)}"
+            )
+        if ties == "official" and "text" in read_from.values():
+            reporter.warn(
+                f"{report['title']}: with --ties official, answers that change with the order "
+                "count as lost, so a chat model that answers at random has lms 25 and ss 25; use "
+                "--ties half for chat models"
             )
     lacking = [f"{run.name} {count}" for n, run in shown if (count := run_board.lacking(n)[1])]
     if lacking:
