@@ -295,7 +295,8 @@ class Facts(Part):
     ``canonical`` is the sha256 of the files in ``cats/``, one after the other in order of name.
     ``open`` has the keys of the questions that the team has not answered. ``tiers`` has numbers of
     CATs by tier, or "unknown". ``people`` has numbers of people by what they did: "review", a kind
-    of CAT that they wrote, or "validation". ``sentiment_why`` says why there is no sentiment.
+    of CAT that they wrote, or "validation". ``sentiment_why`` says why there is no sentiment, and
+    ``unscored`` why each chat model without a score has none.
     """
 
     name: str
@@ -330,6 +331,7 @@ class Facts(Part):
     pitfalls: tuple[PitfallCount, ...] = ()
     baselines: tuple[Baseline, ...] = ()
     scores: tuple[ScoreRow, ...] = ()
+    unscored: tuple[str, ...] = ()
     seed: int
     dev: float
     keep: str = ""

@@ -315,6 +315,9 @@ def test_chat_models_are_in_the_release_under_their_own_rule(desk: Desk) -> None
     assert "Models under the rule `choice` are chat models." in card
     assert "Such a stated choice is not a likelihood" in card
     assert f"- talker (choice): {FLAGS['ties']}" in card
+    why = "refuses (choice) has no results, because 18 of 18 questions have no answer"
+    assert facts_of(desk)["unscored"] == [f"{why} (answer_refused 18)"]
+    assert f"and have no score:\n\n- {why}" in card
     assert desk.run("release", "check", desk.root / FOLDER).code == 0
 
 

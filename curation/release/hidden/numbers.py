@@ -73,6 +73,7 @@ def public_facts(
             "sentiment": sentiment,
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
             "scores": _rows(facts.scores, others, split, kinds),
+            "unscored": (),
             "baselines": tuple(
                 baseline.model_copy(
                     update={

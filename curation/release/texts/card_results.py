@@ -244,6 +244,8 @@ def baselines(facts: Facts) -> list[str]:
 def scores(facts: Facts) -> list[str]:
     """lms, ss and icat of models."""
     if not facts.scores:
+        if facts.unscored:
+            return _unscored(facts)
         return [HIDDEN_SCORES if facts.hidden else "No model was scored for this release.", ""]
     flags = {(row.model, row.rules, flag): None for row in facts.scores for flag in row.flags}
     return [
@@ -260,7 +262,16 @@ def scores(facts: Facts) -> list[str]:
             for model, rules, flag in flags
         ),
         *([""] if flags else []),
+        *_unscored(facts),
     ]
+
+
+def _unscored(facts: Facts) -> list[str]:
+    """The models that were asked and have no score."""
+    if not facts.unscored:
+        return []
+    rows = [f"- {inline(text)}" for text in facts.unscored]
+    return ["These chat models were asked, and have no score:", "", *rows, ""]
 
 
 _CHOICE = (

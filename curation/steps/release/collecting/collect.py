@@ -219,6 +219,7 @@ def facts(
         pitfalls=measured.pitfalls(campaign),
         baselines=scored.baselines(campaign, cats, reporter),
         scores=scored.scores(campaign, cats, reporter),
+        unscored=scored.unscored(campaign),
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation.campaign import Campaign
+from curation.choices import Comparison
 from curation.records import Cat
 from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
 from curation.scores import older
 from curation.scores import runs as stage
 from curation.scores.boards import Board, board
+from curation.scores.chat_runs import why_no_outcome
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
+from curation.scores.run_folder import COMPARISONS, RUN, read, read_run
 from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
@@ -135,6 +138,21 @@ def scores(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tuple
             rows += _of_split(board(part, own), split) if own else []
             advance()
     return tuple(sorted(rows, key=lambda row: (row.model, row.rules)))
+
+
+def unscored(campaign: Campaign) -> tuple[str, ...]:
+    """The chat models that were asked and have no score, each with the reason.
+
+    Raises:
+        CurationError: a run is damaged.
+    """
+    return tuple(
+        f"{about['model']} ({path.parent.name}) {why_no_outcome(about)}"
+        for path in sorted(campaign.scores.glob(f"*/*/{RUN}"))
+        if (about := read_run(path.parent)).get("family") == "chat"
+        and about.get("answers")
+        and not read(path.with_name(COMPARISONS), Comparison)
+    )
 
 
 def _is_complete(run: Run, runs: Sequence[Run], cats: Sequence[Cat], reporter: Reporter) -> bool:
