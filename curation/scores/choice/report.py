@@ -58,10 +58,11 @@ def choice_report(
         ``{"answers", "no_score", "all", "by", "position", "differences", "prompts", "samples"}``:
 
         - answers: the counts that the marks in tables are made from, for ``run.json``:
-          ``{"questions", "answered", "none": {code: n}, "first", "pairs", "split", "limits",
-          "prompts", "samples", "tokens", "uneven"}``. ``pairs`` counts pairs with an answer in both
-          orders, ``split`` those whose answer changed with the order. ``uneven`` are the domains
-          and terms that differ from the rest.
+          ``{"questions", "answered", "none": {code: n}, "first", "same", "pairs", "split",
+          "limits", "prompts", "samples", "tokens", "uneven"}``. ``same`` counts the answers that
+          name the commonest letter of their prompt and kind. ``pairs`` counts pairs with an answer
+          in both orders, ``split`` those whose answer changed with the order. ``uneven`` are the
+          domains and terms that differ from the rest.
         - no_score: a code of ``NO_SCORE``, or "". With ``one_letter``, comparisons say nothing.
         - all, by: ``counts.answers_cell`` of all questions, and by domain, term, kind, pair and
           prompt.
@@ -79,6 +80,7 @@ def choice_report(
         "answered": whole["answered"],
         "none": {code: part["n"] for code, part in whole["none"].items() if part["n"]},
         "first": int(table["first"].sum()),
+        "same": _same(table[table["code"] == ""]),
         "pairs": len(pairs),
         "split": int(pairs["split"].sum()),
         "limits": limits._asdict(),
@@ -97,6 +99,16 @@ def choice_report(
         "prompts": prompt_spread(table, ties=ties),
         "samples": sample_spread(table, ties=ties),
     }
+
+
+def _same(answered: pd.DataFrame) -> int:
+    """How many answers name the commonest letter of their prompt and kind.
+
+    A model may always say A to one prompt and always B to another.
+    """
+    return int(
+        answered.groupby(["kind", "prompt", "first"]).size().groupby(level=[0, 1]).max().sum()
+    )
 
 
 def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from curation.choices import PAIRS, Pair
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
 from curation.records import Cat
+from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
 from curation.stats.intervals import share_interval
@@ -76,6 +77,20 @@ def test_always_the_same_letter(letter: bool) -> None:
     assert answer_flags(report["answers"]) == ["one_letter"]
     assert report["position"]["first"]["share"] == float(letter)
     assert report["position"]["split"]["share"] == 1.0
+
+
+def test_always_one_letter_to_each_prompt() -> None:
+    every = asked(CATS, prefers(association=True), prompts=("natural", "likely", "expect"))
+    constant = [row._replace(reading=first(row.prompt != "likely")) for row in every]
+    report = choice_report(CATS, constant, limits=LIMITS)
+    assert (report["answers"]["first"], report["answers"]["same"]) == (480, 720)
+    assert report["no_score"] == "one_letter"
+    assert "letter that it names most often" in why_no_outcome({"answers": report["answers"]})
+    some = [
+        row if row.prompt == "natural" else other
+        for row, other in zip(every, constant, strict=True)
+    ]
+    assert choice_report(CATS, some, limits=LIMITS)["no_score"] == ""
 
 
 def test_a_letter_just_below_the_limit() -> None:
