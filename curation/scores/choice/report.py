@@ -68,7 +68,8 @@ def choice_report(
           prompt.
         - position: of ``counts.position``.
         - differences: of ``uneven.group_differences``.
-        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``.
+        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``; None if there
+          is no score.
     """
     table = questions_table(cats, asked)
     counts = by_cat(table)
@@ -89,15 +90,16 @@ def choice_report(
         "tokens": dict(tokens) if tokens else None,
         "uneven": uneven_groups(differences),
     }
+    no_score = _no_score(answers, pairs)
     return {
         "answers": answers,
-        "no_score": _no_score(answers, pairs),
+        "no_score": no_score,
         "all": whole,
         "by": answers_by(table, counts),
         "position": position(table),
         "differences": differences,
-        "prompts": prompt_spread(table, ties=ties),
-        "samples": sample_spread(table, ties=ties),
+        "prompts": None if no_score else prompt_spread(table, ties=ties),
+        "samples": None if no_score else sample_spread(table, ties=ties),
     }
 
 

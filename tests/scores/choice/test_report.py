@@ -85,6 +85,7 @@ def test_always_one_letter_to_each_prompt() -> None:
     report = choice_report(CATS, constant, limits=LIMITS)
     assert (report["answers"]["first"], report["answers"]["same"]) == (480, 720)
     assert report["no_score"] == "one_letter"
+    assert report["prompts"] is None  # lms and ss of 50 would be a score
     assert "letter that it names most often" in why_no_outcome({"answers": report["answers"]})
     some = [
         row if row.prompt == "natural" else other
@@ -206,9 +207,11 @@ def test_ties_of_prompts_count_as_asked_for() -> None:
 def test_letters_from_probabilities() -> None:
     # Both orders lean to the first letter, but the association decides: 0.9 and 0.6.
     def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        if cat == CATS[0]:  # one of 4 CATs of one of 10 terms
+            return Reading(0.2, "second", sure=False)
         return Reading(0.6 if swapped else 0.9, "first", sure=False)
 
     report = choice_report(CATS, asked(CATS, says, prompts="ab"), limits=Limits(0.05, 1.0))
-    assert report["no_score"] == "one_letter"
-    assert report["prompts"]["rows"][0]["overall"]["ss"] == 100.0
+    assert report["no_score"] == ""
+    assert report["prompts"]["rows"][0]["overall"]["ss"] == 100 - 50 / 4 / 10
     assert report["position"]["split"]["share"] == 1.0
