@@ -34,15 +34,19 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
     questions, answered = (int(answers.get(name) or 0) for name in ("questions", "answered"))
     if not questions:
         return "has no comparisons, because asking has not ended"
-    if "one_letter" in answer_flags(answers):
-        first, same = (float(answers.get(name) or 0) for name in ("first", "same"))
-        more = max(first, answered - first)
-        which = "the association that is shown " + ("first" if more == first else "second")
-        if same > more:
-            more, which = same, "the letter that it names most often for their prompt"
+    first = float(answers.get("first") or 0)
+    more = max(first, answered - first)
+    same = float(answers.get("same") or 0)
+    if same > more and "one_letter" in answer_flags(answers):
+        return (
+            f"has no results, because {100 * same / answered:.0f} % of the model's answers name "
+            "the letter that it names most often for their prompt"
+        )
+    limit = (answers.get("limits") or {}).get("one_letter")
+    if answered and limit is not None and more >= limit * answered:
         return (
             f"has no results, because {100 * more / answered:.0f} % of the model's answers name "
-            f"{which}"
+            f"the association that is shown {'first' if more == first else 'second'}"
         )
     codes = ", ".join(f"{code} {count}" for code, count in (answers.get("none") or {}).items())
     return (
