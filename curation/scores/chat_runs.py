@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from curation.scores.flags import answer_flags
 from curation.wording import amount, some
 
 _SHOWN = 5  # names of runs in a message
@@ -18,7 +19,7 @@ def answers_fit(answers: Mapping[str, Any]) -> bool:
     prompts = answers.get("prompts") or []
     if not all(isinstance(each, dict) for each in named) or not isinstance(prompts, list):
         return False
-    counts = [answers.get(name) for name in ("questions", "first", "answered", "samples")]
+    counts = [answers.get(name) for name in ("questions", "first", "same", "answered", "samples")]
     numbers = [*counts, *(number for each in named for number in each.values())]
     return all(isinstance(number, int | float | None) for number in numbers)
 
@@ -35,6 +36,12 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
         return "has no comparisons, because asking has not ended"
     first = float(answers.get("first") or 0)
     more = max(first, answered - first)
+    same = float(answers.get("same") or 0)
+    if same > more and "one_letter" in answer_flags(answers):
+        return (
+            f"has no results, because {100 * same / answered:.0f} % of the model's answers name "
+            "the letter that it names most often for their prompt"
+        )
     limit = (answers.get("limits") or {}).get("one_letter")
     if answered and limit is not None and more >= limit * answered:
         return (

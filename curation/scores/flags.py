@@ -74,8 +74,9 @@ def answer_flags(answers: Any) -> list[str]:
     """The flags of a chat model's answers.
 
     ``no_answer``: the share of questions without an answer is above its limit. ``one_letter``: the
-    share of one letter among the answers is at its limit, so comparisons say nothing.
-    ``uneven_refusals``: some domain or term differs from the rest in refusals or missing answers.
+    share of one letter among the answers, counted for each prompt, is at its limit, so comparisons
+    say nothing. ``uneven_refusals``: some domain or term differs from the rest in refusals or
+    missing answers.
 
     Args:
         answers: the ``answers`` of ``choice.report.choice_report``; anything else has no flags.
@@ -94,7 +95,7 @@ def answer_flags(answers: Any) -> list[str]:
     flags = []
     if questions - answered > limits.get("no_answer", 1) * questions + _ROUNDING:
         flags.append("no_answer")
-    most = max(first, answered - first)
+    most = max(first, answered - first, answers.get("same") or 0)
     if answered and most >= limits.get("one_letter", 1) * answered - _ROUNDING:
         flags.append("one_letter")
     if answers.get("uneven"):

@@ -97,7 +97,7 @@ def values(folder: Path, cat: Cat, prompts: Prompts, *, all_prompts: bool = Fals
                 both.append(p if p is None or first == pair[0] else 1 - p)
             if None not in both:
                 mean = sum(both) / 2  # type: ignore[arg-type]
-                won.append(0.5 if abs(mean - 0.5) < 1e-9 else float(mean > 0.5))
+                won.append(0.5 if abs(mean - 0.5) <= 5e-6 else float(mean > 0.5))
         found.append(sum(won) / len(won) if won else None)
     return found
 

@@ -3,13 +3,37 @@
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
+import numpy as np
+
 from curation.choices import PAIRS, Comparison, Pair
 from curation.records import Cat, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion
+from curation.stats.intervals import Floats
 
 RULE = "choice"
+EVEN = 1e-5
+"""Probabilities of the two orders that differ by no more than this are equal: rounding errors of
+models reach 1e-6, and would decide which association a model prefers that has no preference."""
 Replicate = tuple[str, int]  # prompt and sample
+
+
+def preferred(plain: Floats, swapped: Floats) -> Floats:
+    """Which association each replicate prefers: 1 for the pair's first, 0 for its second, 0.5.
+
+    In the swapped order, the first letter is the pair's second association. So the mean probability
+    of the first association over both orders is (plain + 1 − swapped) / 2.
+
+    Args:
+        plain: the probability of the first letter if the pair's first association is shown first.
+        swapped: the same if its second association is shown first.
+
+    >>> preferred(np.array([0.9, 0.2, 0.7]), np.array([0.3, 0.2, 0.700001]))
+    array([1. , 0.5, 0.5])
+    """
+    difference = plain - swapped
+    even = np.abs(difference) <= EVEN
+    return np.asarray(np.where(even, 0.5, difference > 0), float)
 
 
 def compare(
@@ -19,7 +43,8 @@ def compare(
 
     A replicate, which is one prompt in one sample, counts only if both orders have an answer. Its p
     is the mean over both orders of the probability of the pair's first association. It is won if
-    p > 1/2, lost if p < 1/2, and split if p = 1/2. A pair without any such replicate is left out.
+    p > 1/2, lost if p < 1/2, and split if p = 1/2 (``preferred``). A pair without any such
+    replicate is left out.
 
     Args:
         cats: the CATs.
@@ -54,17 +79,16 @@ def _comparison(
 ) -> Comparison:
     plain = [order[False].reading for order in both]
     swapped = [order[True].reading for order in both]
-    # In the swapped order, the first letter is the pair's second association. So p of a replicate
-    # is (a + 1 − b) / 2, which is above 1/2 exactly if a > b.
     firsts = [(a.first or 0.0, b.first or 0.0) for a, b in zip(plain, swapped, strict=True)]
+    values = preferred(*np.array(firsts).T)
     known = not any(reading.sure for reading in (*plain, *swapped))
     return Comparison(
         model=model,
         rule=RULE,
         cat=cat,
         pair=pair,
-        won=sum(a > b for a, b in firsts) / len(firsts),
-        split=sum(a == b for a, b in firsts) / len(firsts),
+        won=float((values == 1).mean()),
+        split=float((values == 0.5).mean()),
         p=min(max(fmean((a + 1 - b) / 2 for a, b in firsts), 0.0), 1.0) if known else None,
         replicates=len(firsts),
         asked=digest,

@@ -11,6 +11,7 @@ from curation.choices import PAIRS
 from curation.models.chat.reading import NO_ANSWER
 from curation.records import Cat
 from curation.scores.choice.asking import Asked
+from curation.scores.choice.comparing import preferred
 from curation.stats.intervals import Floats, share_interval
 
 OF_CAT = ["kind", "domain", "term"]
@@ -153,9 +154,8 @@ def both_orders(table: pd.DataFrame) -> pd.DataFrame:
     plain = answered[~answered["swapped"].astype(bool)]
     turned = answered[answered["swapped"].astype(bool)]
     pairs = plain.merge(turned[[*ORDERS, "p", "first"]], on=ORDERS, suffixes=("", "_turned"))
-    one, other = pairs["p"], pairs["p_turned"]  # of the first and of the second association
     return pairs[[*ORDERS, *OF_CAT]].assign(
-        value=(one > other) + 0.5 * (one == other),
+        value=preferred(np.asarray(pairs["p"], float), np.asarray(pairs["p_turned"], float)),
         split=pairs["first"] == pairs["first_turned"],
     )
 

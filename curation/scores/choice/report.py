@@ -58,16 +58,18 @@ def choice_report(
         ``{"answers", "no_score", "all", "by", "position", "differences", "prompts", "samples"}``:
 
         - answers: the counts that the marks in tables are made from, for ``run.json``:
-          ``{"questions", "answered", "none": {code: n}, "first", "pairs", "split", "limits",
-          "prompts", "samples", "tokens", "uneven"}``. ``pairs`` counts pairs with an answer in both
-          orders, ``split`` those whose answer changed with the order. ``uneven`` are the domains
-          and terms that differ from the rest.
+          ``{"questions", "answered", "none": {code: n}, "first", "same", "pairs", "split",
+          "limits", "prompts", "samples", "tokens", "uneven"}``. ``same`` counts the answers that
+          name the commonest letter of their prompt and kind. ``pairs`` counts pairs with an answer
+          in both orders, ``split`` those whose answer changed with the order. ``uneven`` are the
+          domains and terms that differ from the rest.
         - no_score: a code of ``NO_SCORE``, or "". With ``one_letter``, comparisons say nothing.
         - all, by: ``counts.answers_cell`` of all questions, and by domain, term, kind, pair and
           prompt.
         - position: of ``counts.position``.
         - differences: of ``uneven.group_differences``.
-        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``.
+        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``; None if there
+          is no score.
     """
     table = questions_table(cats, asked)
     counts = by_cat(table)
@@ -79,6 +81,7 @@ def choice_report(
         "answered": whole["answered"],
         "none": {code: part["n"] for code, part in whole["none"].items() if part["n"]},
         "first": int(table["first"].sum()),
+        "same": _same(table[table["code"] == ""]),
         "pairs": len(pairs),
         "split": int(pairs["split"].sum()),
         "limits": limits._asdict(),
@@ -87,16 +90,27 @@ def choice_report(
         "tokens": dict(tokens) if tokens else None,
         "uneven": uneven_groups(differences),
     }
+    no_score = _no_score(answers, pairs)
     return {
         "answers": answers,
-        "no_score": _no_score(answers, pairs),
+        "no_score": no_score,
         "all": whole,
         "by": answers_by(table, counts),
         "position": position(table),
         "differences": differences,
-        "prompts": prompt_spread(table, ties=ties),
-        "samples": sample_spread(table, ties=ties),
+        "prompts": None if no_score else prompt_spread(table, ties=ties),
+        "samples": None if no_score else sample_spread(table, ties=ties),
     }
+
+
+def _same(answered: pd.DataFrame) -> int:
+    """How many answers name the commonest letter of their prompt and kind.
+
+    A model may always say A to one prompt and always B to another.
+    """
+    return int(
+        answered.groupby(["kind", "prompt", "first"]).size().groupby(level=[0, 1]).max().sum()
+    )
 
 
 def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:

@@ -18,10 +18,12 @@ ALPHA = 0.05
 def group_differences(counts: pd.DataFrame) -> list[dict[str, Any]]:
     """Shares of refusals, and of all questions without an answer, of each group and of the rest.
 
-    A domain is compared with the other domains, and its units are terms. A term is compared with
-    all other terms, and its units are CATs; only CATs of the same kind are exchanged. p is that of
-    ``exchange_test``, with Holm's correction over all domains and terms and both shares. If every
-    question without an answer is a refusal, the two shares are the same and are tested once.
+    A term is compared with all other terms, and its units are CATs; only CATs of the same kind are
+    exchanged. A domain is compared with the other domains twice, with terms and with CATs as units,
+    and p is the larger one: CATs of a term are alike, and terms of few CATs have shares that vary
+    more. p is that of ``exchange_test``, with Holm's correction over all domains and terms and both
+    shares. If every question without an answer is a refusal, the two shares are the same and are
+    tested once.
 
     Args:
         counts: of ``counts.by_cat``.
@@ -70,11 +72,11 @@ def _difference(
     ends = None
     if own["ci"] and rest["ci"]:
         ends = list(difference_interval(own["share"], rest["share"], own["ci"], rest["ci"]))
-    if column == "term":
-        p = exchange_test(n / of, inside, groups["kind"])
-    else:
+    p = exchange_test(n / of, inside, groups["kind"])
+    if column == "domain" and p is not None:
         shares = np.bincount(terms, n) / np.bincount(terms, of)
-        p = exchange_test(shares, np.isin(names, groups["term"][inside]))
+        over_terms = exchange_test(shares, np.isin(names, groups["term"][inside]))
+        p = None if over_terms is None else max(p, over_terms)
     return {
         "of": column,
         "group": str(group),

@@ -67,6 +67,8 @@ def comparison_table(
         ([(0.9, 0.3)], 1, 0, 0.8),  # mean of 0.9 and 0.7
         ([(0.6, 0.8)], 0, 0, 0.4),
         ([(0.1, 0.1)], 0, 1, 0.5),  # 0.1 + 0.9, which is no sum that rounding could spoil
+        ([(0.7, 0.699999)], 0, 1, 0.5000005),  # rounding errors of a model are no preference
+        ([(0.6, 0.5999)], 1, 0, 0.50005),
         ([(1, 0), (0, 1), (1, 1), (1, 0)], 0.5, 0.25, None),
         ([(0.9, 0.3), (0.6, 0.8)], 0.5, 0, 0.6),
         ([(0.9, 0.3), (1, 0)], 1, 0, None),  # one reply gave no probabilities

@@ -7,6 +7,7 @@ from curation.choices import PAIRS, Pair
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
 from curation.records import Cat
+from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
 from curation.stats.intervals import share_interval
@@ -76,6 +77,21 @@ def test_always_the_same_letter(letter: bool) -> None:
     assert answer_flags(report["answers"]) == ["one_letter"]
     assert report["position"]["first"]["share"] == float(letter)
     assert report["position"]["split"]["share"] == 1.0
+
+
+def test_always_one_letter_to_each_prompt() -> None:
+    every = asked(CATS, prefers(association=True), prompts=("natural", "likely", "expect"))
+    constant = [row._replace(reading=first(row.prompt != "likely")) for row in every]
+    report = choice_report(CATS, constant, limits=LIMITS)
+    assert (report["answers"]["first"], report["answers"]["same"]) == (480, 720)
+    assert report["no_score"] == "one_letter"
+    assert report["prompts"] is None  # lms and ss of 50 would be a score
+    assert "letter that it names most often" in why_no_outcome({"answers": report["answers"]})
+    some = [
+        row if row.prompt == "natural" else other
+        for row, other in zip(every, constant, strict=True)
+    ]
+    assert choice_report(CATS, some, limits=LIMITS)["no_score"] == ""
 
 
 def test_a_letter_just_below_the_limit() -> None:
@@ -191,9 +207,11 @@ def test_ties_of_prompts_count_as_asked_for() -> None:
 def test_letters_from_probabilities() -> None:
     # Both orders lean to the first letter, but the association decides: 0.9 and 0.6.
     def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        if cat == CATS[0]:  # one of 4 CATs of one of 10 terms
+            return Reading(0.2, "second", sure=False)
         return Reading(0.6 if swapped else 0.9, "first", sure=False)
 
     report = choice_report(CATS, asked(CATS, says, prompts="ab"), limits=Limits(0.05, 1.0))
-    assert report["no_score"] == "one_letter"
-    assert report["prompts"]["rows"][0]["overall"]["ss"] == 100.0
+    assert report["no_score"] == ""
+    assert report["prompts"]["rows"][0]["overall"]["ss"] == 100 - 50 / 4 / 10
     assert report["position"]["split"]["share"] == 1.0

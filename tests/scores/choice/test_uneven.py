@@ -103,3 +103,17 @@ def test_random_refusals_are_not_uneven(share: float) -> None:
         drawn = counts.assign(**{"answer_refused": refused, "no_answer": refused})
         found += bool(uneven_groups(group_differences(drawn)))
     assert found <= 6  # at most 5 % are expected; 7 or more of 50 would happen in 1.2 %
+
+
+def test_a_domain_of_small_terms_is_not_uneven() -> None:
+    # The share of a term with one CAT is mostly 0, that of a term with 20 CATs hardly ever.
+    cats = made_up(8, 1, domains=("race",)) + made_up(12, 20, domains=("gender",))
+    counts = by_cat(questions_table(cats, asked(cats, prefers(association=True))))
+    rng = np.random.default_rng(20)
+    found = 0
+    for _ in range(25):
+        refused = rng.binomial(6, rng.beta(0.05, 2.3, size=len(cats)))
+        drawn = counts.assign(**{"answer_refused": refused, "no_answer": refused})
+        (p,) = {row["p"] for row in group_differences(drawn) if row["group"] == "race"}
+        found += p is not None and p < 0.05
+    assert found <= 4  # at most 5 % are expected; 5 or more of 25 would happen in 0.7 %
