@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from curation.scores.flags import answer_flags
 from curation.wording import amount, some
 
 _SHOWN = 5  # names of runs in a message
@@ -33,10 +34,9 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
     questions, answered = (int(answers.get(name) or 0) for name in ("questions", "answered"))
     if not questions:
         return "has no comparisons, because asking has not ended"
-    first = float(answers.get("first") or 0)
-    more = max(first, answered - first)
-    limit = (answers.get("limits") or {}).get("one_letter")
-    if answered and limit is not None and more >= limit * answered:
+    if "one_letter" in answer_flags(answers):
+        first = float(answers.get("first") or 0)
+        more = max(first, answered - first)
         return (
             f"has no results, because {100 * more / answered:.0f} % of the model's answers name "
             f"the association that is shown {'first' if more == first else 'second'}"
@@ -93,32 +93,28 @@ def asked_differently(
     >>> asked_differently({"a": {"answers": {"samples": 1}}, "b": {"answers": {"samples": 4}}})
     ['samples: 1 (a), 4 (b)']
     """
-    differences = []
-    for name, values in {"answers read from": read_from or {}, **_ways(runs)}.items():
-        by_value: dict[Any, list[str]] = {}
-        for run, value in values.items():
+    by_way: dict[str, dict[Any, list[str]]] = {}
+    for run, about in runs.items():
+        way = {"answers read from": (read_from or {}).get(run), **_way(about)}
+        for name, value in way.items():
+            by_value = by_way.setdefault(name, {})
             if value is not None:
                 by_value.setdefault(value, []).append(run)
+    differences = []
+    for name, by_value in by_way.items():
         if len(by_value) > 1:
             texts = (f"{value} ({some(names, _SHOWN)})" for value, names in by_value.items())
             differences.append(f"{name}: {', '.join(texts)}")
     return differences
 
 
-def _ways(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    answers = {name: about.get("answers") or {} for name, about in runs.items()}
-    prompts = {name: about.get("prompts") for name, about in runs.items()}
-    temperatures = {name: about.get("temperature") for name, about in runs.items()}
+def _way(about: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run was asked, in words; None for what it does not say."""
+    answers, prompts = about.get("answers") or {}, about.get("prompts")
+    temperature = about.get("temperature")
     return {
-        "sha256 of the prompts": {
-            n: str(value)[:8] if value else None for n, value in prompts.items()
-        },
-        "number of prompts": {
-            n: len(a["prompts"]) if a.get("prompts") else None for n, a in answers.items()
-        },
-        "samples": {n: a.get("samples") for n, a in answers.items()},
-        "temperature": {
-            n: f"{value:g}" if isinstance(value, int | float) else None
-            for n, value in temperatures.items()
-        },
+        "sha256 of the prompts": str(prompts)[:8] if prompts else None,
+        "number of prompts": len(answers.get("prompts") or ()) or None,
+        "samples": answers.get("samples"),
+        "temperature": f"{temperature:g}" if isinstance(temperature, int | float) else None,
     }
