@@ -16,7 +16,7 @@ from curation.models.chat.spec import ChatSpec
 from curation.models.scoring import open_chat
 from curation.records import Cat
 from curation.run_folder import write_json, write_lines
-from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
+from curation.scores.choice.asking import Asked, ChatQuestion, questions_of
 from curation.scores.choice.comparing import compare, unanswered
 from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
 from curation.scores.choice.report import Limits, choice_report
@@ -156,20 +156,9 @@ class _Work:
     def __init__(
         self, job: Job, cats: Sequence[Cat], prompts: Prompts, limits: Limits, ties: Ties
     ) -> None:
-        spec = _chat(job)
         self._job, self._cats, self._prompts = job, cats, prompts
         self._limits, self._ties = limits, ties
-        self.questions = [
-            question
-            for cat in cats
-            for question in chat_questions(
-                cat,
-                prompts,
-                all_prompts=spec.all_prompts,
-                samples=spec.samples,
-                variant=job.variant,
-            )
-        ]
+        self.questions = questions_of(cats, prompts, _chat(job), variant=job.variant)
 
     def read(self) -> Replies:
         """The replies that are in the file."""
