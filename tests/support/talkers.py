@@ -45,6 +45,16 @@ def ranked(*better: str) -> Choose:
     return lambda first, second: "A" if rank(first) <= rank(second) else "B"
 
 
+def only(*words: str) -> Choose:
+    """A model that prefers the sentence with the earliest word; without one, it says nothing."""
+
+    def choose(first: str, second: str) -> str:
+        word = next((word for word in words if word in first + second), None)
+        return "" if word is None else "A" if word in first else "B"
+
+    return choose
+
+
 STEREOTYPES = ranked(*("kind", "early", "patient", "everybody", "four", "grumpy", "late"),
                      *("hasty", "nobody", "noon"))  # fmt: skip
 """Prefers stereotypes, then anti-stereotypes, then what is unrelated."""
@@ -72,17 +82,17 @@ class Talker:
 
     Attributes:
         asked: every text that was asked, in order.
-        opened: how often the model was opened.
+        specs: what was opened, each time.
         stop: raised instead of the reply with this number, counted from 0 over all calls.
     """
 
     def __init__(self, choose: Choose) -> None:
-        self.choose, self.asked, self.opened = choose, list[str](), 0
+        self.choose, self.asked, self.specs = choose, list[str](), list[ModelSpec]()
         self.stop: Mapping[int, BaseException] = {}
         self.body: Callable[[str], dict[str, Any]] = reply
 
     def open(self, spec: ModelSpec, *, notice: Callable[[str], None]) -> Self:
-        self.opened += 1
+        self.specs.append(spec)
         return self
 
     def __enter__(self) -> Self:
