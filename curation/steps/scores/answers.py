@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_json
-from curation.scores.choice.summary import answers_row
 from curation.scores.run_folder import CHOICE, read_run
 from curation.scores.runs import found_runs, model_of
 from curation.steps.reporter import QUIET, Reporter
@@ -30,6 +29,8 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
 
 
 def _row(path: Path) -> dict[str, Any]:
+    from curation.scores.choice.summary import answers_row  # compiles many patterns
+
     report, folder = read_json(path), path.parent
     model = model_of(folder, read_run(folder))
     try:
