@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from curation.scores.flags import answer_flags
 from curation.wording import amount, some
 
 _SHOWN = 5  # names of runs in a message
@@ -34,9 +33,10 @@ def why_no_outcome(about: Mapping[str, Any]) -> str:
     questions, answered = (int(answers.get(name) or 0) for name in ("questions", "answered"))
     if not questions:
         return "has no comparisons, because asking has not ended"
-    if "one_letter" in answer_flags(answers):
-        first = float(answers.get("first") or 0)
-        more = max(first, answered - first)
+    first = float(answers.get("first") or 0)
+    more = max(first, answered - first)
+    limit = (answers.get("limits") or {}).get("one_letter")
+    if answered and limit is not None and more >= limit * answered:
         return (
             f"has no results, because {100 * more / answered:.0f} % of the model's answers name "
             f"the association that is shown {'first' if more == first else 'second'}"

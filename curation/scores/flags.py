@@ -87,14 +87,15 @@ def answer_flags(answers: Any) -> list[str]:
     """
     if not isinstance(answers, Mapping) or not isinstance(answers.get("limits"), Mapping):
         return []
-    names = ("questions", "answered", "first")
-    questions, answered, first = (answers.get(name) or 0 for name in names)
-    no_answer, one_letter = (answers["limits"].get(name) for name in ("no_answer", "one_letter"))
+    limits = {name: limit for name, limit in answers["limits"].items() if limit is not None}
+    questions, answered, first = (
+        answers.get(name) or 0 for name in ("questions", "answered", "first")
+    )
     flags = []
-    if no_answer is not None and questions - answered > no_answer * questions + _ROUNDING:
+    if questions - answered > limits.get("no_answer", 1) * questions + _ROUNDING:
         flags.append("no_answer")
     most = max(first, answered - first)
-    if answered and one_letter is not None and most >= one_letter * answered - _ROUNDING:
+    if answered and most >= limits.get("one_letter", 1) * answered - _ROUNDING:
         flags.append("one_letter")
     if answers.get("uneven"):
         flags.append("uneven_refusals")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from curation.scores.chat_runs import why_no_outcome
 from curation.scores.flags import LATEX, MARKS, flags_of, marked, notes
 
 
@@ -58,12 +57,6 @@ def test_runs_without_answers_have_no_such_flags() -> None:
     empty = {"questions": None, "answered": 4, "first": None, "limits": {"one_letter": None}}
     for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}, empty):
         assert flags_of(result(0, 4), {"answers": answers}) == []
-
-
-def test_the_reason_without_a_score_agrees_with_the_flag() -> None:
-    limits = {"no_answer": 0.29, "one_letter": 0.55}  # 0.55 · 100 is above 55
-    answers = {"questions": 100, "answered": 100, "first": 55, "limits": limits}
-    assert "55 % of the model's answers name" in why_no_outcome({"answers": answers})
 
 
 def test_marks_have_notes() -> None:
