@@ -257,7 +257,7 @@ def _show_answers(scored: "ScoredModel", prices: "Prices | None") -> None:
     from curation.cli.choice_tables import show_report
 
     folder, model = scored.job.folder, scored.job.identity["model"]
-    show_report(scored.choice or {}, run=f"{model}/{folder.name}", model=model)
+    show_report(scored.choice or {}, run=f"{folder.parent.name}/{folder.name}", model=model)
     show_used(scored.report["run"], prices)
 
 

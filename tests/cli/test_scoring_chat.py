@@ -2,15 +2,16 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
 from curation.files import dump_json, shipped
+from curation.models.scoring import ModelSpec
 from support.chats import Quirks, chatting
 from support.commands import Ran
-from support.talkers import Talker, only
 
 ENDPOINT = ("--endpoint", "http://127.0.0.1:9/v1")  # nothing listens there
 Curate = Callable[..., Ran]
@@ -38,6 +39,39 @@ ITEMS = [
 ]
 
 
+class Chat:
+    """A chat model that prefers sentences with an earlier word; it counts its questions."""
+
+    words: Sequence[str] = ("kind", "grumpy", "square")
+    asked: list[str]
+
+    def __init__(self) -> None:
+        self.asked = []
+        self.specs: list[ModelSpec] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def about(self) -> dict[str, Any]:
+        return {"served": "chatty"}
+
+    def ask(
+        self, texts: Sequence[str], answered: Callable[[int, int, dict[str, Any]], None]
+    ) -> None:
+        for index, text in enumerate(texts):
+            self.asked.append(text)
+            first, second = (text.index(f"\n{letter}: ") for letter in "AB")
+            shown = text[first:second]
+            other = text[second:]
+            word = next((word for word in self.words if word in shown + other), "")
+            letter = "" if not word else "A" if word in shown else "B"
+            choice = {"message": {"role": "assistant", "content": letter}, "finish_reason": "stop"}
+            usage = {"prompt_tokens": 50, "completion_tokens": 2}
+            answered(index, 200, {"choices": [choice], "usage": usage})
+
+
 @pytest.fixture
 def gold(tmp_path: Path) -> Path:
     path = tmp_path / "gold.json"
@@ -56,10 +90,15 @@ def score(forked: Curate, gold: Path, tmp_path: Path) -> Curate:
 
 
 @pytest.fixture
-def chat(monkeypatch: pytest.MonkeyPatch) -> Talker:
+def chat(monkeypatch: pytest.MonkeyPatch) -> Chat:
     """The chat model that is opened, whatever its name is."""
-    made = Talker(only("kind", "grumpy", "square"))
-    monkeypatch.setattr("curation.scores.choice.running.open_chat", made.open)
+    made = Chat()
+
+    def opened(spec: ModelSpec, **_: Any) -> Chat:
+        made.specs.append(spec)
+        return made
+
+    monkeypatch.setattr("curation.scores.choice.running.open_chat", opened)
     return made
 
 
@@ -76,13 +115,13 @@ def row(ran: Ran, model: str) -> list[str]:
 # --- scoring ------------------------------------------------------------------------------------
 
 
-def test_a_chat_model_is_asked_once(score: Curate, chat: Talker, tmp_path: Path) -> None:
+def test_a_chat_model_is_asked_once(score: Curate, chat: Chat, tmp_path: Path) -> None:
     ran = score("chat:m", *ENDPOINT)
     assert (ran.code, ran.err) == (0, "")
     folder = tmp_path / "scores" / "m" / "choice"
     assert f"m (chat): 18 questions asked; in {folder}" in ran.out
-    # 18 replies of 40 tokens in and 2 out
-    assert "all replies of this run: 720 tokens in, 36 tokens out\n" in ran.out
+    # 18 replies of 50 tokens in and 2 out
+    assert "all replies of this run: 900 tokens in, 36 tokens out\n" in ran.out
     assert len(chat.asked) == len(set(chat.asked)) == 18  # 3 CATs x 6
     spec = chat.specs[0]
     assert (spec.name, spec.family, spec.url) == ("m", None, ENDPOINT[1])
@@ -92,16 +131,12 @@ def test_a_chat_model_is_asked_once(score: Curate, chat: Talker, tmp_path: Path)
     assert (result["lms"], result["ss"]) == (100.0, 100.0)
     again = score("chat:m", *ENDPOINT, "--price-in", "2", "--price-out", "100")
     assert "m (chat): 0 questions asked, 18 earlier; in" in again.out
-    # 720 x 2 + 36 x 100 = 5,040 millionths
-    assert "720 tokens in, 36 tokens out; cost 0.005\n" in again.out
+    # 900 x 2 + 36 x 100 = 5,400 millionths
+    assert "900 tokens in, 36 tokens out; cost 0.0054\n" in again.out
     assert len(chat.asked) == 18
 
 
-def test_a_name_with_a_slash_is_shown_as_it_is(score: Curate, chat: Talker) -> None:
-    assert row(score("chat:lab/m", *ENDPOINT), "lab/m/choice")
-
-
-def test_options_reach_the_model(score: Curate, chat: Talker, tmp_path: Path) -> None:
+def test_options_reach_the_model(score: Curate, chat: Chat, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     shutil.copyfile(shipped("data", "prompts", "en.toml"), own)
     numbers = ("--samples", "2", "--temperature", "0.5", "--max-tokens", "9", "--concurrency", "3")
@@ -117,8 +152,8 @@ def test_options_reach_the_model(score: Curate, chat: Talker, tmp_path: Path) ->
     assert len(chat.asked) == 3 * 6 * 3 * 2
 
 
-def test_questions_without_an_answer_are_counted(score: Curate, chat: Talker) -> None:
-    chat.choose = only("kind")
+def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> None:
+    chat.words = ("kind",)
     ran = score("chat:m", *ENDPOINT)
     # of each CAT, anti-stereotype with unrelated has no answer in either order
     assert "18 questions asked, 6 without an answer" in ran.out
@@ -129,7 +164,7 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Talker) ->
 
 
 def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
-    score: Curate, chat: Talker, tmp_path: Path
+    score: Curate, chat: Chat, tmp_path: Path
 ) -> None:
     own = tmp_path / "own.toml"
     own.write_text(
@@ -149,7 +184,7 @@ def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
 
 
 def test_prompts_of_the_folder_of_scores_come_first(
-    score: Curate, chat: Talker, tmp_path: Path
+    score: Curate, chat: Chat, tmp_path: Path
 ) -> None:
     own = tmp_path / "scores" / "prompts.toml"
     own.parent.mkdir()
@@ -203,7 +238,7 @@ def test_a_language_must_be_one(forked: Curate) -> None:
 
 
 def test_english_prompts_for_other_texts_give_a_warning(
-    score: Curate, chat: Talker, gold: Path, tmp_path: Path
+    score: Curate, chat: Chat, gold: Path, tmp_path: Path
 ) -> None:
     items = json.loads(json.dumps(ITEMS * 20))
     for number, item in enumerate(items):
@@ -232,9 +267,9 @@ def test_english_prompts_for_other_texts_give_a_warning(
 
 
 def test_a_dry_run_sends_and_writes_nothing(
-    score: Curate, chat: Talker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    score: Curate, chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
@@ -252,7 +287,7 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert "cost" not in ran.out
 
 
-def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: Path) -> None:
+def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Chat, tmp_path: Path) -> None:
     assert score("chat:m", *ENDPOINT).code == 0
     folder = tmp_path / "scores" / "m" / "choice"
     with (folder / "replies.jsonl").open("ab") as file:
@@ -266,7 +301,7 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: P
     # 36 x 2 tokens out; tokens in are those of the prompts, by what the 18 replies took
     assert cells[6] == "72"
     tokens_in = int(cells[5].replace(",", ""))
-    assert 36 * 40 * 0.8 < tokens_in < 36 * 40 * 1.3
+    assert 36 * 50 * 0.8 < tokens_in < 36 * 50 * 1.3
     assert cells[7] == f"{(tokens_in + 720) / 1e6:.2g}"
     assert "m: tokens are estimated from 18 earlier replies of this run." in ran.out
     assert "4 bytes" not in ran.out
@@ -277,9 +312,7 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: P
     assert row(other, "m")[3:5] == ["0", "18"]  # another run
 
 
-def test_a_plan_of_a_damaged_run_names_the_line(
-    score: Curate, chat: Talker, tmp_path: Path
-) -> None:
+def test_a_plan_of_a_damaged_run_names_the_line(score: Curate, chat: Chat, tmp_path: Path) -> None:
     assert score("chat:m", *ENDPOINT).code == 0
     replies = tmp_path / "scores" / "m" / "choice" / "replies.jsonl"
     lines = replies.read_bytes().splitlines(keepends=True)
@@ -374,7 +407,7 @@ def test_a_chat_model_needs_a_name(score: Curate, name: str) -> None:
     assert "does not name a model: write chat:NAME" in " ".join(ran.err.replace("│", " ").split())
 
 
-def test_two_models_of_one_name_are_an_error(score: Curate, chat: Talker) -> None:
+def test_two_models_of_one_name_are_an_error(score: Curate, chat: Chat) -> None:
     ran = score("chat:m", "m", *ENDPOINT)
     assert ran.code == 1
     assert "2 models have the name «m»" in ran.err
@@ -387,7 +420,7 @@ def test_the_family_chat_is_said_with_the_name(score: Curate) -> None:
     assert "write chat:NAME" in ran.err
 
 
-def test_chat_models_and_others_in_one_command(score: Curate, chat: Talker, tmp_path: Path) -> None:
+def test_chat_models_and_others_in_one_command(score: Curate, chat: Chat, tmp_path: Path) -> None:
     with chatting() as server:
         options = ("--bos", "<s>", "--workers", "1")
         ran = score("chat:m", "plain", "--endpoint", server.url, *options)

@@ -54,7 +54,7 @@ def test_answers_of_chat_models(
 
 
 def test_runs_without_answers_have_no_such_flags() -> None:
-    empty = {"questions": None, "answered": 4, "first": None, "limits": {"one_letter": None}}
+    empty = dict.fromkeys(("questions", "answered", "first")) | {"limits": {"one_letter": None}}
     for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}, empty):
         assert flags_of(result(0, 4), {"answers": answers}) == []
 

@@ -45,16 +45,6 @@ def ranked(*better: str) -> Choose:
     return lambda first, second: "A" if rank(first) <= rank(second) else "B"
 
 
-def only(*words: str) -> Choose:
-    """A model that prefers the sentence with the earliest word; without one, it says nothing."""
-
-    def choose(first: str, second: str) -> str:
-        word = next((word for word in words if word in first + second), None)
-        return "" if word is None else "A" if word in first else "B"
-
-    return choose
-
-
 STEREOTYPES = ranked(*("kind", "early", "patient", "everybody", "four", "grumpy", "late"),
                      *("hasty", "nobody", "noon"))  # fmt: skip
 """Prefers stereotypes, then anti-stereotypes, then what is unrelated."""
