@@ -100,32 +100,28 @@ def asked_differently(
     >>> asked_differently({"a": {"answers": {"samples": 1}}, "b": {"answers": {"samples": 4}}})
     ['samples: 1 (a), 4 (b)']
     """
-    differences = []
-    for name, values in {"answers read from": read_from or {}, **_ways(runs)}.items():
-        by_value: dict[Any, list[str]] = {}
-        for run, value in values.items():
+    by_way: dict[str, dict[Any, list[str]]] = {}
+    for run, about in runs.items():
+        way = {"answers read from": (read_from or {}).get(run), **_way(about)}
+        for name, value in way.items():
+            by_value = by_way.setdefault(name, {})
             if value is not None:
                 by_value.setdefault(value, []).append(run)
+    differences = []
+    for name, by_value in by_way.items():
         if len(by_value) > 1:
             texts = (f"{value} ({some(names, _SHOWN)})" for value, names in by_value.items())
             differences.append(f"{name}: {', '.join(texts)}")
     return differences
 
 
-def _ways(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    answers = {name: about.get("answers") or {} for name, about in runs.items()}
-    prompts = {name: about.get("prompts") for name, about in runs.items()}
-    temperatures = {name: about.get("temperature") for name, about in runs.items()}
+def _way(about: Mapping[str, Any]) -> dict[str, Any]:
+    """How a run was asked, in words; None for what it does not say."""
+    answers, prompts = about.get("answers") or {}, about.get("prompts")
+    temperature = about.get("temperature")
     return {
-        "sha256 of the prompts": {
-            n: str(value)[:8] if value else None for n, value in prompts.items()
-        },
-        "number of prompts": {
-            n: len(a["prompts"]) if a.get("prompts") else None for n, a in answers.items()
-        },
-        "samples": {n: a.get("samples") for n, a in answers.items()},
-        "temperature": {
-            n: f"{value:g}" if isinstance(value, int | float) else None
-            for n, value in temperatures.items()
-        },
+        "sha256 of the prompts": str(prompts)[:8] if prompts else None,
+        "number of prompts": len(answers.get("prompts") or ()) or None,
+        "samples": answers.get("samples"),
+        "temperature": f"{temperature:g}" if isinstance(temperature, int | float) else None,
     }

@@ -88,9 +88,9 @@ def answer_flags(answers: Any) -> list[str]:
     """
     if not isinstance(answers, Mapping) or not isinstance(answers.get("limits"), Mapping):
         return []
-    limits = answers["limits"]
+    limits = {name: limit for name, limit in answers["limits"].items() if limit is not None}
     questions, answered, first = (
-        answers.get(name, 0) for name in ("questions", "answered", "first")
+        answers.get(name) or 0 for name in ("questions", "answered", "first")
     )
     flags = []
     if questions - answered > limits.get("no_answer", 1) * questions + _ROUNDING:

@@ -37,13 +37,8 @@ _FORMS: dict[str, type] = {
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
-_FREE = {
-    "started_at",
-    "opened",
-    "tokens",
-    "own_head",
-    "answers",
-}  # fields that do not identify the run
+# Fields that do not identify the run.
+_FREE = {"started_at", "opened", "tokens", "own_head", "answers"}
 _REVISIONS = "revisions"
 _WORDS = {"prompts": "file of prompts"}  # fields of ``run.json``, as messages name them
 

@@ -42,7 +42,7 @@ from curation.scores.run_folder import (
     rename_old,
     resume,
 )
-from curation.scores.runs import Run
+from curation.scores.runs import Run, folder_name
 from curation.stats.metrics import Ties, results
 
 ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
@@ -141,7 +141,7 @@ def job(
         if spec.url:
             identity["temperature"] = spec.chat.temperature
     label = rules_name(rules) + (f"+{variant}" if variant else "")
-    folder = root / identity["model"].replace("/", "--") / label
+    folder = root / folder_name(identity["model"]) / label
     return Job(spec, identity, rules, variant, folder, own_head)
 
 

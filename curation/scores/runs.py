@@ -11,7 +11,7 @@ from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
 from curation.predictions import read_predictions, scores_of
 from curation.records import KINDS, Cat, Rejection, Score
-from curation.scores.asking import VARIANTS, cat_digest, questions
+from curation.scores.asking import VARIANTS, cat_digest, texts
 from curation.scores.chat_runs import why_no_outcome
 from curation.scores.outcomes import Outcome, read_outcomes
 from curation.scores.run_folder import COMPARISONS, REJECTED, RUN, SCORES, check_about, read
@@ -126,6 +126,11 @@ def folder_name(model: str) -> str:
     return model.replace("/", "--")
 
 
+def model_of(folder: Path, about: Mapping[str, Any]) -> str:
+    """The name of a run's model: from its ``run.json``, otherwise from the name of its folder."""
+    return str(about.get("model") or folder.parent.name.replace("--", "/"))
+
+
 def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -> list[Run]:
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
@@ -217,11 +222,10 @@ def _read_run(folder: Path) -> Run:
                     "remove this folder and score the model again",
                 )
     rule, _, variant = folder.name.partition("+")
-    model = about.get("model") or folder.parent.name.replace("--", "/")
     digests = table["asked"].tolist() if "asked" in table else []
     asked = {name: text for name, text in zip(associations, digests, strict=False) if text}
     return Run(
-        *(str(model), rule, variant, scores, about, str(folder), asked),
+        *(model_of(folder, about), rule, variant, scores, about, str(folder), asked),
         refused=_read_refused(folder / REJECTED),
         comparisons={} if scores else read_outcomes(folder / COMPARISONS),
     )
@@ -242,7 +246,7 @@ def digests(cats: Sequence[Cat], *, variant: str = "") -> dict[str, str]:
     return {
         question.association: question.digest
         for cat in cats
-        for question in questions(cat, variant=variant)
+        for question in texts(cat, variant=variant)
     }
 
 
@@ -268,8 +272,8 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
         if asked or run.refused:
             key = (run.variant, run.by_choice)
             if key not in now:
-                texts = cat_digests if run.by_choice else digests
-                now[key] = texts(cats, variant=run.variant)
+                digests_of = cat_digests if run.by_choice else digests
+                now[key] = digests_of(cats, variant=run.variant)
             today = now[key]
             stale = {a for a, digest in asked.items() if today.get(a, digest) != digest}
             if stale:

@@ -35,12 +35,7 @@ def test_more_than_half_of_the_tokens_are_unknown() -> None:
     ("answered", "first", "uneven", "flags"),
     [
         (100, 50, [], []),
-        (
-            71,
-            36,
-            [],
-            [],
-        ),  # 29 without an answer are not above 29 %, although 0.29 · 100 is below 29
+        (71, 36, [], []),  # 29 are not above 29 %, although 0.29 · 100 is below 29
         (70, 35, [], ["no_answer"]),
         (100, 55, [], ["one_letter"]),  # 0.55 · 100 is above 55
         (100, 45, [], ["one_letter"]),
@@ -59,7 +54,8 @@ def test_answers_of_chat_models(
 
 
 def test_runs_without_answers_have_no_such_flags() -> None:
-    for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}):
+    empty = dict.fromkeys(("questions", "answered", "first")) | {"limits": {"one_letter": None}}
+    for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}, empty):
         assert flags_of(result(0, 4), {"answers": answers}) == []
 
 

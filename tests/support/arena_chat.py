@@ -1,7 +1,7 @@
 """What the arena has of chat models: prompts, replies, and a run."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from curation.scores.choice.replies import reply_line
 from support import readers
 from support.desk import Desk
+from support.talkers import Talker
 
 
 def _said(text: str, **more: Any) -> dict[str, Any]:
@@ -40,22 +41,7 @@ def put(made: Desk, root: Path) -> None:
     ]
     (root / "replies.jsonl").write_bytes(b"".join(lines))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("curation.scores.choice.running.open_chat", lambda *_, **__: _Chat())
+        talker = Talker(lambda first, second: "AB"[second < first])
+        patch.setattr("curation.scores.choice.running.open_chat", talker.open)
         ran = made.run("scores", "models", *CHAT.split())
     assert ran.code == 0, ran.err
-
-
-class _Chat:
-    """A chat model that answers A and B in turn."""
-
-    def __enter__(self) -> "_Chat":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def about(self) -> dict[str, Any]:
-        return {}
-
-    def ask(self, texts: Sequence[str], answered: Callable[[int, int, Any], None]) -> None:
-        for index in range(len(texts)):
-            answered(index, 200, _said("BA"[index % 3 == 0]))

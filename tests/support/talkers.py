@@ -72,17 +72,17 @@ class Talker:
 
     Attributes:
         asked: every text that was asked, in order.
-        opened: how often the model was opened.
+        specs: what was opened, each time.
         stop: raised instead of the reply with this number, counted from 0 over all calls.
     """
 
     def __init__(self, choose: Choose) -> None:
-        self.choose, self.asked, self.opened = choose, list[str](), 0
+        self.choose, self.asked, self.specs = choose, list[str](), list[ModelSpec]()
         self.stop: Mapping[int, BaseException] = {}
         self.body: Callable[[str], dict[str, Any]] = reply
 
     def open(self, spec: ModelSpec, *, notice: Callable[[str], None]) -> Self:
-        self.opened += 1
+        self.specs.append(spec)
         return self
 
     def __enter__(self) -> Self:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 from curation.files import CurationError
 from curation.interrupts import held
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.spec import Answered, ChatSpec
 from curation.models.endpoint.connection import CHAT, RESUMES, WAITS, Connection
 from curation.models.endpoint.echoes import TOO_LONG
 from curation.models.endpoint.errors import (
@@ -33,7 +33,6 @@ SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than i
 FORM = "check --temperature and --max-tokens, and look at the reason that the server gives"
 
 Limit = Literal["max_tokens", "max_completion_tokens"]
-Answered = Callable[[int, int, dict[str, Any]], None]
 
 
 class Form(NamedTuple):

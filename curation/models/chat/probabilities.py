@@ -28,7 +28,7 @@ def first_probability(
     Returns:
         None if there is no usable list at that token.
     """
-    token = _token_at(tokens, text, at, letters, letter)
+    token = _token_at(tokens, text, at, letters, letter) if tokens else None
     if token is None or not isinstance(listed := token.get("top_logprobs"), list) or not listed:
         return None
     entries = [each for each in listed if isinstance(each, Mapping)]

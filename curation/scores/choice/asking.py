@@ -1,12 +1,14 @@
 """The questions that a chat model is asked about a CAT."""
 
 import hashlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from curation.choices import PAIRS, Pair
-from curation.models.chat.prompts import Prompt, Prompts
+from curation.models.chat.prompts import Prompts
 from curation.models.chat.reading import Reading
-from curation.records import Cat, Gold, Kind
+from curation.models.chat.spec import ChatSpec
+from curation.records import Cat, Gold
 from curation.scores.asking import texts
 
 ENDS: dict[Pair, tuple[Gold, Gold]] = {
@@ -53,9 +55,24 @@ class Asked(NamedTuple):
     reading: Reading
 
 
-def prompts_in_use(prompts: Prompts, kind: Kind, *, all_prompts: bool) -> tuple[Prompt, ...]:
-    """The prompts that CATs of a kind are asked with: the first of the file, or all of them."""
-    return prompts.by_kind[kind] if all_prompts else prompts.by_kind[kind][:1]
+def questions_of(
+    cats: Iterable[Cat], prompts: Prompts, how: ChatSpec, *, variant: str = ""
+) -> list[ChatQuestion]:
+    """``chat_questions`` of all CATs.
+
+    Args:
+        cats: the CATs.
+        prompts: the prompts.
+        how: which of the prompts are used, and how often each question is asked.
+        variant: as in ``chat_questions``.
+    """
+    return [
+        question
+        for cat in cats
+        for question in chat_questions(
+            cat, prompts, all_prompts=how.all_prompts, samples=how.samples, variant=variant
+        )
+    ]
 
 
 def chat_questions(
@@ -76,7 +93,8 @@ def chat_questions(
     asks = {question.association: question.ask for question in texts(cat, variant=variant)}
     by_gold = {each.gold: asks[each.id] for each in cat.associations}
     asked = []
-    for prompt in prompts_in_use(prompts, cat.kind, all_prompts=all_prompts):
+    in_use = prompts.by_kind[cat.kind] if all_prompts else prompts.by_kind[cat.kind][:1]
+    for prompt in in_use:
         filled = []
         for pair in PAIRS:
             first, second = (by_gold[gold] for gold in ENDS[pair])

@@ -116,22 +116,31 @@ def usage(replies: Iterable[Reply], texts: Mapping[str, str]) -> Usage:
     """
     count = tokens_in = tokens_out = estimated = 0
     for reply in replies:
-        text = texts.get(reply.asked)
-        used = reply.body.get("usage")
-        if text is None or not isinstance(used, dict):
-            continue
-        read, written = (_count(used.get(f"{name}_tokens")) for name in ("prompt", "completion"))
-        if not read or written is None:
+        text, used = texts.get(reply.asked), tokens_used(reply.body)
+        if text is None or not used or not used[0]:
             continue
         count += 1
-        tokens_in, tokens_out = tokens_in + read, tokens_out + written
+        tokens_in, tokens_out = tokens_in + used[0], tokens_out + used[1]
         estimated += estimate(text)
     return Usage(count, tokens_in, tokens_out, estimated)
 
 
-def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
-    return value if is_count else None
+def tokens_used(body: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The tokens of a question and of its reply, as the server counted them; None if it did not.
+
+    Args:
+        body: of the reply.
+
+    >>> tokens_used({"usage": {"prompt_tokens": 60, "completion_tokens": 2}})
+    (60, 2)
+    """
+    usage = body.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    sent: Any = usage.get("prompt_tokens")
+    received: Any = usage.get("completion_tokens")
+    fits = all(type(n) is int and 0 <= n < _LARGEST for n in (sent, received))  # True is an int too
+    return (sent, received) if fits else None
 
 
 def plan(

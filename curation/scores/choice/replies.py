@@ -17,9 +17,9 @@ from curation.models.chat.prompts import Prompts
 from curation.models.chat.reading import Reading, read_answer
 from curation.run_folder import write_whole
 from curation.scores.choice.asking import ChatQuestion, Place
+from curation.scores.choice.cost import tokens_used
 from curation.times import now
 
-_LARGEST = 10**12  # a larger number of tokens in one reply is a fault of the server
 SYNC = 1.0  # seconds: after a power failure, the replies of about this time may be missing
 
 
@@ -63,7 +63,9 @@ def read_replies(path: Path, questions: Collection[ChatQuestion], prompts: Promp
     cats = {question.place.cat for question in questions}
     replies = Replies({}, set(), {"prompt": 0, "completion": 0, "replies": 0})
     for reply in each_record(path, Reply, whole_lines=True) if path.exists() else ():
-        _count_tokens(reply.body, replies.tokens)
+        if used := tokens_used(reply.body):
+            for name, number in zip(replies.tokens, (*used, 1), strict=True):
+                replies.tokens[name] += number
         place = Place(reply.cat, reply.pair, reply.swapped, reply.prompt, reply.sample)
         digest = digests.get(place)
         if digest == reply.asked:
@@ -72,16 +74,6 @@ def read_replies(path: Path, questions: Collection[ChatQuestion], prompts: Promp
         elif digest is None and place.cat in cats:
             replies.others.add((place.prompt, place.sample))
     return replies
-
-
-def _count_tokens(body: Mapping[str, Any], counts: dict[str, int]) -> None:
-    usage = body.get("usage")
-    if not isinstance(usage, dict):
-        return
-    used: list[Any] = [usage.get(f"{name}_tokens") for name in ("prompt", "completion")]
-    if all(type(number) is int and 0 <= number < _LARGEST for number in used):
-        for name, number in zip(counts, (*used, 1), strict=True):
-            counts[name] += number
 
 
 def open_questions(

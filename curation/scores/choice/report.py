@@ -114,16 +114,7 @@ def _same(answered: pd.DataFrame) -> int:
 
 
 def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:
-    if one_letter(answers):
+    if "one_letter" in answer_flags(answers):
         return "one_letter"
     complete = pairs.groupby("cat")["pair"].nunique()
     return "" if (complete == len(PAIRS)).any() else "no_answers"
-
-
-def one_letter(answers: Mapping[str, Any]) -> bool:
-    """Whether nearly all answers name the same letter, so that comparisons say nothing.
-
-    Args:
-        answers: the ``answers`` of ``choice_report``.
-    """
-    return "one_letter" in answer_flags(answers)

@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, digest
-from curation.models.chat.prompts import Prompts, read_prompts
+from curation.models.chat.prompts import read_prompts
 from curation.models.chat.spec import ChatSpec
 from curation.models.scoring import open_chat
 from curation.records import Cat
 from curation.run_folder import write_json, write_lines
-from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
+from curation.scores.choice.asking import Asked, ChatQuestion, questions_of
 from curation.scores.choice.comparing import compare, unanswered
 from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
 from curation.scores.choice.report import Limits, choice_report
@@ -79,23 +79,32 @@ def ask_cats(
     """
     spec = _chat(job)
     own = cats_of_rules(job, cats)
-    work = _Work(job, own, read_prompts(spec.prompts), limits, ties)
+    prompts = read_prompts(spec.prompts)
+    questions = questions_of(own, prompts, spec, variant=job.variant)
     limit = spec.max_tokens if job.spec.url else None
+
+    def read() -> Replies:
+        return read_replies(job.folder / REPLIES, questions, prompts)
+
+    def derive(replies: Replies) -> dict[str, Any]:
+        return _derive(job, own, questions, replies, limits=limits, ties=ties)
+
     with locked_run(job.folder):
         claim(job.folder, job.run_identity(), notice, appended=[REPLIES])
-        replies = work.read()
-        open_ = open_questions(work.questions, replies.answered, max_tokens=limit)
-        begin(len(work.questions) - len(open_), len(work.questions))
+        replies = read()
+        open_ = open_questions(questions, replies.answered, max_tokens=limit)
+        before = len(questions) - len(open_)
+        begin(before, len(questions))
         if open_:
             try:
                 _ask(job, open_, limit, tell, notice)
             except BaseException:
                 with suppress(CurationError, OSError):  # the first error is the one to show
-                    if (replies := work.read()).answered:
-                        work.compare(replies)
+                    if (replies := read()).answered:
+                        derive(replies)
                 raise
-            replies = work.read()
-        choice = work.compare(replies)
+            replies = read()
+        choice = derive(replies)
         _about_others(replies, notice)
         report = {
             **results_by_split(job, cats, ties=ties),
@@ -103,7 +112,6 @@ def ask_cats(
         }
         write_json(job.folder / RESULTS, report)
     none = choice["answers"]["questions"] - choice["answers"]["answered"]
-    before = len(work.questions) - len(open_)
     counts = {"asked": len(open_), "before": before, "no_answer": none}
     return AskedCats(counts, report, choice)
 
@@ -150,49 +158,31 @@ def _about_others(replies: Replies, notice: Callable[[str], None]) -> None:
         )
 
 
-class _Work:
-    """The questions about some CATs, and what is computed from the replies."""
+def _derive(
+    job: Job,
+    cats: Sequence[Cat],
+    questions: Sequence[ChatQuestion],
+    replies: Replies,
+    *,
+    limits: Limits,
+    ties: Ties,
+) -> dict[str, Any]:
+    """Write what follows from replies, apart from ``results.json``.
 
-    def __init__(
-        self, job: Job, cats: Sequence[Cat], prompts: Prompts, limits: Limits, ties: Ties
-    ) -> None:
-        spec = _chat(job)
-        self._job, self._cats, self._prompts = job, cats, prompts
-        self._limits, self._ties = limits, ties
-        self.questions = [
-            question
-            for cat in cats
-            for question in chat_questions(
-                cat,
-                prompts,
-                all_prompts=spec.all_prompts,
-                samples=spec.samples,
-                variant=job.variant,
-            )
-        ]
-
-    def read(self) -> Replies:
-        """The replies that are in the file."""
-        return read_replies(self._job.folder / REPLIES, self.questions, self._prompts)
-
-    def compare(self, replies: Replies) -> dict[str, Any]:
-        """Write what follows from replies, apart from ``results.json``.
-
-        Returns:
-            The content of ``choice.json``.
-        """
-        job, cats, folder = self._job, self._cats, self._job.folder
-        asked = [
-            Asked(*question.place, replies.answered[question.place].reading)
-            for question in self.questions
-            if question.place in replies.answered
-        ]
-        tokens = replies.tokens if replies.tokens["replies"] else None
-        choice = choice_report(cats, asked, limits=self._limits, tokens=tokens, ties=self._ties)
-        named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}
-        says_nothing = choice["no_score"] == "one_letter"
-        write_lines(folder / COMPARISONS, [] if says_nothing else compare(cats, asked, **named))
-        write_lines(folder / REJECTED, unanswered(cats, self.questions, asked, **named))
-        write_json(folder / CHOICE, choice)
-        note(folder, answers=choice["answers"])
-        return choice
+    Returns:
+        The content of ``choice.json``.
+    """
+    asked = [
+        Asked(*question.place, replies.answered[question.place].reading)
+        for question in questions
+        if question.place in replies.answered
+    ]
+    tokens = replies.tokens if replies.tokens["replies"] else None
+    choice = choice_report(cats, asked, limits=limits, tokens=tokens, ties=ties)
+    named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}
+    says_nothing = choice["no_score"] == "one_letter"
+    write_lines(job.folder / COMPARISONS, [] if says_nothing else compare(cats, asked, **named))
+    write_lines(job.folder / REJECTED, unanswered(cats, questions, asked, **named))
+    write_json(job.folder / CHOICE, choice)
+    note(job.folder, answers=choice["answers"])
+    return choice

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_json
-from curation.scores.choice.summary import answers_row
-from curation.scores.run_folder import CHOICE
-from curation.scores.runs import found_runs
+from curation.scores.run_folder import CHOICE, read_run
+from curation.scores.runs import found_runs, model_of
 from curation.steps.reporter import QUIET, Reporter
 
 
@@ -30,10 +29,10 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
 
 
 def _row(path: Path) -> dict[str, Any]:
+    from curation.scores.choice.summary import answers_row  # compiles many patterns
+
     report, folder = read_json(path), path.parent
-    run = read_json(folder / "run.json") if (folder / "run.json").exists() else {}
-    known = run.get("model") if isinstance(run, Mapping) else None
-    model = str(known or folder.parent.name.replace("--", "/"))
+    model = model_of(folder, read_run(folder))
     try:
         return answers_row(report, run=f"{model}/{folder.name}", model=model)
     except ValueError:

@@ -4,7 +4,7 @@ from curation.choices import Reply
 from curation.files import CurationError, each_record
 from curation.models.chat.prompts import read_prompts
 from curation.models.scoring import ModelSpec
-from curation.scores.choice.asking import chat_questions
+from curation.scores.choice.asking import questions_of
 from curation.scores.choice.cost import Plan, Usage, plan, usage
 from curation.scores.choice.replies import open_questions, read_replies
 from curation.scores.run_folder import REPLIES, continued_folder
@@ -31,13 +31,7 @@ def plan_model(model: ModelSpec, source: Source, *, variant: str = "") -> Plan:
     work = job(model, source.scores, variant=variant)
     prompts, how = read_prompts(model.chat.prompts), model.chat
     cats = [cat for cat in source.cats if cat.kind in work.rules]
-    questions = [
-        question
-        for cat in cats
-        for question in chat_questions(
-            cat, prompts, all_prompts=how.all_prompts, samples=how.samples, variant=variant
-        )
-    ]
+    questions = questions_of(cats, prompts, how, variant=variant)
     limit = how.max_tokens if model.url else None
     folder = continued_folder(work.folder, work.run_identity())
     to_ask, used = questions, Usage()

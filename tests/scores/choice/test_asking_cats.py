@@ -148,7 +148,7 @@ def test_with_nothing_left_the_model_is_not_even_opened(
         (folder(tmp_path) / name).unlink()
     done = ask()
     assert done.counts == {"asked": 0, "before": 30, "no_answer": 0}
-    assert (talker.opened, len(talker.asked)) == (1, 30)
+    assert (len(talker.specs), len(talker.asked)) == (1, 30)
     assert derived(tmp_path) == before
     assert run_json(tmp_path) == about
 
@@ -168,7 +168,7 @@ def test_a_better_parser_needs_no_second_request(
     after = ask()
     assert after.report["splits"]["test"]["overall"]["ss"] == 100
     assert lines(tmp_path, "rejected.jsonl") == []
-    assert (talker.opened, len(talker.asked)) == (1, 30)
+    assert (len(talker.specs), len(talker.asked)) == (1, 30)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), CurationError("the server is gone")])
