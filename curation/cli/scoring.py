@@ -261,7 +261,7 @@ def _show_answers(
     from curation.cli.choice_tables import show_report
 
     folder, model = scored.job.folder, scored.job.identity["model"]
-    run = f"{folder.parent.name}/{folder.name}"
+    run = f"{model}/{folder.name}"
     show_report(scored.choice or {}, run=run, model=model, flags=flags)
     show_used(scored.report["run"], prices)
 

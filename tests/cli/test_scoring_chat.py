@@ -139,6 +139,10 @@ def test_a_chat_model_is_asked_once(score: Curate, chat: Chat, tmp_path: Path) -
     assert len(chat.asked) == 18
 
 
+def test_a_name_with_a_slash_is_shown_as_it_is(score: Curate, chat: Chat) -> None:
+    assert row(score("chat:lab/m", *ENDPOINT), "lab/m/choice")
+
+
 def test_options_reach_the_model(score: Curate, chat: Chat, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     shutil.copyfile(shipped("data", "prompts", "en.toml"), own)
