@@ -149,7 +149,8 @@ def write_whole(file: Any, content: bytes, path: Path, *, sync: bool = True) -> 
     Raises:
         OSError: they could not be written; ``filename`` is the path.
     """
-    before, left = file.tell(), memoryview(content)
+    # ``tell`` is wrong after an earlier write that failed.
+    before, left = file.seek(0, os.SEEK_END), memoryview(content)
     try:
         while left:
             left = left[file.write(left) :]

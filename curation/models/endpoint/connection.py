@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -43,6 +43,7 @@ RESUMES = "nothing is lost: run the command again, and it continues from there"
 _HOPELESS = (InvalidSchema, InvalidURL, ProxyError, SSLError)
 _WHERE = re.compile(r"<[^>]*>: |HTTPS?Connection\([^)]*\): ")  # precedes the reason
 _ENDS = re.compile(r"(/chat)?/completions$")
+_SECRET = re.compile(r"key|token|secret|password|sig|code", re.IGNORECASE)  # in a query
 _PASSING = {408, 425, 429}
 
 
@@ -112,7 +113,14 @@ class Connection:
         self._secret = find_key(key, parts)
         self._unsent = not self._secret and bool(os.environ.get(KEYS[1]))
         name, password = (unquote(part or "") for part in (parts.username, parts.password))
-        self._secrets = (self._secret, *login_secrets(name, password), parts.password or "")
+        self._secrets = (
+            *(self._secret, *login_secrets(name, password), parts.password or ""),
+            *(
+                value
+                for name, value in parse_qsl(parts.query)
+                if _SECRET.search(name) and len(value) > 5
+            ),
+        )
         self._session = requests.Session()
         self._session.trust_env = parts.hostname not in LOCAL
         self._session.headers["User-Agent"] = f"curation/{__version__}"

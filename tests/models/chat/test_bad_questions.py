@@ -1,5 +1,6 @@
 """One question that a server cannot answer does not stop the others, and is not asked for ever."""
 
+import json
 import re
 import socket
 import threading
@@ -11,11 +12,11 @@ import pytest
 import requests
 
 from curation.files import CurationError
-from curation.models.chat.client import FORMS, IN_A_ROW, PROBE
+from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
 from curation.models.endpoint.bounded import TooLargeError, read_body
 from support.chat_answers import error
-from support.chat_client import TEXTS, ask, opened
-from support.chats import Chats, Quirks
+from support.chat_client import SPEC, TEXTS, ask, opened
+from support.chats import MODEL, Chats, Quirks
 from support.completions import HALF, RESET, Fault
 
 LOGPROBS = error(400, "Unsupported parameter: 'logprobs' is not supported", "")
@@ -92,6 +93,16 @@ def test_a_server_that_changes_what_it_accepts(rate: int, concurrency: int) -> N
         assert endpoint.about()["form"] == FORMS[2]._asdict()
     assert len(heard) == 1
     assert "accepted before" in heard[0]
+
+
+def test_a_key_in_the_address_is_not_in_a_reply() -> None:
+    with opened() as (_, server):
+        answer = json.dumps({"choices": [], "request": "POST with s3cret", "version": "v1"})
+        server.faults = [Fault(200, answer)]
+        address = f"{server.url}?api-key=s3cret&api-version=v1"
+        with ChatEndpoint(address, MODEL, spec=SPEC) as endpoint:
+            body = {"choices": [], "request": "POST with …", "version": "v1"}
+            assert ask(endpoint, TEXTS[:1]) == {0: (200, body)}
 
 
 # --- bodies
