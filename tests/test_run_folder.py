@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from curation import run_folder
 from curation.files import open_plain
 from curation.run_folder import append_lines, cut_half_line, write_whole
 
@@ -40,6 +41,26 @@ def test_appended_lines_are_on_the_disk_before_the_work_goes_on(
     monkeypatch.setattr(os, "fsync", keep)
     append_lines(path, [b"1\n", b"2\n"])
     assert synced == [(path.stat().st_ino, 4)]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 100])
+def test_a_half_line_is_found_from_the_end(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "_BLOCK", block)
+    path = tmp_path / "replies.jsonl"
+    for content, kept in (
+        (b"", b""),
+        (b"{", b""),
+        (b'{"a"', b""),
+        (b"\n", b"\n"),
+        (b"{}\n", b"{}\n"),
+        (b'{}\n{"a": 1', b"{}\n"),
+        (b"\n{}\n\n{", b"\n{}\n\n"),
+    ):
+        path.write_bytes(content)
+        cut_half_line(path)
+        assert path.read_bytes() == kept
 
 
 def test_writes_that_fail_again_leave_no_half_line(tmp_path: Path) -> None:
