@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -15,12 +16,12 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from requests.exceptions import InvalidSchema, InvalidURL, ProxyError, SSLError
-from urllib3.exceptions import ReadTimeoutError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from curation import __version__
 from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
 from curation.files import CurationError
-from curation.models.endpoint.bounded import PATIENCE, TooLargeError, read_body
+from curation.models.endpoint.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.models.endpoint.echoes import NEVER, TOO_LONG
 from curation.models.endpoint.errors import (
     FILTERED,
@@ -140,7 +141,7 @@ class Connection:
         address = f"{self.url}/models{self._query}"
         try:
             answer = self._session.get(address, timeout=10, allow_redirects=False, stream=True)
-            content = read_body(answer, seconds=10 * PATIENCE)
+            content = _content(answer, seconds=10 * PATIENCE)
             listed = json.loads(content)["data"] if answer.ok else []
             return [each for each in listed if isinstance(each, dict)]
         except (requests.RequestException, ValueError, KeyError, TypeError, RecursionError):
@@ -174,7 +175,7 @@ class Connection:
                 f"{self.url}{self._service.path}{self._query}", json=body,
                 timeout=(10, self._timeout), allow_redirects=False, stream=True,
             )  # fmt: skip
-            content = read_body(response, seconds=PATIENCE * self._timeout)
+            content = _content(response, seconds=PATIENCE * self._timeout)
         except requests.RequestException as error:
             return self._broken(error)
         return self._judged(response, content.decode("utf-8", "replace"), first=first)
@@ -187,7 +188,7 @@ class Connection:
                 f"{self.url}: no answer within {self._timeout:g} s",
                 f"the server may be busy: {RESUMES}",
             )
-        if isinstance(error, TooLargeError):
+        if isinstance(cause, TooLargeError | TooSlowError):
             return Failure(f"{self.url}: {reason}", RESUMES)
         what = f"{self.url}: no connection ({reason})"
         if isinstance(error, _HOPELESS):
@@ -286,6 +287,21 @@ class Connection:
     def _hidden(self, text: str) -> str:
         """A text without the key and the password: some servers repeat them in errors."""
         return hide_secrets(text, *self._secrets)
+
+
+def _content(response: requests.Response, *, seconds: float) -> bytes:
+    """The body of a response that was requested with ``stream=True``; the response is closed.
+
+    Raises:
+        ConnectionError: it is too large, does not end in time, or the connection was lost.
+    """
+    try:
+        with response:
+            # ``read`` would wait for all bytes of a slow server.
+            read = partial(response.raw.read1, decode_content=True)
+            return read_body(read, seconds=seconds)
+    except (HTTPError, TooLargeError, TooSlowError) as error:
+        raise requests.ConnectionError(error) from None
 
 
 # --- the two services

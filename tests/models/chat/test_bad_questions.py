@@ -6,17 +6,17 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
-import requests
 
 from curation.files import CurationError
 from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
+from curation.models.endpoint import bounded, connection
 from curation.models.endpoint.bounded import TooLargeError, read_body
 from support.chat_answers import error
 from support.chat_client import SPEC, TEXTS, ask, opened
-from support.chats import MODEL, Chats, Quirks
+from support.chats import MODEL, Chats
 from support.completions import HALF, RESET, Fault
 
 LOGPROBS = error(400, "Unsupported parameter: 'logprobs' is not supported", "")
@@ -108,46 +108,49 @@ def test_a_key_in_the_address_is_not_in_a_reply() -> None:
 # --- bodies
 
 
+def test_a_body_is_read_up_to_a_size() -> None:
+    parts = iter([b"x" * 1000] * 5000)
+    with pytest.raises(TooLargeError, match="larger than 1 MiB"):
+        read_body(lambda _: next(parts), seconds=60, largest=1 << 20)
+    assert len(list(parts)) > 3000, "the rest is not read"
+
+
+def test_a_reply_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "LARGEST", 9)
+    with opened() as (endpoint, _), pytest.raises(CurationError, match="is larger than"):
+        ask(endpoint, TEXTS[:2])
+
+
+def test_a_reply_that_trickles_is_read_up_to_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server sends a blank before each pause, so no single wait is long."""
+    monkeypatch.setattr(connection, "PATIENCE", 0.001)
+    with trickling(pause=0.02) as url:
+        begin = time.monotonic()
+        with (
+            ChatEndpoint(url, MODEL, spec=SPEC, waits=()) as endpoint,
+            pytest.raises(CurationError, match="did not end within"),
+        ):
+            ask(endpoint, TEXTS[:1])
+        assert time.monotonic() - begin < 5
+
+
 @contextmanager
-def sending(parts: Iterator[bytes], pause: float = 0) -> Iterator[str]:
-    """A server that sends these parts as one body."""
+def trickling(pause: float) -> Iterator[str]:
+    """A server that sends a blank after each pause."""
     with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(5)
 
         def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                connection.recv(1 << 16)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n")
-                try:
-                    for part in parts:
-                        connection.sendall(part)
+            for _ in range(2):
+                client, _ = server.accept()
+                with client, suppress(OSError):  # until the client closes the connection
+                    client.recv(1 << 16)
+                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n")
+                    for _ in range(200):
+                        client.sendall(b" ")
                         time.sleep(pause)
-                except OSError:  # the client has closed the connection
-                    return
 
         thread = threading.Thread(target=serve)
         thread.start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
         thread.join()
-
-
-def test_a_body_is_read_up_to_a_size() -> None:
-    with sending(iter([b"x" * 65536] * 100)) as url:
-        response = requests.get(url, stream=True, timeout=10)
-        with pytest.raises(TooLargeError, match="larger than 1 MiB"):
-            read_body(response, seconds=60, largest=1 << 20)
-
-
-def test_a_body_that_trickles_is_read_up_to_a_time() -> None:
-    with sending(iter([b" "] * 200), pause=0.02) as url:
-        response = requests.get(url, stream=True, timeout=10)
-        begin = time.monotonic()
-        with pytest.raises(requests.Timeout, match=r"did not end within 0\.1 s"):
-            read_body(response, seconds=0.1)
-        assert time.monotonic() - begin < 2
-
-
-def test_a_reply_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.models.endpoint.bounded.read_body.__kwdefaults__", {"largest": 9})
-    with opened(Quirks()) as (endpoint, _), pytest.raises(CurationError, match="is larger than"):
-        ask(endpoint, TEXTS[:2])
