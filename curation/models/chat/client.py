@@ -1,7 +1,7 @@
 """Chat models behind an OpenAI-compatible endpoint.
 
 Servers differ in the requests that they accept. The form of a request is found with the first
-question, whose reply counts: no question is asked only to find the form.
+question, whose reply counts. Only if questions fail is one asked that is not about a CAT.
 """
 
 import re
@@ -28,7 +28,7 @@ from curation.models.endpoint.errors import (
 from curation.models.endpoint.gate import FailedError, RefusedError
 
 IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end
-TRIED = 3  # as many questions are tried in every form
+TRIED = 3  # as many questions are tried in every form, and then ``PROBE``
 FIELD = re.compile(r"log_?prob|temperature|max_(completion_)?tokens|parameter", re.IGNORECASE)
 MOST = 50  # names in ``about``: some servers give each reply another fingerprint
 SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than it gets

@@ -20,7 +20,7 @@ def read_body(read: Callable[[int], bytes], *, seconds: float, largest: int | No
     """The body of a response.
 
     Args:
-        read: reads at most so many bytes, and waits only for the first of them; b"" at the end.
+        read: reads at most this number of bytes, and waits only for the first; b"" at the end.
         seconds: the longest time for the whole body.
         largest: the largest number of bytes, uncompressed; by default ``LARGEST``.
 
