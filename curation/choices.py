@@ -24,8 +24,8 @@ class Reply(Record):
 
     ``swapped``: the second association of the pair was shown first. ``prompt`` is the name of the
     prompt, and ``sample`` counts from 0 if a question is asked several times. ``asked`` is a digest
-    of the text that was sent. ``status`` is the HTTP status, and 0 for a model on this machine.
-    ``body`` is the reply.
+    of the text that was sent. ``status`` is the HTTP status, and 0 for a model on this machine or
+    if there was no response. ``body`` is the reply.
     """
 
     cat: Id

@@ -28,6 +28,7 @@ from curation.records import Record
 from curation.times import now
 
 LOCK, SUPERSEDED = ".lock", "superseded"
+_BLOCK = 1 << 20  # bytes that are read at a time
 
 
 @contextmanager
@@ -120,9 +121,15 @@ def cut_half_line(path: Path) -> None:
     if not path.exists():
         return
     with open_plain(path, "rb+") as file:
-        content = file.read()
-        if content and not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
+        size = end = file.seek(0, os.SEEK_END)
+        newline = -1
+        while newline < 0 < end:  # the file may be larger than the memory
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            found = file.read(end - begin).rfind(b"\n")
+            newline, end = (begin + found, end) if found >= 0 else (-1, begin)
+        if newline + 1 < size:
+            file.truncate(newline + 1)
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:
@@ -149,7 +156,8 @@ def write_whole(file: Any, content: bytes, path: Path, *, sync: bool = True) -> 
     Raises:
         OSError: they could not be written; ``filename`` is the path.
     """
-    before, left = file.tell(), memoryview(content)
+    # ``tell`` is wrong after an earlier write that failed.
+    before, left = file.seek(0, os.SEEK_END), memoryview(content)
     try:
         while left:
             left = left[file.write(left) :]

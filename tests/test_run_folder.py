@@ -1,11 +1,15 @@
 """Folders of long work: half lines of killed commands, and appended lines."""
 
+import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from curation.run_folder import append_lines, cut_half_line
+from curation import run_folder
+from curation.files import open_plain
+from curation.run_folder import append_lines, cut_half_line, write_whole
 
 
 def test_only_a_half_line_is_cut(tmp_path: Path) -> None:
@@ -37,3 +41,47 @@ def test_appended_lines_are_on_the_disk_before_the_work_goes_on(
     monkeypatch.setattr(os, "fsync", keep)
     append_lines(path, [b"1\n", b"2\n"])
     assert synced == [(path.stat().st_ino, 4)]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 100])
+def test_a_half_line_is_found_from_the_end(
+    tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_folder, "_BLOCK", block)
+    path = tmp_path / "replies.jsonl"
+    for content, kept in (
+        (b"", b""),
+        (b"{", b""),
+        (b'{"a"', b""),
+        (b"\n", b"\n"),
+        (b"{}\n", b"{}\n"),
+        (b'{}\n{"a": 1', b"{}\n"),
+        (b"\n{}\n\n{", b"\n{}\n\n"),
+    ):
+        path.write_bytes(content)
+        cut_half_line(path)
+        assert path.read_bytes() == kept
+
+
+def test_writes_that_fail_again_leave_no_half_line(tmp_path: Path) -> None:
+    """A full disk: the file accepts some bytes of each line, and no more."""
+
+    class Full:
+        def __init__(self, file: Any) -> None:
+            self.file, self.fails = file, False
+            self.seek, self.tell = file.seek, file.tell
+            self.truncate, self.fileno = file.truncate, file.fileno
+
+        def write(self, content: Any) -> int:
+            self.fails = not self.fails
+            if not self.fails:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return int(self.file.write(content[:5]))
+
+    path = tmp_path / "replies.jsonl"
+    path.write_bytes(b"{}\n")
+    with open_plain(path, "ab") as file:
+        for _ in range(3):
+            with pytest.raises(OSError, match="No space"):
+                write_whole(Full(file), b'{"a": 1}\n', path)
+    assert path.read_bytes() == b"{}\n"

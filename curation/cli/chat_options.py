@@ -1,6 +1,7 @@
 """Options of ``curation scores models`` for chat models, and which other options fit them."""
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -174,7 +175,7 @@ def named_model(argument: str) -> NamedModel:
     """
     label, name = "", argument
     # A folder's name, and a model's name at an endpoint, may also have a «=».
-    if not argument.startswith(CHAT) and not Path(argument).exists():
+    if not argument.startswith(CHAT) and not os.path.exists(argument):  # noqa: PTH110 - it may be long
         before, equals, after = argument.partition("=")
         label, name = (before, after) if equals else ("", argument)
     chat = name.startswith(CHAT)

@@ -265,7 +265,8 @@ def called(name: str) -> str:
     >>> called("bakery/small-model")
     'bakery/small-model'
     """
-    return printable(Path(name).resolve().name if Path(name).exists() else name)
+    exists = os.path.exists(name)  # noqa: PTH110 - a name may be too long for a path
+    return printable(Path(name).resolve().name if exists else name)
 
 
 def versions() -> dict[str, str]:

@@ -297,6 +297,8 @@ def test_a_folder_with_an_equals_sign_is_a_folder(
         (["x/y=M", "x--y=M"], "2 models have the name «x--y»"),
         (["..=M"], "«..» cannot be the name of a model"),
         ([".=M"], "«.» cannot be the name of a model"),
+        (["x" * 256 + "=M"], f"«{'x' * 40}…» cannot be the name of a model"),
+        (["a\nb=M"], "«a\nb» cannot be the name of a model"),
     ],
 )
 def test_every_model_has_a_folder_of_its_own_within_the_folder(

@@ -1,9 +1,10 @@
 """Chat models behind an OpenAI-compatible endpoint.
 
 Servers differ in the requests that they accept. The form of a request is found with the first
-question, whose reply counts: no question is asked only to find the form.
+question, whose reply counts. Only if questions fail is one asked that is not about a CAT.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,12 +25,18 @@ from curation.models.endpoint.errors import (
     WRONG_MODEL,
     words,
 )
-from curation.models.endpoint.gate import RefusedError
+from curation.models.endpoint.gate import FailedError, RefusedError
 
-IN_A_ROW = 20  # as many replies, all refused or all cut, end the command
-TRIED = 3  # as many questions that are refused in every form end the command
+IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end
+TRIED = 3  # as many questions are tried in every form, and then ``PROBE``
+FIELD = re.compile(r"log_?prob|temperature|max_(completion_)?tokens|parameter", re.IGNORECASE)
 MOST = 50  # names in ``about``: some servers give each reply another fingerprint
 SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than it gets
+PROBE = (
+    "Which of these words is a colour?\n\nA: blue\nB: seven\n\nAnswer with one letter only, A or B."
+)
+"""A question that every chat model can answer. It is sent after failures only, and not kept: its
+answer shows that the server works, so that the failure is that of one question."""
 FORM = "check --temperature and --max-tokens, and look at the reason that the server gives"
 
 Limit = Literal["max_tokens", "max_completion_tokens"]
@@ -114,6 +121,7 @@ class ChatEndpoint:
         self.url, self.model = self._server.url, model
         self._spec, self._notice, self._wait = spec, notice, waits[0] if waits else 0.0
         self._form: Form | None = None
+        self._changed = False  # the form is no longer the first that was accepted
         self._fingerprints: set[str] = set()
         self._named: set[str] = set()
         self._refused: list[tuple[int, _Answer]] = []  # in a row; they are not handed over yet
@@ -162,8 +170,8 @@ class ChatEndpoint:
                     answer = self._ask_first(text)
                     with held():
                         self._hand_over(index, answer, answered)
-            if self._refused and not self._form:
-                raise self._refusal()
+                    self._judge_refused(answered)
+            self._judge_refused(answered, most=1)
         finally:
             if self._form:
                 self._hand_over_refused(answered)
@@ -171,14 +179,19 @@ class ChatEndpoint:
 
     # --- one question ---------------------------------------------------------------------------
 
-    def _ask_first(self, text: str) -> _Answer:
-        """Ask a question in each form, until the server accepts one."""
+    def _ask_first(self, text: str, *, once: bool = False) -> _Answer:
+        """Ask a question in each form, until the server accepts one.
+
+        Args:
+            text: the question.
+            once: do not try again after a failure.
+        """
         reasons = dict[str, _Answer]()
         for form in FORMS:
-            answer = self._ask(text, form, first=True)
+            answer = self._ask(text, form, first=True, once=once)
             if answer.problem and answer.status >= 500:  # it may be a passing failure
                 self._server.gate.pause(self._wait)
-                answer = self._ask(text, form, first=True)
+                answer = self._ask(text, form, first=True, once=once)
             if not answer.problem:
                 if answer.accepted:
                     self._set_form(form)
@@ -192,7 +205,7 @@ class ChatEndpoint:
 
     def _set_form(self, form: Form) -> None:
         self._form = form
-        if not form.temperature:
+        if not form.temperature and not self._changed:
             self._notice(
                 f"{self.model} does not take the temperature {self._spec.temperature:g}, so its "
                 "answers may differ from one time to the next"
@@ -214,7 +227,41 @@ class ChatEndpoint:
             return CurationError(what, "give a smaller --max-tokens")
         return None
 
-    def _ask(self, text: str, form: Form, *, first: bool = False) -> _Answer:
+    def _ask_in_form(self, text: str) -> _Answer:
+        """Ask a question in the known form, or in another if the server refuses that one now."""
+        known = self._form or FORMS[0]
+        answer = self._ask(text, known)
+        if not (answer.problem and FIELD.search(answer.problem)):
+            return answer
+        place = FORMS.index(known)
+        for form in FORMS[place + 1 :] + FORMS[:place]:
+            if (other := self._ask(text, form)).accepted:
+                self._change_form(known, form, answer.problem)
+                return other
+        return answer
+
+    def _change_form(self, known: Form, form: Form, problem: str) -> None:
+        if self._form == known:  # no other thread has changed it
+            self._set_form(form)
+            if not self._changed:
+                self._notice(
+                    f"{self.url}: {problem}; this was accepted before, and questions are now asked "
+                    "in another form"
+                )
+            self._changed = True
+
+    def _works(self) -> bool:
+        """Whether the server answers a plain question. If no form is known, it is found so."""
+        try:
+            form = self._form
+            answer = (
+                self._ask(PROBE, form, once=True) if form else self._ask_first(PROBE, once=True)
+            )
+        except CurationError:
+            return False
+        return answer.accepted
+
+    def _ask(self, text: str, form: Form, *, first: bool = False, once: bool = False) -> _Answer:
         request: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "user", "content": text}],
@@ -225,7 +272,12 @@ class ChatEndpoint:
         if form.top_logprobs:
             request |= {"logprobs": True, "top_logprobs": form.top_logprobs}
         try:
-            body = self._server.send(request, first=first)
+            body = self._server.send(request, first=first, once=once)
+        except FailedError as failed:
+            failure = failed.failure
+            if once or failure.limited or not self._works():
+                raise
+            return _Answer(failure.status, failure.body or {"error": {"message": failure.reason}})
         except RefusedError as refused:
             reason, codes = str(refused), words(refused.body)
             own = FILTERED.search(codes) or (
@@ -241,7 +293,7 @@ class ChatEndpoint:
 
     def _ask_many(self, questions: Iterator[tuple[int, str]], answered: Answered) -> None:
         """Ask questions in threads; after an error, replies that have come are handed over."""
-        form, size = self._form or FORMS[0], self._spec.concurrency
+        size = self._spec.concurrency
         pool = ThreadPoolExecutor(size)
         running: dict[Future[_Answer], int] = {}
         done = SimpleQueue[Future[_Answer]]()
@@ -249,7 +301,7 @@ class ChatEndpoint:
             while True:
                 # One more for each thread, so that none waits for this one.
                 for index, text in islice(questions, 2 * size - len(running)):
-                    future = pool.submit(self._ask, text, form)
+                    future = pool.submit(self._ask_in_form, text)
                     running[future] = index
                     future.add_done_callback(done.put)
                 if not running:
@@ -257,6 +309,7 @@ class ChatEndpoint:
                 future = done.get()
                 with held():
                     self._hand_over(running.pop(future), future.result(), answered)
+                self._judge_refused(answered)
         except BaseException as error:
             self._server.stopped.set()  # no other thread waits any longer
             # An interrupted command does not wait for answers that are still to come.
@@ -278,12 +331,10 @@ class ChatEndpoint:
         everything does not leave replies behind.
 
         Raises:
-            CurationError: many replies in a row were refused, or the first ones were all cut.
+            CurationError: the first replies were all cut.
         """
         if answer.problem:
             self._refused.append((index, answer))
-            if len(self._refused) >= (IN_A_ROW if self._form else TRIED):
-                raise self._refusal()
             return
         self._hand_over_refused(answered)
         answered(index, answer.status, answer.body)
@@ -297,6 +348,23 @@ class ChatEndpoint:
                 "give a larger --max-tokens, such as --max-tokens 4096: a reasoning model thinks "
                 "before it answers; cut questions are asked again",
             )
+
+    def _judge_refused(self, answered: Answered, *, most: int = 0) -> None:
+        """If many replies in a row were refused, find out whether the server refuses everything.
+
+        Args:
+            answered: receives them if it does not.
+            most: how many are many; by default ``IN_A_ROW``, or ``TRIED`` without a form.
+
+        Raises:
+            CurationError: it refuses a plain question, too.
+        """
+        if len(self._refused) < (most or (IN_A_ROW if self._form else TRIED)):
+            return
+        if not self._works():
+            raise self._refusal()
+        with held():
+            self._hand_over_refused(answered)
 
     def _hand_over_refused(self, answered: Answered) -> None:
         refused, self._refused = self._refused, []

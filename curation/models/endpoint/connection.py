@@ -8,18 +8,20 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from requests.exceptions import InvalidSchema, InvalidURL, ProxyError, SSLError
-from urllib3.exceptions import ReadTimeoutError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from curation import __version__
 from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
 from curation.files import CurationError
+from curation.models.endpoint.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.models.endpoint.echoes import NEVER, TOO_LONG
 from curation.models.endpoint.errors import (
     FILTERED,
@@ -42,6 +44,7 @@ RESUMES = "nothing is lost: run the command again, and it continues from there"
 _HOPELESS = (InvalidSchema, InvalidURL, ProxyError, SSLError)
 _WHERE = re.compile(r"<[^>]*>: |HTTPS?Connection\([^)]*\): ")  # precedes the reason
 _ENDS = re.compile(r"(/chat)?/completions$")
+_SECRET = re.compile(r"key|token|secret|password|sig|code", re.IGNORECASE)  # in a query
 _PASSING = {408, 425, 429}
 
 
@@ -111,7 +114,14 @@ class Connection:
         self._secret = find_key(key, parts)
         self._unsent = not self._secret and bool(os.environ.get(KEYS[1]))
         name, password = (unquote(part or "") for part in (parts.username, parts.password))
-        self._secrets = (self._secret, *login_secrets(name, password), parts.password or "")
+        self._secrets = (
+            *(self._secret, *login_secrets(name, password), parts.password or ""),
+            *(
+                value
+                for name, value in parse_qsl(parts.query)
+                if _SECRET.search(name) and len(value) > 5
+            ),
+        )
         self._session = requests.Session()
         self._session.trust_env = parts.hostname not in LOCAL
         self._session.headers["User-Agent"] = f"curation/{__version__}"
@@ -130,8 +140,9 @@ class Connection:
         """The models that the server lists; [] if it does not list any."""
         address = f"{self.url}/models{self._query}"
         try:
-            answer = self._session.get(address, timeout=10, allow_redirects=False)
-            listed = json.loads(answer.content)["data"] if answer.ok else []
+            answer = self._session.get(address, timeout=10, allow_redirects=False, stream=True)
+            content = _content(answer, seconds=10 * PATIENCE)
+            listed = json.loads(content)["data"] if answer.ok else []
             return [each for each in listed if isinstance(each, dict)]
         except (requests.RequestException, ValueError, KeyError, TypeError, RecursionError):
             return []
@@ -141,29 +152,33 @@ class Connection:
         names = self._hidden(", ".join(str(model.get("id")) for model in self.models()[:20]))
         return f"name a model that it has: {names}" if names else "check the name of the model"
 
-    def send(self, body: Mapping[str, Any], *, first: bool = False) -> dict[str, Any]:
+    def send(
+        self, body: Mapping[str, Any], *, first: bool = False, once: bool = False
+    ) -> dict[str, Any]:
         """Send a request, and try again after passing failures.
 
         Args:
             body: the content of the request.
             first: this request tries out what the server accepts, so 500 and 501 are refusals.
+            once: do not try again.
 
         Raises:
             RefusedError: the server does not accept this request.
-            CurationError: the server cannot be reached, rejects the key or the model, or still
-                fails after the last try.
+            FailedError: it still fails after the last try.
+            CurationError: the server cannot be reached, or rejects the key or the model.
         """
-        return self.gate.run(lambda: self._send(body, first=first))
+        return self.gate.run(lambda: self._send(body, first=first), once=once)
 
     def _send(self, body: Mapping[str, Any], *, first: bool) -> dict[str, Any] | Failure:
         try:
             response = self._session.post(
                 f"{self.url}{self._service.path}{self._query}", json=body,
-                timeout=(10, self._timeout), allow_redirects=False,
+                timeout=(10, self._timeout), allow_redirects=False, stream=True,
             )  # fmt: skip
+            content = _content(response, seconds=PATIENCE * self._timeout)
         except requests.RequestException as error:
             return self._broken(error)
-        return self._judged(response, first=first)
+        return self._judged(response, content.decode("utf-8", "replace"), first=first)
 
     def _broken(self, error: requests.RequestException) -> Failure:
         cause = error.args[0] if error.args else error
@@ -173,20 +188,23 @@ class Connection:
                 f"{self.url}: no answer within {self._timeout:g} s",
                 f"the server may be busy: {RESUMES}",
             )
+        if isinstance(cause, TooLargeError | TooSlowError):
+            return Failure(f"{self.url}: {reason}", RESUMES)
         what = f"{self.url}: no connection ({reason})"
         if isinstance(error, _HOPELESS):
             raise CurationError(what, self._service.address) from None
         return Failure(what, f"check that the server runs and can be reached; {RESUMES}")
 
-    def _judged(self, response: requests.Response, *, first: bool) -> dict[str, Any] | Failure:
+    def _judged(
+        self, response: requests.Response, text: str, *, first: bool
+    ) -> dict[str, Any] | Failure:
         """The content of a response, or why it cannot be used.
 
         Raises:
             RefusedError: the server might accept another request.
             CurationError: no request will work.
         """
-        status, text = response.status_code, response.content.decode("utf-8", "replace")
-        content = self._service.read(text)
+        status, content = response.status_code, self._service.read(text)
         line = gist(text if content is None else content)
         reason = self._hidden(f"answered {status}: {line}")
         if status == 200:
@@ -224,6 +242,8 @@ class Connection:
                 f"the server may be busy, try again later; {RESUMES}",
                 wait,
                 limited=status == 429 or (status == 503 and wait > 0),
+                status=status,
+                body=self._error_body(content, text),
             )
         if status in {401, 403}:
             raise self._no_key(reason)
@@ -269,6 +289,21 @@ class Connection:
         return hide_secrets(text, *self._secrets)
 
 
+def _content(response: requests.Response, *, seconds: float) -> bytes:
+    """The body of a response that was requested with ``stream=True``; the response is closed.
+
+    Raises:
+        ConnectionError: it is too large, does not end in time, or the connection was lost.
+    """
+    try:
+        with response:
+            # ``read`` would wait for all bytes of a slow server.
+            read = partial(response.raw.read1, decode_content=True)
+            return read_body(read, seconds=seconds)
+    except (HTTPError, TooLargeError, TooSlowError) as error:
+        raise requests.ConnectionError(error) from None
+
+
 # --- the two services
 
 
@@ -289,7 +324,7 @@ def _read_reply(text: str) -> dict[str, Any] | None:
     if text.lstrip().startswith(("data:", "event:", ": ")):
         return {"sse": text}
     try:
-        content = json.loads(text, parse_constant={"-Infinity": NEVER}.get)
+        content = json.loads(text, parse_constant={"-Infinity": NEVER}.get, strict=False)
     except (ValueError, RecursionError):
         return None
     if text.count("[") + text.count("{") > 100 and deep(content):

@@ -9,7 +9,9 @@ from typing import NamedTuple, TypeVar
 from curation.files import CurationError
 
 LONGEST = 600.0  # seconds; if a server asks for a longer wait, the command ends
+OWN = 10  # a request that fails so often while others are answered fails because of its content
 LONG = 15.0  # seconds; waits for a rate limit that are at least so long are always reported
+OFTEN = 60.0  # seconds; short waits after other failures are not reported more often than this
 Answer = TypeVar("Answer")
 
 
@@ -34,12 +36,28 @@ class Failure(NamedTuple):
         fix: what the user can do if no new try helps.
         wait: seconds that the server asks to wait; 0 if it does not say.
         limited: the server has too many requests, so that no thread may send one now.
+        status: the HTTP status; 0 without a response.
+        body: what the server sent, without keys; or the reason.
     """
 
     reason: str
     fix: str
     wait: float = 0.0
     limited: bool = False
+    status: int = 0
+    body: dict[str, object] | None = None
+
+
+class FailedError(CurationError):
+    """A request failed in all its tries.
+
+    Attributes:
+        failure: of the last try.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason, failure.fix)
+        self.failure = failure
 
 
 class Gate:
@@ -77,17 +95,19 @@ class Gate:
         self._until = 0.0  # nothing is sent before this time
         self._answers = 0
         self._notices = 0
-        self._reported = 0.0  # the longest wait for a rate limit that was reported
+        self._reported = {True: 0.0, False: 0.0}  # the longest waits, for a rate limit or not
+        self._failed = -OFTEN  # when a failure that is not a rate limit was reported
 
-    def run(self, send: Callable[[], Answer | Failure]) -> Answer:
+    def run(self, send: Callable[[], Answer | Failure], *, once: bool = False) -> Answer:
         """Send a request until it is answered, and return the answer.
 
         Args:
             send: sends the request once.
+            once: do not try again.
 
         Raises:
-            CurationError: no thread got an answer during all tries, or the server asks for a wait
-                of more than ``LONGEST``.
+            FailedError: no thread got an answer during all tries, or this request alone fails.
+            CurationError: the server asks for a wait of more than ``LONGEST``, or all is stopped.
         """
         tries = fruitless = 0
         waited, answers = 0.0, self._answers
@@ -105,8 +125,11 @@ class Gate:
             if answers != self._answers:
                 fruitless, answers = 0, self._answers
             tries, fruitless = tries + 1, fruitless + 1
-            if fruitless > len(self._waits) or answer.wait > LONGEST or self.stopped.is_set():
+            if answer.wait > LONGEST or self.stopped.is_set():
                 raise CurationError(answer.reason, answer.fix)
+            alone = tries >= OWN and not answer.limited
+            if once or alone or fruitless > len(self._waits):
+                raise FailedError(answer)
             # A request that fails by itself waits longer each time, also if others are answered.
             step = fruitless if answer.limited else min(tries, len(self._waits))
             wait = max(self._waits[step - 1], answer.wait)
@@ -124,10 +147,12 @@ class Gate:
                 raise CurationError(answer.reason, answer.fix)
 
     def _is_news(self, failure: Failure, wait: float) -> bool:
-        """Whether to report a wait. A long run has many short waits for the same rate limit."""
-        news = not failure.limited or wait > self._reported or wait >= LONG
-        if failure.limited:
-            self._reported = max(self._reported, wait)
+        """Whether to report a wait. A long run has many short waits for the same cause."""
+        longest, time = self._reported[failure.limited], self._clock()
+        self._reported[failure.limited] = max(longest, wait)
+        news = wait > longest or wait >= LONG
+        if not failure.limited and (news := news or time - self._failed >= OFTEN):
+            self._failed = time
         return news
 
     def _count_answer(self) -> None:

@@ -18,6 +18,8 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
 from curation.wording import amount
 
+LONGEST = 255  # bytes of a folder's name
+
 
 class ScoredModel(NamedTuple):
     """What scoring a model gave.
@@ -47,9 +49,14 @@ def check_names(models: Sequence[ModelSpec]) -> None:
 
     names = [folder_name(model.label or called(model.name)) for model in models]
     for name in names:
-        if name in ("", ".", ".."):
+        if (
+            name in ("", ".", "..")
+            or len(name.encode("utf-8", "replace")) > LONGEST
+            or not name.isprintable()
+        ):
             raise CurationError(
-                f"«{name}» cannot be the name of a model", "set a display name with LABEL=MODEL"
+                f"«{name[:40]}{'…' * (len(name) > 40)}» cannot be the name of a model",
+                "set a display name with LABEL=MODEL",
             )
         if names.count(name) > 1:
             raise CurationError(

@@ -4,8 +4,6 @@ import json
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,49 +14,16 @@ from curation.interrupts import Stopped
 from curation.models.chat.client import FORMS, IN_A_ROW, ChatEndpoint, Form
 from curation.models.chat.spec import ChatSpec
 from curation.models.endpoint.connection import KEYS
-from support.chat_answers import always, error, prefers, refuses
-from support.chats import MODEL, Chats, Quirks, chatting
+from support.chat_answers import always, error, refuses
+from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
+from support.chats import MODEL, Quirks, chatting
 from support.completions import HALF, RESET, Fault
-
-QUESTION = "Which is more natural?\n\nA: The {} is kind.\nB: The {} is a lamp.\n\nAnswer A or B."
-WORDS = [f"baker {number}" for number in range(60)]
-TEXTS = [QUESTION.format(word, word) for word in WORDS]
-SPEC = ChatSpec(Path("unused"))
 
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
-
-
-@contextmanager
-def opened(
-    quirks: Quirks | None = None, *, model: str = MODEL, **settings: Any
-) -> Iterator[tuple[ChatEndpoint, Chats]]:
-    fields = {name: settings.pop(name) for name in list(settings) if name in vars(SPEC)}
-    settings = {"pause": lambda _: None, "spec": ChatSpec(Path("unused"), **fields)} | settings
-    with (
-        chatting(prefers("kind"), quirks) as server,
-        ChatEndpoint(server.url, model, **settings) as endpoint,
-    ):
-        yield endpoint, server
-
-
-def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> dict[int, tuple[int, dict[str, Any]]]:
-    """The replies by question; an error leaves those that came before in ``error.replies``."""
-    replies: dict[int, tuple[int, dict[str, Any]]] = {}
-
-    def answered(index: int, status: int, body: dict[str, Any]) -> None:
-        assert index not in replies
-        replies[index] = status, body
-
-    try:
-        endpoint.ask(texts, answered)
-    except BaseException as error:
-        error.replies = replies  # type: ignore[attr-defined]
-        raise
-    return replies
 
 
 def content(reply: tuple[int, dict[str, Any]]) -> Any:
@@ -359,6 +324,7 @@ def test_odd_shapes_are_kept_as_they_came(shape: str, body: dict[str, Any]) -> N
     [
         ('"A"', {"list": "A"}),
         ("null", {"list": None}),
+        ('{"a": "b\n\x00"}', {"a": "b\n\x00"}),
         ('{"a": [NaN, Infinity, -Infinity]}', {"a": [None, None, -9999.0]}),
         ('{"a": "\\ud83d", "\\udc00": 1}', {"a": "?", "?": 1}),
         ("[" * 500 + "]" * 500, {"text": "[" * 500 + "]" * 500}),
@@ -447,7 +413,7 @@ def test_a_server_that_refuses_every_form() -> None:
         with pytest.raises(CurationError, match="422: we are closed") as found:
             ask(endpoint, TEXTS[:1])
         assert found.value.replies == {}  # type: ignore[attr-defined]
-        assert len(server.faults) == 100 - len(FORMS)
+        assert len(server.faults) == 100 - 2 * len(FORMS), "a plain question is tried, too"
     error_ = failing(None, *[Fault(500, "oh")] * 100)
     assert error_.what.endswith("answered 500: oh")
     assert "try again later" in error_.fix

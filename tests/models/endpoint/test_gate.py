@@ -9,7 +9,15 @@ import pytest
 
 from curation.files import CurationError
 from curation.models.endpoint.errors import asked_wait
-from curation.models.endpoint.gate import LONGEST, Failure, Gate, RefusedError
+from curation.models.endpoint.gate import (
+    LONGEST,
+    OFTEN,
+    OWN,
+    FailedError,
+    Failure,
+    Gate,
+    RefusedError,
+)
 
 BUSY = Failure("busy", "wait")
 LIMITED = Failure("too many", "wait", limited=True)
@@ -120,6 +128,20 @@ def test_a_request_that_fails_by_itself_is_sent_less_and_less_often() -> None:
     assert clock.waited == [1, 4, 15, 15, 15]
 
 
+def test_a_request_that_always_fails_alone_ends_at_last() -> None:
+    clock = Clock()
+    gate = clock.gate(1)
+    tries = []
+
+    def only_this_fails() -> Failure:
+        tries.append(gate.run(sending("yes")))
+        return BUSY._replace(status=500)
+
+    with pytest.raises(FailedError, match="busy") as failed:
+        gate.run(only_this_fails)
+    assert (failed.value.failure.status, len(tries)) == (500, OWN)
+
+
 def test_a_refusal_is_an_answer() -> None:
     clock = Clock()
     gate = clock.gate(1)
@@ -142,6 +164,9 @@ def test_requests_under_way_do_not_report_the_same_failure() -> None:
 
     assert gate.run(sending(together, "yes")) == "yes"
     assert clock.heard == ["busy; trying again in 1 s"]
+    assert gate.run(sending(BUSY, "yes")) == "yes"
+    assert len(clock.heard) == 1, "many failures of a bad connection are not reported one by one"
+    clock.now += OFTEN
     assert gate.run(sending(BUSY, "yes")) == "yes"
     assert len(clock.heard) == 2, "a later failure is reported again"
 

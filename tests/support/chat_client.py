@@ -1,0 +1,45 @@
+"""The client of chat endpoints with a server on this machine, and questions for it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from curation.models.chat.client import ChatEndpoint
+from curation.models.chat.spec import ChatSpec
+from support.chat_answers import prefers
+from support.chats import MODEL, Chats, Quirks, chatting
+
+QUESTION = "Which is more natural?\n\nA: The {} is kind.\nB: The {} is a lamp.\n\nAnswer A or B."
+WORDS = [f"baker {number}" for number in range(60)]
+TEXTS = [QUESTION.format(word, word) for word in WORDS]
+SPEC = ChatSpec(Path("unused"))
+
+
+@contextmanager
+def opened(
+    quirks: Quirks | None = None, *, model: str = MODEL, **settings: Any
+) -> Iterator[tuple[ChatEndpoint, Chats]]:
+    fields = {name: settings.pop(name) for name in list(settings) if name in vars(SPEC)}
+    settings = {"pause": lambda _: None, "spec": ChatSpec(Path("unused"), **fields)} | settings
+    with (
+        chatting(prefers("kind"), quirks) as server,
+        ChatEndpoint(server.url, model, **settings) as endpoint,
+    ):
+        yield endpoint, server
+
+
+def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> dict[int, tuple[int, dict[str, Any]]]:
+    """The replies by question; an error leaves those that came before in ``error.replies``."""
+    replies: dict[int, tuple[int, dict[str, Any]]] = {}
+
+    def answered(index: int, status: int, body: dict[str, Any]) -> None:
+        assert index not in replies
+        replies[index] = status, body
+
+    try:
+        endpoint.ask(texts, answered)
+    except BaseException as error:
+        error.replies = replies  # type: ignore[attr-defined]
+        raise
+    return replies
