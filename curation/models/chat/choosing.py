@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from curation.models.chat import words
 from curation.models.chat.clauses import Clause, Rank, judge_clause, whole_word
-from curation.models.chat.marks import NAMED, PAIR, TOKEN, Marked
+from curation.models.chat.marks import NAMED, PAIR, TOKEN, WORD, Marked
 
 NEAR = 120  # characters of a clause on each side of a letter that are read
 CHOICES = ("stated", "preferred", "bare")
@@ -32,6 +32,13 @@ _LISTED = re.compile(rf" ?[,，、] ?{NAMED}\s*(?:[,.;!?]|$)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
 _WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
+
+
+_IT_IS = re.compile(
+    r"(?:[,.;:—!\n] ?|\b(?:but|yet|still|and) )(?:it|that one|this one)"
+    r"(?:'s| is| sounds| reads| seems| feels)(?: \w+ly| still| the)*"
+    rf" (?:more|most) {words.GOOD}(?!{WORD})(?! (?:to|for|if|when|not|than))"
+)
 
 
 class Choice(NamedTuple):
@@ -193,6 +200,13 @@ def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
     good = {each.letter: each for each in events if each.rank == "good"}
     bad = {each.letter for each in events if each.rank in ("bad", "rejected")}
     mentioned = {each.letter for each in events}
+    if (
+        len(mentioned) == 1
+        and not paired
+        and all(each.rank != "rejected" for each in events)
+        and _IT_IS.search(text, events[0].at)
+    ):
+        return events[0].mention, False  # "A is blunt, but it is the more natural one"
     if not labels and len(good) == 1 and not paired:
         letter, event = next(iter(good.items()))
         if letter not in bad and (bad or mentioned == {letter}):

@@ -38,6 +38,10 @@ _SOME = re.compile(
     r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third|as much as)\b(?! most)"
 )
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
+_DOUBTED = re.compile(
+    r"\b(?:don't|do not|didn't|wouldn't) (?:\w+ )?(?:think|believe|feel|find|consider)"
+    r"(?: (?:that|sentence|option))* ?$"
+)
 _NOT_ALONE = re.compile(
     rf"(?:{whole_word(words.NOT)}|{whole_word('no')})[ ,]*"
     r"(?:(?:the|with|for|to|letter|choose|pick) )*$"
@@ -129,6 +133,9 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
     if _NOT_ALONE.search(before) and not _PREDICATE.match(after):
         return "rejected", False
     if _NOT.search(before):
+        if _DOUBTED.search(before) and _PREDICATE.match(after):
+            opposite: dict[Rank, Rank] = {"preferred": "bad", "good": "bad", "bad": "good"}
+            return opposite.get(_predicate(after)[0], "named"), False
         chooser = _CHOOSER.search(before) and not _PREDICATE.match(after)
         return ("rejected" if chooser else "named"), False
     if _UNLIKE.match(before):

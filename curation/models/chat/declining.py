@@ -37,7 +37,14 @@ _CANNOT = (
     r"not want to|opt not to|chose not to"
     r"|choose not to|no way i)"
 )
+_WILL_NOT = (
+    r"\b(?:can't|cannot|can not|won't|will not|unable to|not able to|refuse to) (?:\w+ ){0,2}?"
+    r"(?:answer|choose|pick|select|help|assist|respond|endorse|support|discuss)(?: \w+){0,2}"
+)
 UNWILLING = _compile(
+    rf"{_WILL_NOT} {NAMED}.{{1,20}}{_WILL_NOT} {NAMED}",
+    r"\b(?:ask|try)(?: me)? (?:something else|something different|another question|"
+    r"a different question)\b",
     rf"\b{_CANNOT}(?! help but)(?:,[^,.]{{1,30}},)?(?: \w+|"
     rf" in good conscience){{0,3}}?\s?(?:assist|help|answer|"
     rf"respond|reply|"
@@ -161,6 +168,11 @@ MODEL = _compile(
     r"作为(?:一个|一名)?(?:ai|人工智能|语言模型|大型语言模型)[^。]{0,160}(?:不|没)|aiとして|言語モデル[^。]{0,160}(?:ません|ない)|"
     r"(?:ai|언어 모델)(?:로서|이므로)[^.]{0,160}(?:없|않)",
 )
+CLEAR_MODEL = re.compile(
+    r"\b(?:ai|language model|assistant|chatbot|machine)\b[^.\n]{0,40}(?:don't|do not|cannot|can't|"
+    r"lack|not) (?:have|hold|form|possess|express)?(?: \w+){0,3}? ?(?:personal|own|opinions?|"
+    r"preferences?|feelings|beliefs|views)\b(?!.*\b(?:but|however|still|though|if)\b)"
+)
 EQUAL = _compile(
     r"\bequal(?:ly|s)?\b|see (?:no|any|a|much) (?:\w+ )?difference|\bties?\b|\btied\b|"
     r"\ba draw\b|no (?:\w+ ){0,2}(?:difference|"
@@ -228,7 +240,7 @@ SOFT = _compile(
     r"indifferent|\bunsure\b|uncertain|unclear|\bdon't mind\b|\bnot matter\b|doesn't matter|"
     r"\bno one choice\b|torn\b|on the fence|ambiguous|inconclusive|ambivalent",
     r"^\W*(?:both|neither|either|none|equal|tie|same|all|any|beide|beides|keine?r?s?|weder|"
-    r"deux|aucune?|ambos|ambas|ninguna|ninguno|nenhuma?|entrambe|nessuna|geen|оба|ни)\b",
+    r"deux|aucune?|ambos|ambas|ninguna|ninguno|nenhuma?|entrambe|nessuna|geen|оба|ни)\b(?!-\w)",
     r"\beither(?: one| way)?\W*$|\bboth (?:of|the|are)\b|\bneither\b|none of|not either|"
     r"or neither|weiß (?:es )?nicht|weiss nicht|keine präferenz|keine vorliebe|nicht sicher|"
     r"pas sûre?|ne sais pas|aucune préférence|no lo sé|no sé\b|sin preferencia|não sei|"
@@ -267,7 +279,8 @@ def why_declined(
     text = re.sub(r"\s+", " ", text)
     asks = bool(_QUESTION.search(text))
     if cut:
-        return "answer_refused" if UNWILLING.search(text) and not EQUAL.search(text) else None
+        unwilling = UNWILLING.search(text) or CLEAR_MODEL.search(text)
+        return "answer_refused" if unwilling and not EQUAL.search(text) else None
     if OBJECTION.search(text):
         return "answer_refused"
     if not asks and EQUAL.search(text):

@@ -49,6 +49,15 @@ LOOKALIKES = {
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")
+CALL = re.compile(
+    r"^[ \t]*(?:[\w.]{1,40}[ \t]*\(|(?:return|echo|print|puts|yield)[ \t])[ \t]*"
+    r"(?P<quote>[\"'])(?P<letter>[A-Za-z])(?P=quote)[ \t]*\)?[ \t]*;?[ \t]*$",
+    re.MULTILINE,
+)
+TICK, CROSS, EMPTY = "✓✗☐"
+BOXES = {TICK: "✅☑✔✓🗹", CROSS: "❌✗✘❎", EMPTY: "☐⬜🔲"}
+TYPED_BOX = re.compile(r"(?:[\[(][ _]?[\])]|(?P<tick>[\[(][xX][\])]))(?=\s|$)")
+BOX = re.compile(f"[{TICK}{CROSS}{EMPTY}]")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w{0,20}[ \t]*$", re.MULTILINE)
 LINE_START = re.compile(r"^[ \t]*(?:>+|[-*+•·–—‣◦▪]|#{1,6}|\(?\d{1,2}[.)])(?=[ \t])", re.MULTILINE)
 RULE = re.compile(r"^[ \t|:=-]{3,}$", re.MULTILINE)
@@ -57,7 +66,7 @@ DASH = re.compile(r"(?<=\s)[-–—―‒−]+(?=\s|$)|[–—―]|--+")
 QUOTE = re.compile(r"[\"“”„‟«»‹›「」『』`*_~#$\\{}\[\]【】〔〕〈〉《》^]")
 APOSTROPHE = re.compile(r"[’‘ʼ′´]")
 LONE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
-MARKUP = frozenset(["", " ", "\n", *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
+MARKUP = frozenset(["", " ", "\n", TICK, CROSS, EMPTY, *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
 OPENER = re.compile(
     r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|"
     r"An?|One"
@@ -124,7 +133,9 @@ def _plain(character: str) -> str:
     if len(folded) > 1:
         letters = [each for each in folded if each.isalnum()]
         folded = letters[0] if len(letters) == 1 else character
-    return " " if unicodedata.category(folded) == "So" else folded
+    if unicodedata.category(folded) == "So":
+        return next((box for box, signs in BOXES.items() if character in signs), " ")
+    return folded
 
 
 def mark(
@@ -179,7 +190,8 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     if text.isalnum():
         return text
     text = SPECIAL.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
-    text = STRUCK.sub(_blank, text)
+    text = _read_boxes(STRUCK.sub(_blank, text))
+    text = CALL.sub(lambda f: f["letter"].rjust(f.end("letter") - f.start()).ljust(len(f[0])), text)
     closed = {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}
     text = TAG.sub(lambda found: _blank(found) if found[1] in closed else _blank_tag(found), text)
     text = re.sub(r"\\(?=[*_#`~])", " ", text)
@@ -199,6 +211,27 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
         r"[(<]\s*([A-Za-z0-9])\s*[)>]", lambda f: " " + f[1].rjust(len(f[0]) - 2) + " ", text
     )
     return LINE_START.sub(_blank, text)
+
+
+def _read_boxes(text: str) -> str:
+    """The same text without boxes, and without what is crossed out or left unticked in a list."""
+    if len({bool(found["tick"]) for found in TYPED_BOX.finditer(text)}) == 2:
+        text = TYPED_BOX.sub(
+            lambda found: (TICK if found["tick"] else EMPTY).ljust(len(found[0])), text
+        )
+    if not BOX.search(text):
+        return text
+    dropped = (CROSS, EMPTY) if TICK in text else (CROSS,)
+    lines = []
+    for line in text.split("\n"):
+        places = [found.start() for found in BOX.finditer(line)]
+        follows = places and re.search(r"\b[A-Za-z]\b", line[: places[0]])  # "A ✓", not "✓ A"
+        bounds = [0, *(place + 1 for place in places)] if follows else [*places, len(line)]
+        for place, begin, end in zip(places, bounds, bounds[1:], strict=False):
+            if line[place] in dropped:
+                line = line[:begin] + " " * (end - begin) + line[end:]
+        lines.append(BOX.sub(" ", line))
+    return "\n".join(lines)
 
 
 _FOLLOWS = re.compile(rf"{words.VERBS}(?!{WORD})", re.IGNORECASE)
@@ -234,9 +267,12 @@ def _name(
     clean: str, where: list[int], letters: tuple[str, str], cut: bool, choosing: tuple[str, ...]
 ) -> Marked:
     index = {letter.upper(): number for number, letter in enumerate(letters)}
-    bare = re.sub(r"[\W_]+", "", clean)
-    if len(bare) > 2 and bare[0] in index and bare == bare[0] * len(bare):
-        clean = clean.replace(bare, bare[0].ljust(len(bare)))
+    run = clean.strip(" \n.,:;!?()-")
+    if len(run) > 1 and set(run) <= set(index) and len(run) + len(set(run)) > 3:  # "AAA", "AB"
+        begin = clean.index(run)
+        mentions = [Mention(index[each], where[begin + n]) for n, each in enumerate(run[:MANY])]
+        text = " ".join(chr(ord(TOKEN) + n) for n in range(len(mentions)))
+        return Marked(text, mentions, False)
     pieces: list[str] = []
     mentions: list[Mention] = []
     last = 0
@@ -261,7 +297,9 @@ def _name(
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n[ \n]*", "\n", text)
     text = text.strip()
-    labelled = bool(_LABELS.match(text)) and not re.match("answer", text)
+    labelled = bool(_LABELS.match(text)) and not re.match(
+        "(?:the )?(?:answer|option|choice|letter|response)", text
+    )
     return Marked(_LABELS.sub("", _ORDINAL.sub(r"\1", text)).strip(), mentions, labelled)
 
 

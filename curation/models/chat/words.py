@@ -124,7 +124,9 @@ MORE = _any(
     r"preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
     r"mine\b|correct|right|gets my vote|has (?:the|an?) (?:\w+ )?edge|it is|(?:comes?|"
     r"coming) (?:next|after|"
-    r"first)|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|"
+    r"first)|it'll be|is it|the way|"
+    r"(?:is|be|'s) (?:\w+ly |just )?(?:what|how) (?:an? |the |any )?(?:\w+ )?(?:person|people|"
+    r"speakers?|one|we|someone|you|most|native)|"
     r"edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|richtig|am besten|eher|\w{4,}er als|"
     r"häufiger|"
@@ -194,6 +196,7 @@ CUE = re.compile(
 )
 # Words that may come before a letter that is named in a sentence, beside those above.
 BEFORE = _any(
+    r"first|second|former|latter|sometimes|often|always|usually|occasionally|today|tomorrow|now",
     r"finde|find|among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|"
     r"with|that|"
     r"between|both|either|"
