@@ -19,8 +19,9 @@ CHOICES = ("stated", "preferred", "bare")
 
 _PAIRED = re.compile(
     rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{whole_word(words.AND)}|/|&|=+|≈|"
-    rf",)\s?(?:not )?)(?P<two>{NAMED})"
+    rf",|but also)\s?(?:not )?)(?P<two>{NAMED})"
 )
+_OPENED = re.compile(r"(?:^|[.!?\n:])\s?$")
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
     rf"\.+(?!\w)|[!?。！？;；:：,，、()（）\n—…=]+|(?<=\s)-(?=\s)|{whole_word(words.CONTRAST)}"
@@ -31,6 +32,11 @@ _TOO = re.compile(r".,? (?:too|as well|also)\b")
 _LISTED = re.compile(rf" ?[,，、] ?{NAMED}\s*(?:[,.;!?]|$)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
+_ANSWERED = re.compile(
+    r"\s?[?？]\s?(?:(?P<yes>yes|yeah|yep|sure|definitely|certainly)"
+    r"|(?:no|nope|nah|never)(?! (?:idea|doubt|question|problem|preference)))\b"
+)
+_OTHERWISE = re.compile(rf"\b(?:if|when|for)\b.*{NAMED}.*\b(?:otherwise|else)[,:]? {NAMED}")
 _WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
 
 
@@ -103,7 +109,7 @@ def _fold_pairs(marked: Marked) -> str:
         same = _letter(marked, one) == _letter(marked, two)
         after = text[match.end() :]
         whole = only_letters or bool(
-            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()])
+            _OPENED.search(text, max(match.start() - 2, 0), match.start())
             and re.match(r"\s?(?:$|[.!?\n])", after)
         )
         joined = join.strip(" ,\n")
@@ -154,6 +160,8 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
             opens=not text[:begin].strip() or "\n" in lead,
         )
         rank, other = judge_clause(clause, choosing)
+        if rank in ("bare", "named") and (answered := _ANSWERED.match(text, end)):
+            rank = "stated" if answered["yes"] else "rejected"  # "A? No. B? Yes."
         if rank == "bare" and _LISTED.match(text, at + 1):
             rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
@@ -186,6 +194,8 @@ def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> boo
 def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
     """The mention that is chosen, and whether both letters are named and neither is chosen."""
     choices = [each for each in events if each.rank in CHOICES]
+    if _OTHERWISE.search(text):
+        return None, True
     if choices:
         chosen = _settle(text, choices)
         later = [each for each in events if each.at > choices[-1].at and each.rank == "rejected"]
@@ -229,7 +239,7 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     between = text[others[-1].at : last.at]
     if _TOO.match(text, last.at):
         return None
-    if _MAYBE.search(text[max(last.at - 15, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
+    if _MAYBE.search(text[max(last.at - 25, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
         return None
     if last.rank == "stated" or words.CUE.search(between):
         return last

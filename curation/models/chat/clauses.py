@@ -46,6 +46,10 @@ _NOT_ALONE = re.compile(
     rf"(?:{whole_word(words.NOT)}|{whole_word('no')})[ ,]*"
     r"(?:(?:the|with|for|to|letter|choose|pick) )*$"
 )
+_CHOOSING = re.compile(
+    rf"^(?:so |and |but )?(?:choosing|picking|selecting|saying|preferring|using|favou?ring)"
+    rf"(?: {words.FILL})* ?$"
+)
 _RELATED = (
     r"(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?"
     r"|(?:contrast|compared|contrary|opposed|relative|next|close|similar|prior|due|preferable"
@@ -151,6 +155,8 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
         return "bad", True
     if _PREDICATE.match(after) and not _REMARK.match(after):
         rank, other = _predicate(after)
+        if _CHOOSING.match(before) and rank not in ("preferred", "good"):
+            return ("bad" if rank == "bad" else "named"), False  # "choosing A would be wrong"
         if rank != "named" or not (_CHOOSER.search(before) and _ENDED.match(after)):
             bare = (
                 not before
@@ -182,6 +188,8 @@ def _predicate(after: str) -> tuple[Rank, bool]:
         if negative and same["other"] != PAIR:
             return "bad", True
         return "named", False
+    if re.match(rf"\s?比\s?{NAMED}", after):
+        return ("bad", True) if _BAD.search(after) or negative else ("preferred", False)
     less, more = _LESS.search(after), _MORE.search(after)
     if re.search(r"\bless so\b", after):
         return "good", False

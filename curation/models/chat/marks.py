@@ -263,16 +263,22 @@ def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
     )
 
 
+def _name_run(clean: str, where: list[int], index: dict[str, int]) -> Marked | None:
+    """The letters of an answer such as "AAA" or "ABAB". "AA" may be a word."""
+    run = clean.strip(" \n.,:;!?()-")
+    if len(run) < 2 or not set(run) <= set(index) or run == 2 * run[0]:
+        return None
+    begin = clean.index(run)
+    mentions = [Mention(index[each], where[begin + n]) for n, each in enumerate(run[:MANY])]
+    return Marked(" ".join(chr(ord(TOKEN) + n) for n in range(len(mentions))), mentions, False)
+
+
 def _name(
     clean: str, where: list[int], letters: tuple[str, str], cut: bool, choosing: tuple[str, ...]
 ) -> Marked:
     index = {letter.upper(): number for number, letter in enumerate(letters)}
-    run = clean.strip(" \n.,:;!?()-")
-    if len(run) > 1 and set(run) <= set(index) and len(run) + len(set(run)) > 3:  # "AAA", "AB"
-        begin = clean.index(run)
-        mentions = [Mention(index[each], where[begin + n]) for n, each in enumerate(run[:MANY])]
-        text = " ".join(chr(ord(TOKEN) + n) for n in range(len(mentions)))
-        return Marked(text, mentions, False)
+    if run := _name_run(clean, where, index):
+        return run
     pieces: list[str] = []
     mentions: list[Mention] = []
     last = 0

@@ -43,6 +43,7 @@ IS = _any(
 )
 CHOOSE = _any(
     r"choos(?:e|es|ing)|chose|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
+    r"(?:i|i'd|would|people|speakers|please|^) ?use",
     r"go(?:ing)? (?:with|for)|went (?:with|for)|opt(?:ed|ing)? for|vot(?:e|ing) for|"
     r"settled? (?:on|for)",
     r"lean(?:s|ing|ed)? (?:toward|towards|to|for|on)|expect|tak(?:e|ing)|says?|saying|"
@@ -121,6 +122,7 @@ MORE = _any(
     r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|"
     r"wins?|takes (?:it|the \w+)|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|"
+    r"(?:usual|normal|common|standard|natural) way|"
     r"preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
     r"mine\b|correct|right|gets my vote|has (?:the|an?) (?:\w+ )?edge|it is|(?:comes?|"
     r"coming) (?:next|after|"
@@ -137,7 +139,8 @@ MORE = _any(
     r"更|比较|最|の方|のほう|ほうが|方が|より|더|자연스럽습니다|가장|أكثر|أفضل|अधिक|ज़्यादा|बेहतर",
 )
 LESS = _any(
-    r"less(?! so)|least|worse|worst|weaker|weakest|rarer|odder|stranger|clumsier|loses?|lost|"
+    r"less(?! so)|least|worse|worst|losers?|weaker|weakest|rarer|odder|stranger|clumsier|loses?|"
+    r"lost|"
     r"inferior|wrong|incorrect|behind",
     r"moins|pire|weniger|schlechter|menos|peor|pior|meno|peggio|minder|slechter|менее|хуже|"
     r"mniej|gorsz\w+",
@@ -156,6 +159,7 @@ BAD = _any(
 )
 NOT = _any(
     r"not|\w+n't|no(?= (?:more|better|less|likelier|sense|good|real))|never|cannot|neither|"
+    r"no one|nobody|few people|no (?:\w+ )?(?:speakers?|person|people)|"
     r"nor|unable|"
     r"refus\w+|won't|hardly|rarely|avoid\w*|reject\w*|exclud\w+|rul\w+ out|eliminat\w+|"
     r"discard\w*|declin\w+|dismiss\w*|against|doubt that|instead of choosing|rather than|"
@@ -196,7 +200,7 @@ CUE = re.compile(
 )
 # Words that may come before a letter that is named in a sentence, beside those above.
 BEFORE = _any(
-    r"first|second|former|latter|sometimes|often|always|usually|occasionally|today|tomorrow|now",
+    r"otherwise|else|use|first|second|former|latter|sometimes|often|always|usually|occasionally|today|tomorrow|now",
     r"finde|find|among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|"
     r"with|that|"
     r"between|both|either|"
