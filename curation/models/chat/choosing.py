@@ -36,6 +36,12 @@ _ANSWERED = re.compile(
     r"\s?[?？]\s?(?:(?P<yes>yes|yeah|yep|sure|definitely|certainly)"
     r"|(?:no|nope|nah|never)(?! (?:idea|doubt|question|problem|preference)))\b"
 )
+_VERDICT = re.compile(
+    r"\s?[:：=]\s?(?:(?:the )?(?P<good>yes|true|better|best|correct|right|(?:more |most |very )?"
+    r"(?:natural|likely|plausible))|no|not natural|false|worse|worst|incorrect|wrong|unnatural|"
+    r"unlikely|implausible|(?:less |least )(?:natural|likely|plausible))\s?"
+    rf"(?:[.;\n]|$|,\s?{NAMED})"
+)
 _OTHERWISE = re.compile(rf"\b(?:if|when|for)\b.*{NAMED}.*\b(?:otherwise|else)[,:]? {NAMED}")
 _WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
 
@@ -162,6 +168,8 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
         rank, other = judge_clause(clause, choosing)
         if rank in ("bare", "named") and (answered := _ANSWERED.match(text, end)):
             rank = "stated" if answered["yes"] else "rejected"  # "A? No. B? Yes."
+        if rank in ("label", "named") and (verdict := _VERDICT.match(text, end)):
+            rank = "good" if verdict["good"] else "bad"  # "A: yes, B: no"
         if rank == "bare" and _LISTED.match(text, at + 1):
             rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
@@ -239,7 +247,7 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     between = text[others[-1].at : last.at]
     if _TOO.match(text, last.at):
         return None
-    if _MAYBE.search(text[max(last.at - 25, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
+    if _MAYBE.search(between[-25:]) and _MAYBE.search(text[: others[-1].at]):
         return None
     if last.rank == "stated" or words.CUE.search(between):
         return last

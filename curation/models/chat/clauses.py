@@ -60,7 +60,7 @@ _COMPARED_BEFORE = re.compile(
     rf"{whole_word(_RELATED)}|"
     rf"{NAMED} (?:to|from|above)|比|不如|没有) ?$"
 )
-_COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
+_COMPARED_AFTER = re.compile(r"\s?(?:より|보다|ではなく|じゃなく|말고|[이가] 아니라)")
 _UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
 _CHOSEN_OVER = re.compile(
     rf"\s?(?:{whole_word('over|rather than|instead of|and not|but not|not|before')}|>+)[ ,]*{NAMED}"
@@ -72,7 +72,7 @@ _AS_AS = re.compile(
 )
 _CHOOSER = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|"
-    rf"選|是|は|为)\s?$"
+    rf"選|是|は|为|ではなく|じゃなく|말고|아니라)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
 _TITLE = re.compile(

@@ -43,6 +43,7 @@ _WILL_NOT = (
 )
 UNWILLING = _compile(
     rf"{_WILL_NOT} {NAMED}.{{1,20}}{_WILL_NOT} {NAMED}",
+    r"\b(?:prefer not to|rather not|choose not to|refuse to|decline to)\W*$",
     r"\b(?:ask|try)(?: me)? (?:something else|something different|another question|"
     r"a different question)\b",
     rf"\b{_CANNOT}(?! help but)(?:,[^,.]{{1,30}},)?(?: \w+|"
@@ -234,7 +235,7 @@ EQUAL = _compile(
 SOFT = _compile(
     r"\b(?:can(?:not|'t| not)|could ?n(?:o|')t|unable to|not able to|don't|do not|won't|"
     r"not) (?:\w+ ){0,2}?(?:say|tell|decide|determine|know|be sure|be certain|distinguish|"
-    r"make up|have a)\b",
+    rf"make up|have a)\b(?! {NAMED})",
     r"\bnot (?:\w+ )?(?:sure|certain)|\b(?:no|any) (?:strong |clear |particular |"
     r"real )?(?:preference|opinion|favou?rite|view|feeling)s?\b|\bno idea\b|undecided|"
     r"indifferent|\bunsure\b|uncertain|unclear|\bdon't mind\b|\bnot matter\b|doesn't matter|"

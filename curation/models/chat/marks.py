@@ -55,7 +55,7 @@ CALL = re.compile(
     re.MULTILINE,
 )
 TICK, CROSS, EMPTY = "✓✗☐"
-BOXES = {TICK: "✅☑✔✓🗹", CROSS: "❌✗✘❎", EMPTY: "☐⬜🔲"}
+BOXES = {TICK: "✅☑✔✓🗹👍", CROSS: "❌✗✘❎👎", EMPTY: "☐⬜🔲"}
 TYPED_BOX = re.compile(r"(?:[\[(][ _]?[\])]|(?P<tick>[\[(][xX][\])]))(?=\s|$)")
 BOX = re.compile(f"[{TICK}{CROSS}{EMPTY}]")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w{0,20}[ \t]*$", re.MULTILINE)

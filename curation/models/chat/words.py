@@ -80,7 +80,7 @@ FILL = _any(
     r"option|number|only|und zwar|eher|wohl|than|sure",
 )
 SO = _any(
-    r"so|therefore|thus|hence|then|consequently|accordingly|overall|ultimately|finally|in short",
+    r"possibly|presumably|arguably|so|therefore|thus|hence|then|consequently|accordingly|overall|ultimately|finally|in short",
     r"in conclusion|conclusion|probably|likely|definitely|certainly|surely|maybe|perhaps|clearly",
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
@@ -147,7 +147,7 @@ LESS = _any(
     r"不如|没有|덜|mindre|daha az",
 )
 BAD = _any(
-    r"odd(?:ly)?|strange(?:ly)?|weird|unusual|awkward|clumsy|unnatural(?:ly)?|nonsens\w+|"
+    r"bad|poor|odd(?:ly)?|strange(?:ly)?|weird|unusual|awkward|clumsy|unnatural(?:ly)?|nonsens\w+|"
     r"unlikely|implausible|absurd|rare|bizarre|peculiar|illogical|silly|ungrammatical|"
     r"out of place|stilted|forced|far-fetched|improbable|surpris\w+|confusing|random|"
     r"incoherent|contrived|off|impossible|unexpected|uncommon|makes little sense|unrelated|"
