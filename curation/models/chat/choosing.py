@@ -36,6 +36,7 @@ _ANSWERED = re.compile(
     r"\s?[?？]\s?(?:(?P<yes>yes|yeah|yep|sure|definitely|certainly)"
     r"|(?:no|nope|nah|never)(?! (?:idea|doubt|question|problem|preference)))\b"
 )
+_IS_NOT = re.compile(r"\s?(?:is|does|do|was)(?: not|n't)")
 _VERDICT = re.compile(
     r"\s?[:：=]\s?(?:(?:the )?(?P<good>yes|true|better|best|correct|right|(?:more |most |very )?"
     r"(?:natural|likely|plausible))|no|not natural|false|worse|worst|incorrect|wrong|unnatural|"
@@ -143,7 +144,7 @@ def _fold_run(marked: Marked, run: str) -> str:
 def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]:
     bounds = [(each.start(), each.end()) for each in _BOUND.finditer(text)]
     starts, ends = [each[0] for each in bounds], [each[1] for each in bounds]
-    events = []
+    events: list[_Event] = []
     for found in re.finditer(NAMED, text):
         at = found.start()
         mention = ord(found[0]) - ord(TOKEN)
@@ -170,6 +171,8 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
             rank = "stated" if answered["yes"] else "rejected"  # "A? No. B? Yes."
         if rank in ("label", "named") and (verdict := _VERDICT.match(text, end)):
             rank = "good" if verdict["good"] else "bad"  # "A: yes, B: no"
+        if rank == "bad" and _IS_NOT.fullmatch(clause.after) and events:
+            rank = "good" if events[-1].rank == "bad" else rank  # "B is odd, A is not"
         if rank == "bare" and _LISTED.match(text, at + 1):
             rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):

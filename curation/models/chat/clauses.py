@@ -33,7 +33,14 @@ _CONDITION = re.compile(
     r"anything|look|compare|judge)\b)"
 )
 _LESS_BAD = re.compile(whole_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
-_ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
+_ASKS = re.compile(
+    r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b"
+    r"|^(?:is|was|could|might|would|should) (?:it|this|that|the (?:\w+ )?answer)\b"
+)
+_WERE_IT = re.compile(
+    r"\b(?:would|could|might) .*\b(?:if (?:it|there|they|one|the \w+) (?:had|were|was|did|\w+ed)"
+    r"|without (?:the|an?|its|that))\b"
+)
 _SOME = re.compile(
     r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third|as much as)\b(?! most)"
 )
@@ -182,6 +189,8 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
 
 def _predicate(after: str) -> tuple[Rank, bool]:
     """What is said of a letter in the words after it."""
+    if _WERE_IT.search(after):
+        return "named", False  # "A would be better without the last word"
     negative = _NOT.search(after)
     same = _AS_AS.search(after)
     if same:

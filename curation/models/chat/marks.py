@@ -236,6 +236,7 @@ def _read_boxes(text: str) -> str:
 
 _FOLLOWS = re.compile(rf"{words.VERBS}(?!{WORD})", re.IGNORECASE)
 _AFTER = re.compile(rf"{words.AFTER}(?!{WORD})", re.IGNORECASE)
+_SAID = re.compile(r"(?:is|was|isn't|sounds|seems|reads|feels|fits|makes|flows)\b")
 _LABEL_BEFORE = re.compile(rf"(?<!{WORD}){words.LABELS}[ ,:.\"'—-]*$", re.IGNORECASE)
 _CHOOSE_BEFORE = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}|{words.SO}|{words.ANSWERS}|{words.BEFORE}"
@@ -258,7 +259,8 @@ def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
     either = "|".join(map(re.escape, letters))
     return re.compile(
         rf"(?<!{WORD})(?<![\d_])(?<!\w-)(?<!\w')(?P<letter>{either}|[{''.join(LOOKALIKES)}])"
-        rf"(?!{WORD})(?![\d_]|-\w|\+)",
+        rf"(?!{WORD})(?![\d_]|-\w|\+)(?<!\W[A-Z]\.[A-Z])"
+        rf"(?!\.(?!(?:{either})\b)[A-Z](?!{WORD}))",  # "U.S.A.", "A.I."
         re.IGNORECASE,
     )
 
@@ -334,6 +336,7 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         closed = not word or (
             (label or not strict) and (_FOLLOWS.match(word) or _AFTER.match(word))
         )
+        closed = closed or _SAID.match(word)  # no article comes before a verb
         return bool(closed) and (label or not previous or bool(_CHOOSE_BEFORE.search(line)))
     if label and previous:
         return True

@@ -46,7 +46,8 @@ CHOOSE = _any(
     r"(?:i|i'd|would|people|speakers|please|^) ?use",
     r"go(?:ing)? (?:with|for)|went (?:with|for)|opt(?:ed|ing)? for|vot(?:e|ing) for|"
     r"settled? (?:on|for)",
-    r"lean(?:s|ing|ed)? (?:toward|towards|to|for|on)|expect|tak(?:e|ing)|says?|saying|"
+    r"lean(?:s|ing|ed)?(?: (?:toward|towards|to|for|on))?|expect|"
+    r"expect to (?:hear|see|read|find)|tak(?:e|ing)|says?|saying|"
     r"answer(?:ing)?|"
     r"guess|tells? me",
     r"decided? (?:on|for)|favou?rs?|bet(?:ting)? on|recommend|suggest|stick(?:ing)? with|stay with",
@@ -80,7 +81,8 @@ FILL = _any(
     r"option|number|only|und zwar|eher|wohl|than|sure",
 )
 SO = _any(
-    r"possibly|presumably|arguably|so|therefore|thus|hence|then|consequently|accordingly|overall|ultimately|finally|in short",
+    r"possibly|presumably|arguably",
+    r"so|therefore|thus|hence|then|consequently|accordingly|overall|ultimately|finally|in short",
     r"in conclusion|conclusion|probably|likely|definitely|certainly|surely|maybe|perhaps|clearly",
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
     r"yeah|alright|right|actually|rather|instead|honestly|easily|easy|simply|no|nope|sorry|pardon",
@@ -219,6 +221,7 @@ BEFORE = _any(
 # Words that follow a letter at the end of a choice: "the answer is A because ...".
 AFTER = _any(
     r"because|as|since|for|over|rather|instead|to|than|but|here|in|i|thanks|thank|given|due|"
+    r"there|"
     r"when|if|with|which|while|although|though|however|so|it|by|out|from|at|on|this|that|and|"
     r"or|is|was|has|would|will|seems?|sounds?|reads?|makes?|fits?|follows?|feels?|looks?|"
     r"appears?|flows?|works?|please|then|obviously|definitely|probably|clearly|overall|too|"
