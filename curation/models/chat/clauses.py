@@ -69,9 +69,6 @@ _COMPARED_BEFORE = re.compile(
 )
 _COMPARED_AFTER = re.compile(r"\s?(?:より|보다|ではなく|じゃなく|말고|[이가] 아니라)")
 _UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
-_CHOSEN_OVER = re.compile(
-    rf"\s?(?:{whole_word('over|rather than|instead of|and not|but not|not|before')}|>+)[ ,]*{NAMED}"
-)
 _AS_AS = re.compile(
     rf"{whole_word('(?:just |equally |about )?as|genauso|ebenso|so|tan|tão|aussi|così')}"
     r" \w+(?: \w+)? "
@@ -156,8 +153,6 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
     compared = re.search(whole_word("que|als|di|dan|como|wie") + r"\s*$", before)
     if compared and (_MORE.search(before) or _LESS.search(before) or re.search(NAMED, before)):
         return "named", False
-    if _CHOSEN_OVER.match(after):
-        return "stated", False
     if re.match(rf"\s?<\s?{NAMED}", after):
         return "bad", True
     if _PREDICATE.match(after) and not _REMARK.match(after):

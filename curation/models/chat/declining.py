@@ -43,7 +43,8 @@ _WILL_NOT = (
 )
 UNWILLING = _compile(
     rf"{_WILL_NOT} {NAMED}.{{1,20}}{_WILL_NOT} {NAMED}",
-    r"\brather (?:talk|chat|speak|discuss)\b|\b(?:prefer not to|rather not|choose not to|refuse to|decline to)\W*$",
+    r"\brather (?:talk|chat|speak|discuss)\b|\b(?:prefer not to|rather not|choose not to|"
+    r"refuse to|decline to)\W*$",
     r"\b(?:ask|try)(?: me)? (?:something else|something different|another question|"
     r"a different question)\b",
     rf"\b{_CANNOT}(?! help but)(?:,[^,.]{{1,30}},)?(?: \w+|"

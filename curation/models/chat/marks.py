@@ -60,7 +60,6 @@ TYPED_BOX = re.compile(r"(?:[\[(][ _]?[\])]|(?P<tick>[\[(][xX][\])]))(?=\s|$)")
 BOX = re.compile(f"[{TICK}{CROSS}{EMPTY}]")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w{0,20}[ \t]*$", re.MULTILINE)
 LINE_START = re.compile(r"^[ \t]*(?:>+|[-*+•·–—‣◦▪]|#{1,6}|\(?\d{1,2}[.)])(?=[ \t])", re.MULTILINE)
-RULE = re.compile(r"^[ \t|:=-]{3,}$", re.MULTILINE)
 ARROW = re.compile(r"[=-]+>|[→⇒➡⟶➔➜►▶👉☞]")
 DASH = re.compile(r"(?<=\s)[-–—―‒−]+(?=\s|$)|[–—―]|--+")
 QUOTE = re.compile(r"[\"“”„‟«»‹›「」『』`*_~#$\\{}\[\]【】〔〕〈〉《》^]")
@@ -199,7 +198,6 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     text = FENCE.sub(_blank, text)
     text = ARROW.sub(lambda found: ":".ljust(len(found[0])), text)
     text = LINE_START.sub(_blank, LINE_START.sub(_blank, text))
-    text = RULE.sub(_blank, text)
     text = re.sub(
         r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text
     )
