@@ -133,7 +133,7 @@ def _fold_pairs(marked: Marked) -> str:
             position = match.start()
         else:
             position = match.start() + 1
-    return re.sub(rf"{NAMED}(?: {NAMED})+(?= |$)", lambda run: _fold_run(marked, run[0]), text)
+    return re.sub(rf"{NAMED}(?: {NAMED})+(?=\s|$)", lambda run: _fold_run(marked, run[0]), text)
 
 
 def _fold_run(marked: Marked, run: str) -> str:
