@@ -133,7 +133,8 @@ def _fold_pairs(marked: Marked) -> str:
             position = match.start()
         else:
             position = match.start() + 1
-    return re.sub(rf"{NAMED}(?: {NAMED})+(?=\s|$)", lambda run: _fold_run(marked, run[0]), text)
+    ends = r"(?=\W|$)" if only_letters else r"(?=\s|$)"
+    return re.sub(rf"{NAMED}(?: {NAMED})+{ends}", lambda run: _fold_run(marked, run[0]), text)
 
 
 def _fold_run(marked: Marked, run: str) -> str:

@@ -52,7 +52,8 @@ UNWILLING = _compile(
     rf"respond|reply|"
     r"choos\w+|choice|chose|pick\w*|select\w*|rank\w*|judg\w+|that\b|this\b|mak\w+|provid\w+|"
     r"engag\w+|participat\w+|complet\w+|comply|fulfil\w*|continu\w+|support|endors\w+|offer|giv\w+|"
-    r"compar\w+|evaluat\w+|rat(?:e|ing)|comment|discuss|take part|do so|decid\w+ between|proceed|"
+    r"compar\w+|evaluat\w+|rat(?:e|ing)|comment|discuss|take part|"
+    r"take a (?:position|stance|side)|do so|decid\w+ between|proceed|"
     r"process|accept|perform|go along|be part|generat\w+|writ\w+|prefer|either|one over|take sides|"
     r"it\b|any of|declare|state|express|share|label|favou?r|assess|analy[sz]\w+|contribut\w+|"
     rf"recommend|work with|work on|side with|play|execute|deal with|address|option|between|"
@@ -239,6 +240,7 @@ SOFT = _compile(
     rf"make up|have a)\b(?! {NAMED})",
     r"\bnot (?:\w+ )?(?:sure|certain)|\b(?:no|any) (?:strong |clear |particular |"
     r"real )?(?:preference|opinion|favou?rite|view|feeling)s?\b|\bno idea\b|undecided|"
+    r"can(?:not|'t| not) be (?:determined|decided|judged)|"
     r"indifferent|\bunsure\b|uncertain|unclear|\bdon't mind\b|\bnot matter\b|doesn't matter|"
     r"\bno one choice\b|torn\b|on the fence|ambiguous|inconclusive|ambivalent",
     r"^\W*(?:both|neither|either|none|equal|tie|same|all|any|beide|beides|keine?r?s?|weder|"

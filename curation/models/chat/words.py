@@ -42,7 +42,7 @@ IS = _any(
     r"是|为|為|应该是|應該是|选|は|が|은|는|هي|هو|है",
 )
 CHOOSE = _any(
-    r"choos(?:e|es|ing)|chose|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
+    r"choos(?:e|es|ing)|chosen?|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
     r"(?:i|i'd|would|people|speakers|please|^) ?use",
     r"go(?:ing)? (?:with|for)|went (?:with|for)|opt(?:ed|ing)? for|vot(?:e|ing) for|"
     r"settled? (?:on|for)",
@@ -126,6 +126,7 @@ MORE = _any(
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|"
     r"(?:usual|normal|common|standard|natural) way|"
     r"preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
+    r"chosen|selected|picked|recommended",
     r"mine\b|correct|right|gets my vote|has (?:the|an?) (?:\w+ )?edge|it is|(?:comes?|"
     r"coming) (?:next|after|"
     r"first)|it'll be|is it|the way|"
