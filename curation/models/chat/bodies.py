@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-End = Literal["whole", "cut", "filtered"]
+End = Literal["whole", "cut", "broken", "filtered"]
 DEPTH = 8  # levels of an error's body that are read
 CUT = re.compile(
-    r"length|max_?(new_?|output_?|completion_?)?tokens?|token_?limit|context_?window|^limit$"
-    r"|abort|^error$|insufficient|cancel|time_?out",
+    r"length|max_?(new_?|output_?|completion_?)?tokens?|token_?limit|context_?window|^limit$",
     re.IGNORECASE,
 )
+BROKEN = re.compile(r"abort|error$|insufficient|cancel|interrupt|fail|time_?out", re.IGNORECASE)
 FILTER = re.compile(
     r"content.?(filter|management|polic|moderat|safety|violation)|safety|moderat|refus|blocklist"
     r"|block_?reason|blocked|^spii$|recitation|sensitive|guardrail|prohibited|flagged|unsafe"
@@ -43,7 +43,8 @@ class Body(NamedTuple):
 
     Attributes:
         text: of the answer, with thinking that the server did not separate.
-        end: how the answer ended: whole, cut short, or stopped by a content filter.
+        end: how the answer ended: whole, cut at the token limit, broken off by an error of the
+            server, or stopped by a content filter. A stream without an end is cut.
         refusal: the text of a field for refusals, or "".
         thought: the body has thinking apart from the text.
         called: the body has a call of a tool.
@@ -107,7 +108,9 @@ def _end(choice: Mapping[str, Any]) -> End:
     reasons = [reason for name in names if isinstance(reason := choice.get(name), str)]
     if any(is_filtered(each) for each in (*reasons, _error_text(choice.get("error")))):
         return "filtered"
-    return "cut" if any(CUT.search(reason) for reason in reasons) else "whole"
+    if any(CUT.search(reason) for reason in reasons):
+        return "cut"
+    return "broken" if any(BROKEN.search(reason) for reason in reasons) else "whole"
 
 
 def _read_choice(choice: Mapping[str, Any], message: Mapping[str, Any], end: End) -> Body:

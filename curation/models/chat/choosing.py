@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from curation.models.chat import words
 from curation.models.chat.clauses import Clause, Rank, judge_clause, whole_word
-from curation.models.chat.marks import NAMED, PAIR, TOKEN, Marked
+from curation.models.chat.marks import NAMED, PAIR, TOKEN, WORD, Marked
 
 NEAR = 120  # characters of a clause on each side of a letter that are read
 CHOICES = ("stated", "preferred", "bare")
@@ -19,8 +19,9 @@ CHOICES = ("stated", "preferred", "bare")
 
 _PAIRED = re.compile(
     rf"(?P<one>{NAMED})(?P<join>\s?[,?]?\s?(?:{whole_word(words.AND)}|/|&|=+|≈|"
-    rf",)\s?(?:not )?)(?P<two>{NAMED})"
+    rf",|but also)\s?(?:not )?)(?P<two>{NAMED})"
 )
+_OPENED = re.compile(r"(?:^|[.!?\n:])\s?$")
 _SINGULAR = re.compile(r" (?:is|was|has|does|makes|sounds|seems|reads|feels|doesn't|isn't)\b")
 _BOUND = re.compile(
     rf"\.+(?!\w)|[!?。！？;；:：,，、()（）\n—…=]+|(?<=\s)-(?=\s)|{whole_word(words.CONTRAST)}"
@@ -31,7 +32,26 @@ _TOO = re.compile(r".,? (?:too|as well|also)\b")
 _LISTED = re.compile(rf" ?[,，、] ?{NAMED}\s*(?:[,.;!?]|$)")
 _JOINED = re.compile(r" ?(?:and|or|und|oder|et|ou|y|o|e|&|/)\W*$")
 _REST = re.compile(rf"(?:(?!{NAMED})[^.!?\n]){{0,200}}")
+_ANSWERED = re.compile(
+    r"\s?[?？]\s?(?:(?P<yes>yes|yeah|yep|sure|definitely|certainly)"
+    r"|(?:no|nope|nah|never)(?! (?:idea|doubt|question|problem|preference)))\b"
+)
+_IS_NOT = re.compile(r"\s?(?:is|does|do|was)(?: not|n't)")
+_VERDICT = re.compile(
+    r"\s?[:：=]\s?(?:(?:the )?(?P<good>yes|true|better|best|correct|right|(?:more |most |very )?"
+    r"(?:natural|likely|plausible))|no|not natural|false|worse|worst|incorrect|wrong|unnatural|"
+    r"unlikely|implausible|(?:less |least )(?:natural|likely|plausible))\s?"
+    rf"(?:[.;\n]|$|,\s?{NAMED})"
+)
+_OTHERWISE = re.compile(rf"\b(?:if|when|for)\b.*{NAMED}.*\b(?:otherwise|else)[,:]? {NAMED}")
 _WOULD = re.compile(whole_word("would|could|might|may|if|can|possible"))
+
+
+_IT_IS = re.compile(
+    r"(?:[,.;:—!\n] ?|\b(?:but|yet|still|and) )(?:it|that one|this one)"
+    r"(?:'s| is| sounds| reads| seems| feels)(?: \w+ly| still| the)*"
+    rf" (?:more|most) {words.GOOD}(?!{WORD})(?! (?:to|for|if|when|not|than))"
+)
 
 
 class Choice(NamedTuple):
@@ -96,7 +116,7 @@ def _fold_pairs(marked: Marked) -> str:
         same = _letter(marked, one) == _letter(marked, two)
         after = text[match.end() :]
         whole = only_letters or bool(
-            re.search(r"(?:^|[.!?\n:])\s?$", text[: match.start()])
+            _OPENED.search(text, max(match.start() - 2, 0), match.start())
             and re.match(r"\s?(?:$|[.!?\n])", after)
         )
         joined = join.strip(" ,\n")
@@ -113,7 +133,8 @@ def _fold_pairs(marked: Marked) -> str:
             position = match.start()
         else:
             position = match.start() + 1
-    return re.sub(rf"{NAMED}(?: {NAMED})+(?= |$)", lambda run: _fold_run(marked, run[0]), text)
+    ends = r"(?=\W|$)" if only_letters else r"(?=\s|$)"
+    return re.sub(rf"{NAMED}(?: {NAMED})+{ends}", lambda run: _fold_run(marked, run[0]), text)
 
 
 def _fold_run(marked: Marked, run: str) -> str:
@@ -124,7 +145,7 @@ def _fold_run(marked: Marked, run: str) -> str:
 def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]:
     bounds = [(each.start(), each.end()) for each in _BOUND.finditer(text)]
     starts, ends = [each[0] for each in bounds], [each[1] for each in bounds]
-    events = []
+    events: list[_Event] = []
     for found in re.finditer(NAMED, text):
         at = found.start()
         mention = ord(found[0]) - ord(TOKEN)
@@ -147,6 +168,12 @@ def _judge(text: str, marked: Marked, choosing: tuple[str, ...]) -> list[_Event]
             opens=not text[:begin].strip() or "\n" in lead,
         )
         rank, other = judge_clause(clause, choosing)
+        if rank in ("bare", "named") and (answered := _ANSWERED.match(text, end)):
+            rank = "stated" if answered["yes"] else "rejected"  # "A? No. B? Yes."
+        if rank in ("label", "named") and (verdict := _VERDICT.match(text, end)):
+            rank = "good" if verdict["good"] else "bad"  # "A: yes, B: no"
+        if rank == "bad" and _IS_NOT.fullmatch(clause.after) and events:
+            rank = "good" if events[-1].rank == "bad" else rank  # "B is odd, A is not"
         if rank == "bare" and _LISTED.match(text, at + 1):
             rank = "named"
         if rank == "preferred" and lead in ("while", "whereas", "although", "though", "despite"):
@@ -179,6 +206,8 @@ def _unfinished(text: str, event: _Event, end: int, judged: list[_Event]) -> boo
 def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
     """The mention that is chosen, and whether both letters are named and neither is chosen."""
     choices = [each for each in events if each.rank in CHOICES]
+    if _OTHERWISE.search(text):
+        return None, True
     if choices:
         chosen = _settle(text, choices)
         later = [each for each in events if each.at > choices[-1].at and each.rank == "rejected"]
@@ -193,6 +222,13 @@ def _resolve(text: str, events: list[_Event]) -> tuple[int | None, bool]:
     good = {each.letter: each for each in events if each.rank == "good"}
     bad = {each.letter for each in events if each.rank in ("bad", "rejected")}
     mentioned = {each.letter for each in events}
+    if (
+        len(mentioned) == 1
+        and not paired
+        and all(each.rank != "rejected" for each in events)
+        and _IT_IS.search(text, events[0].at)
+    ):
+        return events[0].mention, False  # "A is blunt, but it is the more natural one"
     if not labels and len(good) == 1 and not paired:
         letter, event = next(iter(good.items()))
         if letter not in bad and (bad or mentioned == {letter}):
@@ -215,7 +251,7 @@ def _settle(text: str, choices: list[_Event]) -> _Event | None:
     between = text[others[-1].at : last.at]
     if _TOO.match(text, last.at):
         return None
-    if _MAYBE.search(text[max(last.at - 15, 0) : last.at]) and _MAYBE.search(text[: others[-1].at]):
+    if _MAYBE.search(between[-25:]) and _MAYBE.search(text[: others[-1].at]):
         return None
     if last.rank == "stated" or words.CUE.search(between):
         return last

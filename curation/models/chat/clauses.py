@@ -33,14 +33,29 @@ _CONDITION = re.compile(
     r"anything|look|compare|judge)\b)"
 )
 _LESS_BAD = re.compile(whole_word(rf"(?:less|least|moins|weniger|menos|meno) (?:\w+ )?{words.BAD}"))
-_ASKS = re.compile(r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b")
+_ASKS = re.compile(
+    r"\b(?:do|did|does|would|could|can|should|shall|is|are|may|will) (?:you|i)\b"
+    r"|^(?:is|was|could|might|would|should) (?:it|this|that|the (?:\w+ )?answer)\b"
+)
+_WERE_IT = re.compile(
+    r"\b(?:would|could|might) .*\b(?:if (?:it|there|they|one|the \w+) (?:had|were|was|did|\w+ed)"
+    r"|without (?:the|an?|its|that))\b"
+)
 _SOME = re.compile(
     r"\b(?:some|half|others|many|few|one (?:could|might|may)|another|a third|as much as)\b(?! most)"
 )
 _CHOSEN_AFTER = re.compile(r"\s?(?:を|을|를)\s?(?:選|选|お?推|선택|고르|고른|택)")
+_DOUBTED = re.compile(
+    r"\b(?:don't|do not|didn't|wouldn't) (?:\w+ )?(?:think|believe|feel|find|consider)"
+    r"(?: (?:that|sentence|option))* ?$"
+)
 _NOT_ALONE = re.compile(
     rf"(?:{whole_word(words.NOT)}|{whole_word('no')})[ ,]*"
     r"(?:(?:the|with|for|to|letter|choose|pick) )*$"
+)
+_CHOOSING = re.compile(
+    rf"^(?:so |and |but )?(?:choosing|picking|selecting|saying|preferring|using|favou?ring)"
+    rf"(?: {words.FILL})* ?$"
 )
 _RELATED = (
     r"(?:not )?as|unlike|rather than|instead of|besides|against|compared with|beats?"
@@ -52,11 +67,8 @@ _COMPARED_BEFORE = re.compile(
     rf"{whole_word(_RELATED)}|"
     rf"{NAMED} (?:to|from|above)|比|不如|没有) ?$"
 )
-_COMPARED_AFTER = re.compile(r"\s?(?:より|보다)")
+_COMPARED_AFTER = re.compile(r"\s?(?:より|보다|ではなく|じゃなく|말고|[이가] 아니라)")
 _UNLIKE = re.compile(r"(?:unlike|(?:in |by )?(?:contrast|contrary|opposed) to) ?$")
-_CHOSEN_OVER = re.compile(
-    rf"\s?(?:{whole_word('over|rather than|instead of|and not|but not|not|before')}|>+)[ ,]*{NAMED}"
-)
 _AS_AS = re.compile(
     rf"{whole_word('(?:just |equally |about )?as|genauso|ebenso|so|tan|tão|aussi|così')}"
     r" \w+(?: \w+)? "
@@ -64,7 +76,7 @@ _AS_AS = re.compile(
 )
 _CHOOSER = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}))(?: {words.FILL}(?!{WORD}))*[ ']*$|(?:选|"
-    rf"選|是|は|为)\s?$"
+    rf"選|是|は|为|ではなく|じゃなく|말고|아니라)\s?$"
 )
 _CONNECTED = re.compile(rf"(?:(?:{words.SO}|{words.FILL})(?!{WORD})[ ,]*)*$")
 _TITLE = re.compile(
@@ -129,6 +141,9 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
     if _NOT_ALONE.search(before) and not _PREDICATE.match(after):
         return "rejected", False
     if _NOT.search(before):
+        if _DOUBTED.search(before) and _PREDICATE.match(after):
+            opposite: dict[Rank, Rank] = {"preferred": "bad", "good": "bad", "bad": "good"}
+            return opposite.get(_predicate(after)[0], "named"), False
         chooser = _CHOOSER.search(before) and not _PREDICATE.match(after)
         return ("rejected" if chooser else "named"), False
     if _UNLIKE.match(before):
@@ -138,12 +153,12 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
     compared = re.search(whole_word("que|als|di|dan|como|wie") + r"\s*$", before)
     if compared and (_MORE.search(before) or _LESS.search(before) or re.search(NAMED, before)):
         return "named", False
-    if _CHOSEN_OVER.match(after):
-        return "stated", False
     if re.match(rf"\s?<\s?{NAMED}", after):
         return "bad", True
     if _PREDICATE.match(after) and not _REMARK.match(after):
         rank, other = _predicate(after)
+        if _CHOOSING.match(before) and rank not in ("preferred", "good"):
+            return ("bad" if rank == "bad" else "named"), False  # "choosing A would be wrong"
         if rank != "named" or not (_CHOOSER.search(before) and _ENDED.match(after)):
             bare = (
                 not before
@@ -169,12 +184,16 @@ def judge_clause(clause: Clause, choosing: tuple[str, ...]) -> tuple[Rank, bool]
 
 def _predicate(after: str) -> tuple[Rank, bool]:
     """What is said of a letter in the words after it."""
+    if _WERE_IT.search(after):
+        return "named", False  # "A would be better without the last word"
     negative = _NOT.search(after)
     same = _AS_AS.search(after)
     if same:
         if negative and same["other"] != PAIR:
             return "bad", True
         return "named", False
+    if re.match(rf"\s?比\s?{NAMED}", after):
+        return ("bad", True) if _BAD.search(after) or negative else ("preferred", False)
     less, more = _LESS.search(after), _MORE.search(after)
     if re.search(r"\bless so\b", after):
         return "good", False

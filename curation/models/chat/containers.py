@@ -14,6 +14,7 @@ _TAGS = (
 )
 MARKED = re.compile(
     rf"<({_TAGS})(?:\s[^<>]{{0,80}})?>(?P<tag>(?:(?!</?{_TAGS}>).){{0,2000}}?)</\1\s*>"
+    rf"|<{_TAGS}\s+[\w-]{{1,20}}\s*=\s*[\"'](?P<attribute>[^\"'<>\n]{{1,20}})[\"']\s*/>"
     r"|\\+(?:boxed|fbox|framebox)\s*\{(?P<box>(?:[^{}\n]|\{[^{}\n]*\}){0,400})(?:\}|$)"
     r"|\[\[(?P<brackets>[^\[\]\n]{1,40})\]\]|<<<?(?P<angles>[^<>\n]{1,20})>>>?",
     re.IGNORECASE | re.DOTALL,

@@ -37,13 +37,23 @@ _CANNOT = (
     r"not want to|opt not to|chose not to"
     r"|choose not to|no way i)"
 )
+_WILL_NOT = (
+    r"\b(?:can't|cannot|can not|won't|will not|unable to|not able to|refuse to) (?:\w+ ){0,2}?"
+    r"(?:answer|choose|pick|select|help|assist|respond|endorse|support|discuss)(?: \w+){0,2}"
+)
 UNWILLING = _compile(
+    rf"{_WILL_NOT} {NAMED}.{{1,20}}{_WILL_NOT} {NAMED}",
+    r"\brather (?:talk|chat|speak|discuss)\b|\b(?:prefer not to|rather not|choose not to|"
+    r"refuse to|decline to)\W*$",
+    r"\b(?:ask|try)(?: me)? (?:something else|something different|another question|"
+    r"a different question)\b",
     rf"\b{_CANNOT}(?! help but)(?:,[^,.]{{1,30}},)?(?: \w+|"
     rf" in good conscience){{0,3}}?\s?(?:assist|help|answer|"
     rf"respond|reply|"
     r"choos\w+|choice|chose|pick\w*|select\w*|rank\w*|judg\w+|that\b|this\b|mak\w+|provid\w+|"
     r"engag\w+|participat\w+|complet\w+|comply|fulfil\w*|continu\w+|support|endors\w+|offer|giv\w+|"
-    r"compar\w+|evaluat\w+|rat(?:e|ing)|comment|discuss|take part|do so|decid\w+ between|proceed|"
+    r"compar\w+|evaluat\w+|rat(?:e|ing)|comment|discuss|take part|"
+    r"take a (?:position|stance|side)|do so|decid\w+ between|proceed|"
     r"process|accept|perform|go along|be part|generat\w+|writ\w+|prefer|either|one over|take sides|"
     r"it\b|any of|declare|state|express|share|label|favou?r|assess|analy[sz]\w+|contribut\w+|"
     rf"recommend|work with|work on|side with|play|execute|deal with|address|option|between|"
@@ -161,6 +171,11 @@ MODEL = _compile(
     r"作为(?:一个|一名)?(?:ai|人工智能|语言模型|大型语言模型)[^。]{0,160}(?:不|没)|aiとして|言語モデル[^。]{0,160}(?:ません|ない)|"
     r"(?:ai|언어 모델)(?:로서|이므로)[^.]{0,160}(?:없|않)",
 )
+CLEAR_MODEL = re.compile(
+    r"\b(?:ai|language model|assistant|chatbot|machine)\b[^.\n]{0,40}(?:don't|do not|cannot|can't|"
+    r"lack|not) (?:have|hold|form|possess|express)?(?: \w+){0,3}? ?(?:personal|own|opinions?|"
+    r"preferences?|feelings|beliefs|views)\b(?!.*\b(?:but|however|still|though|if)\b)"
+)
 EQUAL = _compile(
     r"\bequal(?:ly|s)?\b|see (?:no|any|a|much) (?:\w+ )?difference|\bties?\b|\btied\b|"
     r"\ba draw\b|no (?:\w+ ){0,2}(?:difference|"
@@ -222,13 +237,14 @@ EQUAL = _compile(
 SOFT = _compile(
     r"\b(?:can(?:not|'t| not)|could ?n(?:o|')t|unable to|not able to|don't|do not|won't|"
     r"not) (?:\w+ ){0,2}?(?:say|tell|decide|determine|know|be sure|be certain|distinguish|"
-    r"make up|have a)\b",
+    rf"make up|have a)\b(?! {NAMED})",
     r"\bnot (?:\w+ )?(?:sure|certain)|\b(?:no|any) (?:strong |clear |particular |"
     r"real )?(?:preference|opinion|favou?rite|view|feeling)s?\b|\bno idea\b|undecided|"
+    r"can(?:not|'t| not) be (?:determined|decided|judged)|"
     r"indifferent|\bunsure\b|uncertain|unclear|\bdon't mind\b|\bnot matter\b|doesn't matter|"
     r"\bno one choice\b|torn\b|on the fence|ambiguous|inconclusive|ambivalent",
     r"^\W*(?:both|neither|either|none|equal|tie|same|all|any|beide|beides|keine?r?s?|weder|"
-    r"deux|aucune?|ambos|ambas|ninguna|ninguno|nenhuma?|entrambe|nessuna|geen|оба|ни)\b",
+    r"deux|aucune?|ambos|ambas|ninguna|ninguno|nenhuma?|entrambe|nessuna|geen|оба|ни)\b(?!-\w)",
     r"\beither(?: one| way)?\W*$|\bboth (?:of|the|are)\b|\bneither\b|none of|not either|"
     r"or neither|weiß (?:es )?nicht|weiss nicht|keine präferenz|keine vorliebe|nicht sicher|"
     r"pas sûre?|ne sais pas|aucune préférence|no lo sé|no sé\b|sin preferencia|não sei|"
@@ -267,7 +283,8 @@ def why_declined(
     text = re.sub(r"\s+", " ", text)
     asks = bool(_QUESTION.search(text))
     if cut:
-        return "answer_refused" if UNWILLING.search(text) and not EQUAL.search(text) else None
+        unwilling = UNWILLING.search(text) or CLEAR_MODEL.search(text)
+        return "answer_refused" if unwilling and not EQUAL.search(text) else None
     if OBJECTION.search(text):
         return "answer_refused"
     if not asks and EQUAL.search(text):

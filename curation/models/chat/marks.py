@@ -49,15 +49,23 @@ LOOKALIKES = {
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")
+CALL = re.compile(
+    r"^[ \t]*(?:[\w.]{1,40}[ \t]*\(|(?:return|echo|print|puts|yield)[ \t])[ \t]*"
+    r"(?P<quote>[\"'])(?P<letter>[A-Za-z])(?P=quote)[ \t]*\)?[ \t]*;?[ \t]*$",
+    re.MULTILINE,
+)
+TICK, CROSS, EMPTY = "✓✗☐"
+BOXES = {TICK: "✅☑✔✓🗹👍", CROSS: "❌✗✘❎👎", EMPTY: "☐⬜🔲"}
+TYPED_BOX = re.compile(r"(?:[\[(][ _]?[\])]|(?P<tick>[\[(][xX][\])]))(?=\s|$)")
+BOX = re.compile(f"[{TICK}{CROSS}{EMPTY}]")
 FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*\w{0,20}[ \t]*$", re.MULTILINE)
 LINE_START = re.compile(r"^[ \t]*(?:>+|[-*+•·–—‣◦▪]|#{1,6}|\(?\d{1,2}[.)])(?=[ \t])", re.MULTILINE)
-RULE = re.compile(r"^[ \t|:=-]{3,}$", re.MULTILINE)
 ARROW = re.compile(r"[=-]+>|[→⇒➡⟶➔➜►▶👉☞]")
 DASH = re.compile(r"(?<=\s)[-–—―‒−]+(?=\s|$)|[–—―]|--+")
 QUOTE = re.compile(r"[\"“”„‟«»‹›「」『』`*_~#$\\{}\[\]【】〔〕〈〉《》^]")
 APOSTROPHE = re.compile(r"[’‘ʼ′´]")
 LONE_QUOTE = re.compile(r"(?<!\w)'|'(?!\w)")
-MARKUP = frozenset(["", " ", "\n", *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
+MARKUP = frozenset(["", " ", "\n", TICK, CROSS, EMPTY, *"*_~#>|`$<-=+\\{}[]()\"'\u2022"])
 OPENER = re.compile(
     r"(?:The|This|That|These|Those|He|She|It|They|We|I|You|My|His|Her|Our|Their|Its|In|On|At|"
     r"An?|One"
@@ -124,7 +132,9 @@ def _plain(character: str) -> str:
     if len(folded) > 1:
         letters = [each for each in folded if each.isalnum()]
         folded = letters[0] if len(letters) == 1 else character
-    return " " if unicodedata.category(folded) == "So" else folded
+    if unicodedata.category(folded) == "So":
+        return next((box for box, signs in BOXES.items() if character in signs), " ")
+    return folded
 
 
 def mark(
@@ -179,7 +189,8 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     if text.isalnum():
         return text
     text = SPECIAL.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
-    text = STRUCK.sub(_blank, text)
+    text = _read_boxes(STRUCK.sub(_blank, text))
+    text = CALL.sub(lambda f: f["letter"].rjust(f.end("letter") - f.start()).ljust(len(f[0])), text)
     closed = {found[1] for found in TAG.finditer(text) if found[0].startswith("</")}
     text = TAG.sub(lambda found: _blank(found) if found[1] in closed else _blank_tag(found), text)
     text = re.sub(r"\\(?=[*_#`~])", " ", text)
@@ -187,7 +198,6 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     text = FENCE.sub(_blank, text)
     text = ARROW.sub(lambda found: ":".ljust(len(found[0])), text)
     text = LINE_START.sub(_blank, LINE_START.sub(_blank, text))
-    text = RULE.sub(_blank, text)
     text = re.sub(
         r"(?<=[A-Za-z])\s?\|\|?\s?(?=[A-Za-z])", lambda found: "/".ljust(len(found[0])), text
     )
@@ -201,8 +211,30 @@ def _without_markup(text: str, fragments: tuple[str, ...]) -> str:
     return LINE_START.sub(_blank, text)
 
 
+def _read_boxes(text: str) -> str:
+    """The same text without boxes, and without what is crossed out or left unticked in a list."""
+    if len({bool(found["tick"]) for found in TYPED_BOX.finditer(text)}) == 2:
+        text = TYPED_BOX.sub(
+            lambda found: (TICK if found["tick"] else EMPTY).ljust(len(found[0])), text
+        )
+    if not BOX.search(text):
+        return text
+    dropped = (CROSS, EMPTY) if TICK in text else (CROSS,)
+    lines = []
+    for line in text.split("\n"):
+        places = [found.start() for found in BOX.finditer(line)]
+        follows = places and re.search(r"\b[A-Za-z]\b", line[: places[0]])  # "A ✓", not "✓ A"
+        bounds = [0, *(place + 1 for place in places)] if follows else [*places, len(line)]
+        for place, begin, end in zip(places, bounds, bounds[1:], strict=False):
+            if line[place] in dropped:
+                line = line[:begin] + " " * (end - begin) + line[end:]
+        lines.append(BOX.sub(" ", line))
+    return "\n".join(lines)
+
+
 _FOLLOWS = re.compile(rf"{words.VERBS}(?!{WORD})", re.IGNORECASE)
 _AFTER = re.compile(rf"{words.AFTER}(?!{WORD})", re.IGNORECASE)
+_SAID = re.compile(r"(?:is|was|isn't|sounds|seems|reads|feels|fits|makes|flows)\b")
 _LABEL_BEFORE = re.compile(rf"(?<!{WORD}){words.LABELS}[ ,:.\"'—-]*$", re.IGNORECASE)
 _CHOOSE_BEFORE = re.compile(
     rf"(?:'s|(?<!{WORD})(?:{words.IS}|{words.CHOOSE}|{words.SO}|{words.ANSWERS}|{words.BEFORE}"
@@ -225,18 +257,28 @@ def _pattern(letters: tuple[str, str]) -> re.Pattern[str]:
     either = "|".join(map(re.escape, letters))
     return re.compile(
         rf"(?<!{WORD})(?<![\d_])(?<!\w-)(?<!\w')(?P<letter>{either}|[{''.join(LOOKALIKES)}])"
-        rf"(?!{WORD})(?![\d_]|-\w|\+)",
+        rf"(?!{WORD})(?![\d_]|-\w|\+)(?<!\W[A-Z]\.[A-Z])"
+        rf"(?!\.(?!(?:{either})\b)[A-Z](?!{WORD}))",  # "U.S.A.", "A.I."
         re.IGNORECASE,
     )
+
+
+def _name_run(clean: str, where: list[int], index: dict[str, int]) -> Marked | None:
+    """The letters of an answer such as "AAA" or "ABAB". "AA" may be a word."""
+    run = clean.strip(" \n.,:;!?()-")
+    if len(run) < 2 or not set(run) <= set(index) or run == 2 * run[0]:
+        return None
+    begin = clean.index(run)
+    mentions = [Mention(index[each], where[begin + n]) for n, each in enumerate(run[:MANY])]
+    return Marked(" ".join(chr(ord(TOKEN) + n) for n in range(len(mentions))), mentions, False)
 
 
 def _name(
     clean: str, where: list[int], letters: tuple[str, str], cut: bool, choosing: tuple[str, ...]
 ) -> Marked:
     index = {letter.upper(): number for number, letter in enumerate(letters)}
-    bare = re.sub(r"[\W_]+", "", clean)
-    if len(bare) > 2 and bare[0] in index and bare == bare[0] * len(bare):
-        clean = clean.replace(bare, bare[0].ljust(len(bare)))
+    if run := _name_run(clean, where, index):
+        return run
     pieces: list[str] = []
     mentions: list[Mention] = []
     last = 0
@@ -261,7 +303,9 @@ def _name(
     text = re.sub(r"[^\S\n]+", " ", text)
     text = re.sub(r" ?\n[ \n]*", "\n", text)
     text = text.strip()
-    labelled = bool(_LABELS.match(text)) and not re.match("answer", text)
+    labelled = bool(_LABELS.match(text)) and not re.match(
+        "(?:the )?(?:answer|option|choice|letter|response)", text
+    )
     return Marked(_LABELS.sub("", _ORDINAL.sub(r"\1", text)).strip(), mentions, labelled)
 
 
@@ -290,6 +334,7 @@ def _is_letter(clean: str, found: re.Match[str], letter: str, strict: bool, cut:
         closed = not word or (
             (label or not strict) and (_FOLLOWS.match(word) or _AFTER.match(word))
         )
+        closed = closed or _SAID.match(word)  # no article comes before a verb
         return bool(closed) and (label or not previous or bool(_CHOOSE_BEFORE.search(line)))
     if label and previous:
         return True

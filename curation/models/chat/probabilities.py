@@ -65,6 +65,8 @@ def _token_at(
     usable = [
         each for each in tokens if isinstance(each, Mapping) and isinstance(each.get("token"), str)
     ]
+    if not usable:
+        return None
     pieces = [each["token"].translate(MARKS) for each in usable]
     joined, wanted = "".join(pieces), text.translate(MARKS)
     skipped = len(wanted) - len(wanted.lstrip())

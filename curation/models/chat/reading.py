@@ -1,4 +1,20 @@
-"""What an answer of a chat model says: a letter, or why it does not name one."""
+"""What an answer of a chat model says: a letter, or why it does not name one.
+
+A reply goes through these modules:
+
+1. ``bodies`` takes the text, the end and the log-probabilities out of the server's JSON. An error
+   is read here and goes no further.
+2. ``thinking`` separates the thinking, which never counts.
+3. ``containers`` finds parts that are marked as the answer (tags, boxes) and JSON. Each part is
+   read as a text. The whole text is read if none of them says anything.
+4. ``marks`` removes markup from a text and finds the letters that it names.
+5. ``choosing`` decides which letter is chosen. ``clauses`` judges each letter by its clause.
+6. ``declining`` says why a text without a choice does not choose.
+7. ``probabilities`` looks up the probabilities at the token of the chosen letter.
+
+``words`` holds the words of the languages for 4 and 5; ``declining`` holds its own. The rules and
+the expected readings are in tests/models/chat/replies/README.md.
+"""
 
 import math
 import re

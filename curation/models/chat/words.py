@@ -42,10 +42,12 @@ IS = _any(
     r"是|为|為|应该是|應該是|选|は|が|은|는|هي|هو|है",
 )
 CHOOSE = _any(
-    r"choos(?:e|es|ing)|chose|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
+    r"choos(?:e|es|ing)|chosen?|pick(?:s|ed|ing)?|select(?:s|ed|ing)?|prefer(?:s|red)?|voted?",
+    r"(?:i|i'd|would|people|speakers|please|^) ?use",
     r"go(?:ing)? (?:with|for)|went (?:with|for)|opt(?:ed|ing)? for|vot(?:e|ing) for|"
     r"settled? (?:on|for)",
-    r"lean(?:s|ing|ed)? (?:toward|towards|to|for|on)|expect|tak(?:e|ing)|says?|saying|"
+    r"lean(?:s|ing|ed)?(?: (?:toward|towards|to|for|on))?|expect|"
+    r"expect to (?:hear|see|read|find)|tak(?:e|ing)|says?|saying|"
     r"answer(?:ing)?|"
     r"guess|tells? me",
     r"decided? (?:on|for)|favou?rs?|bet(?:ting)? on|recommend|suggest|stick(?:ing)? with|stay with",
@@ -79,6 +81,7 @@ FILL = _any(
     r"option|number|only|und zwar|eher|wohl|than|sure",
 )
 SO = _any(
+    r"possibly|presumably|arguably",
     r"so|therefore|thus|hence|then|consequently|accordingly|overall|ultimately|finally|in short",
     r"in conclusion|conclusion|probably|likely|definitely|certainly|surely|maybe|perhaps|clearly",
     r"obviously|i guess|i think|i believe|i suppose|i'd say|well|hmm+|h+m|uh+m?|ok|okay|sure|yes",
@@ -121,10 +124,14 @@ MORE = _any(
     r"safest|clearest|closest|strongest|simplest|smoothest|prefer(?:red|able)|superior|ahead|"
     r"wins?|takes (?:it|the \w+)|beats?|outperforms?|outshines?|trumps?|surpasses|exceeds",
     r"(?:the|my|your|our) (?:\w+ ){0,3}?(?:answer|choice|pick|winner|one|selection|vote|"
+    r"(?:usual|normal|common|standard|natural) way|"
     r"preference|guess|bet|favou?rite|option|way to go|letter|sentence|continuation)",
+    r"chosen|selected|picked|recommended",
     r"mine\b|correct|right|gets my vote|has (?:the|an?) (?:\w+ )?edge|it is|(?:comes?|"
     r"coming) (?:next|after|"
-    r"first)|it'll be|is it|what (?:people|most|one|you|native|speakers|someone)|the way|"
+    r"first)|it'll be|is it|the way|"
+    r"(?:is|be|'s) (?:\w+ly |just )?(?:what|how) (?:an? |the |any )?(?:\w+ )?(?:person|people|"
+    r"speakers?|one|we|someone|you|most|native)|"
     r"edges? (?:it )?out|what i",
     r"plus|mieux|meilleure?|préférable|la bonne|besser|richtig|am besten|eher|\w{4,}er als|"
     r"häufiger|"
@@ -135,14 +142,15 @@ MORE = _any(
     r"更|比较|最|の方|のほう|ほうが|方が|より|더|자연스럽습니다|가장|أكثر|أفضل|अधिक|ज़्यादा|बेहतर",
 )
 LESS = _any(
-    r"less(?! so)|least|worse|worst|weaker|weakest|rarer|odder|stranger|clumsier|loses?|lost|"
+    r"less(?! so)|least|worse|worst|losers?|weaker|weakest|rarer|odder|stranger|clumsier|loses?|"
+    r"lost|"
     r"inferior|wrong|incorrect|behind",
     r"moins|pire|weniger|schlechter|menos|peor|pior|meno|peggio|minder|slechter|менее|хуже|"
     r"mniej|gorsz\w+",
     r"不如|没有|덜|mindre|daha az",
 )
 BAD = _any(
-    r"odd(?:ly)?|strange(?:ly)?|weird|unusual|awkward|clumsy|unnatural(?:ly)?|nonsens\w+|"
+    r"bad|poor|odd(?:ly)?|strange(?:ly)?|weird|unusual|awkward|clumsy|unnatural(?:ly)?|nonsens\w+|"
     r"unlikely|implausible|absurd|rare|bizarre|peculiar|illogical|silly|ungrammatical|"
     r"out of place|stilted|forced|far-fetched|improbable|surpris\w+|confusing|random|"
     r"incoherent|contrived|off|impossible|unexpected|uncommon|makes little sense|unrelated|"
@@ -154,6 +162,7 @@ BAD = _any(
 )
 NOT = _any(
     r"not|\w+n't|no(?= (?:more|better|less|likelier|sense|good|real))|never|cannot|neither|"
+    r"no one|nobody|few people|no (?:\w+ )?(?:speakers?|person|people)|"
     r"nor|unable|"
     r"refus\w+|won't|hardly|rarely|avoid\w*|reject\w*|exclud\w+|rul\w+ out|eliminat\w+|"
     r"discard\w*|declin\w+|dismiss\w*|against|doubt that|instead of choosing|rather than|"
@@ -194,6 +203,7 @@ CUE = re.compile(
 )
 # Words that may come before a letter that is named in a sentence, beside those above.
 BEFORE = _any(
+    r"otherwise|else|use|first|second|former|latter|sometimes|often|always|usually|occasionally|today|tomorrow|now",
     r"finde|find|among|amongst|out|some|half|others|many|is|are|a|the|and|or|than|as|of|in|"
     r"with|that|"
     r"between|both|either|"
@@ -212,6 +222,7 @@ BEFORE = _any(
 # Words that follow a letter at the end of a choice: "the answer is A because ...".
 AFTER = _any(
     r"because|as|since|for|over|rather|instead|to|than|but|here|in|i|thanks|thank|given|due|"
+    r"there|"
     r"when|if|with|which|while|although|though|however|so|it|by|out|from|at|on|this|that|and|"
     r"or|is|was|has|would|will|seems?|sounds?|reads?|makes?|fits?|follows?|feels?|looks?|"
     r"appears?|flows?|works?|please|then|obviously|definitely|probably|clearly|overall|too|"

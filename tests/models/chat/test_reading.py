@@ -35,28 +35,32 @@ def result(reading: Reading) -> str:
     return reading.letter or reading.code
 
 
-SETS = [name for name in ("seen.jsonl", "held.jsonl") if (REPLIES / name).exists()]
+def differs(reply: Mapping[str, Any], reading: Reading) -> bool:
+    """Whether a reading is not what the set expects of a reply."""
+    if (reading.letter, reading.code) != (reply["letter"], reply["code"]):
+        return True
+    if reply["code"]:
+        return reading.first is not None or not reading.detail
+    p = reply.get("p", 1.0 if reply["letter"] == "first" else 0.0)
+    close = reading.first is not None and abs(reading.first - p) < 2e-6
+    return not close or reading.sure == ("p" in reply) or reading.detail != ""
 
 
-@pytest.mark.parametrize(
-    "reply", [r for n in SETS for r in lines(n)], ids=lambda reply: reply["id"]
-)
-def test_set_of_replies(reply: Mapping[str, Any]) -> None:
-    reading = read_answer(reply["status"], reply["body"], PROMPTS)
-    assert (reading.letter, reading.code) == (reply["letter"], reply["code"])
-    if reply["letter"]:
-        p = reply.get("p", 1.0 if reply["letter"] == "first" else 0.0)
-        assert reading.first == pytest.approx(p, abs=2e-6)
-        assert reading.sure == ("p" not in reply)
-        assert reading.detail == ""
-    else:
-        assert reading.first is None
-        assert reading.detail
+@pytest.mark.parametrize("name", ["seen.jsonl", "held.jsonl"])
+def test_set_of_replies(name: str) -> None:
+    replies = lines(name)
+    assert len(replies) == 458
+    wrong = [
+        (reply["id"], reply["letter"] or reply["code"], reply.get("p"), reading)
+        for reply in replies
+        if differs(reply, reading := read_answer(reply["status"], reply["body"], PROMPTS))
+    ]
+    assert wrong == []
 
 
 def test_other_wordings() -> None:
     wrong = [
-        (each["text"], each["expected"], result(reading))
+        (each["text"], each["end"], each["expected"], result(reading))
         for each in lines("wordings.jsonl")
         if result(reading := read(each["text"], each["end"])) != each["expected"]
     ]
@@ -165,7 +169,9 @@ def test_details() -> None:
 KEYS = ["choices", "message", "content", "text", "type", "finish_reason", "logprobs", "token"]
 KEYS += ["top_logprobs", "logprob", "error", "sse", "refusal", "delta", "index", "reasoning"]
 KEYS += ["tool_calls", "promptFeedback", "detail"]
-ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+ATOMS = st.sampled_from([None, True, False, 0, -1, 10**400, 0.5, float("nan")]) | st.text(
+    max_size=9
+)
 TEXTS = st.sampled_from(["A", "B", "length", "<think>", '{"answer": "A"}', "[[", 'data: {"a"'])
 JSON = st.recursive(
     ATOMS | TEXTS,
@@ -173,11 +179,11 @@ JSON = st.recursive(
         st.lists(inner, max_size=4)
         | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=2), inner, max_size=5)
     ),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.sampled_from([0, 200, 400, 413, 500]), JSON)
 def test_any_body(status: int, anything: Any) -> None:
     reading = read_answer(status, anything, PROMPTS)
@@ -202,7 +208,7 @@ PIECES = [
 PIECES += ["or ", "\\boxed{", "是", "\ud800", "\n"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*PIECES, *',.:;()[]{}<>"*_`~|$&=-?!']), max_size=40))
 def test_any_text(pieces: list[str]) -> None:
     text = "".join(pieces)
@@ -214,5 +220,5 @@ def test_any_text(pieces: list[str]) -> None:
 @pytest.mark.parametrize("unit", ["A ", "A or ", "<think>", "[[A]] ", '{"a":', "选B", "i ", "<x1>"])
 def test_huge_replies_take_little_time(unit: str) -> None:
     begun = time.process_time()
-    read((unit * 200_000)[:200_000], "length")
-    assert time.process_time() - begun < 3  # only a quadratic reading takes longer
+    read((unit * 100_000)[:100_000], "length")
+    assert time.process_time() - begun < 2  # only a quadratic reading takes longer
