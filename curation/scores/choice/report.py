@@ -68,8 +68,8 @@ def choice_report(
           prompt.
         - position: of ``counts.position``.
         - differences: of ``uneven.group_differences``.
-        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``; None if there
-          is no score.
+        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``; None if the
+          model does not have a score.
     """
     table = questions_table(cats, asked)
     counts = by_cat(table)
