@@ -36,6 +36,31 @@ def preferred(plain: Floats, swapped: Floats) -> Floats:
     return np.asarray(np.where(even, 0.5, difference > 0), float)
 
 
+def on_one_basis(asked: Sequence[Asked]) -> list[Asked]:
+    """What replies say, so that both orders of a replicate are read in the same way.
+
+    If only one of the two replies has probabilities, as with servers that send requests to several
+    machines, both count by the letter that they name: 1 or 0. Else the reply without probabilities
+    would outweigh the other one.
+    """
+    basis: dict[tuple[object, ...], set[bool]] = {}
+    for each in asked:
+        if each.reading.letter:
+            basis.setdefault(_replicate(each), set()).add(each.reading.sure)
+    return [
+        each._replace(
+            reading=each.reading._replace(first=float(each.reading.letter == "first"), sure=True)
+        )
+        if each.reading.letter and len(basis[_replicate(each)]) == 2
+        else each
+        for each in asked
+    ]
+
+
+def _replicate(asked: Asked) -> tuple[object, ...]:
+    return asked.cat, asked.pair, asked.prompt, asked.sample
+
+
 def compare(
     cats: Sequence[Cat], asked: Iterable[Asked], *, model: str, variant: str = ""
 ) -> list[Comparison]:

@@ -17,7 +17,7 @@ from curation.models.scoring import open_chat
 from curation.records import Cat
 from curation.run_folder import write_json, write_lines
 from curation.scores.choice.asking import Asked, ChatQuestion, questions_of
-from curation.scores.choice.comparing import compare, unanswered
+from curation.scores.choice.comparing import compare, on_one_basis, unanswered
 from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.older import scored_cats
@@ -172,11 +172,13 @@ def _derive(
     Returns:
         The content of ``choice.json``.
     """
-    asked = [
-        Asked(*question.place, replies.answered[question.place].reading)
-        for question in questions
-        if question.place in replies.answered
-    ]
+    asked = on_one_basis(
+        [
+            Asked(*question.place, replies.answered[question.place].reading)
+            for question in questions
+            if question.place in replies.answered
+        ]
+    )
     tokens = replies.tokens if replies.tokens["replies"] else None
     choice = choice_report(cats, asked, limits=limits, tokens=tokens, ties=ties)
     named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}

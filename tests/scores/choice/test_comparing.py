@@ -16,7 +16,7 @@ from curation.records import Cat
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
 from curation.scores.choice.asking import Asked, chat_questions
-from curation.scores.choice.comparing import compare, unanswered
+from curation.scores.choice.comparing import compare, on_one_basis, unanswered
 from curation.scores.outcomes import Outcome
 from curation.scores.runs import Run
 from curation.stats.metrics import Ties, results
@@ -209,3 +209,20 @@ def test_the_interval_of_random_answers_holds_50_in_about_95_of_100_draws() -> N
         low, high = ss_of(cats, lambda *_, draw=draw: first(bool(draw.random() < 0.5)))[1]
         holds += low <= 50 <= high
     assert 89 <= holds <= 100
+
+
+def test_probabilities_in_one_order_only_do_not_outweigh_the_letters() -> None:
+    likely, sure = Reading(0.6, "first", sure=False), Reading(1.0, "first")
+    for turned in (False, True):  # the first letter in both orders: split, whichever has them
+        both = [
+            Asked("c", ONE, turned, "natural", 0, likely),
+            Asked("c", ONE, not turned, "natural", 0, sure),
+            Asked("c", TWO, False, "natural", 0, likely),
+            Asked("c", TWO, True, "natural", 0, none("answer_empty")),
+        ]
+        (line,) = compared(on_one_basis(both))
+        assert (line.won, line.split, line.p) == (0, 1, None)
+        assert compared(both)[0].split == 0
+        assert on_one_basis(both)[2:] == both[2:]
+    alike = [Asked("c", ONE, turned, "natural", 0, likely) for turned in (False, True)]
+    assert on_one_basis(alike) == alike
