@@ -42,12 +42,15 @@ class Prompt(NamedTuple):
     text: str
 
     def fill(self, *, context: str, first: str, second: str) -> str:
-        """The text that is sent. Braces in the sentences are left as they are.
+        r"""The text that is sent. Braces in the sentences are left as they are.
 
-        >>> Prompt("p", "A: {first} B: {second}").fill(context="", first="{second}", second="b")
-        'A: {second} B: b'
+        A line break in a sentence becomes a space: a new line could look like another option.
+
+        >>> Prompt("p", "A: {first} B: {second}").fill(context="", first="{second}", second="b\nc")
+        'A: {second} B: b c'
         """
-        parts = {"{context}": context, "{first}": first, "{second}": second}
+        texts = {"{context}": context, "{first}": first, "{second}": second}
+        parts = {name: " ".join(text.splitlines()) for name, text in texts.items()}
         return re.sub("|".join(map(re.escape, parts)), lambda match: parts[match[0]], self.text)
 
 
