@@ -104,7 +104,7 @@ def _show_shares(rows: Sequence[Row]) -> None:
 
 
 def _show_groups(rows: Sequence[Row]) -> None:
-    from curation.scores.choice.summary import differs
+    from curation.scores.choice.uneven import differs
 
     table, more = [], 0
     for row in rows:

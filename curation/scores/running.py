@@ -221,7 +221,7 @@ def cats_of_rules(job: Job, cats: Sequence[Cat]) -> list[Cat]:
     """The CATs that the rules of a run are for.
 
     Raises:
-        CurationError: there are none.
+        CurationError: the rules are for other kinds of CATs.
     """
     own = [cat for cat in cats if cat.kind in job.rules]
     if not own:

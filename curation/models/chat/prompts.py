@@ -79,7 +79,7 @@ class Prompts:
 
 
 def prompts_for(language: str) -> Path | None:
-    """The file of prompts that is included for a language; None if there is none.
+    """The file of prompts that is included for a language; None if it has no file.
 
     A region or script is not looked at: «en-GB» has the file of «en».
     """

@@ -187,7 +187,7 @@ def _read_any(text: str, cut: bool, words: _Words) -> _Text:
 
 
 def _read_fields(fields: Fields, text: str, words: _Words) -> _Text | None:
-    """Read the JSON of a text: the letter of its answer, or why there is none."""
+    """Read the JSON of a text: the letter of its answer, or why it does not name one."""
     values = fields.value if isinstance(fields.value, list) else [fields.value]
     values = [each for each in values if isinstance(each, str)] if fields.keyed else []
     names = {letter.upper(): number for number, letter in enumerate(words.letters)}

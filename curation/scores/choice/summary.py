@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from curation.models.chat.reading import NO_ANSWER
 from curation.scores.choice.counts import NONE, REFUSED
 from curation.scores.choice.report import NO_SCORE
-from curation.scores.choice.uneven import ALPHA
+from curation.scores.choice.uneven import differs
 from curation.scores.flags import answer_flags
 
 Ends = Annotated[list[float], Field(min_length=2, max_length=2)] | None
@@ -132,11 +132,6 @@ def _row(report: Mapping[str, Any]) -> dict[str, Any]:
         "spread": spread,
         "tokens": answers["tokens"],
     }
-
-
-def differs(row: Mapping[str, Any]) -> bool:
-    """Whether a group of ``uneven.group_differences`` differs from the rest."""
-    return row["p_holm"] is not None and row["p_holm"] < ALPHA
 
 
 def _without_repeats(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

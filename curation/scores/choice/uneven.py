@@ -98,7 +98,9 @@ def uneven_groups(differences: list[dict[str, Any]]) -> list[str]:
     Args:
         differences: of ``group_differences``.
     """
-    names = (
-        row["group"] for row in differences if row["p_holm"] is not None and row["p_holm"] < ALPHA
-    )
-    return list(dict.fromkeys(names))
+    return list(dict.fromkeys(row["group"] for row in differences if differs(row)))
+
+
+def differs(row: Mapping[str, Any]) -> bool:
+    """Whether a group of ``group_differences`` differs from the rest."""
+    return row["p_holm"] is not None and row["p_holm"] < ALPHA

@@ -46,7 +46,7 @@ def included_prompts(language: str, own: Path = Path("5-scores") / NAME) -> Path
         own: where a file of the user's own belongs, for the error.
 
     Raises:
-        CurationError: there is none.
+        CurationError: the language has no prompts.
     """
     path = prompts_for(language)
     if path is None:
