@@ -12,6 +12,7 @@ from curation.stats.intervals import Floats
 
 EXACT = 8  # with more units than this, permutations are drawn at random
 _FEWEST = 5  # with fewer units than this, no interval
+_EQUAL = 1e-9  # values that differ by less than this share of the largest one are equal
 
 
 class Correlation(NamedTuple):
@@ -32,10 +33,19 @@ class Correlation(NamedTuple):
 def ranks(values: Floats) -> Floats:
     """Ranks from 1 on; equal values get the mean of their ranks.
 
+    Neighbours that differ by no more than 1e-9 of the largest absolute value count as equal.
+    Otherwise rounding, which differs between processors, would rank values that are equal.
+
     >>> ranks(np.array([30.0, 10.0, 30.0, 20.0])).tolist()
     [3.5, 1.0, 3.5, 2.0]
+    >>> ranks(np.array([0.3, 0.1 + 0.2, 0.5])).tolist()
+    [1.5, 1.5, 3.0]
     """
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    order = np.argsort(values, kind="stable")
+    gaps = np.diff(values[order], prepend=-np.inf)
+    place = np.empty(len(values), np.intp)
+    place[order] = np.cumsum(gaps > _EQUAL * np.abs(values).max(initial=0)) - 1
+    count = np.bincount(place)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
 
 

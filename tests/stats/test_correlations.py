@@ -25,6 +25,16 @@ def test_ranks_of_ties_are_averaged() -> None:
     assert ranks(np.array([5.0, 5.0, 5.0, 1.0])).tolist() == [3.0, 3.0, 3.0, 1.0]
 
 
+def test_rounding_does_not_rank_equal_values() -> None:
+    # 4/3 computed in three ways, as different processors do it, and values of another size.
+    third = 4 / 3
+    noisy = np.array([third, np.nextafter(third, 2), 0.5, np.nextafter(third, 0)])
+    assert ranks(noisy).tolist() == [3.0, 3.0, 1.0, 3.0]
+    assert ranks(noisy * 1e-12).tolist() == [3.0, 3.0, 1.0, 3.0]
+    assert ranks(np.array([1.0, 1.00001, 0.99999])).tolist() == [2.0, 3.0, 1.0]
+    assert ranks(np.array([])).tolist() == []
+
+
 def test_spearman_by_hand() -> None:
     # Ranks 1 2 3 4 against 1 3 2 4: d² = 0 1 1 0, rho = 1 − 6 · 2/(4 · 15) = 0.8. Of 24 orders
     # those with |rho| ≥ 0.8: Σd² ≤ 2 (1 + 3 neighbours swapped) and, mirrored, ≥ 18: 8 of 24.

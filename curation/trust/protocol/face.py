@@ -60,7 +60,7 @@ def _right(bias: Bias, group: str) -> bool | None:
     if group not in bias.groups or bias.undefined:
         return None
     if bias.value is not None:
-        return bias.value > 0 if group == bias.groups[0] else bias.value < 0
+        return (bias.value if group == bias.groups[0] else -bias.value) > _ZERO
     return None if bias.p is None else bias.p[bias.groups.index(group)] - 1 / len(bias.p) > _ZERO
 
 

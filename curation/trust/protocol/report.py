@@ -12,7 +12,7 @@ from typing import Any, get_args
 from curation.bias import CRITERIA, Criterion, Status, Subject
 from curation.files import dump_json
 
-ALGORITHM = 1
+ALGORITHM = 2
 
 STATUSES: dict[Status, str] = {
     "pass": "the result reaches the threshold and is significant, or its whole interval does; a "

@@ -51,7 +51,10 @@ def split_half_evidence(
         )
         both = paired(first, second)
         found.append((alike(both).rho, both))
-    known = sorted((each for each in found if each[0] is not None), key=lambda each: each[0] or 0)
+    # Rounded: equal values keep the order of the draws, whatever the processor.
+    known = sorted(
+        (each for each in found if each[0] is not None), key=lambda each: round(each[0] or 0, 9)
+    )
     if len(known) <= draws // 2:
         return [_evidence(None, None, len(base), "most halves have no result")]
     both = known[len(known) // 2][1]
@@ -59,7 +62,7 @@ def split_half_evidence(
         correlate(both.first[:, at].tolist(), both.second[:, at].tolist(), confidence=confidence)
         for at in range(both.first.shape[1])
     ]
-    least = min(columns, key=lambda found: found.rho or 0.0)
+    least = min(columns, key=lambda found: round(found.rho or 0.0, 9))
     whole = spearman_brown(least.rho or 0.0)
     detail = (
         f"{draws} random divisions of each list in two halves; the median rank correlation of the "
