@@ -112,7 +112,8 @@ def import_(
 
     The column task_id must come back as it was. Columns that only platforms write: answer_id,
     submitted_at, updated_at, seconds. Headings and values in any shipped language are read, and
-    result files of MTurk as they are. A file without any column of its round's answers is an error.
+    old result files of MTurk as they are. A file without any column of its round's answers is an
+    error.
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
     import a file again, only new answers are added.

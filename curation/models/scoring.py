@@ -14,6 +14,7 @@ from curation.models.families import check_causal
 from curation.models.rules import Family, Scored, ScoringRequest
 
 if TYPE_CHECKING:
+    from curation.models.endpoint.client import Endpoint, Repeats
     from curation.models.loading import Loaded
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
@@ -65,6 +66,7 @@ class Scorer:
         self.about: dict[str, Any] = {}
         self.notices: list[str] = []
         self._open: dict[str, Score] = {}
+        self._served: Endpoint | None = None
 
     def score(self, rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
         """Score associations; the scores have the order of the requests.
@@ -76,6 +78,10 @@ class Scorer:
         if part not in self._open:
             self._open[part] = self._nsp() if part == "nsp" else self._lm()
         return self._open[part](rule, requests)
+
+    def repeat(self, rule: str, requests: Sequence[ScoringRequest]) -> "Repeats | None":
+        """As ``Endpoint.repeat``; None for a model on this machine."""
+        return self._served.repeat(rule, requests) if self._served else None
 
     def _lm(self) -> Score:
         if self.spec.url:
@@ -130,6 +136,8 @@ class Scorer:
         endpoint = open_endpoint(
             self.spec.url, self.spec.name, bos=self.spec.bos, notice=self.notices.append
         )
+
+        self._served = endpoint
 
         def score(rule: str, requests: Sequence[ScoringRequest]) -> list[Scored]:
             scores = endpoint.score(rule, requests)

@@ -7,9 +7,9 @@ associations without a score and their reasons, and ``results.json`` has lms, ss
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.engine import Engine, each_shard
 from curation.files import CurationError, dump_line
@@ -30,6 +30,7 @@ from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.boards import comparisons
 from curation.scores.older import scored_cats
 from curation.scores.outcomes import read_outcomes
+from curation.scores.repeats import draw, set_aside_unsteady, unsteady
 from curation.scores.run_folder import (
     COMPARISONS,
     REJECTED,
@@ -45,6 +46,9 @@ from curation.scores.run_folder import (
 from curation.scores.runs import Run, folder_name
 from curation.stats.metrics import Ties, results
 
+if TYPE_CHECKING:
+    from curation.models.endpoint.client import Repeats
+
 ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
 SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
 _SLOW = 32  # CATs in a shard, for rules that read a text many times
@@ -52,12 +56,16 @@ _GPU_FACTOR = 8  # a GPU's batches are larger, so its shards are too
 
 
 class Shard(NamedTuple):
-    """Associations of ``cats`` CATs to be scored under one rule; can be pickled."""
+    """Associations of ``cats`` CATs to be scored under one rule; can be pickled.
+
+    ``again`` are those that an endpoint gets three times.
+    """
 
     spec: ModelSpec
     rule: str
     questions: list[Question]
     cats: int
+    again: Sequence[Question] = ()
 
 
 class Done(NamedTuple):
@@ -66,6 +74,7 @@ class Done(NamedTuple):
     scored: list[Scored]
     about: dict[str, Any]
     notices: list[str]
+    repeats: "Repeats | None" = None
 
 
 @dataclass
@@ -150,7 +159,9 @@ def score_shard(shard: Shard) -> Done:
     scorer = open_scorer(shard.spec)
     before = len(scorer.notices)
     scored = scorer.score(shard.rule, [question.ask for question in shard.questions])
-    return Done(scored, scorer.about, scorer.notices[before:])
+    again = [question.ask for question in shard.again]
+    repeats = scorer.repeat(shard.rule, again) if again else None
+    return Done(scored, scorer.about, scorer.notices[before:], repeats)
 
 
 def score_cats(
@@ -159,6 +170,7 @@ def score_cats(
     *,
     engine: Engine = "local",
     workers: int | None = 1,
+    seed: int = 1,
     begin: Callable[[int, int], None] = lambda done, total: None,
     tell: Callable[[int], None] = lambda cats: None,
     notice: Callable[[str], None] = lambda text: None,
@@ -170,6 +182,7 @@ def score_cats(
         cats: the CATs.
         engine: see ``each_shard``.
         workers: processes or machines; with 1, the work is done in this process.
+        seed: of the draw of CATs whose texts are sent to an endpoint three times.
         begin: called once with the number of CATs that are already done, and of all CATs.
         tell: called after each shard with the number of its CATs.
         notice: receives messages for the user about how the model is run.
@@ -179,8 +192,8 @@ def score_cats(
 
     Raises:
         CurationError: no CAT is of a kind that the rules are for, the profile needs a trained head
-            that is not given, the model cannot be run, the content of the folder is not a run, or
-            another command writes there.
+            that is not given, the model cannot be run, an endpoint's answers to the same texts
+            differ, the content of the folder is not a run, or another command writes there.
     """
     work = [(cat, questions(cat, variant=job.variant)) for cat in cats_of_rules(job, cats)]
     needs_head = bool(job.own_head) and any(job.rules[cat.kind] == "nsp" for cat, _ in work)
@@ -197,7 +210,8 @@ def score_cats(
             (cat, asked) for cat, asked in work if any(q.association not in known for q in asked)
         ]
         begin(len(work) - len(open_), len(work))
-        shards = list(_shards(job, open_, known))
+        repeated = draw([cat for cat, _ in open_], seed=seed) if job.spec.url else []
+        shards = list(_shards(job, open_, known, repeated))
         gpus = 1 if job.identity.get("device") == "cuda" else 0
         shown = set()
         each = each_shard(score_shard, shards, engine=engine, workers=workers, gpus=gpus)
@@ -207,6 +221,11 @@ def score_cats(
                     if text not in shown:  # every worker sends it
                         notice(text)
                     shown.add(text)
+                if done.repeats:
+                    aside = set_aside_unsteady(job.folder, done.repeats, seed=seed)
+                    if aside:
+                        _append(replace(job, folder=aside), shards[index], done)
+                        raise unsteady(job.identity["model"], done.repeats, aside)
                 refused = _append(job, shards[index], done)
                 counts["refused"] += refused
                 counts["scored"] += len(done.scored) - refused
@@ -246,22 +265,29 @@ def _check_head(job: Job) -> None:
 
 
 def _shards(
-    job: Job, open_: list[tuple[Cat, list[Question]]], known: dict[str, str]
+    job: Job,
+    open_: list[tuple[Cat, list[Question]]],
+    known: dict[str, str],
+    repeated: Sequence[str],
 ) -> Iterator[Shard]:
-    # The rule nsp comes first: if its head is missing, this shows before any time is spent.
-    for kind in sorted(KINDS, key=lambda kind: job.rules.get(kind) != "nsp"):
+    # For nsp and for endpoints, intersentence CATs come first: if the head is missing, or long
+    # texts get other values when they are sent again, this shows before much time is spent.
+    first = set(repeated[: len(repeated) // 2])
+    for kind in reversed(KINDS) if repeated or "nsp" in job.rules.values() else KINDS:
         rule = job.rules.get(kind, "")
         # Contexts that begin alike come together, so that their common part is read once.
         of_kind = sorted(
-            (each for each in open_ if each[0].kind == kind), key=lambda e: e[0].context
+            (each for each in open_ if each[0].kind == kind),
+            key=lambda e: (e[0].id not in first, e[0].context),
         )
         size = _SLOW if rule.startswith("pll") or rule == "nsp" else SHARD
         if job.identity.get("device") == "cuda":
             size *= _GPU_FACTOR
         for start in range(0, len(of_kind), size):
             part = of_kind[start : start + size]
-            left = [q for _, asked in part for q in asked if q.association not in known]
-            yield Shard(job.spec, rule, left, len(part))
+            left = [(cat, q) for cat, asked in part for q in asked if q.association not in known]
+            again = [q for cat, q in left if cat.id in repeated]
+            yield Shard(job.spec, rule, [q for _, q in left], len(part), again)
 
 
 def _append(job: Job, shard: Shard, done: Done) -> int:

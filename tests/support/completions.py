@@ -36,12 +36,18 @@ class Tiny(NamedTuple):
     def ids(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def logs(self, ids: Sequence[int]) -> list[float | None]:
-        """The log-probability of each token but the first, given those before it."""
+    def logs(self, ids: Sequence[int], *, bf16: bool = False) -> list[float | None]:
+        """The log-probability of each token but the first, given those before it.
+
+        With ``bf16``, logits are about 40 and are rounded to steps of 1/4 after a random error of
+        up to half a step, as if each batch summed in another order.
+        """
         import torch
 
         with torch.inference_mode():
             logits = self.model(torch.tensor([list(ids)])).logits[0].double()
+            if bf16:
+                logits = (logits + 40 + torch.rand_like(logits) / 4 - 0.125).bfloat16().double()
         table = torch.log_softmax(logits, -1)
         return [None, *(table[n, token].item() for n, token in enumerate(ids[1:]))]
 
@@ -104,6 +110,8 @@ class Quirks:
     key: str = ""
     composes: bool = False  # NFC before it reads
     usage: bool = True
+    bf16: bool = False  # log-probabilities differ a little each time
+    caches: bool = False  # blocks of 16 tokens that were read before; their values are stale
 
 
 class Completions(ThreadingHTTPServer):
@@ -122,6 +130,8 @@ class Completions(ThreadingHTTPServer):
         self.pause = 0.0  # seconds before each answer
         self.connections: list[socket.socket] = []
         self.lock, self.torch = threading.Lock(), threading.Lock()
+        self.cached = set[tuple[int, ...]]()
+        self.stale: list[float | None] = []
 
     @property
     def url(self) -> str:
@@ -174,7 +184,9 @@ class Completions(ThreadingHTTPServer):
         for _ in range(most):
             ids.append((ids[-1] + 5) % 300 + 1)  # some token or other: nobody asks which
         with self.torch:
-            logs = self.tiny.logs(ids)
+            logs = self.tiny.logs(ids, bf16=how.bf16)
+            if how.caches:
+                logs = self._with_stale(ids, logs)
         tokens = written(self.tiny, ids, how.writes)
         logs = [
             float(how.poisoned[token]) if token in how.poisoned else log
@@ -203,6 +215,14 @@ class Completions(ThreadingHTTPServer):
             parts = [len(self.tiny.tokenizer.decode(ids[:n])) for n in range(len(tokens))]
             found["text_offset"] = parts
         return {"index": index, "logprobs": None if how.gives == "nothing" else found}
+
+    def _with_stale(self, ids: list[int], logs: list[float | None]) -> list[float | None]:
+        """Values of the text before, up to the end of the last block that was read before."""
+        ends = range(16, len(ids), 16)
+        end = max((end for end in ends if tuple(ids[:end]) in self.cached), default=0)
+        self.cached |= {tuple(ids[:end]) for end in ends}
+        before, self.stale = self.stale, logs
+        return [*before[:end], *logs[min(end, len(before)) :]]
 
 
 def written(tiny: Tiny, ids: Sequence[int], how: str) -> list[str]:

@@ -7,12 +7,21 @@ texts are sent first, to find out how this server must be asked.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple, Self
 
 from curation.files import CurationError
 from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection
-from curation.models.endpoint.echoes import TOO_LONG, Echo, Echoes, excess, front_of, read_echoes
+from curation.models.endpoint.echoes import (
+    BOUND,
+    TOO_LONG,
+    Echo,
+    Echoes,
+    drift,
+    excess,
+    front_of,
+    read_echoes,
+)
 from curation.models.endpoint.gate import RefusedError
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 
@@ -23,6 +32,13 @@ ECHO = (
     "logits_all do; OpenAI's present models and llama.cpp's own server do not; if it is a chat "
     "endpoint, write chat: before the name of the model"
 )
+
+
+class Repeats(NamedTuple):
+    """How many ``texts`` were sent three times, and the ``largest`` drift between two answers."""
+
+    texts: int
+    largest: float
 
 
 class _Form(NamedTuple):
@@ -129,6 +145,36 @@ class Endpoint:
         prompts = dict.fromkeys(text for each in requests for text in echoes.prompts(rule, each))
         self._fetch_all([text for text in prompts if text and text not in echoes.known], tell)
         return [echoes.score(rule, each) for each in requests]
+
+    def repeat(self, rule: str, requests: Sequence[ScoringRequest]) -> Repeats:
+        """Send texts that were scored twice more: in the same order, and in the reverse order.
+
+        A server may reuse what it computed for an earlier text with the same beginning, and some
+        get it wrong. If answers differ by more than ``BOUND``, all of them are forgotten.
+
+        Args:
+            rule: the rule by which ``score`` has scored these associations.
+            requests: the associations; texts that the server refused are left out.
+
+        Raises:
+            CurationError: as ``score``.
+        """
+        own = self._echoes.known
+        sent = dict.fromkeys(t for each in requests for t in self._echoes.prompts(rule, each))
+        texts = [text for text in sent if isinstance(own.get(text), Echo)]
+        passes = [own]
+        try:
+            for order in (texts, texts[::-1]):
+                self._echoes.known = {}
+                self._fetch_all(order, lambda _: None)
+                passes.append(self._echoes.known)
+        finally:
+            self._echoes.known = own
+        pairs = list(combinations(passes, 2))
+        largest = max((drift(a[text], b[text]) for text in texts for a, b in pairs), default=0.0)
+        if largest > BOUND:
+            own.clear()
+        return Repeats(len(texts), largest)
 
     # --- sending texts --------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from curation.models.endpoint.align_tokens import Span, align, by_offsets
 from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 
 NEVER = -9999.0  # vLLM's value for −∞
+BOUND = 0.5  # nats; what ``drift`` may be if a model computes in bfloat16: see docs/models.md
 NEEDS_BOS = {"ll-bos", "ll-acl", "ll-code", "ratio"}
 NO_BOS = "a rule that does not need it: ll-arxiv, conditional or conditional-chars"
 TOO_LONG = re.compile(
@@ -251,6 +252,31 @@ def _summed(tokens: list[Token] | Refusal, *, mean: bool = False) -> Scored:
             return Refusal("not_finite", f"{token.text!r} has no finite log-probability")
         logs.append(token.log)
     return math.fsum(logs) / (len(logs) if mean else 1)
+
+
+def drift(one: Echo | Refusal, other: Echo | Refusal) -> float:
+    """How far two answers about the same text are apart.
+
+    Returns:
+        The mean absolute difference of its tokens' log-probabilities in nats, generated tokens left
+        out; 9999 if the tokens differ, or only one of the answers has log-probabilities.
+
+    >>> drift(Echo(["A", "!"], [None, -2.0], [], 0), Echo(["A", "!"], [None, -3.0], [], 0))
+    0.5
+    """
+    if isinstance(one, Refusal) or isinstance(other, Refusal):
+        return -NEVER
+    end = len(one.tokens) - one.generated
+    if not 0 < end <= len(other.tokens) or one.tokens[:end] != other.tokens[:end]:
+        return -NEVER
+    return math.fsum(map(_gap, one.logs[:end], other.logs[:end])) / end
+
+
+def _gap(one: float | None, other: float | None) -> float:
+    known = [log for log in (one, other) if log is not None and math.isfinite(log)]
+    if len(known) == 1:
+        return -NEVER
+    return abs(known[0] - known[1]) if known else 0.0
 
 
 def front_of(echo: Echo, text: str) -> tuple[int, bool] | None:

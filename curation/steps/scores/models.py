@@ -134,6 +134,7 @@ def score_model(
                 source.cats,
                 engine=engine,
                 workers=workers,
+                seed=source.campaign.settings.campaign.seed if source.campaign else 1,
                 begin=bar.begin,
                 tell=bar.advance,
                 notice=reporter.note,
