@@ -1,8 +1,9 @@
 """Your runs beside the tables that the StereoSet papers print (``data/published``).
 
 ACL is the paper of 2021, arXiv its first version of 2020. A run is shown beside a printed row only
-if model, split, kind and domain are the same. The rule may differ from the table's: each row says
-whether it does, and ``why`` lists the known reasons why the two values differ.
+if model, split, kind and domain are the same. The rule may differ from the one that the printed
+numbers follow: each row says whether it does, and ``why`` lists the known reasons why the two
+values differ.
 """
 
 from collections import Counter
@@ -24,9 +25,9 @@ from curation.wording import amount
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
 WHY = {
-    "rule": "the run was scored by another rule than the table",
+    "rule": "the run was scored by another rule than the printed numbers",
+    "text": "the run follows the paper's text; the printed numbers follow another rule",
     "unknown rule": "it is not declared by which rule these predictions were made",
-    "mean": "the text says the sum of log p; the printed values equal arXiv's mean per token",
     "head": "the authors' trained next-sentence heads are no longer available; yours is another",
     "own head": "ACL §6.1 trains a head for every model; this run used the model's own",
     "trained head": "arXiv §7.1 uses BERT's own next-sentence head; this run used a trained one",
@@ -120,8 +121,9 @@ def beside(
         One dict for each pair of a printed row and a run, in the order of ``rows``:
 
         - the printed row's fields, ``run``, and ``lower_is_likelier`` of the run.
-        - ``rule``, ``table_rule``, ``same_rule``: None if either rule is not known; False also if
-          the rule is nsp with another kind of head than the table's.
+        - ``rule``, ``table_rule``, ``same_rule``: the run's rule, the one that the printed numbers
+          follow («or» where two fit), and whether they are the same. None if either is not known;
+          False also if the rule is nsp with another kind of head than the table's.
         - ``figures``: ``{metric: {"printed", "value", "ci", "difference", "inside"}}``, in points;
           difference is value minus printed.
         - ``cats``, ``terms``, ``few_terms`` and ``too_wide`` of the cell (``metrics.results``).
@@ -190,11 +192,16 @@ def _pair(
 ) -> dict[str, Any]:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
     own = [run.rules.get(kind, "") for kind in kinds] if run.rules else []
-    of_table = PROFILES.get(row.profile, {}).get(models()[row.model].family, {})  # type: ignore[call-overload]
-    table = [of_table[kind] for kind in kinds] if of_table else []
-    same = (own == table and not run.variant) if own and table else None
-    if run.profile and row.profile:  # the profile that was declared for a predictions file
-        same = run.profile == row.profile
+    text = _rules_of(row.profile, row)
+    fits = [text | {"intrasentence": _rules_of(name, row)["intrasentence"]}
+            for name in row.numbers if text]  # fmt: skip
+    table = [[rules[kind] for kind in kinds] for rules in fits]
+    declared = _rules_of(run.profile, row) if run.profile else {}
+    mine = [declared[kind] for kind in kinds] if declared else own
+    same = (mine in table and not run.variant) if mine and table else None
+    if run.profile and row.profile and not table:  # an ensemble
+        same = run.profile in row.numbers
+    by_text = bool(text) and not run.variant and mine == [text[kind] for kind in kinds]
     head = _other_head(row, run) if "nsp" in own else ""
     values = {}
     for metric in METRICS:
@@ -219,7 +226,9 @@ def _pair(
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
         "rule": _rule_text(own, run.variant, head) or run.profile or run.way,
-        "table_rule": _rule_text(table),
+        "table_rule": " / ".join(
+            dict.fromkeys(" or ".join(dict.fromkeys(rules)) for rules in zip(*table, strict=True))
+        ),
         "same_rule": False if head else same,
         "figures": values,
         "cats": cell["cats"],
@@ -228,8 +237,21 @@ def _pair(
         "too_wide": cell["too_wide"],
         "why": []
         if equal
-        else _why(row, cell, ties, same=same, head=head, table=table, full=full) or ["not known"],
+        else _why(row, cell, ties, same=same, by_text=by_text, head=head, table=table, full=full)
+        or ["not known"],
     }
+
+
+def _rules_of(profile: str, row: Printed) -> dict[str, str]:
+    """A profile's rules by kind for the model of a row; empty for baselines and ensembles.
+
+    If the profile has none for it (``code`` for XLNet), they are the text's, with the name of the
+    profile in place of the intrasentence rule.
+    """
+    family: Any = models()[row.model].family
+    text = PROFILES.get(row.profile, {}).get(family, {})
+    own = PROFILES.get(profile, {}).get(family) or {**text, "intrasentence": profile}
+    return {str(kind): rule for kind, rule in own.items()} if text else {}
 
 
 def _other_head(row: Printed, run: Run) -> Head:
@@ -263,20 +285,19 @@ def _why(
     ties: Ties,
     *,
     same: bool | None,
+    by_text: bool,
     head: Head,
-    table: Sequence[str],
+    table: Sequence[Sequence[str]],
     full: bool,
 ) -> list[str]:
     """The codes of ``WHY`` that apply to a pair; ``same`` compares the rules, not their heads."""
     model = models()[row.model]
     expected = sum(t.split == row.split and row.domain in (ALL, t.domain) for t in targets())
     holds = {
-        "rule": same is False,
+        "rule": same is False and not by_text,
+        "text": same is False and by_text,
         "unknown rule": same is None and bool(table),
-        "mean": model.family == "causal"
-        and row.source.startswith("ACL")
-        and row.kind != "intersentence",
-        "head": "nsp" in table and head != "own" and not _table_uses_own_head(row),
+        "head": any("nsp" in rules for rules in table) and head != "own" and not _table_uses_own_head(row),
         "own head": head == "own",
         "trained head": head == "trained",
         "casing": model.casing == "not printed",
@@ -306,12 +327,13 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
     run = ["run", "lower_is_likelier", "rule", "table_rule", "same_rule"]
     run += ["cats", "terms", "few_terms"]
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
-    yield [*_PLACE, *run, *names, "difference", "why", "note"]
+    yield [*_PLACE, "numbers", "basis", *run, *names, "difference", "why", "note"]
     for row in rows:
         for name in METRICS:
             value = row["figures"][name] if "figures" in row else {"printed": row[name]}
             yield [
                 *(row[key] for key in _PLACE),
+                *(" or ".join(row["numbers"]), row["basis"]),
                 *(row.get(key) for key in run),
                 *(" ".join(row.get("flags", ())), tier),
                 *(name, value["printed"], value.get("value")),
