@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from curation.files import CurationError
-from curation.models.rules import PROFILES, TRAINED_HEADS
+from curation.models.rules import OWN_HEADS, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
 from curation.scores.latex import WIDE, bracket, escape, printed, ties_and_tier
 from curation.scores.printed import Printed, models, targets
+from curation.scores.row_rules import RowRules, row_rules, table_rule
 from curation.scores.runs import Run
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 from curation.wording import amount
@@ -191,18 +192,8 @@ def _pair(
     row: Printed, run: Run, cell: dict[str, Any], ties: Ties, *, full: bool
 ) -> dict[str, Any]:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
-    own = [run.rules.get(kind, "") for kind in kinds] if run.rules else []
-    text = _rules_of(row.profile, row)
-    fits = [text | {"intrasentence": _rules_of(name, row)["intrasentence"]}
-            for name in row.numbers if text]  # fmt: skip
-    table = [[rules[kind] for kind in kinds] for rules in fits]
-    declared = _rules_of(run.profile, row) if run.profile else {}
-    mine = [declared[kind] for kind in kinds] if declared else own
-    same = (mine in table and not run.variant) if mine and table else None
-    if run.profile and row.profile and not table:  # an ensemble
-        same = run.profile in row.numbers
-    by_text = bool(text) and not run.variant and mine == [text[kind] for kind in kinds]
-    head = _other_head(row, run) if "nsp" in own else ""
+    rules = row_rules(row, run, kinds)
+    head = _other_head(row, run) if "nsp" in rules.own else ""
     values = {}
     for metric in METRICS:
         value, printed, bounds = cell[metric], getattr(row, metric), cell[f"{metric}_ci"]
@@ -225,11 +216,9 @@ def _pair(
         **row._asdict(),
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
-        "rule": _rule_text(own, run.variant, head) or run.profile or run.way,
-        "table_rule": " / ".join(
-            dict.fromkeys(" or ".join(dict.fromkeys(rules)) for rules in zip(*table, strict=True))
-        ),
-        "same_rule": False if head else same,
+        "rule": _rule_text(rules.own, run.variant, head) or run.profile or run.way,
+        "table_rule": table_rule(rules),
+        "same_rule": False if head else rules.same,
         "figures": values,
         "cats": cell["cats"],
         "terms": cell["terms"],
@@ -237,21 +226,8 @@ def _pair(
         "too_wide": cell["too_wide"],
         "why": []
         if equal
-        else _why(row, cell, ties, same=same, by_text=by_text, head=head, table=table, full=full)
-        or ["not known"],
+        else _why(row, cell, ties, rules=rules, head=head, full=full) or ["not known"],
     }
-
-
-def _rules_of(profile: str, row: Printed) -> dict[str, str]:
-    """A profile's rules by kind for the model of a row; empty for baselines and ensembles.
-
-    If the profile has none for it (``code`` for XLNet), they are the text's, with the name of the
-    profile in place of the intrasentence rule.
-    """
-    family: Any = models()[row.model].family
-    text = PROFILES.get(row.profile, {}).get(family, {})
-    own = PROFILES.get(profile, {}).get(family) or {**text, "intrasentence": profile}
-    return {str(kind): rule for kind, rule in own.items()} if text else {}
 
 
 def _other_head(row: Printed, run: Run) -> Head:
@@ -267,7 +243,7 @@ def _other_head(row: Printed, run: Run) -> Head:
 
 def _table_uses_own_head(row: Printed) -> bool:
     """Whether the row is BERT under arXiv §7.1; all other heads are trained (ACL §6.1)."""
-    return row.model.startswith("BERT") and row.profile == "arxiv"
+    return row.model.startswith("BERT") and row.profile in OWN_HEADS
 
 
 def _rule_text(rules: Sequence[str], variant: str = "", head: Head = "") -> str:
@@ -284,20 +260,20 @@ def _why(
     cell: Mapping[str, Any],
     ties: Ties,
     *,
-    same: bool | None,
-    by_text: bool,
+    rules: RowRules,
     head: Head,
-    table: Sequence[Sequence[str]],
     full: bool,
 ) -> list[str]:
-    """The codes of ``WHY`` that apply to a pair; ``same`` compares the rules, not their heads."""
+    """The codes of ``WHY`` that apply to a pair; ``rules`` do not compare heads."""
     model = models()[row.model]
     expected = sum(t.split == row.split and row.domain in (ALL, t.domain) for t in targets())
     holds = {
-        "rule": same is False and not by_text,
-        "text": same is False and by_text,
-        "unknown rule": same is None and bool(table),
-        "head": any("nsp" in rules for rules in table) and head != "own" and not _table_uses_own_head(row),
+        "rule": rules.same is False and not rules.by_text,
+        "text": rules.same is False and rules.by_text,
+        "unknown rule": rules.same is None and bool(rules.table),
+        "head": any("nsp" in fits for fits in rules.table)
+        and head != "own"
+        and not _table_uses_own_head(row),
         "own head": head == "own",
         "trained head": head == "trained",
         "casing": model.casing == "not printed",

@@ -5,9 +5,9 @@ gives an association a number from its surface alone. As everywhere, a higher nu
 and only the three associations of one CAT are compared. If a rule cannot be applied (another
 language, a missing package), it has no scores and gives the reason; scores are never made up.
 
-SentimentLM has the rule of StereoSet's (ACL §5.3). Its name has the source of the sentiment, because
-the paper's is a BERT classifier (A.2) that was not published. The others are named after the
-pattern of StereoSet's baselines.
+SentimentLM has the rule of StereoSet's (ACL §5.3). Its name says who gave the sentiment: the
+paper's BERT classifier (A.2) was not published. The others are named after the pattern of
+StereoSet's baselines.
 """
 
 import math

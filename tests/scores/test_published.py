@@ -448,8 +448,8 @@ def test_ties_are_a_reason_if_they_count_half() -> None:
 
 
 def test_equal_values_need_no_reason() -> None:
-    rows = [Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev", "intrasentence", "gender", "", 
-                    "GPT2", 100.0, 100.0, 0.0, 1, "")]  # fmt: skip
+    rows = [Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev",
+                    "intrasentence", "gender", "", "GPT2", 100.0, 100.0, 0.0, 1, "")]  # fmt: skip
     (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER, BEST)])
     assert row["why"] == []
 
