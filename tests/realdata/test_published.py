@@ -73,9 +73,10 @@ def scores_of(model: str) -> dict[str, float]:
 
 @pytest.mark.parametrize(("model", "below"), [("bert-base-cased", 22), ("roberta-base", 17)])
 def test_scores_of_masked_models_are_means_of_p(model: str, below: int) -> None:
-    """Two pieces with p near 0 and near 1 have the mean 1/2, from below; a mean of log p is near 0.
+    """Of two pieces one is unlikely and one nearly certain: (0 + 1) / 2, from below.
 
-    No p is above 1, so no such mean is above 1/2. A mean of log p would have nothing there.
+    Above 1/2 the first piece would have to be likely, too. A mean of log p would be near 0: by it,
+    scores would pile up nowhere.
     """
     values = scores_of(model).values()
     assert sum(0.49 < value <= 0.5 for value in values) == below
