@@ -1,11 +1,21 @@
 """The sentiment of a text by VADER's lexicon, for English texts."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from curation.words import INSTALL, NotCheckedError, base
 
 CLEAR = 0.05  # scores at least this far from 0 are positive or negative, as VADER's authors advise
+
+
+class Sentiment(NamedTuple):
+    """The sentiment of each association by its id, higher being more positive, and who gave it.
+
+    ``by`` is the name of the classifier, or of the file if no classifier is known.
+    """
+
+    by: str
+    scores: Mapping[str, float]
 
 
 def vader(texts: Iterable[str], *, language: str) -> list[float]:

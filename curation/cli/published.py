@@ -152,17 +152,19 @@ def _list(rows: "Sequence[Printed]") -> None:
     """Print the rows of the printed tables."""
     for source in dict.fromkeys(row.source for row in rows):
         own = [row for row in rows if row.source == source]
-        heads = ["model", "split", "kind", "domain", "target", "lms", "ss", "icat", "note"]
+        heads = ["model", "split", "kind", "domain", "target", "lms", "ss", "icat"]
         cells = [
             [
                 *(row.model, row.split, row.kind, row.domain, row.target),
                 *(_printed(row.lms, row.digits), _printed(row.ss, row.digits)),
-                *(_printed(row.icat, row.digits), row.note),
+                *(_printed(row.icat, row.digits), " or ".join(row.numbers), row.basis, row.note),
             ]
             for row in own
         ]
         profile = next((row.profile for row in own if row.profile), "")
-        console.table(f"{source}, profile {profile}", heads, cells)
+        title = f"{source}, profile {profile}"
+        console.table(title, [*heads, "numbers by", "known from", "note"], cells)
+    console.say("profile: the paper's text. numbers by: the profile that the numbers follow.")
 
 
 def _printed(value: float | None, digits: int) -> str:

@@ -303,6 +303,9 @@ SOURCES: dict[str, str] = {
 TRAINED_HEADS = {"acl-ll"}
 """Profiles that need a trained head even if a model has its own (ACL §6.1)."""
 
+OWN_HEADS = {"arxiv", "code"}
+"""Profiles that use BERT's own head, and trained ones for other models (arXiv §7.1 to §7.3)."""
+
 
 def rules_name(rules: Mapping[Any, str]) -> str:
     """The name of a run under these rules: its only rule, or ``INTRASENTENCE_INTERSENTENCE``.

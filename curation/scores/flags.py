@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from curation.models.rules import OWN_HEADS, profiles_of
+
 SHARE = 0.5  # a model is flagged if more than this share of comparisons or tokens is affected
 _ROUNDING = 1e-9  # of a limit times a count
 FLAGS = {
     "ties": "more than half of the model's comparisons are ties",
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
     "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
+    "trained_head": "nsp uses a trained head; arXiv §7.1 and StereoSet's code use BERT's own",
     "older_cats": "lacks CATs: they were added or changed later, scoring has not ended, or the "
     "predictions are partial",
     "no_answer": "gave no answer to many of its questions, which are left out: more than the "
@@ -20,6 +23,7 @@ MARKS = {
     "ties": "†",
     "unknown_tokens": "‡",
     "own_head": "§",
+    "trained_head": "◇",
     "older_cats": "¶",
     "no_answer": "‖",
     "one_letter": "#",
@@ -29,6 +33,7 @@ LATEX = {
     "ties": r"\textsuperscript{\dag}",
     "unknown_tokens": r"\textsuperscript{\ddag}",
     "own_head": r"\textsuperscript{\S}",
+    "trained_head": r"\textsuperscript{$\diamond$}",
     "older_cats": r"\textsuperscript{\P}",
     "no_answer": r"\textsuperscript{$\Vert$}",
     "one_letter": r"\textsuperscript{\#}",
@@ -44,7 +49,8 @@ def flags_of(
     ``ties``: more than half of the comparisons (three per CAT) are ties, of all or of one kind.
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
-    accepted. ``older_cats``: the run lacks CATs. The others are those of ``answer_flags``.
+    accepted. ``trained_head``: BERT with a trained head under a profile that uses its own.
+    ``older_cats``: the run lacks CATs. The others are those of ``answer_flags``.
 
     Args:
         result: of ``metrics.results``.
@@ -65,9 +71,24 @@ def flags_of(
         flags.append("unknown_tokens")
     if (about or {}).get("own_head"):
         flags.append("own_head")
+    if _trained_bert(about or {}):
+        flags.append("trained_head")
     if older:
         flags.append("older_cats")
     return [*flags, *answer_flags((about or {}).get("answers"))]
+
+
+def _trained_bert(about: Mapping[str, Any]) -> bool:
+    """Whether BERT was scored with a trained head under a profile that uses its own."""
+    rules, opened = about.get("rules"), about.get("opened")
+    if not isinstance(rules, Mapping) or not isinstance(opened, Mapping):
+        return False
+    nsp = opened.get("nsp") or {}
+    return (
+        (nsp.get("next_sentence") or {}).get("head") == "trained"
+        and str(nsp.get("architecture")).startswith("Bert")
+        and not OWN_HEADS.isdisjoint(profiles_of(str(about.get("family")), rules))
+    )
 
 
 def answer_flags(answers: Any) -> list[str]:

@@ -14,13 +14,19 @@ from curation.files import CurationError, shipped
 class Printed(NamedTuple):
     """One printed row: lms, ss and icat of a model.
 
-    ``profile`` names the profile of the table's rules, "" for baselines. ``kind`` is a kind or
-    ``both``, ``domain`` a domain or ``all``. ``target`` is "" for rows of more than one term.
+    ``profile`` names the profile with the rules of the paper's text, "" for baselines. ``numbers``
+    names the profiles by whose intrasentence rule the printed numbers may have been made, and
+    ``basis`` says how this is known: the authors' «files» of predictions give the values; it is
+    inferred from «dev rows», or from «arXiv rows» that are equal; or only the «text» says it.
+    ``kind`` is a kind or ``both``, ``domain`` a domain or ``all``. ``target`` is "" for rows of
+    more than one term.
     ``lms`` is None if the paper prints a dash. ``digits`` is how many decimals are printed.
     """
 
     source: str
     profile: str
+    numbers: tuple[str, ...]
+    basis: str
     split: str
     kind: str
     domain: str
@@ -74,6 +80,8 @@ def tables() -> tuple[Printed, ...]:
         Printed(
             source=row["source"],
             profile=row["profile"],
+            numbers=_list(row["numbers"]),
+            basis=row["basis"],
             split=row["split"],
             kind=row["kind"],
             domain=row["domain"],

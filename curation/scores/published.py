@@ -1,8 +1,9 @@
 """Your runs beside the tables that the StereoSet papers print (``data/published``).
 
 ACL is the paper of 2021, arXiv its first version of 2020. A run is shown beside a printed row only
-if model, split, kind and domain are the same. The rule may differ from the table's: each row says
-whether it does, and ``why`` lists the known reasons why the two values differ.
+if model, split, kind and domain are the same. The rule may differ from the one that the printed
+numbers follow: each row says whether it does, and ``why`` lists the known reasons why the two
+values differ.
 """
 
 from collections import Counter
@@ -10,13 +11,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from curation.files import CurationError
-from curation.models.rules import PROFILES, TRAINED_HEADS
+from curation.models.rules import OWN_HEADS, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
 from curation.scores.latex import WIDE, bracket, escape, printed, ties_and_tier
 from curation.scores.printed import Printed, models, targets
+from curation.scores.row_rules import RowRules, row_rules, table_rule
 from curation.scores.runs import Run
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
 from curation.wording import amount
@@ -24,9 +26,9 @@ from curation.wording import amount
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
 WHY = {
-    "rule": "the run was scored by another rule than the table",
+    "rule": "the run was scored by another rule than the printed numbers",
+    "text": "the run follows the paper's text; the printed numbers follow another rule",
     "unknown rule": "it is not declared by which rule these predictions were made",
-    "mean": "the text says the sum of log p; the printed values equal arXiv's mean per token",
     "head": "the authors' trained next-sentence heads are no longer available; yours is another",
     "own head": "ACL §6.1 trains a head for every model; this run used the model's own",
     "trained head": "arXiv §7.1 uses BERT's own next-sentence head; this run used a trained one",
@@ -120,8 +122,9 @@ def beside(
         One dict for each pair of a printed row and a run, in the order of ``rows``:
 
         - the printed row's fields, ``run``, and ``lower_is_likelier`` of the run.
-        - ``rule``, ``table_rule``, ``same_rule``: None if either rule is not known; False also if
-          the rule is nsp with another kind of head than the table's.
+        - ``rule``, ``table_rule``, ``same_rule``: the run's rule, the one that the printed numbers
+          follow («or» where two fit), and whether they are the same. None if either is not known;
+          False also if the rule is nsp with another kind of head than the table's.
         - ``figures``: ``{metric: {"printed", "value", "ci", "difference", "inside"}}``, in points;
           difference is value minus printed.
         - ``cats``, ``terms``, ``few_terms`` and ``too_wide`` of the cell (``metrics.results``).
@@ -189,13 +192,8 @@ def _pair(
     row: Printed, run: Run, cell: dict[str, Any], ties: Ties, *, full: bool
 ) -> dict[str, Any]:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
-    own = [run.rules.get(kind, "") for kind in kinds] if run.rules else []
-    of_table = PROFILES.get(row.profile, {}).get(models()[row.model].family, {})  # type: ignore[call-overload]
-    table = [of_table[kind] for kind in kinds] if of_table else []
-    same = (own == table and not run.variant) if own and table else None
-    if run.profile and row.profile:  # the profile that was declared for a predictions file
-        same = run.profile == row.profile
-    head = _other_head(row, run) if "nsp" in own else ""
+    rules = row_rules(row, run, kinds)
+    head = _other_head(row, run) if "nsp" in rules.own else ""
     values = {}
     for metric in METRICS:
         value, printed, bounds = cell[metric], getattr(row, metric), cell[f"{metric}_ci"]
@@ -218,9 +216,9 @@ def _pair(
         **row._asdict(),
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
-        "rule": _rule_text(own, run.variant, head) or run.profile or run.way,
-        "table_rule": _rule_text(table),
-        "same_rule": False if head else same,
+        "rule": _rule_text(rules.own, run.variant, head) or run.profile or run.way,
+        "table_rule": table_rule(rules),
+        "same_rule": False if head else rules.same,
         "figures": values,
         "cats": cell["cats"],
         "terms": cell["terms"],
@@ -228,7 +226,7 @@ def _pair(
         "too_wide": cell["too_wide"],
         "why": []
         if equal
-        else _why(row, cell, ties, same=same, head=head, table=table, full=full) or ["not known"],
+        else _why(row, cell, ties, rules=rules, head=head, full=full) or ["not known"],
     }
 
 
@@ -245,7 +243,7 @@ def _other_head(row: Printed, run: Run) -> Head:
 
 def _table_uses_own_head(row: Printed) -> bool:
     """Whether the row is BERT under arXiv §7.1; all other heads are trained (ACL §6.1)."""
-    return row.model.startswith("BERT") and row.profile == "arxiv"
+    return row.model.startswith("BERT") and row.profile in OWN_HEADS
 
 
 def _rule_text(rules: Sequence[str], variant: str = "", head: Head = "") -> str:
@@ -262,21 +260,20 @@ def _why(
     cell: Mapping[str, Any],
     ties: Ties,
     *,
-    same: bool | None,
+    rules: RowRules,
     head: Head,
-    table: Sequence[str],
     full: bool,
 ) -> list[str]:
-    """The codes of ``WHY`` that apply to a pair; ``same`` compares the rules, not their heads."""
+    """The codes of ``WHY`` that apply to a pair; ``rules`` do not compare heads."""
     model = models()[row.model]
     expected = sum(t.split == row.split and row.domain in (ALL, t.domain) for t in targets())
     holds = {
-        "rule": same is False,
-        "unknown rule": same is None and bool(table),
-        "mean": model.family == "causal"
-        and row.source.startswith("ACL")
-        and row.kind != "intersentence",
-        "head": "nsp" in table and head != "own" and not _table_uses_own_head(row),
+        "rule": rules.same is False and not rules.by_text,
+        "text": rules.same is False and rules.by_text,
+        "unknown rule": rules.same is None and bool(rules.table),
+        "head": any("nsp" in fits for fits in rules.table)
+        and head != "own"
+        and not _table_uses_own_head(row),
         "own head": head == "own",
         "trained head": head == "trained",
         "casing": model.casing == "not printed",
@@ -306,12 +303,13 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
     run = ["run", "lower_is_likelier", "rule", "table_rule", "same_rule"]
     run += ["cats", "terms", "few_terms"]
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
-    yield [*_PLACE, *run, *names, "difference", "why", "note"]
+    yield [*_PLACE, "numbers", "basis", *run, *names, "difference", "why", "note"]
     for row in rows:
         for name in METRICS:
             value = row["figures"][name] if "figures" in row else {"printed": row[name]}
             yield [
                 *(row[key] for key in _PLACE),
+                *(" or ".join(row["numbers"]), row["basis"]),
                 *(row.get(key) for key in run),
                 *(" ".join(row.get("flags", ())), tier),
                 *(name, value["printed"], value.get("value")),

@@ -60,7 +60,7 @@ def rule_text(result: Mapping[str, Any], kind: str = BOTH) -> str:
     """The rule of a kind as tables show it, or the rules of both kinds.
 
     If nsp was computed with the model's own head, «own head» follows it (ACL §6.1 trains one for
-    every model).
+    every model), and «trained head» if it is BERT's under a profile that uses its own.
 
     >>> run = {"rules": {"intrasentence": "ll-acl", "intersentence": "nsp"}, "own_head": True}
     >>> rule_text(run), rule_text(run, "intrasentence")
@@ -69,6 +69,8 @@ def rule_text(result: Mapping[str, Any], kind: str = BOTH) -> str:
     rules = result["rules"]
     if not rules:
         return f"{result['declared']}, as declared" if result["declared"] else "not declared"
-    nsp = "nsp (own head)" if result["own_head"] else "nsp"
+    head = "trained head" if "trained_head" in result.get("flags", ()) else ""
+    head = "own head" if result["own_head"] else head
+    nsp = f"nsp ({head})" if head else "nsp"
     shown = [nsp if rule == "nsp" else rule for k, rule in rules.items() if kind in (BOTH, k)]
     return ", ".join(dict.fromkeys(shown))

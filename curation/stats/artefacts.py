@@ -5,7 +5,9 @@ gives an association a number from its surface alone. As everywhere, a higher nu
 and only the three associations of one CAT are compared. If a rule cannot be applied (another
 language, a missing package), it has no scores and gives the reason; scores are never made up.
 
-SentimentLM is StereoSet's (ACL §5.3). The others are named after the pattern of its baselines.
+SentimentLM has the rule of StereoSet's (ACL §5.3). Its name says who gave the sentiment: the
+paper's BERT classifier (A.2) was not published. The others are named after the pattern of
+StereoSet's baselines.
 """
 
 import math
@@ -15,7 +17,7 @@ from typing import NamedTuple
 
 from curation.blank import options
 from curation.records import Cat
-from curation.sentiment import vader
+from curation.sentiment import Sentiment, vader
 from curation.words import NotCheckedError, base, listed
 
 Scores = dict[str, float]
@@ -61,18 +63,19 @@ MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
 
 
 def artefacts(
-    cats: Sequence[Cat], *, language: str, sentiment: Mapping[str, float] | None = None
+    cats: Sequence[Cat], *, language: str, sentiment: Sentiment | None = None
 ) -> list[Artefact]:
     """The artefact baselines of these CATs.
 
     Args:
         cats: the CATs, their associations in the order of the file.
         language: language code of the texts, such as ``en`` or ``pt-BR``.
-        sentiment: of each association by its id, higher being more positive, for example from a
-            classifier. None uses VADER, which reads English only.
+        sentiment: of each association, for example from a classifier. None uses VADER, which reads
+            English only.
 
     Returns:
-        UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, SentimentLM, in this order.
+        UnigramLM, LongestLM, ShortestLM, FirstLM, LastLM, OverlapLM, and SentimentLM with who gave
+        the sentiment, such as «SentimentLM (VADER)», in this order.
         Those that could not be applied have no scores, and the reason.
 
     Raises:
@@ -91,9 +94,11 @@ def artefacts(
             "a third-person pronoun and words of the context are likelier, then more characters",
             lambda: overlap(cats, language=language),
         ),
-        "SentimentLM": (
+        f"SentimentLM ({sentiment.by if sentiment else 'VADER'})": (
             "the more negative is likelier",
-            lambda: negativity(cats, language=language, sentiment=sentiment),
+            lambda: negativity(
+                cats, language=language, sentiment=sentiment.scores if sentiment else None
+            ),
         ),
     }
     baselines = []

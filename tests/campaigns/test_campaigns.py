@@ -486,7 +486,7 @@ def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None
         team_of.language, [], ""
     )  # fmt: skip
     assert "English" in facts["sentiment_why"]  # VADER reads nothing else
-    (baseline,) = [b for b in facts["baselines"] if b["model"] == "SentimentLM"]
+    (baseline,) = [b for b in facts["baselines"] if b["model"] == "SentimentLM (VADER)"]
     assert (baseline["rows"], "English" in baseline["why"]) == ([], True)
     assert sum(size["cats"] for size in facts["sizes"]) == len(cats_of(team_of)) == 13
     rounds = {row["name"]: row for row in facts["rounds"]}
@@ -535,14 +535,14 @@ def baselines(team: Team, told: Path, *more: Any) -> tuple[set[str], str]:
 def test_baselines_of_a_campaign_know_its_language(team_of: Team, tmp_path: Path) -> None:
     names, said = baselines(team_of, tmp_path / "told.json", "-c", team_of.root)
     assert {"IdealLM", "ShortestLM", "LongestLM"} <= names
-    assert not {"SentimentLM", "OverlapLM"} & names
-    assert "SentimentLM was not checked: VADER's lexicon is English" in said
+    assert not {"SentimentLM (VADER)", "OverlapLM"} & names
+    assert "SentimentLM (VADER) was not checked: VADER's lexicon is English" in said
 
 
 def test_baselines_of_a_release_know_its_language(team_of: Team, tmp_path: Path) -> None:
     gold = team_of.root / "7-release" / "0.1.0" / "test.json"
     names, said = baselines(team_of, tmp_path / "told.json", "--gold", gold)
-    assert not {"SentimentLM", "OverlapLM"} & names
+    assert not {"SentimentLM (VADER)", "OverlapLM"} & names
     assert "«en»" not in said
 
 

@@ -321,8 +321,8 @@ def test_predictions_and_baselines_are_marked_too(tmp_path: Path) -> None:
     code, stdout, err = command("scores", "baselines", *args)
     assert code == 0, err
     found = {one["model"]: one["flags"] for one in json.loads(out.read_text("utf-8"))}
-    assert (found["SentimentLM"], found["RandomLM"]) == (["ties"], [])
-    assert "SentimentLM†" in stdout
+    assert (found["SentimentLM (p.json)"], found["RandomLM"]) == (["ties"], [])
+    assert "SentimentLM (p.json)†" in stdout
     assert "† more than half" in stdout
 
 

@@ -208,11 +208,11 @@ def test_sentiment_makes_sentimentlm(forked: Any, example: Path, tmp_path: Path)
     wanted = {a.id for cat in read_cats(gold) for a in cat.associations}
     assert {name for name, _ in read_predictions(scores)} == wanted
     results = []
-    for more in ([], ["--sentiment", scores]):
+    for by, more in (("VADER", []), ("scores.json", ["--sentiment", scores])):
         path = tmp_path / "baselines.json"
         assert forked("scores", "baselines", "--gold", gold, "--json", path, *more).code == 0
         found = {one["model"]: one["overall"] for one in json.loads(path.read_text("utf-8"))}
-        results.append(found["SentimentLM"])
+        results.append(found[f"SentimentLM ({by})"])
     assert results[0] == results[1]  # VADER both times
 
 
@@ -248,7 +248,8 @@ def test_a_classifier_is_asked_once(
     )
     assert given.code == 0, given.err
     told = {one["model"]: one["overall"] for one in json.loads((tmp_path / "c.json").read_bytes())}
-    assert found["SentimentLM"] == told["SentimentLM"]
+    name = f"SentimentLM ({classifier.name})"
+    assert found[name] == told[name]
 
 
 def test_a_tokenizer_counts_tokens(forked: Any, release: list[str], classifier: Path) -> None:

@@ -43,6 +43,9 @@ def test_without_runs_it_lists_the_tables(tmp_path: Path) -> None:
     rows = json.loads(out.read_text("utf-8"))["rows"]
     assert len(rows) == 110
     assert (rows[1]["model"], rows[1]["lms"]) == ("SentimentLM", 36.45)
+    bert = next(row for row in rows if row["model"] == "BERT-base")
+    assert (bert["profile"], bert["numbers"], bert["basis"]) == ("arxiv", ["code"], "files")
+    assert "numbers by" in text.stdout
 
 
 def test_without_options_it_lists_the_tables(tmp_path: Path) -> None:
@@ -185,7 +188,7 @@ def test_runs_are_beside_the_printed_rows(gold: Path, tmp_path: Path) -> None:
     figure = rows[1]["figures"]["ss"]
     assert (figure["printed"], figure["value"]) == (54.21, 0.0)
     assert "other: ll-bos" in done.stdout
-    assert "rule: the run was scored by another rule than the table" in done.stdout
+    assert "rule: the run was scored by another rule than the printed" in done.stdout
     assert "These models are not in the printed tables: bakery." in " ".join(done.stderr.split())
     with out["csv"].open(encoding="utf-8") as read:
         assert len(list(csv.DictReader(read))) == 6

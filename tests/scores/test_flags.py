@@ -53,6 +53,26 @@ def test_answers_of_chat_models(
     assert set(flags) <= set(MARKS) & set(LATEX)
 
 
+@pytest.mark.parametrize(
+    ("rule", "head", "architecture", "flags"),
+    [
+        ("attribute-arxiv", "trained", "BertModel", ["trained_head"]),
+        ("attribute-code-literal", "trained", "BertModel", ["trained_head"]),
+        ("attribute-arxiv", "own", "BertModel", []),
+        ("attribute-arxiv", "trained", "RobertaModel", []),
+        ("attribute-acl", "trained", "BertModel", []),  # ACL §6.1 trains one for BERT, too
+    ],
+)
+def test_a_trained_head_of_bert_is_marked_where_the_paper_uses_its_own(
+    rule: str, head: str, architecture: str, flags: list[str]
+) -> None:
+    nsp = {"architecture": architecture, "next_sentence": {"head": head}}
+    rules = {"intrasentence": rule, "intersentence": "nsp"}
+    about = {"family": "masked", "rules": rules, "opened": {"nsp": nsp}}
+    assert flags_of(result(0, 4), about) == flags
+    assert flags_of(result(0, 4), {**about, "opened": {"nsp": None}}) == []
+
+
 def test_runs_without_answers_have_no_such_flags() -> None:
     empty = dict.fromkeys(("questions", "answered", "first")) | {"limits": {"one_letter": None}}
     for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}, empty):

@@ -64,6 +64,12 @@ def test_rules_that_are_not_known_are_shown_as_such() -> None:
     assert rule_text(one | {"declared": "arxiv"}, "intrasentence") == "arxiv, as declared"
 
 
+def test_a_trained_head_of_bert_is_in_the_rule() -> None:
+    rules = {"intrasentence": "attribute-arxiv", "intersentence": "nsp"}
+    one = {"rules": rules, "declared": "", "own_head": False, "flags": ["trained_head"]}
+    assert rule_text(one) == "attribute-arxiv, nsp (trained head)"
+
+
 def test_latex_has_a_column_per_metric_and_the_best_icat_in_bold() -> None:
     text = latex(FOUND, caption="50 % of a_b")
     lines = text.splitlines()

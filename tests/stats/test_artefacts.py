@@ -8,6 +8,7 @@ import pytest
 
 from curation.blank import options
 from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.sentiment import Sentiment
 from curation.stats.artefacts import (
     PRONOUNS,
     STOP_WORDS,
@@ -23,7 +24,8 @@ from curation.stats.artefacts import (
 )
 
 NAMES = [
-    *("UnigramLM", "LongestLM", "ShortestLM", "FirstLM", "LastLM", "OverlapLM", "SentimentLM"),
+    *("UnigramLM", "LongestLM", "ShortestLM", "FirstLM", "LastLM", "OverlapLM"),
+    "SentimentLM (VADER)",
 ]
 
 
@@ -80,7 +82,7 @@ def test_rules_for_english_are_not_checked_in_another_language() -> None:
     reasons = {one.name: one.why for one in found if one.scores is None}
     assert reasons == {
         "OverlapLM": "its lists of pronouns and stop words are English, the texts are in «de»",
-        "SentimentLM": "VADER's lexicon is English, but the texts are in «de»: "
+        "SentimentLM (VADER)": "VADER's lexicon is English, but the texts are in «de»: "
         "use the scores of a classifier",
     }
     assert all(one.why == "" for one in found if one.scores is not None)
@@ -162,7 +164,7 @@ def test_text_that_cannot_be_split_into_words_has_no_score(
 
 
 @pytest.mark.parametrize(
-    ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", "SentimentLM")]
+    ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", "SentimentLM (VADER)")]
 )
 def test_a_missing_package_is_named_with_the_fix(
     monkeypatch: pytest.MonkeyPatch, package: str, name: str
@@ -285,7 +287,8 @@ def test_given_sentiment_is_reversed_in_any_language() -> None:
     given = {"c0": 0.25, "c1": -1, "c2": 0.0, "other": 9.0}
     found = negativity([INTER], language="de", sentiment=given)
     assert found == {"c0": -0.25, "c1": 1.0, "c2": 0.0}
-    german = of(artefacts([INTER], language="de", sentiment=given), "SentimentLM")
+    every = artefacts([INTER], language="de", sentiment=Sentiment("bakery/mood", given))
+    german = of(every, "SentimentLM (bakery/mood)")
     assert (german.scores, german.why) == (found, "")
 
 
@@ -297,7 +300,7 @@ def test_given_sentiment_needs_no_package(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_given_sentiment_that_lacks_an_association_is_an_error() -> None:
     with pytest.raises(KeyError, match="c2"):
-        artefacts([INTER], language="en", sentiment={"c0": 0.0, "c1": 0.0})
+        artefacts([INTER], language="en", sentiment=Sentiment("x", {"c0": 0.0, "c1": 0.0}))
 
 
 # --- what differs ----------------------------------------------------------------------------

@@ -1,23 +1,27 @@
 """What baselines score on CATs, from the sentiment that a file or a step gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.files import read_json
 from curation.predictions import check_complete, read_predictions, scores_of
 from curation.records import Cat
 from curation.scores import baselines as stage
 from curation.scores.flags import flags_of
+from curation.sentiment import Sentiment
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties
+from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount
 
 
-def read_sentiment(
-    path: Path, cats: Sequence[Cat], *, reporter: Reporter = QUIET
-) -> dict[str, float]:
+def read_sentiment(path: Path, cats: Sequence[Cat], *, reporter: Reporter = QUIET) -> Sentiment:
     """The sentiment of each association, from a file of predictions.
+
+    ``by`` is the classifier that the report beside a campaign's own file names; of other files it
+    is the file's name.
 
     Args:
         path: the file.
@@ -34,7 +38,15 @@ def read_sentiment(
         reporter.warn(
             f"{path}: {amount(scores.unknown, 'score')} with ids that are not in these CATs"
         )
-    return dict(scores.values)
+    return Sentiment(_measured_by(path), dict(scores.values))
+
+
+def _measured_by(path: Path) -> str:
+    report = path.with_name("sentiment.json")
+    if path.name != "sentiment_scores.json" or not report.exists():
+        return path.name
+    by = (read_json(report).get("by") or {}).get("model", path.name)
+    return "VADER" if by == VADER else str(by)
 
 
 def baseline_results(
@@ -42,7 +54,7 @@ def baseline_results(
     *,
     language: str,
     ties: Ties = "half",
-    sentiment: Mapping[str, float] | None = None,
+    sentiment: Sentiment | None = None,
     overall: bool = False,
 ) -> list[dict[str, Any]]:
     """The results of each baseline, with their flags.

@@ -6,6 +6,7 @@ from pathlib import Path
 from curation.bias import Criterion
 from curation.campaign import Campaign
 from curation.files import CurationError
+from curation.sentiment import Sentiment
 from curation.steps.measures import VADER
 from curation.steps.reporter import Reporter
 from curation.steps.source import Source
@@ -80,7 +81,7 @@ def of_dataset(
     return dataset_criteria(data, settings, seed=seed, tell=tell)
 
 
-def _sentiment(source: Source, reporter: Reporter) -> dict[str, float] | None:
+def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:
     """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
     from curation.steps.scores.surface import read_sentiment
 

@@ -9,6 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records, read_text
 from curation.records import VALUES, Cat, Decision
 from curation.rules import read_label
+from curation.sentiment import Sentiment
 from curation.steps.read import label_files, read_labels, run_files, stopped_early
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
@@ -59,7 +60,7 @@ def dataset_input(
     lower_is_likelier: Sequence[str] = (),
     groups: Mapping[str, Groups] | None = None,
     measures: Sequence["MeasureValues"] = (),
-    sentiment: Mapping[str, float] | None = None,
+    sentiment: Sentiment | None = None,
     pitfalls: bool = True,
     reporter: Reporter = QUIET,
 ) -> "DatasetInput":

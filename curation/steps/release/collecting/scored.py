@@ -16,6 +16,7 @@ from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
 from curation.scores.run_folder import COMPARISONS, RUN, read, read_run
 from curation.scores.runs import Run
+from curation.sentiment import Sentiment
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
 from curation.steps.release.collecting.measured import BOTH
@@ -61,7 +62,7 @@ def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tu
 
 
 def _baselines(
-    cats: Sequence[Cat], language: str, sentiment: Mapping[str, float] | None
+    cats: Sequence[Cat], language: str, sentiment: Sentiment | None
 ) -> list[dict[str, Any]]:
     return baseline_results(cats, language=language, sentiment=sentiment, overall=True)
 
