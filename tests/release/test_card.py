@@ -188,11 +188,27 @@ def test_the_front_matter_is_that_of_the_hub() -> None:
 
 def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
     paths = ("cats/dev-00000-of-00001.parquet", "cats/intrasentence-dev.jsonl")
-    few = [DataFile(path, "", 1, 2) for path in paths]
+    few = [DataFile(path, "abc", 1, 2) for path in paths]
     few.append(DataFile("terms/full-00000-of-00001.parquet", "", 1, 0))
     (config,) = front_matter(card(facts(), few).decode())["configs"]
     files = [{"split": "dev", "path": "cats/dev-00000-of-00001.parquet"}]
-    assert config == {"config_name": "cats", "data_files": files, "default": True}
+    about = {"config_name": "cats", "description": "dev sha256 abc", "default": True}
+    assert config == {**about, "data_files": files}
+
+
+def test_each_configuration_names_the_content_of_all_its_files() -> None:
+    # What ``datasets`` keeps of a folder depends on its name and the configurations alone.
+    def configurations(files: list[DataFile]) -> dict[str, Any]:
+        rows = front_matter(card(facts(), files).decode())["configs"]
+        return {config["config_name"]: config for config in rows}
+
+    files = [file._replace(sha256=f"{n:064x}") for n, file in enumerate(DATA)]
+    before = configurations(files)
+    for n, file in enumerate(files):
+        if file.path.endswith(".parquet"):
+            after = configurations([*files[:n], file._replace(sha256="f" * 64), *files[n + 1 :]])
+            changed = [name for name in before if before[name] != after[name]]
+            assert changed == [file.path.split("/")[0]]
 
 
 def test_hidden_cats_are_in_a_configuration_of_their_own() -> None:
