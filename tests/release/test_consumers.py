@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from curation.records import KINDS
 from curation.release.facts import Licence, Statement
 from curation.release.metadata.citation import citation
 from support import releases
+from support.commands import ROOT
 from support.environments import Process
 
 HUB = {"dev": "validation", "test": "test"}
@@ -300,6 +302,26 @@ def test_frictionless_finds_what_was_changed(
     found = {kind for kind, _ in answer["errors"]}
     assert kinds <= found
     assert "hash-count" in found
+
+
+# --- inspect_ai -----------------------------------------------------------------------------------
+
+
+def test_inspect_ai_finds_what_the_scores_are(example_release: Path, consumers: Process) -> None:
+    (code,) = re.findall(
+        r"(?s)### inspect_ai\n.*?```python\n(.*?)```", (ROOT / "docs/release.md").read_text("utf-8")
+    )
+    code = re.sub(r"(?m)^eval\((.*), model=.*\)$", r"logs = eval(\1, model=model)", code)
+    cats = lines(example_release / "cats/intersentence-dev.jsonl")
+    # A model that prefers every second stereotype.
+    prefers = [cat["anti_stereotype" if n % 2 else "stereotype"] for n, cat in enumerate(cats)]
+    place = {"code": code, "folder": str(example_release), "prefers": prefers}
+    of: dict[str, list[bool]] = {}
+    for cat, sentence in zip(cats, prefers, strict=True):
+        of.setdefault(cat["target"], []).append(sentence == cat["stereotype"])
+    share = {target: sum(own) / len(own) for target, own in of.items()}
+    share["all"] = sum(share.values()) / len(share)
+    assert read(consumers, "inspect", **place) == pytest.approx(share)
 
 
 # --- cffconvert -----------------------------------------------------------------------------------
