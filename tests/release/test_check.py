@@ -737,7 +737,6 @@ def test_a_size_in_other_digits_is_not_a_number(folder: Path) -> None:
 
 def test_an_anonymous_release_with_damaged_parquet_or_long_words_is_searched(folder: Path) -> None:
     edit_json("release.json", lambda c: c.update(anonymous=True))(folder)
-    edit_json("croissant.json", lambda c: c.pop("url"))(folder)
     (folder / "x.parquet").write_bytes(b"PAR1")
     (folder / "long.txt").write_text("x" * 50_000 + "\n/home/somebody/x\n", "utf-8")
     (place,) = [f for f in check_release(folder) if f.where == "the files"]

@@ -331,7 +331,7 @@ def _texts(folder: Path, facts: Facts) -> None:
     put(
         folder / "croissant.json",
         {
-            "url": "https://example.invalid/jobs",
+            "url": "https://doi.org/10.1234/jobs",
             "distribution": [
                 {
                     "@type": "cr:FileObject",
