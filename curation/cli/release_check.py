@@ -58,6 +58,7 @@ def check(
         public=public,
         against=against or (),
         language=language,
+        campaign=campaign,
         reporter=console,
     )
     tally = counts(findings)

@@ -107,6 +107,7 @@ class RoundFacts(Part):
 
     ``kind`` is that of the round, or "import" for answers that were imported without a plan.
     ``people`` are those with an accepted answer; ``first`` and ``last`` are days, as YYYY-MM-DD.
+    ``published`` says whether it has items that were published before.
     """
 
     name: str
@@ -120,6 +121,7 @@ class RoundFacts(Part):
     consent: str | None = None
     pay: float | None = None
     currency: str = ""
+    published: bool = False
     read: tuple[Reading, ...] = ()
     consent_text: tuple[str, ...] = ()
 
@@ -295,8 +297,10 @@ class Facts(Part):
     ``canonical`` is the sha256 of the files in ``cats/``, one after the other in order of name.
     ``open`` has the keys of the questions that the team has not answered. ``tiers`` has numbers of
     CATs by tier, or "unknown". ``people`` has numbers of people by what they did: "review", a kind
-    of CAT that they wrote, or "validation". ``sentiment_why`` says why there is no sentiment, and
-    ``unscored`` why each chat model without a score has none.
+    of CAT that they wrote, or "validation". ``not_counted`` has numbers of labels of the campaign
+    that do not count, and ``not_kept`` of its items that are no CATs, by reason code.
+    ``sentiment_why`` says why there is no sentiment, and ``unscored`` why each chat model without a
+    score has none.
     """
 
     name: str
@@ -320,6 +324,8 @@ class Facts(Part):
     annotators: int
     counted: int
     people: dict[str, int] = {}
+    not_counted: dict[str, int] = {}
+    not_kept: dict[str, int] = {}
     rounds: tuple[RoundFacts, ...] = ()
     decisions: dict[str, Any]
     rounds_settings: dict[str, Any] = {}

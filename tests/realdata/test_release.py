@@ -170,6 +170,13 @@ def test_every_cat_and_label_is_counted_again(
     assert {tier: count for tier, count in facts.tiers.items() if count} == tiers
     (total,) = [r for r in facts.retention if (r.domain, r.kind) == ("all", "all")]
     assert (total.kept, total.items, total.open) == (4212, 4212, 4229 - 4212)
+    assert facts.not_kept == {"too_few_labels": 17}
+    repeats = 0
+    for item in published:
+        for people in ([v["human_id"] for v in s["labels"]] for s in item["sentences"]):
+            repeats += len(people) - len(set(people))
+    assert facts.not_counted == {"repeated_annotator": repeats}
+    assert repeats == 309
     assert (facts.without_votes, facts.translated, facts.hidden) == (0, 0, None)
     assert (facts.open, facts.licence.spdx) == ((), "CC-BY-SA-4.0")
 
@@ -283,7 +290,11 @@ def test_what_is_not_known_of_imported_data_is_not_claimed(release: Path) -> Non
     assert "it is not recorded who wrote them" in statement
     assert "People wrote and labelled between" not in statement
     readme = _text(release, "README.md")
-    assert "17 more items have too few labels and were left out." in readme
+    assert "17 items have too few labels and were left out." in readme
+    assert "309 labels were not counted: the same annotator had already" in statement
+    assert "No answer was refused" not in statement
+    croissant = json.loads(_text(release, "croissant.json"))
+    assert croissant["rai:dataCollectionType"] == ["Secondary Data Analysis"]
     assert "If imported items had been chosen by agreement before" in readme
 
 

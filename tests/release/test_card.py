@@ -115,6 +115,7 @@ def full(text: str = "plain") -> Facts:
         tiers={"3": 24, "unknown": 1},
         without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
         counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
+        not_counted={"repeated_annotator": 5151, "surplus_label": 1}, not_kept={"no_majority": 52},
         agreement=(Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
                              ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
         retention=(Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
@@ -188,11 +189,27 @@ def test_the_front_matter_is_that_of_the_hub() -> None:
 
 def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
     paths = ("cats/dev-00000-of-00001.parquet", "cats/intrasentence-dev.jsonl")
-    few = [DataFile(path, "", 1, 2) for path in paths]
+    few = [DataFile(path, "abc", 1, 2) for path in paths]
     few.append(DataFile("terms/full-00000-of-00001.parquet", "", 1, 0))
     (config,) = front_matter(card(facts(), few).decode())["configs"]
     files = [{"split": "dev", "path": "cats/dev-00000-of-00001.parquet"}]
-    assert config == {"config_name": "cats", "data_files": files, "default": True}
+    about = {"config_name": "cats", "description": "dev sha256 abc", "default": True}
+    assert config == {**about, "data_files": files}
+
+
+def test_each_configuration_names_the_content_of_all_its_files() -> None:
+    # What ``datasets`` keeps of a folder depends on its name and the configurations alone.
+    def configurations(files: list[DataFile]) -> dict[str, Any]:
+        rows = front_matter(card(facts(), files).decode())["configs"]
+        return {config["config_name"]: config for config in rows}
+
+    files = [file._replace(sha256=f"{n:064x}") for n, file in enumerate(DATA)]
+    before = configurations(files)
+    for n, file in enumerate(files):
+        if file.path.endswith(".parquet"):
+            after = configurations([*files[:n], file._replace(sha256="f" * 64), *files[n + 1 :]])
+            changed = [name for name in before if before[name] != after[name]]
+            assert changed == [file.path.split("/")[0]]
 
 
 def test_hidden_cats_are_in_a_configuration_of_their_own() -> None:
@@ -289,6 +306,8 @@ def test_every_number_of_the_facts_is_shown() -> None:
             "1,234",
             "0.355 plain",
             "28,282",
+            "5,151 labels were not counted",
+            "52 items did not become CATs",
             "3,030",
             "37.5 %",
             "seed 39",
@@ -417,7 +436,6 @@ def test_imported_labels_are_not_said_to_be_by_writers() -> None:
     readme, made = texts(facts(rounds=(imported,), people={"validation": 7}))
     assert "The texts were imported, and it is not recorded who wrote them." in made
     assert made.count("| published | import |") == 1
-    assert "No answer was refused." in made
     assert "If imported items had been chosen by agreement before" in readme
     both = {"validation": 7, "intrasentence": 3}
     _, made = texts(facts(rounds=(imported,), people=both))
@@ -425,12 +443,51 @@ def test_imported_labels_are_not_said_to_be_by_writers() -> None:
     assert "If imported items" not in next(texts(facts(rounds=())))
 
 
+def test_what_was_left_out_is_said_with_its_reason() -> None:
+    imported = RoundFacts(name="published", kind="import", people=7, answers=50, refused=0)
+    known = facts(rounds=(imported,), not_counted={}, not_kept={})
+    readme, made = texts(known)
+    assert "No answer was refused, all labels count, and all items are CATs." in made
+    for text in (readme, made, str(responsible(known)["dataCollection"])):
+        assert "An answer is a review of a term, an item, or all labels of a person" in text
+    less = known.model_copy(
+        update={"not_counted": {"repeated_annotator": 309}, "not_kept": {"too_few_labels": 17}}
+    )
+    _, made = texts(less)
+    assert "No answer was refused" not in made
+    for text in (made, str(responsible(less)["dataPreprocessingProtocol"])):
+        assert "309 labels were not counted: the same annotator had already labelled" in text
+        assert "17 items did not become CATs: labels are missing" in text
+
+
+@pytest.mark.parametrize(
+    ("rounds", "people", "types"),
+    [
+        ((True,), {"validation": 7}, ["Secondary Data Analysis"]),
+        ((False,), {"intersentence": 7}, ["Manual Human Curator"]),
+        ((False, True), {"validation": 7}, ["Manual Human Curator", "Secondary Data Analysis"]),
+        ((True,), {"intersentence": 7}, ["Manual Human Curator", "Secondary Data Analysis"]),
+        ((), {}, ["Manual Human Curator"]),
+    ],
+)
+def test_how_data_were_collected_is_that_of_the_rounds(
+    rounds: tuple[bool, ...], people: dict[str, int], types: list[str]
+) -> None:
+    made = tuple(
+        RoundFacts(name="a", kind="import", people=7, answers=50, refused=0, published=published)
+        for published in rounds
+    )
+    own = facts(rounds=made, people=people, translated=0, without_votes=0)
+    assert responsible(own)["dataCollectionType"] == types
+
+
 def test_undecided_items_are_counted() -> None:
     row = Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
     readme = next(texts(facts(retention=(row,))))
-    assert "17 more items have too few labels and were left out." in readme
+    undecided = "17 items have too few labels and were left out."
+    assert readme.index(undecided) < readme.index("| 80.0 % |")
     one = next(texts(facts(retention=(row.model_copy(update={"open": 1}),))))
-    assert "1 more item has too few labels and was left out." in one
+    assert "1 item has too few labels and was left out." in one
 
 
 def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -> None:

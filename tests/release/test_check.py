@@ -16,6 +16,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.files import CurationError
+from curation.records import KINDS
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
@@ -29,6 +30,7 @@ from support.commands import ROOT
 from support.mutate import mutate
 
 Change = Callable[[Path], object]
+Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -306,6 +308,7 @@ CHANGES: dict[str, tuple[Change, str, str]] = {
         "licence_differs",
         "MIT",
     ),
+    "no address": (edit_json("croissant.json", lambda c: c.pop("url")), "no_address", "url"),
     "no warning": (
         edit_text("README.md", "Content warning", "Hello"),
         "card_incomplete",
@@ -738,6 +741,31 @@ def test_an_anonymous_release_with_damaged_parquet_or_long_words_is_searched(fol
     (folder / "long.txt").write_text("x" * 50_000 + "\n/home/somebody/x\n", "utf-8")
     (place,) = [f for f in check_release(folder) if f.where == "the files"]
     assert "long.txt line 2: /home/somebody/x" in place.detail
+
+
+def test_the_language_is_the_releases_else_the_campaigns(
+    forked: Run, campaign: Campaign, tmp_path: Path
+) -> None:
+    items = folders.cats()[:2]
+    for item in items:
+        item["sentences"][0]["sentence"] += " A orange is a fruit."
+    data = {kind: [item for item in items if item["kind"] == kind] for kind in KINDS}
+    folder, gold = tmp_path / "theirs", tmp_path / "theirs" / "dev.json"
+    settings = campaign.root / "campaign.toml"
+    settings.write_text(
+        settings.read_text("utf-8").replace('language = "en"', 'language = "id"'), "utf-8"
+    )
+
+    def english(about: Any, where: Path) -> bool:
+        folders.put(gold, {"version": "1", "curation": about, "data": data})
+        found = check_release(folder, campaign=where)
+        return "article_wrong" in next(f.detail for f in found if f.code == "pitfalls")
+
+    assert english({}, tmp_path)  # no campaign is here
+    assert english({"language": "en"}, campaign.root)
+    assert not english({"language": "id"}, tmp_path)
+    assert not english({}, campaign.root)
+    assert "article_wrong" not in forked("release", "check", folder, "-c", campaign.root).out
 
 
 def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from curation.release.facts import Facts, Hidden
 from support import releases
 
 Run = Callable[..., Any]
-ACTIONS = {"pitfalls", "baseline", "open_question", "card_incomplete", "near_repeat"}
+ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
 pytestmark = pytest.mark.outside  # it builds six releases

@@ -2,17 +2,21 @@
 
 import csv
 import json
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pyarrow.parquet import read_table
 
 from curation.records import KINDS
 from curation.release.facts import Licence, Statement
 from curation.release.metadata.citation import citation
 from support import releases
+from support.commands import ROOT
 from support.environments import Process
 
 HUB = {"dev": "validation", "test": "test"}
@@ -135,6 +139,37 @@ def test_datasets_loads_every_config_as_it_was_published(release: Path, consumer
     assert loaded.pop("terms")["full"] == lines(release / "terms.jsonl")
     kinds = {kind: {HUB[s] for k, s in parts(release) if k == kind} for kind, _ in parts(release)}
     assert {kind: set(splits) for kind, splits in loaded.items()} == kinds
+
+
+def test_datasets_never_gives_the_rows_of_another_release_of_the_same_name(
+    consumers: Process, tmp_path: Path
+) -> None:
+    made = releases.contents()
+    first, *cats = made.cats
+    term, *terms = made.terms
+    other_term = term._replace(term=term.term.model_copy(update={"names": ("another",)}))
+    labels = made.annotations.assign(round="another")
+    releases_of_one_name = {
+        "the first": made,
+        "other CATs": replace(made, cats=(first._replace(context="So BLANK."), *cats)),
+        "other labels": replace(made, annotations=labels),
+        "other terms": replace(made, terms=(other_term, *terms)),
+        "hidden": releases.hidden(made),
+    }
+    rebuilt = tmp_path / "rebuilt/0.1.0"
+    for name, content in releases_of_one_name.items():
+        about = releases.facts(statement=Statement())
+        own = releases.write(tmp_path / name / "0.1.0", content, about)
+        shutil.rmtree(rebuilt, ignore_errors=True)
+        for folder in (own, Path(shutil.copytree(own, rebuilt))):
+            header = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
+            for config in header["configs"]:
+                there = {
+                    file["split"]: read_table(folder / file["path"]).to_pylist()
+                    for file in config["data_files"]
+                }
+                place = {"folder": str(folder), "config": config["config_name"]}
+                assert read(consumers, "load", **place) == there, (name, place)
 
 
 def test_code_for_stereoset_on_the_hub_reads_it(release: Path, consumers: Process) -> None:
@@ -267,6 +302,26 @@ def test_frictionless_finds_what_was_changed(
     found = {kind for kind, _ in answer["errors"]}
     assert kinds <= found
     assert "hash-count" in found
+
+
+# --- inspect_ai -----------------------------------------------------------------------------------
+
+
+def test_inspect_ai_finds_what_the_scores_are(example_release: Path, consumers: Process) -> None:
+    (code,) = re.findall(
+        r"(?s)### inspect_ai\n.*?```python\n(.*?)```", (ROOT / "docs/release.md").read_text("utf-8")
+    )
+    code = re.sub(r"(?m)^eval\((.*), model=.*\)$", r"logs = eval(\1, model=model)", code)
+    cats = lines(example_release / "cats/intersentence-dev.jsonl")
+    # A model that prefers every second stereotype.
+    prefers = [cat["anti_stereotype" if n % 2 else "stereotype"] for n, cat in enumerate(cats)]
+    place = {"code": code, "folder": str(example_release), "prefers": prefers}
+    of: dict[str, list[bool]] = {}
+    for cat, sentence in zip(cats, prefers, strict=True):
+        of.setdefault(cat["target"], []).append(sentence == cat["stereotype"])
+    share = {target: sum(own) / len(own) for target, own in of.items()}
+    share["all"] = sum(share.values()) / len(share)
+    assert read(consumers, "inspect", **place) == pytest.approx(share)
 
 
 # --- cffconvert -----------------------------------------------------------------------------------

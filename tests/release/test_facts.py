@@ -127,6 +127,15 @@ def imported(folder: Path) -> list[tuple[str, str, str | None]]:
     return found + [(who, "validation", min(t, default=None)) for (_, who), t in by_answer.items()]
 
 
+def test_what_the_filter_leaves_out_is_counted(example: Path, facts: dict[str, Any]) -> None:
+    reasons = Counter(row["code"] for row in lines(example / "3-decisions/rejected.jsonl"))
+    assert {**facts["not_counted"], **facts["not_kept"]} == reasons
+    labels = [row for path in example.glob("2-rounds/*/labels.jsonl") for row in lines(path)]
+    counted = len(labels) - sum(facts["not_counted"].values())
+    assert counted >= facts["counted"] > 0  # the rest is on items that are no CATs
+    assert [row["name"] for row in facts["rounds"] if row["published"]] == ["published"]
+
+
 def test_refused_answers_of_an_import_by_hand(example: Path, facts: dict[str, Any]) -> None:
     # pilot: two rows of pilot.jsonl are refused, one as a label of three that has no other label.
     rejected = lines(example / "2-rounds/pilot/rejected.jsonl")

@@ -84,7 +84,9 @@ def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -
         content = path.read_bytes()
         assert not [person for person in people if person in content], path.name
         if path.suffix in (".json", ".jsonl", ".csv") and path.name != "release.json":
-            assert b"intent" not in content.replace(b"what the writer meant", b"")
+            for said in ("what the writer meant", REASONS["intent_mismatch"]):
+                content = content.replace(said.encode(), b"")
+            assert b"intent" not in content
     readable = [
         p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts)
     ]

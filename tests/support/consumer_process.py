@@ -156,9 +156,33 @@ def cite(text: str) -> Any:
     }
 
 
+def inspect(code: str, folder: str, prefers: list[str]) -> Any:
+    """What a program for inspect_ai finds out about a model that prefers these sentences.
+
+    The model names its usage, because inspect_ai downloads a tokenizer to count it.
+    """
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+    def answer(messages: Any, *_: Any) -> ModelOutput:
+        lines = messages[-1].text.splitlines()
+        letter = next((x[0] for x in lines if x[1:3] == ") " and x[3:] in prefers), "?")
+        output = ModelOutput.from_content("mockllm", f"ANSWER: {letter}")
+        output.usage = ModelUsage()
+        return output
+
+    os.chdir(folder)
+    names: dict[str, Any] = {"model": get_model("mockllm/model", custom_outputs=answer)}
+    exec(code, names)
+    (log,) = names["logs"]
+    if log.status != "success":
+        raise RuntimeError(log.error.message if log.error else log.status)
+    (score,) = log.results.scores
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
 ANSWERS = {
     answer.__name__: answer
-    for answer in (load, load_as_stereoset, schema, croissant, frictionless, pandas, cite)
+    for answer in (load, load_as_stereoset, schema, croissant, frictionless, pandas, cite, inspect)
 }
 
 

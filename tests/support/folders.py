@@ -331,6 +331,7 @@ def _texts(folder: Path, facts: Facts) -> None:
     put(
         folder / "croissant.json",
         {
+            "url": "https://doi.org/10.1234/jobs",
             "distribution": [
                 {
                     "@type": "cr:FileObject",
@@ -339,7 +340,7 @@ def _texts(folder: Path, facts: Facts) -> None:
                     "sha256": hashlib.sha256(content).hexdigest(),
                 }
                 for name, content in named
-            ]
+            ],
         },
     )
     put(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from curation.files import dump_json
 from curation.records import (
@@ -51,6 +50,7 @@ from curation.release.layout import ANNOTATIONS, TERMS
 from curation.release.metadata.citation import citation
 from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
+from curation.release.texts.card_header import header
 from curation.stereoset import FileSettings, dataset
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
@@ -359,7 +359,7 @@ def write(folder: Path, content: Contents, about: Facts) -> Path:
     described = data_files(data, content)
     files = {
         **data,
-        "README.md": _header(data).encode(),
+        "README.md": header(about, described).encode(),
         "CITATION.cff": citation(about),
         "croissant.json": croissant(about, described),
         "datapackage.json": datapackage(about, described),
@@ -382,15 +382,3 @@ def _cat(cat: PublishedCat) -> Cat:
         split=cat.split, context=cat.context, associations=(first, second, third), tier=cat.tier,
         target_original=cat.target_original,
     )  # fmt: skip
-
-
-def _header(files: Mapping[str, bytes]) -> str:
-    """The least that the library datasets needs to know of the files."""
-    listed = [
-        {
-            "config_name": name,
-            "data_files": [{"split": split, "path": path} for split, path in parts.items()],
-        }
-        for name, parts in parquet_files.configs(files).items()
-    ]
-    return f"---\n{yaml.safe_dump({'configs': listed})}---\n"

@@ -211,6 +211,12 @@ CODES: dict[str, About] = {
         "croissant.json or datapackage.json is damaged, or has another checksum or size of a file",
         "build the release again",
     ),
+    "no_address": About(
+        "warn",
+        "croissant.json has no url, which Croissant requires: no address of the dataset is known",
+        "give homepage, repository, doi or the id of [hub] in 7-release/statement.toml, and build "
+        "the release again",
+    ),
     "licence_differs": About(
         "block", "two files name different licences", "build the release again"
     ),

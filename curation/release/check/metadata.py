@@ -165,6 +165,8 @@ def _croissant(release: Release) -> Iterator[Finding]:
         )
     if release.ours and not count:
         yield finding("descriptor", CROISSANT, "describes no file")
+    if release.facts and not release.facts.anonymous and not content.get("url"):
+        yield finding("no_address", CROISSANT, "has no «url»")
 
 
 def _datapackage(release: Release) -> Iterator[Finding]:

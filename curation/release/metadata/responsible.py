@@ -6,8 +6,9 @@ an answer is missing, the text says so.
 
 from collections.abc import Mapping, Sequence
 
+from curation.records import KINDS
 from curation.release.facts import Facts, RoundFacts
-from curation.release.texts.card import how_decided
+from curation.release.texts.card_made import ANSWER, how_decided, left_out
 from curation.release.texts.card_results import MEASURES
 from curation.release.texts.limits import LIMITS
 from curation.wording import amount
@@ -88,25 +89,25 @@ def _answer(facts: Facts, key: str) -> str:
 
 def _collection(facts: Facts) -> str:
     rounds = [_round(round) for round in facts.rounds]
+    rounds += [ANSWER] if any(round.answers for round in facts.rounds) else []
     return " ".join([*rounds, *_given(facts, "sources"), *_given(facts, "recruitment")]).strip()
 
 
 def _round(round: RoundFacts) -> str:
     days = f", {round.first} to {round.last}" if round.first and round.last else ""
     refused = f" ({round.refused:,} more were refused)" if round.refused else ""
-    if not (round.people or round.answers):  # items of published data, without labels
-        return f"Round {round.name} ({round.kind}): data that was published before."
-    return (
-        f"Round {round.name} ({round.kind}{days}): {amount(round.answers, 'answer')} by "
-        f"{amount(round.people, 'person', 'people')}{refused}."
-    )
+    answers = f"{amount(round.answers, 'answer')} by {amount(round.people, 'person', 'people')}"
+    if round.published:
+        answers = f"data that was published before{f', {answers}' if round.answers else ''}"
+    return f"Round {round.name} ({round.kind}{days}): {answers}{refused}."
 
 
 def _collection_types(facts: Facts) -> list[str]:
-    written = any(round.kind in ("intrasentence", "intersentence") for round in facts.rounds)
-    published = bool(facts.translated or facts.without_votes)
+    before = [round.published for round in facts.rounds]
+    published = any(before) or bool(facts.translated or facts.without_votes)
+    own = not all(before) or any(facts.people.get(kind) for kind in KINDS)
     return [
-        *(["Manual Human Curator"] if written or not published else []),
+        *(["Manual Human Curator"] if own or not published else []),
         *(["Secondary Data Analysis"] if published else []),
     ]
 
@@ -126,11 +127,12 @@ def _missing(facts: Facts) -> str:
 
 
 def _kept(facts: Facts) -> list[str]:
-    return [
-        f"{row.domain}, {row.kind}: {row.kept:,} of {amount(row.items, 'item')} kept as CATs."
+    decided = [
+        f"{row.domain}, {row.kind}: {amount(row.items, 'item')} decided, {row.kept:,} kept as CATs."
         for row in facts.retention
         if (row.domain == "all") == (row.kind == "all")
     ]
+    return [*left_out(facts), *decided]
 
 
 def _manipulation(facts: Facts) -> str:

@@ -11,7 +11,6 @@ from curation.release.layout import ERRATA, SUMS, WHOLE
 from curation.release.texts import card_made, card_trust
 from curation.release.texts import card_results as results
 from curation.release.texts.card_header import header
-from curation.release.texts.card_made import how_decided as how_decided
 from curation.release.texts.limits import limits
 from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.texts.statement_file import HUB_ID

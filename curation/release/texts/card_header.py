@@ -74,12 +74,17 @@ def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
 
     They are the Parquet files, because ``datasets`` reads only one format in a dataset. Hidden
     CATs have other columns than public ones, so they are a part of their own.
+
+    ``datasets`` keeps what it loaded from a folder under the folder's name and these values. The
+    hashes in the descriptions are there so that it never takes another release for this one.
     """
+    hashes = {file.path: file.sha256 for file in data if file.rows != 0}
     return [
         {
             "config_name": name,
-            "data_files": [{"split": split, "path": path} for split, path in files.items()],
+            "description": "; ".join(f"{split} sha256 {hashes[of[split]]}" for split in of),
+            "data_files": [{"split": split, "path": path} for split, path in of.items()],
         }
         | ({"default": True} if name == DEFAULT else {})
-        for name, files in configs(file.path for file in data if file.rows != 0).items()
+        for name, of in configs(hashes).items()
     ]

@@ -5,10 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation.markdown import inline, table
+from curation.reasons import REASONS
 from curation.release.facts import Facts, RoundFacts
 from curation.release.texts.card_results import number
 from curation.wording import amount
 
+ANSWER = (
+    "An answer is a review of a term, an item, or all labels of a person on one item. Answers on "
+    "items that did not become CATs are among them."
+)
 _DID = {
     "review": "reviewed terms",
     "intrasentence": "wrote intrasentence items",
@@ -95,7 +100,24 @@ def people_and_rounds(people: Mapping[str, int], rounds: Sequence[RoundFacts]) -
     return [
         *([*lines, ""] if lines else []),
         *table((*heads, "consent text", "pay for an answer"), map(_round, rounds)),
+        *([ANSWER, ""] if any(made.answers for made in rounds) else []),
     ]
+
+
+def left_out(facts: Facts) -> list[str]:
+    """What became of answers, labels and items that are not in the release, in sentences."""
+    lines = []
+    if refused := sum(made.refused for made in facts.rounds):
+        lines.append(
+            f"{amount(refused, 'answer was', 'answers were')} refused, for example because a text "
+            "was missing or a person had withdrawn."
+        )
+    for code, count in facts.not_counted.items():
+        lines.append(f"{amount(count, 'label was', 'labels were')} not counted: {REASONS[code]}.")
+    for code, count in facts.not_kept.items():
+        what = amount(count, "item did not become a CAT", "items did not become CATs")
+        lines.append(f"{what}: {REASONS[code]}.")
+    return lines
 
 
 def money(amount: float, currency: str) -> str:

@@ -104,21 +104,14 @@ def retention(facts: Facts) -> list[str]:
     ]
     if not rows:
         return []
-    return [
-        "Items that were decided, and how many were kept:",
-        "",
-        *table(("domain", "kind", ">items", ">kept", ">share"), rows),
-        *_undecided(facts),
-    ]
-
-
-def _undecided(facts: Facts) -> list[str]:
-    """How many items were left out because they have too few labels."""
     count = sum(r.open for r in facts.retention if (r.domain, r.kind) == ("all", "all"))
-    if not count:
-        return []
     one, many = "has too few labels and was left out", "have too few labels and were left out"
-    return [f"{amount(count, f'more item {one}', f'more items {many}')}.", ""]
+    return [
+        *([f"{amount(count, f'item {one}', f'items {many}')}.", ""] if count else []),
+        "Items that were decided, and how many of them were kept:",
+        "",
+        *table(("domain", "kind", ">decided", ">kept", ">share of decided"), rows),
+    ]
 
 
 def sentiment(facts: Facts) -> list[str]:

@@ -165,20 +165,18 @@ def _situation(facts: Facts) -> list[str]:
 
 
 def _preprocessing(facts: Facts) -> list[str]:
-    refused = sum(made.refused for made in facts.rounds)
     lines = [
         "`cats/` has one CAT per line, `dev.json` and `test.json` have StereoSet's format. "
-        "Answers are archived as people sent them, and a release is computed from the archive.",
+        "Answers are archived as they came, and a release is computed from the archive.",
         "",
     ]
-    if facts.rounds:
-        lines += [
-            f"{amount(refused, 'answer was', 'answers were')} refused, for example because a "
-            "text was missing or a person had withdrawn."
-            if refused
-            else "No answer was refused.",
-            "",
-        ]
+    without = card_made.left_out(facts)
+    if without:
+        lines += [*(f"- {line}" for line in without), ""]
+    elif facts.rounds:
+        lines += ["No answer was refused, all labels count, and all items are CATs.", ""]
+    if facts.not_counted and facts.annotations:
+        lines += ["`annotations.csv` has all labels of its CATs, also those not counted.", ""]
     return _asked("In which form is the data, and what was left out?", lines)
 
 

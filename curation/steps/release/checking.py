@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
@@ -95,6 +95,7 @@ def check_release(
     public: Path | None = None,
     against: Sequence[Path] = (),
     language: str = "",
+    campaign: Path | None = None,
     reporter: Reporter = QUIET,
 ) -> list[Finding]:
     """Check a release folder.
@@ -104,7 +105,9 @@ def check_release(
         strict: whether an open question of the data statement blocks.
         public: the public side of the same release, if this one has revealed gold labels.
         against: files of public CATs, which the test set should not repeat.
-        language: language code of the texts; by default the one that the release names.
+        language: language code of the texts; by default the one that the release names, else that
+            of the campaign, else en.
+        campaign: the folder of a campaign, if there is one.
         reporter: where progress goes.
 
     Returns:
@@ -116,7 +119,7 @@ def check_release(
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
     release.annotations, release.tables = None, {}  # checked; what follows needs the memory
-    checked = Checked(release, _cats(release), language or _language(release))
+    checked = Checked(release, _cats(release), language or _language(release, campaign))
     for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
         findings += extra(checked, reporter)
     findings += _against(checked, against, reporter)
@@ -131,12 +134,17 @@ def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
     return {"block": tally["block"], "warn": tally["warn"], "note": tally["note"]}
 
 
-def _language(release: Release) -> str:
+def _language(release: Release, campaign: Path | None) -> str:
     if release.facts:
         return release.facts.language
     given = ((release.card and release.card.data) or {}).get("language")
-    first = given[0] if isinstance(given, list) and given else given
-    return first if isinstance(first, str) and _LANGUAGE.fullmatch(first) else "en"
+    first = given[:1] if isinstance(given, list) else [given]
+    for name in (*first, *(settings.language for settings in release.settings)):
+        if isinstance(name, str) and _LANGUAGE.fullmatch(name):
+            return name
+    if campaign is None or not (campaign / SETTINGS).exists():
+        return "en"
+    return open_campaign(campaign).settings.campaign.language
 
 
 def _cats(release: Release) -> list[Cat]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, read_records
 from curation.item_form import names
-from curation.records import KINDS, Cat, Item
+from curation.records import KINDS, Cat, Decision, Item
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import Facts, Licence, Size, Statement, TermCount
 from curation.steps.decisions import kept_without_votes
@@ -48,6 +48,7 @@ class Collected(NamedTuple):
         contents: what is published if nothing is hidden.
         labels_in: the number of labels of the campaign.
         labels_of_dropped_items: how many of them are about items that are not CATs.
+        not_counted: how many of them do not count, by reason code.
     """
 
     cats: list[Cat]
@@ -55,6 +56,7 @@ class Collected(NamedTuple):
     contents: Contents
     labels_in: int
     labels_of_dropped_items: int
+    not_counted: dict[str, int]
 
 
 def inputs(campaign: Campaign) -> list[Path]:
@@ -110,7 +112,9 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
         without_votes=frozenset(kept_without_votes(campaign)),
     )
     dropped = ~counted.labels["item"].isin([cat.id for cat in cats])
-    return Collected(cats, items, made, len(counted.labels), int(dropped.sum()))
+    codes = Counter(code for code in counted.labels["code"] if code)
+    labels_in, labels_out = len(counted.labels), int(dropped.sum())
+    return Collected(cats, items, made, labels_in, labels_out, dict(sorted(codes.items())))
 
 
 def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
@@ -186,6 +190,8 @@ def facts(
     agreement, retention = measured.agreement(campaign)
     sentiment, sentiment_by, sentiment_why = measured.sentiment(campaign)
     translated, in_both = _translated(cats)
+    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     return Facts(
         name=settings.campaign.name,
         version=settings.release.version,
@@ -208,6 +214,8 @@ def facts(
         annotators=int(table["annotator"].nunique()),
         counted=int(table["counted"].sum()),
         people=by_kind,
+        not_counted=collected.not_counted,
+        not_kept=dict(sorted(not_kept.items())),
         rounds=rounds,
         decisions=_decisions(campaign),
         rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),

@@ -72,7 +72,9 @@ def round_facts(
             accepted, refused = _imported(campaign, name, written[name], given.get(name))
         for answer in accepted:
             people[answer.kind].add(answer.person)
-        rounds.append(_round(campaign, name, planned.get(name), accepted, refused))
+        published = any(a.intent is None for item in written[name] for a in item.associations)
+        facts = _round(campaign, name, planned.get(name), accepted, refused)
+        rounds.append(facts.model_copy(update={"published": published}))
     return tuple(rounds), {kind: len(those) for kind, those in sorted(people.items())}
 
 
