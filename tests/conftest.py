@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 
 from curation.campaign import Campaign, create_campaign
 from curation.settings import CampaignSettings, Settings, new_id
@@ -24,6 +25,10 @@ from support import consumers as outside
 from support.environments import Process
 from support.peers import Worker
 from support.peers import peers as open_peers
+
+# A slow machine is no reason to fail.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = re.compile(rb"\d{8}T\d{12}(-[0-9a-f]{12}\.jsonl)")

@@ -71,11 +71,13 @@ def kill_once_there(file: Path, *command: str) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while not file.exists() and time.monotonic() < until:
         time.sleep(0.002)
+    there = file.exists()
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
+    assert there, f"{file} was not written within ten minutes"
 
 
 class KilledError(Exception):
