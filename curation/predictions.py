@@ -6,12 +6,12 @@ of which kind the CAT of a sentence is.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, read_json, read_text
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Kind
 from curation.text_tables import read_csv, read_json_lines
 from curation.wording import amount
 
@@ -145,6 +145,12 @@ def scores_of(
         else:
             raise _not_a_score(where, name, score)
     return Scores(values, frozenset(bad), unknown)
+
+
+def turned(values: Mapping[str, float], cats: Iterable[Cat], kind: Kind) -> dict[str, float]:
+    """Scores by id with the sign of those of one kind of CAT changed."""
+    ids = {a.id for cat in cats if cat.kind == kind for a in cat.associations}
+    return {name: -value if name in ids else value for name, value in values.items()}
 
 
 def _not_a_score(where: str, name: str, score: Any) -> CurationError:

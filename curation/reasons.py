@@ -25,7 +25,7 @@ REASONS: dict[str, str] = {
     "unknown_target": "the target is not one of the campaign's terms",
     "wrong_association_count": "the item does not have exactly three associations",
     "empty_text": "a text is empty or contains only white space",
-    "blank_missing": "the context of an intrasentence item has no BLANK",
+    "blank_missing": "an intrasentence context has no BLANK, or marks its gap in another way",
     "blank_twice": "the context of an intrasentence item has more than one BLANK",
     "blank_glued": "BLANK is joined to a letter or digit, so no word can fill it",
     "blank_left": "a text contains BLANK where nothing fills it",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from curation.catsets.entries import Dataset, Entry, sentences_of
+from curation.catsets.gaps import declared, undeclared_gap
 from curation.catsets.labels import HIDDEN, hidden_error, is_hidden
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
@@ -168,6 +169,8 @@ def _cat(entry: Entry) -> Cat:
     kind, where, item = entry
     place = f"{where} (id {item.get('id')})"
     _check_texts(item, place)
+    if gap := undeclared_gap(kind, item):
+        raise CurationError(f"{place}, context: its gap is «{gap}», not BLANK", declared(gap))
     foreign = [
         s["gold_label"] for s in sentences_of(item) if not _is_label(s.get("gold_label", ""))
     ]

@@ -180,7 +180,7 @@ def _unnested(part: Part, depth: int = 0) -> list[Part]:
 def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: {problem}",
-        fix or "see docs/datasets.md for the layouts; a mapping file describes others",
+        fix or "see docs/datasets.md for the layouts; a mapping file describes other sets of CATs",
     )
 
 

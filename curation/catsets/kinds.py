@@ -1,10 +1,13 @@
 """The kind of items whose file does not say it, and words that fill a BLANK."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from curation.blank import BLANK
-from curation.catsets.entries import sentences_of
+from curation.catsets.entries import Part, sentences_of
+from curation.catsets.gaps import gap_in, with_blank
 from curation.catsets.headings import plain
+from curation.catsets.labels import key_of
 from curation.catsets.layouts import RawItem, Reading
 from curation.files import CurationError
 from curation.item_form import fill, filler
@@ -17,7 +20,7 @@ _SHOWN = 8
 
 
 def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
-    """The kind of each item: as the file or the mapping file says, or else by BLANK.
+    """The kind of each item: as the file or the mapping file says, or else by BLANK or another gap.
 
     If nearly all contexts have BLANK, or the layout has words that fill it, all items are
     intrasentence: the others have lost their BLANK, as happens in translations. If nearly none has
@@ -28,7 +31,8 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
         return [fixed] * len(raw_items)
     kinds = [_named_kind(reading, raw) for raw in raw_items]
     unnamed = [number for number, kind in enumerate(kinds) if kind is None]
-    blank = {number for number in unnamed if BLANK in str(raw_items[number].values.get("context"))}
+    contexts = {number: str(raw_items[number].values.get("context")) for number in unnamed}
+    blank = {n for n, context in contexts.items() if BLANK in context or gap_in(context)}
     nearly = NEARLY * len(unnamed)
     nearly_all = reading.words is True or len(blank) >= nearly
     nearly_none = len(unnamed) - len(blank) >= nearly
@@ -56,6 +60,7 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
 def _fits(raw: RawItem) -> bool:
     """Whether an option is a word for the BLANK, or repeats the words around it."""
     context = str(raw.values.get("context"))
+    context = with_blank(context, gap_in(context) or BLANK)
     texts = [sentence.get("sentence") for sentence in sentences_of({"sentences": raw.sentences})]
     return any(
         isinstance(text, str) and (len(text.split()) == 1 or filler(context, text) is not None)
@@ -67,15 +72,30 @@ def _named_kind(reading: Reading, raw: RawItem) -> Kind | None:
     value = raw.values.get("kind")
     if value is None:
         return None
-    name = plain(str(value)).removesuffix("sentence")
-    kind = next((kind for kind in KINDS if kind.removesuffix("sentence") == name), None)
+    kind = _kind(value, reading.mapping.kinds if reading.mapping else {})
     if kind is None:
         raise CurationError(
             f"{reading.path.parent / raw.where}: the column «{reading.names['kind']}» has "
             f"{str(value)[:60]!r}, which is neither of {', '.join(KINDS)}",
-            'correct the column, or fix the kind in a mapping file: kind = "intrasentence"',
+            "correct the column, or write a mapping file: [kinds] and "
+            f'"{str(value)[:60]}" = "intrasentence", or kind = "intrasentence" for all items',
         )
     return kind
+
+
+def _kind(value: Any, given: Mapping[str, Kind]) -> Kind | None:
+    name = plain(str(value)).removesuffix("sentence")
+    ours = next((kind for kind in KINDS if kind.removesuffix("sentence") == name), None)
+    return given.get(key_of(value), ours)
+
+
+def type_column(part: Part, given: Mapping[str, Kind]) -> str | None:
+    """The column «type» if all its values are kinds; other files have other types there."""
+    for column in part.columns():
+        values = [row.values[column] for row in part.rows if row.values.get(column) is not None]
+        if plain(column) == "type" and values and all(_kind(value, given) for value in values):
+            return column
+    return None
 
 
 def fill_words(reading: Reading, raw_items: Sequence[RawItem], kinds: Sequence[Kind]) -> None:
@@ -92,7 +112,8 @@ def fill_words(reading: Reading, raw_items: Sequence[RawItem], kinds: Sequence[K
             if are_words and text is None:
                 text = sentence.get("sentence")
             if isinstance(text, str) and isinstance(context, str) and text.strip():
-                sentence["sentence"] = fill(context, text) if BLANK in context else text
+                fits = BLANK in context and not gap_in(context)
+                sentence["sentence"] = fill(context, text) if fits else text
     for raw in raw_items:
         for sentence in sentences_of({"sentences": raw.sentences}):
             if "word" in sentence:

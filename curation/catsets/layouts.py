@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.catsets.entries import Part
+from curation.catsets.gaps import with_blank
 from curation.catsets.headings import IN_SENTENCES, OPTIONS, is_by_label, resolve
 from curation.catsets.labels import (
     GOLD_ORDER,
@@ -18,7 +19,7 @@ from curation.catsets.labels import (
     unpacked,
 )
 from curation.catsets.mapping import ORDER, MappingFile
-from curation.catsets.other_sets import refuse_other_sets, unknown_columns
+from curation.catsets.other_sets import PAIRS, refuse_other_sets, unknown_columns
 from curation.files import CurationError
 from curation.wording import amount
 
@@ -74,8 +75,13 @@ class Reading:
         return values.get(self.names[name]) if name in self.names else None
 
     def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields of an item by our names, without those that are not there."""
+        """The fields of an item by our names, without those that are not there.
+
+        In the context, BLANK replaces each gap that the mapping file declares.
+        """
         own = {name: self.get(values, name) for name in ITEM}
+        if self.mapping and isinstance(own["context"], str):
+            own["context"] = with_blank(own["context"], *self.mapping.blank)
         return {name: value for name, value in own.items() if value is not None}
 
     def gold(self, value: Any, name: str = "gold_label", order: Sequence[str] = ()) -> Any:
@@ -294,7 +300,9 @@ def _choices(reading: Reading) -> list[RawItem]:
     if order is None:
         raise CurationError(
             f"{reading.path}: does not say which of the «{column}» is the stereotype",
-            f"write a mapping file with their order, such as order = [{ORDER}]",
+            PAIRS
+            if {len(_list_of(reading.get(r.values, "choices"))) for r in reading.part.rows} == {2}
+            else f"write a mapping file with their order, such as order = [{ORDER}]",
         )
     reading.ordered, reading.words = False, None
     raw_items = []

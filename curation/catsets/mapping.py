@@ -32,6 +32,7 @@ _MEANT: dict[str, tuple[str, str]] = {
     "columns": (_TEXT, 'write our name = their column: [columns] context = "their name"'),
     "labels": ("is not a table", 'write theirs = ours: [labels] theirs = "stereotype"'),
     "domains": (_TEXT, 'write theirs = ours: [domains] theirs = "ours"'),
+    "blank": (_TEXT, 'write what marks the gap in contexts: blank = "____"'),
 }
 """For keys of which pydantic's message says little: what is wrong, and the fix."""
 _MAY_SHARE = {"target", "target_original"}  # our columns that may be the same column of a file
@@ -44,10 +45,12 @@ class MappingFile(BaseModel):
         files: the data files, relative to the mapping file.
         kind: the kind of all items; by default a column says it, or BLANK in the context.
         domain: the domain of all items; by default a column says it.
+        blank: what marks the gap in contexts, beside BLANK.
         language: language code of the texts.
         columns: the column of the file for each of our names.
         labels: our label for each of theirs.
         domains: our domain for each of theirs.
+        kinds: our kind for each of theirs.
         order: the gold label of each option of a column ``choices``.
         options: whether options are whole sentences or words that fill BLANK.
         differing: «most»: if the rows of a CAT differ in a text, take the most frequent one.
@@ -59,18 +62,20 @@ class MappingFile(BaseModel):
     files: Annotated[tuple[_Place, ...], Field(min_length=1, max_length=1000)]
     kind: Kind | None = None
     domain: _Name | None = None
+    blank: tuple[_Name, ...] = ()
     language: _Code = ""
     columns: dict[str, _Name] = {}
     labels: dict[str, Value] = {}
     domains: dict[str, _Name] = {}
+    kinds: dict[str, Kind] = {}
     order: tuple[Gold, Gold, Gold] | None = None
     options: Literal["words", "sentences"] | None = None
     differing: Literal["most"] | None = None
     skip: Annotated[tuple[str, ...], Field(max_length=1_000_000)] | Literal["bad"] = ()
 
-    @check_field("files", mode="before")
+    @check_field("files", "blank", mode="before")
     @classmethod
-    def _one_file(cls, files: Any) -> Any:
+    def _one_or_more(cls, files: Any) -> Any:
         if isinstance(files, list) and (twice := [f for f in files if files.count(f) > 1]):
             raise ValueError(f"names {str(twice[0])[:80]!r} twice")
         return (files,) if isinstance(files, str) else files
@@ -107,12 +112,12 @@ class MappingFile(BaseModel):
                 raise ValueError(f"{theirs[:80]!r} is there twice; case does not matter")
         return ours
 
-    @check_field("domains", mode="before")
+    @check_field("domains", "kinds", mode="before")
     @classmethod
-    def _without_case(cls, domains: Any) -> Any:
-        if not isinstance(domains, dict):
-            return domains
-        return {key_of(theirs): name for theirs, name in domains.items()}
+    def _without_case(cls, ours: Any) -> Any:
+        if not isinstance(ours, dict):
+            return ours
+        return {key_of(theirs): name for theirs, name in ours.items()}
 
 
 def read_mapping(path: Path) -> MappingFile:

@@ -8,9 +8,10 @@ from curation.files import CurationError
 from curation.wording import some
 
 _MOST_LISTED = 25  # columns in a message
-_PAIRS = (
+PAIRS = (
     "they measure something else: two sentences that differ in the group, and no unrelated one, so "
-    "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks"
+    "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks, "
+    "or have an unrelated sentence written for each pair"
 )
 _QUESTIONS = "lms, ss and icat cannot be computed; use the tool of that benchmark"
 _GOLD = "give the file with the items to --gold"
@@ -18,10 +19,11 @@ _GOLD = "give the file with the items to --gold"
 _SETS: tuple[tuple[frozenset[str], str, str], ...] = tuple(
     (frozenset(map(plain, columns)), kind, fix)
     for columns, kind, fix in (
-        (("modified_eng_sent_more",), "pairs of sentences, as in IndiBias", _PAIRS),
-        (("sent_more_hindi",), "pairs of sentences, as in IndiBias", _PAIRS),
-        (("sent_more", "sent_less"), "pairs of sentences, as in CrowS-Pairs", _PAIRS),
-        (("sent_more",), "sentences of CrowS-Pairs", _PAIRS),
+        (("modified_eng_sent_more",), "pairs of sentences, as in IndiBias", PAIRS),
+        (("sent_more_hindi",), "pairs of sentences, as in IndiBias", PAIRS),
+        (("sent_more", "sent_less"), "pairs of sentences, as in CrowS-Pairs", PAIRS),
+        (("sent_more",), "sentences of CrowS-Pairs", PAIRS),
+        (("sent_x", "sent_y"), "pairs of sentences, as in WinoQueer", PAIRS),
         (("ans0", "ans1", "ans2"), "questions with answers, as in BBQ", _QUESTIONS),
         (("coreference_clusters",), "sentences with pronouns, as in WinoBias", _QUESTIONS),
         (("template", "stereo", "anti_stereo"), "sentences as in WinoBias", _QUESTIONS),
@@ -90,7 +92,7 @@ def refuse_other_sets(path: Path, columns: Collection[str]) -> None:
         raise CurationError(
             f"{path}: not a StereoSet file, and not another set of CATs: it has pairs of sentences "
             "without an unrelated one",
-            _PAIRS,
+            PAIRS,
         )
 
 
@@ -99,7 +101,9 @@ def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
     return CurationError(
         f"{path}: not a StereoSet file, and not another set of CATs: its columns are "
         f"{listed(columns)}",
-        "describe it in a mapping file; see docs/datasets.md",
+        "if it has an unrelated sentence for each context, describe it in a mapping file; see "
+        "docs/datasets.md. If it has none, lms, ss and icat cannot be computed: use the tool of "
+        "that benchmark, or have unrelated sentences written",
     )
 
 

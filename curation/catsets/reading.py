@@ -9,11 +9,11 @@ from curation.catsets.content import read_parts
 from curation.catsets.entries import Dataset, Entry, sentences_of
 from curation.catsets.headings import IN_SENTENCES, plain, resolve
 from curation.catsets.ids import in_order_of_ids, with_ids
-from curation.catsets.kinds import fill_words, kinds_of
+from curation.catsets.kinds import fill_words, kinds_of, type_column
 from curation.catsets.labels import hidden_error, is_hidden, key_of
 from curation.catsets.layouts import RawItem, Reading, layout_of
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
-from curation.catsets.other_sets import listed
+from curation.catsets.other_sets import PAIRS, listed
 from curation.files import CurationError
 from curation.records import GOLDS
 from curation.rules import read_label
@@ -114,6 +114,8 @@ def _read(
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
         names = resolve(part.columns(), mapping.columns if mapping else None)
+        if "kind" not in names and (column := type_column(part, mapping.kinds if mapping else {})):
+            names["kind"] = column
         reading = Reading(file, part, names, mapping)
         if not part.rows and (part.kind or not part.header):
             continue
@@ -193,7 +195,9 @@ def _check_needed(reading: Reading, raw_items: Sequence[RawItem]) -> None:
 
 
 def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
-    """Refuse a file with gold labels of which none is known, or all are hidden."""
+    """Refuse a file of pairs, or with gold labels of which none is known, or all are hidden."""
+    if {len(sentences_of(entry.item)) for entry in entries} == {2}:
+        raise CurationError(f"{file}: every item has two sentences, and CATs have three", PAIRS)
     foreign: dict[str, None] = {}
     for entry in entries:
         for sentence in sentences_of(entry.item):

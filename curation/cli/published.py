@@ -192,7 +192,7 @@ def _show(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
     console.say("inside: the printed value, as rounded, is in the interval of your value")
     show_notes(pairs)
     show_marks(pair["flags"] for pair in pairs)
-    show_turned(pair["run"] for pair in pairs if pair["lower_is_likelier"])
+    show_turned(pairs)
     codes = {code for pair in pairs for code in pair["why"]}
     for code, meaning in WHY.items():
         if code in codes:

@@ -49,9 +49,11 @@ def show_marks(flagged: Iterable[Sequence[str]]) -> None:
         console.say(f"{MARKS[flag]} {text}")
 
 
-def show_turned(names: Iterable[str]) -> None:
-    """Print the names of predictions whose sign was changed."""
-    if turned := ", ".join(dict.fromkeys(names)):
+def show_turned(results: Iterable[Mapping[str, Any]], name: str = "run") -> None:
+    """Print the names of predictions whose sign was changed, if only for a kind, with this kind."""
+    lower = {result[name]: result.get("lower_is_likelier") for result in results}
+    named = [f"{run} ({k} only)" if k is not True else run for run, k in lower.items() if k]
+    if turned := ", ".join(named):
         console.say(f"lower scores are likelier, so their sign was changed: {turned}")
 
 
@@ -100,7 +102,7 @@ def show_results(
     show_notes([*parts, *overall])
     if explain:
         show_marks([flags])
-    show_turned([result["model"]] if result.get("lower_is_likelier") else [])
+    show_turned([result], "model")
     if partial["left_out"]:
         _show_left_out(partial)
     return flags

@@ -94,8 +94,8 @@ LowerIsLikelier = Annotated[
     typer.Option(
         "--lower-is-likelier",
         metavar="NAME",
-        help="The --predictions of this NAME are perplexities or losses: change their sign. "
-        "Repeatable.",
+        help="The --predictions of this NAME, or of NAME@KIND those of this kind of CAT, are "
+        "perplexities or losses: change their sign. Repeatable.",
         show_default=False,
     ),
 ]

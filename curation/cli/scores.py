@@ -1,9 +1,10 @@
 """``curation scores``: lms, ss, icat of models and baselines."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, get_args
 
 import typer
+from typer.core import TyperCommand
 
 from curation.cli import comparing, console, ensembling, published, scoring, training
 from curation.cli.options import FILE, Where
@@ -38,7 +39,22 @@ Gold = Annotated[
 ]
 
 
-@app.command("predictions")
+LowerKind = Literal["both", "intrasentence", "intersentence"]
+
+
+class OptionalKind(TyperCommand):
+    """A command in which --lower-is-likelier may have no KIND, and then means both kinds."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with the kind that is meant."""
+        kinds = [[kind] for kind in get_args(LowerKind)]
+        for n, word in enumerate(args):
+            if word == "--lower-is-likelier" and args[n + 1 : n + 2] not in kinds:
+                args[n] = f"{word}=both"
+        return super().parse_args(ctx, args)
+
+
+@app.command("predictions", cls=OptionalKind)
 def predictions(
     gold: Gold,
     predictions: Annotated[
@@ -46,11 +62,15 @@ def predictions(
     ],
     kind: KindOption = None,
     lower_is_likelier: Annotated[
-        bool,
+        LowerKind | None,
         typer.Option(
-            "--lower-is-likelier", help="The scores are perplexities or losses: change their sign."
+            "--lower-is-likelier",
+            metavar="[KIND]",
+            help="The scores, or those of this kind of CAT, are perplexities or losses: change "
+            "their sign.",
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     partial: Annotated[
         bool,
         typer.Option(
@@ -76,13 +96,14 @@ def predictions(
     from curation.steps.source import gold_source
 
     source = gold_source(gold, reporter=console)
+    source.of_kind(kind.value if kind else None).warn_of_pitfalls(console)
     result = score_predictions(
         predictions,
         source.by_original(console) if original_targets else source,
         kind=kind.value if kind else None,
         tier=tier,
         ties=ties.value,
-        lower_is_likelier=lower_is_likelier,
+        lower_is_likelier=lower_is_likelier == "both" or lower_is_likelier or False,
         partial=partial,
         model=model,
         reporter=console,
@@ -133,6 +154,7 @@ def baselines(
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
     source.warn_of_language(console)
+    source.in_split(split.value if split else None).warn_of_pitfalls(console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).in_tier(tier, console)
     results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)

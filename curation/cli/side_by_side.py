@@ -54,7 +54,7 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
     show_answers(report["answers"])
     others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
     show_marks(result["flags"] for result in (*shown, *others, *report["answers"]))
-    show_turned(result["run"] for result in shown if result["lower_is_likelier"])
+    show_turned(shown)
 
 
 def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:

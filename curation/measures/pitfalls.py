@@ -28,6 +28,7 @@ ALGORITHM = 6
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]
+Names = Mapping[str, tuple[str, ...]]
 Rates = Mapping[str, Mapping[str, Sequence[int]]]
 
 
@@ -85,7 +86,7 @@ def pitfalls(
     language: str,
     where: Callable[[Cat], str] | None = None,
     own: Path | None = None,
-    names: Mapping[str, tuple[str, ...]] | None = None,
+    names: Names | None = None,
     off: Mapping[str, str] | None = None,
     without_votes: Collection[str] | None = None,
     tell: Tell = lambda stage, done, total: None,
@@ -119,8 +120,7 @@ def pitfalls(
     for n, cat in enumerate(cats):
         if n % 500 == 0:
             tell("texts", n, len(cats))
-        item = _texts(cat)._replace(also=(names or {}).get(cat.term, ()))
-        parsed = read(item, words)
+        parsed = read(_texts(cat, names), words)
         findings = check(parsed, meta=meta)
         findings += lexical.check(parsed, lexicon)
         if "other_target" not in why:
@@ -146,12 +146,29 @@ def pitfalls(
     return Report(language, len(cats), hits, _table(hits, cats, why))
 
 
-def _texts(cat: Cat) -> ItemTexts:
+def blocking(
+    cats: Sequence[Cat], *, language: str, names: Names, off: Mapping[str, str]
+) -> Counter[str]:
+    """How many CATs have each pitfall of severity block; the arguments are those of ``pitfalls``.
+
+    This is much faster than all checks.
+    """
+    words, meta = lists(language, None), meta_patterns(language)
+    found: set[tuple[str, str]] = set()
+    for cat in cats:
+        hits = check(read(_texts(cat, names), words), meta=meta)
+        found |= {(hit.code, cat.id) for hit in hits if hit.code not in off}
+    found |= {(hit.code, cats[at].id) for whole in repeats.CHECKS for at, hit in whole(cats)}
+    return Counter(code for code, _ in sorted(found) if PITFALLS[code].severity == "block")
+
+
+def _texts(cat: Cat, names: Names | None) -> ItemTexts:
     """The texts of a CAT with its gold labels."""
     a, b, c = cat.associations
     sentences = (a.sentence, b.sentence, c.sentence)
     golds = (a.gold, b.gold, c.gold)
-    return ItemTexts(cat.kind, cat.domain, cat.target, cat.context, sentences, golds)
+    also = (names or {}).get(cat.term, ())
+    return ItemTexts(cat.kind, cat.domain, cat.target, cat.context, sentences, golds, also)
 
 
 def sample(report: Report, code: str, count: int, *, seed: int = 0) -> list[Pitfall]:

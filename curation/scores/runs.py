@@ -9,8 +9,8 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_table
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
-from curation.predictions import read_predictions, scores_of
-from curation.records import KINDS, Cat, Rejection, Score
+from curation.predictions import read_predictions, scores_of, turned
+from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, cat_digest, texts
 from curation.scores.chat_runs import why_no_outcome
 from curation.scores.outcomes import Outcome, read_outcomes
@@ -36,7 +36,8 @@ class Run:
             the CATs in which a question has no answer, by CAT.
         profile: the profile that a predictions file was declared to be scored by. The profiles of
             other runs follow from their family and rules.
-        lower_is_likelier: whether the sign of a predictions file's scores was changed.
+        lower_is_likelier: whether the sign of a predictions file's scores was changed, or the kind
+            of CAT for which it was.
         bad: associations of a predictions file whose score is not a finite number.
         comparisons: of a run by the rule ``choice``, which has no scores, by CAT.
     """
@@ -50,7 +51,7 @@ class Run:
     asked: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
     refused: Mapping[str, str] | None = None
-    lower_is_likelier: bool = False
+    lower_is_likelier: bool | Kind = False
     bad: frozenset[str] = frozenset()
     comparisons: Mapping[str, Outcome] = field(default_factory=dict)
 
@@ -261,6 +262,8 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     """The runs without the scores, comparisons and refusals of texts that have changed since.
 
     Comparisons of a CAT are also left out if the gold labels of its associations were exchanged.
+    If lower scores of a predictions file are likelier for one kind of CAT, their sign is changed
+    here, so call this once.
 
     Returns:
         The runs, and by name how many scores, or CATs with comparisons, a run lost, if any.
@@ -268,6 +271,8 @@ def current(runs: Sequence[Run], cats: Sequence[Cat]) -> tuple[list[Run], dict[s
     now: dict[tuple[str, bool], dict[str, str]] = {}
     current_runs, lost = [], {}
     for run in runs:
+        if not isinstance(run.lower_is_likelier, bool):
+            run = replace(run, scores=turned(run.scores, cats, run.lower_is_likelier))
         asked = run.asked or {cat: outcome.asked for cat, outcome in run.comparisons.items()}
         if asked or run.refused:
             key = (run.variant, run.by_choice)
@@ -298,7 +303,8 @@ def read_predictions_run(
     Args:
         named: ``NAME=FILE``, or ``NAME@RULES=FILE`` to declare how it was scored: by a profile, a
             rule, or the rules of both kinds (``INTRA_INTER``).
-        lower_is_likelier: the NAMEs of files whose scores are perplexities or losses.
+        lower_is_likelier: the NAMEs of files whose scores are perplexities or losses; NAME@KIND if
+            only those of a kind of CAT are.
         partial: leave out scores that are not finite numbers.
 
     Raises:
@@ -323,12 +329,13 @@ def read_predictions_run(
             f"--predictions {named}: «choice» compares associations, so it gives no scores of them",
             "leave out «choice»; its runs are in the folder of scores",
         )
-    lower = name in lower_is_likelier
+    kinds = [kind for kind in KINDS if f"{name}@{kind}" in lower_is_likelier]
+    lower = name in lower_is_likelier or len(kinds) > 1
     pairs = read_predictions(Path(file))
     scores = scores_of(pairs, where=file, lower_is_likelier=lower, partial=partial)
     return Run(
         *(name, declared or PREDICTIONS, "", scores.values, {}, file),
         profile=declared if declared in PROFILES else "",
-        lower_is_likelier=lower,
+        lower_is_likelier=lower or next(iter(kinds), False),
         bad=scores.bad,
     )

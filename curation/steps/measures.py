@@ -20,7 +20,7 @@ from curation.steps.classifying import classify
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, read_items, read_terms
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.source import FORM, Source, campaign_source
+from curation.steps.source import Source, campaign_source, off
 from curation.words import NotCheckedError
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def pitfall_settings(campaign: Campaign) -> Settings:
     return {
         "language": campaign.settings.campaign.language,
         "versions": word_packages(campaign),
-        "off": _off(campaign),
+        "off": off(campaign),
     }
 
 
@@ -303,16 +303,6 @@ def pitfall_inputs(campaign: Campaign) -> list[Path]:
         names += ["decisions.jsonl"]
     decided = [campaign.decisions / name for name in names]
     return [campaign.terms / "targets.jsonl", *decided, own_words(campaign)]
-
-
-def _off(campaign: Campaign) -> dict[str, str]:
-    """The pitfalls that a team allows by its settings, and so in a release, too."""
-    rounds = campaign.settings.rounds
-    return {
-        code: f"{name} = false in [rounds]"
-        for code, name in FORM.items()
-        if not getattr(rounds, name)
-    }
 
 
 def pitfalls_of(
@@ -333,16 +323,12 @@ def pitfalls_of(
     campaign = source.campaign
     if own is None and campaign and own_words(campaign).exists():
         own = own_words(campaign)
-    names = source.names
-    if campaign:
-        names = {term.id: term.names for term in read_terms(campaign).values()}
     with reporter.stages() as tell:
         return pitfalls(
             source.cats,
             language=source.language,
             own=own,
-            names=names,
-            off=_off(campaign) if campaign else source.off,
+            **source.allowed(),
             without_votes=kept_without_votes(campaign) if campaign else None,
             tell=tell,
         )

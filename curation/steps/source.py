@@ -15,11 +15,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, Kind
 from curation.rules import stable_id
+from curation.steps.read import read_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.wording import amount
 
@@ -73,6 +75,27 @@ class Source:
             reporter.warn(
                 f"the texts are measured as English, and are not: {self.gold[0].name} does not "
                 "name their language; give --language"
+            )
+
+    def allowed(self) -> dict[str, Any]:
+        """What pitfalls depend on: other names of targets, and pitfalls that are not checked."""
+        if self.campaign is None:
+            return {"names": self.names, "off": self.off}
+        there = (self.campaign.terms / "targets.jsonl").exists()
+        terms = read_terms(self.campaign).values() if there else ()
+        return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
+
+    def warn_of_pitfalls(self, reporter: Reporter) -> None:
+        """Warn of pitfalls of severity block; call it before the CATs are scored."""
+        from curation.measures.pitfalls import blocking
+
+        counts = blocking(self.cats, language=self.language, **self.allowed())
+        shown = ", ".join(f"{code} ({amount(count, 'CAT')})" for code, count in counts.items())
+        if counts:
+            gold = "".join(f" --gold {path}" for path in self.gold)
+            reporter.warn(
+                f"pitfalls of severity block: {shown}. Scores count these CATs, too; to see them: "
+                f"«curation measures pitfalls{gold} --show {next(iter(counts))}»"
             )
 
     def in_split(self, split: str | None) -> "Source":
@@ -173,6 +196,16 @@ class Source:
         ]
         counts = {"cats": len(cats) - own, "own": own}
         return replace(self, cats=cats, original_targets=counts)
+
+
+def off(campaign: Campaign) -> dict[str, str]:
+    """The pitfalls that a team allows by its settings, and so in a release, too."""
+    rounds = campaign.settings.rounds
+    return {
+        code: f"{name} = false in [rounds]"
+        for code, name in FORM.items()
+        if not getattr(rounds, name)
+    }
 
 
 def open_source(

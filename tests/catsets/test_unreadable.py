@@ -148,6 +148,7 @@ OTHERS: dict[str, tuple[object, str, str]] = {
         "pairs of sentences without an unrelated one",
         "lms, ss and icat cannot be computed",
     ),
+    "queer.csv": ([{"sent_x": "a", "sent_y": "b"}], "as in WinoQueer", "have an unrelated"),
     "indi.csv": (
         [{"modified_eng_sent_more": "a", "modified_eng_sent_less": "b", "sent_more_hindi": "c"}],
         "as in IndiBias",
@@ -185,7 +186,11 @@ OTHERS: dict[str, tuple[object, str, str]] = {
         "curation import answers",
     ),
     "x.ipynb": ({"nbformat": 4, "cells": []}, "a notebook", "export"),
-    "other.csv": ([{"age": 1, "job": "x"}], "its columns are «age», «job»", "mapping file"),
+    "other.csv": (
+        [{"age": 1, "job": "x"}],
+        "its columns are «age», «job»",
+        "if it has an unrelated sentence for each context, describe it in a mapping file",
+    ),
     "empty.json": ([], "contains no items", "right file"),
 }
 
@@ -200,6 +205,20 @@ def test_a_file_that_is_not_a_set_of_cats_is_named(tmp_path: Path, name: str) ->
         read_dataset(path)
     assert kind in caught.value.what
     assert fix in caught.value.fix
+
+
+def test_pairs_in_a_known_layout_are_not_offered_a_mapping_file(tmp_path: Path) -> None:
+    about = {"id": "1", "domain": "craft", "target": "baker", "context": "The baker is BLANK."}
+    rows = [about | {"sentence": f"The baker is {gold}.", "gold_label": gold} for gold in "xy"]
+    choices = about | {"choices": ["kind", "rude"]}
+    for path in (
+        catsets.write_csv(tmp_path / "a.csv", rows),
+        catsets.write_lines(tmp_path / "b.jsonl", [choices]),
+    ):
+        with pytest.raises(CurationError) as caught:
+            read_dataset(path)
+        assert "no unrelated one, so lms, ss and icat cannot be computed" in caught.value.fix
+        assert "mapping file" not in caught.value.fix
 
 
 def test_the_settings_of_a_campaign_are_not_a_mapping_file(tmp_path: Path) -> None:

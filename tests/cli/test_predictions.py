@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from curation.files import CurationError
 from curation.records import KINDS, Cat
 from support.scored import CATS, command, likes, mixed, refused, write_gold
 
@@ -28,9 +29,20 @@ def of_kind(kind: str) -> list[Cat]:
     return [cat for cat in CATS if cat.kind == kind]
 
 
+def sound(cat: Cat) -> Cat:
+    """The CAT without pitfalls that block a release."""
+    context = f"A {cat.target} is BLANK" if cat.kind == INTRA else f"A {cat.target} sings."
+    whole = context if cat.kind == INTRA else "BLANK"
+    texts = [
+        a.model_copy(update={"sentence": whole.replace("BLANK", a.sentence)})
+        for a in cat.associations
+    ]
+    return cat.model_copy(update={"context": context, "associations": tuple(texts)})
+
+
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_gold(tmp_path_factory.mktemp("gold") / "g.json", CATS)
+    return write_gold(tmp_path_factory.mktemp("gold") / "g.json", list(map(sound, CATS)))
 
 
 def predictions(gold: Path, file: Path, *args: str) -> tuple[dict[str, Any], str, str]:
@@ -138,6 +150,75 @@ def test_perplexities_are_turned_around(gold: Path, tmp_path: Path) -> None:
     file = write(tmp_path / "p.json", likes)
     _, _, err = predictions(gold, file, "--lower-is-likelier")
     assert "Are higher scores likelier? Then leave --lower-is-likelier out" in " ".join(err.split())
+
+
+def of_two(cat: Cat, gold: str) -> float:
+    """Likelihoods of intrasentence CATs, and perplexities of intersentence ones."""
+    return likes(cat, gold) if cat.kind == INTRA else perplexity(cat, gold)
+
+
+def test_scores_of_one_kind_are_turned_around(gold: Path, tmp_path: Path) -> None:
+    file = write(tmp_path / "p.json", of_two)
+    result, _, err = predictions(gold, file)
+    assert [part["overall"]["lms"] for part in result["kinds"].values()] == [100.0, 0.0]
+    hint = "lms is 0.0 (intersentence), far below the 50 of chance. Are lower scores likelier? Then"
+    assert f"{hint} give --lower-is-likelier intersentence\n" in err
+    result, stdout, err = predictions(gold, file, "--lower-is-likelier", INTER)
+    assert (result["overall"]["lms"], result["lower_is_likelier"], err) == (100.0, INTER, "")
+    assert "so their sign was changed: p (intersentence only)" in stdout
+    # Without a kind both are changed, wherever the option is.
+    _, _, err = predictions(gold, file, "--lower-is-likelier", "--ties", "half")
+    assert "lms is 0.0 (intrasentence), far" in err
+    assert "Are higher scores likelier? Then give --lower-is-likelier intersentence\n" in err
+    _, _, err = predictions(gold, write(file, likes), "--lower-is-likelier", INTRA)
+    assert "Are higher scores likelier? Then leave --lower-is-likelier out" in err
+    _, _, err = predictions(gold, write(file, perplexity), "--lower-is-likelier", INTRA)
+    assert "Are lower scores likelier? Then give --lower-is-likelier\n" in err
+
+
+def test_scores_of_one_kind_are_turned_around_in_a_comparison(gold: Path, tmp_path: Path) -> None:
+    files = named(loss=write(tmp_path / "p.json", of_two), o=write(tmp_path / "o.json", mixed))
+    _, _, err = compare(gold, tmp_path, *files)
+    assert "Then give --lower-is-likelier loss@intersentence\n" in err
+    option = ("--lower-is-likelier", "loss@intersentence")
+    report, stdout, err = compare(gold, tmp_path, *files, *option)
+    assert [run["overall"]["lms"] for run in report["runs"]] == [100.0, 100.0]
+    assert [run["lower_is_likelier"] for run in report["runs"]] == [INTER, False]
+    assert "so their sign was changed: loss/default (intersentence only)" in stdout
+    assert "lms is" not in err
+    both = (*option, "--lower-is-likelier", "loss@intrasentence")
+    report, _, _ = compare(gold, tmp_path, *files, *both)
+    assert [run["lower_is_likelier"] for run in report["runs"]] == [True, False]
+    error = refused("compare", "--gold", gold, *files, "--lower-is-likelier", "loss@inter")
+    assert "loss@inter: no predictions have this name" in error.what
+
+
+def test_pitfalls_that_block_a_release_are_named_before_scoring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cats = list(map(sound, CATS))
+    cats[0] = cats[0].model_copy(update={"context": "It is BLANK"})
+    cats[1] = cats[1].model_copy(update={"context": "A BLANK sings."})
+    gold = write_gold(tmp_path / "g.json", cats)
+    shown = (
+        "warning: pitfalls of severity block: blank_left (1 CAT), target_missing (2 CATs), "
+        "template_not_reproduced (1 CAT). Scores count these CATs, too; to see them: "
+        f"«curation measures pitfalls --gold {gold} --show blank_left»\n"
+    )
+    _, _, err = predictions(gold, write(tmp_path / "p.json", likes))
+    assert err == shown
+
+    def begin(*_: object, **__: object) -> None:
+        raise CurationError("scoring begins", "-")
+
+    monkeypatch.setattr("curation.steps.scores.baselines.baselines", begin)
+    code, _, err = command("scores", "baselines", "--gold", gold)
+    assert (code, err.startswith(f"{shown}scoring begins")) == (1, True)
+    monkeypatch.setattr("curation.steps.scores.models.score_model", begin)
+    code, _, err = command("scores", "models", "m", "--gold", gold, "--scores", tmp_path / "s")
+    assert (code, err.startswith(f"{shown}error: scoring begins")) == (1, True)
+    _, _, err = predictions(gold, tmp_path / "p.json", "--kind", INTER)
+    assert "target_missing (1 CAT)." in err
 
 
 def test_perplexities_are_turned_around_in_a_comparison(gold: Path, tmp_path: Path) -> None:

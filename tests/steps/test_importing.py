@@ -151,6 +151,21 @@ def test_answers_in_columns_that_nobody_knows_are_not_kept(
     assert kept(campaign) == before
 
 
+def test_renamed_headings_have_one_error_in_a_workbook_and_in_its_csv(tmp_path: Path) -> None:
+    cells = (("task_id", "who", "Lbl_1"), ("t-1", "v1", "stereotype"))
+    book = Workbook()
+    for row in cells:
+        book.worksheets[0].append(row)
+    book.save(tmp_path / "table.xlsx")
+    errors = []
+    for path in (table(tmp_path, "\n".join(map(",".join, cells))), tmp_path / "table.xlsx"):
+        with pytest.raises(CurationError) as caught:
+            read_answers(path)
+        errors.append((caught.value.what.partition(": ")[2], caught.value.fix))
+    assert errors[0] == errors[1]
+    assert errors[0][0] == "no column annotator; it has task_id, who, Lbl_1"
+
+
 def test_the_columns_of_mechanical_turk_and_the_timestamp_of_google_forms(
     campaign: Campaign, validating: Round, tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from curation.catsets.gaps import declared, undeclared_gap
 from curation.records import Event, Value
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -38,6 +39,9 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
         raise UnusableError(
             "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
         )
+    if gap := undeclared_gap(event.payload["kind"], item):
+        why = f"the gap of item {item_id} is «{gap}», not BLANK; {declared(gap)}"
+        raise UnusableError("blank_missing", why)
     original = _original(item)
     options = tuple(
         Option(

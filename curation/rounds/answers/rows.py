@@ -8,6 +8,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from curation.blank import BLANK
+from curation.catsets.gaps import gap_in
 from curation.item_form import fill, filler
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
@@ -216,7 +218,7 @@ def _written(
 ) -> Written:
     context = need(row, "context")
     kind: str = str(row.get("kind") or "").strip().casefold()
-    kind = kind or ("intrasentence" if "BLANK" in context else "intersentence")
+    kind = kind or ("intrasentence" if BLANK in context or gap_in(context) else "intersentence")
     if kind not in KINDS:
         raise UnusableError("bad_value", f"kind is neither of {', '.join(KINDS)}")
     domain, target = need_id(row, "domain"), need_target(row)
@@ -248,7 +250,7 @@ REPEATED = 12  # a filling word does not share this many characters with the con
 def whole_sentence(context: str, target: str, text: str) -> str:
     """The sentence that a fill word makes; a text that is a sentence stays as it is."""
     plain = same_text(text)
-    frame = [same_text(part) for part in context.split("BLANK")]
+    frame = [same_text(part) for part in context.split(BLANK)]
     is_sentence = (
         filler(context, text) is not None
         or plain.endswith(ENDS)

@@ -11,8 +11,10 @@ from curation.rounds.answers import forms, rows, several_values
 from curation.table_words import Words
 from curation.text_tables import listed
 from curation.times import ORDERS, Order, order_of, spreadsheet_day
+from curation.wording import some
 
 Row = dict[str, Any]
+SHOWN = 10  # dates that an error names
 NO_CELLS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -158,7 +160,7 @@ def settle_dates(
         CurationError: a date could be two days and nothing settles it, dates contradict each other
             or ``order``, or a spreadsheet wrote a date as a number.
     """
-    seen: dict[str, str] = {}  # an example of each order, with its place
+    seen: dict[str, list[str]] = {}  # the dates of each order, with their places
     unclear: list[int] = []
     for number, heads in enumerate(table):
         row = read(heads)
@@ -174,26 +176,28 @@ def settle_dates(
                     "save the table as CSV",
                 )
             if order_said := order_of(text):
-                seen.setdefault(order_said, place)
+                seen.setdefault(order_said, []).append(place)
                 if order_said == "either" and number not in unclear[-1:]:
                     unclear.append(number)
-    said = {known: seen[known] for known in ORDERS if known in seen}
-    if order is not None and said.keys() - {order}:
-        other = next(iter(said.keys() - {order}))
-        raise CurationError(
-            f"{where} {said[other]}: this date has the {other.removesuffix('-first')} first, and "
-            f"--dates is {order}",
-            f"leave out --dates, or use --dates {other}",
-        )
+    said = [known for known in ORDERS if known in seen]
     if len(said) > 1:
+        texts = "; ".join(f"{some(seen[known], SHOWN)} ({known})" for known in said)
         raise CurationError(
-            f"{where}: dates are written in two orders: {'; '.join(said.values())}",
-            "write all times as 2026-03-14T10:22:05Z",
+            f"{where}: dates are written in two orders: {texts}",
+            f"add a column date_order with {' or '.join(ORDERS)} in each row, or write all times "
+            "as 2026-03-14T10:22:05Z",
+        )
+    if order is not None and said and order not in said:
+        other = said[0]
+        raise CurationError(
+            f"{where} {seen[other][0]}: this date has the {other.removesuffix('-first')} first, "
+            f"and --dates is {order}",
+            f"leave out --dates, or use --dates {other}",
         )
     settled = order or next(iter(said), None)
     if unclear and settled is None:
         raise CurationError(
-            f"{where} {seen['either']}: this could be two days, and no other row settles which",
+            f"{where} {seen['either'][0]}: this could be two days, and no other row settles which",
             f"say it with {' or '.join(f'--dates {known}' for known in ORDERS)}, or write times "
             "as 2026-03-14T10:22:05Z",
         )

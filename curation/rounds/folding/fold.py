@@ -51,7 +51,7 @@ from curation.rules import Caps, Work, same_text, stable_id
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 
-ALGORITHM = 8
+ALGORITHM = 9
 NOBODY: Mapping[str, tuple[str, str]] = {}
 NO_CAPS: Mapping[Work, Caps] = {}
 

@@ -134,14 +134,14 @@ def _peek(book: Workbook, sheet: Sheet, columns: Columns) -> _Peeked | None:
         return None
     texts = [[cell.text for cell in row.cells.values()] for row in first]
     above = next((n for n, heads in enumerate(texts[:TITLES]) if _is_header(columns(heads))), None)
-    left = (row.cells[min(row.cells)].text for row in first)
+    left = columns(row.cells[min(row.cells)].text for row in first)
     return _Peeked(
         sheet,
         first[above or 0],
         above or 0,
         len(first) > (above or 0) + 1,
         above is not None,
-        above is None and "task_id" in columns(left),
+        above is None and "task_id" in left and len(left) > 1,
     )
 
 

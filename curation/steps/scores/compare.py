@@ -140,7 +140,7 @@ def compare(
     for run, result in zip(run_board.runs, results, strict=True):
         if run.refused is None:
             lower = run.lower_is_likelier
-            warn_of_turned(run.name, result, lower_is_likelier=lower, reporter=reporter)
+            warn_of_turned(run.name, result, lower=lower, reporter=reporter, run=run.model)
     names = {group.name for group in chosen}
     return {
         **_about(source, tier, ties),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError
-from curation.predictions import check_complete, read_predictions, scores_of
+from curation.predictions import check_complete, read_predictions, scores_of, turned
 from curation.records import KINDS, Kind
 from curation.scores.boards import scored
 from curation.scores.flags import flags_of
@@ -16,10 +16,10 @@ from curation.steps.source import Source
 from curation.wording import amount
 
 HINT_BELOW = 45.0
-"""Scores may be turned around if the interval of lms of every kind is below this.
+"""Scores of a kind of CAT may be turned around if the interval of its lms is below this.
 
-Of 54 public files of predictions none is, as published. With the opposite sign 39 are. Below 50
-these would be 1 and 44.
+Of 54 public files of predictions none is so for every kind, as published. With the opposite sign 39
+are. Below 50 these would be 1 and 44.
 """
 
 _OTHER_IDS = (
@@ -35,7 +35,7 @@ def score_predictions(
     kind: Kind | None = None,
     tier: int | None = None,
     ties: Ties = "half",
-    lower_is_likelier: bool = False,
+    lower_is_likelier: bool | Kind = False,
     partial: bool = False,
     model: str = "",
     reporter: Reporter = QUIET,
@@ -48,7 +48,7 @@ def score_predictions(
         kind: only the CATs of this kind; needed if the file has scores of one kind only.
         tier: only CATs of this tier or above. All CATs need a score, also those of lower tiers.
         ties: how ties count, as in ``metrics.comparisons``.
-        lower_is_likelier: the scores are perplexities or losses.
+        lower_is_likelier: the scores, or those of this kind, are perplexities or losses.
         partial: leave out CATs if a sentence has no score, or one that is not a finite number.
         model: the model's name; by default the file's name without «predictions_».
         reporter: receives warnings.
@@ -75,9 +75,11 @@ def score_predictions(
         pairs,
         where=str(path),
         wanted=wanted,
-        lower_is_likelier=lower_is_likelier,
+        lower_is_likelier=lower_is_likelier is True,
         partial=partial,
     )
+    if not isinstance(lower_is_likelier, bool):
+        scores = scores._replace(values=turned(scores.values, source.cats, lower_is_likelier))
     _check_kinds(path, asked, source, {name for name, _ in pairs})
     has_all = scored(asked.cats, scores.values)
     whole = [cat for cat, has in zip(asked.cats, has_all, strict=True) if has]
@@ -105,7 +107,7 @@ def score_predictions(
     if kind:
         result = of_one_kind(result)
     gone = left_out(shown.cats, cats, bad=scores.bad) if partial else None
-    warn_of_turned(str(path), result, lower_is_likelier=lower_is_likelier, reporter=reporter)
+    warn_of_turned(str(path), result, lower=lower_is_likelier, reporter=reporter)
     return {
         **result,
         "flags": flags_of(result, older=bool(gone and gone["left_out"])),
@@ -132,21 +134,29 @@ def _check_kinds(path: Path, asked: Source, source: Source, ids: set[str]) -> No
 
 
 def warn_of_turned(
-    name: str, result: Mapping[str, Any], *, lower_is_likelier: bool, reporter: Reporter
+    name: str, result: Mapping[str, Any], *, lower: bool | Kind, reporter: Reporter, run: str = ""
 ) -> None:
-    """Warn if the scores of predictions seem to have the opposite sign.
+    """Warn if the scores of predictions, or of one kind of CAT, seem to have the opposite sign.
 
     Args:
         name: the file or the run.
         result: of ``metrics.results``.
-        lower_is_likelier: whether the sign was changed.
+        lower: whether the sign was changed, or the kind for which it was.
         reporter: receives the warning.
+        run: the NAME that the option needs, if there are several files.
     """
     cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
-    if not all(cell["lms_ci"] and cell["lms_ci"][1] < HINT_BELOW for cell in cells.values()):
+    low = {k for k, cell in cells.items() if cell["lms_ci"] and cell["lms_ci"][1] < HINT_BELOW}
+    if not low:
         return
-    shown = " and ".join(f"{cell['lms']:.1f} ({kind})" for kind, cell in cells.items())
-    question = "lower scores likelier? Then give --lower-is-likelier"
-    if lower_is_likelier:
-        question = "higher scores likelier? Then leave --lower-is-likelier out"
-    reporter.warn(f"{name}: lms is {shown}, far below the 50 of chance. Are {question}")
+    shown = " and ".join(f"{cells[kind]['lms']:.1f} ({kind})" for kind in cells if kind in low)
+    now = {kind for kind in cells if lower in (True, kind)}
+    right = now ^ low  # the kinds whose sign is to be changed
+    only = "" if right == set(cells) else "".join(right)
+    option = f"--lower-is-likelier {'@'.join(filter(None, (run, only)))}".rstrip()
+    fix = f"give {option}" if right else "leave --lower-is-likelier out"
+    likelier = "lower" if low - now else "higher"
+    reporter.warn(
+        f"{name}: lms is {shown}, far below the 50 of chance. Are {likelier} scores likelier? "
+        f"Then {fix}"
+    )

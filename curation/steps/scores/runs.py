@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from curation.files import CurationError
-from curation.records import Cat
+from curation.records import KINDS, Cat
 from curation.scores import older
 from curation.scores import runs as stage
 from curation.scores.older import Common, Missing
@@ -39,7 +39,8 @@ def read_runs(
         for named in predictions
     ]
     names = dict.fromkeys(run.model for run in declared)
-    if others := [name for name in lower_is_likelier if name not in names]:
+    known = {*names, *(f"{name}@{kind}" for name in names for kind in KINDS)}
+    if others := [name for name in lower_is_likelier if name not in known]:
         raise CurationError(
             f"--lower-is-likelier {others[0]}: no predictions have this name",
             f"use one of: {', '.join(names)}"

@@ -141,6 +141,7 @@ def test_another_date_settles_which_number_is_the_day(
     [
         (("3/3/2026", "3/4/2026 10:22"), None, "row 2, submitted_at '3/4/2026 10:22': this could"),
         (("3/14/2026", "14/3/2026"), None, "dates are written in two orders: row 2"),
+        (("3/14/2026", "14/3/2026"), "day-first", "dates are written in two orders: row 2"),
         (("3/14/2026", "3/4/2026"), "day-first", "row 1, submitted_at '3/14/2026': this date has"),
         (
             ("", "46095,43"),
@@ -153,6 +154,25 @@ def test_another_date_settles_which_number_is_the_day(
 def test_dates_that_nothing_settles(times: tuple[str, ...], order: Any, message: str) -> None:
     error = refused(settle_dates, dated(*times), understood, order=order, where="answers.csv")
     assert message in error.what
+
+
+def test_dates_in_two_orders_have_one_way_out_whatever_the_option_says() -> None:
+    table = dated("14/3/2026", "3/15/2026", "1/2/2026", "16/3/2026")
+    errors = [
+        refused(settle_dates, table, understood, order=order, where="answers.csv")
+        for order in (None, "day-first", "month-first")
+    ]
+    assert errors[0].what == (
+        "answers.csv: dates are written in two orders: row 1, submitted_at '14/3/2026', row 4, "
+        "submitted_at '16/3/2026' (day-first); row 2, submitted_at '3/15/2026' (month-first)"
+    )
+    assert "--dates" not in errors[0].fix
+    assert {(error.what, error.fix) for error in errors} == {(errors[0].what, errors[0].fix)}
+    assert "add a column date_order with day-first or month-first in each row" in errors[0].fix
+    said = ("day-first", "month-first", "month-first", "day-first")
+    table = [row | {"date_order": order} for row, order in zip(table, said, strict=True)]
+    for order in (None, "day-first"):
+        assert settle_dates(table, understood, order=order, where="answers.csv") == table
 
 
 def test_rows_and_cells_of_a_workbook_are_named() -> None:

@@ -279,6 +279,13 @@ def test_sheets_of_the_tool_and_empty_ones_are_passed_over(file: Path) -> None:
     assert warnings == [f"{file}: only sheet 'Tasks' is read; 'Empty form' has data, too"]
 
 
+def test_a_table_of_which_only_the_tasks_have_their_heading_is_read(file: Path) -> None:
+    renamed = ("task_id", "who", "first", "second", "third", "when", "how long")
+    help_sheet = with_sheet("Help", ("Column", "Write"), *([name, "text"] for name in HEAD))
+    (row,), warnings = read(saved(file, renamed, ANSWER, change=help_sheet))
+    assert (row, warnings) == ((2, dict(zip(renamed, ANSWER, strict=True))), [])
+
+
 def test_another_sheet_with_data_is_named(file: Path) -> None:
     saved(file, HEAD, ANSWER, change=with_sheet("Notes", ("who", "what"), (1, 2)))
     assert read(file)[1] == [f"{file}: only sheet 'Tasks' is read; 'Notes' has data, too"]

