@@ -10,7 +10,7 @@ from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
 from curation.catsets.unreadable import refuse, refuse_address, refuse_folder
 from curation.file_kinds import HEAD, PARQUET
-from curation.files import CurationError, decoded, parsed_json, read_bytes, read_text
+from curation.files import CurationError, decoded, open_input, parsed_json, read_text
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS
 from curation.text_tables import read_csv, read_json_lines
@@ -20,8 +20,12 @@ _LONGEST_NAME = 60
 _DEEP = 4  # lists of items within rows
 
 
-def read_parts(path: Path) -> tuple[list[Part], Any]:
+def read_parts(path: Path, *, pipe: bool = False) -> tuple[list[Part], Any]:
     """The rows of a JSON, JSONL, CSV or Parquet file; text may be packed as .gz or .bz2.
+
+    Args:
+        path: the file.
+        pipe: it may also be a pipe that gives text.
 
     Returns:
         The parts of the file, and the field ``curation`` of a release's file.
@@ -33,11 +37,11 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
     refuse_address(path)
     refuse_folder(path)
     # What is read from a pipe once cannot be read again: it must be text.
-    head, packing = (b"", "") if path.is_fifo() else _head(path)
+    head, packing = (b"", "") if pipe and path.is_fifo() else _head(path)
     refuse(path, head, packed=bool(packing))
     if head.startswith(PARQUET) and not packing:
         return _unnested(read_parquet(path)), {}
-    text = _text(path, packing)
+    text = _text(path, packing, pipe=pipe)
     if text.lstrip()[:1] not in ("{", "["):
         return [_table(path, text)], {}
     if _is_lines(text, path):
@@ -50,14 +54,10 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
 
 def _head(path: Path) -> tuple[bytes, str]:
     """The first bytes of a file, unpacked, and how it is packed."""
-    try:
-        packing = packing_of(path)
-        if not packing:
-            with path.open("rb") as file:
-                return file.read(HEAD), ""
-    except (OSError, ValueError):
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
+    packing = packing_of(path)
+    if not packing:
+        with open_input(path) as file:
+            return file.read(HEAD), ""
     first = b""
     for line in read_lines(path, longest=LONGEST_LINE, packing=packing):
         first += line[:HEAD]
@@ -66,9 +66,9 @@ def _head(path: Path) -> tuple[bytes, str]:
     return first[:HEAD], packing
 
 
-def _text(path: Path, packing: str) -> str:
+def _text(path: Path, packing: str, *, pipe: bool) -> str:
     if not packing:
-        return read_text(path)
+        return read_text(path, pipe=pipe)
     return decoded(b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing)), path)
 
 

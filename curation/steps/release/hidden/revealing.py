@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_json, read_records, refuse_links, writing
+from curation.files import (
+    CurationError,
+    digest,
+    read_bytes,
+    read_json,
+    read_records,
+    refuse_links,
+    writing,
+)
 from curation.manifest import Results, file_names
 from curation.records import Cat
 from curation.release.contents import Contents, published
@@ -137,7 +145,7 @@ def _check_sums(place: Path) -> None:
     path = place / SUMS
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")
-    lines = path.read_text("utf-8", "replace").splitlines()
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     sums = {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
     now = {name: digest(place / name) or "" for name in file_names(place) if name != SUMS}
     changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
