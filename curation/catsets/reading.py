@@ -111,7 +111,9 @@ def _read(
     path: Path, file: Path, mapping: MappingFile | None, *, pipe: bool = False
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of one file, the name of its layout, notes, and its field ``curation``."""
-    parts, curation = read_parts(file, pipe=pipe)
+    parts, curation = read_parts(
+        file, pipe=pipe, named=mapping.columns.values() if mapping else None
+    )
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
         names = resolve(part.columns(), mapping.columns if mapping else None)
