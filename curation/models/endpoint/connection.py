@@ -20,8 +20,8 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from curation import __version__
 from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
+from curation.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.files import CurationError
-from curation.models.endpoint.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.models.endpoint.echoes import NEVER, TOO_LONG
 from curation.models.endpoint.errors import (
     FILTERED,

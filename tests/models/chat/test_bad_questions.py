@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from curation import bounded
+from curation.bounded import TooLargeError, read_body
 from curation.files import CurationError
 from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
-from curation.models.endpoint import bounded, connection
-from curation.models.endpoint.bounded import TooLargeError, read_body
+from curation.models.endpoint import connection
 from support.chat_answers import error
 from support.chat_client import SPEC, TEXTS, ask, opened
 from support.chats import MODEL, Chats
