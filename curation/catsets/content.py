@@ -207,7 +207,7 @@ def _refuse_no_table(path: Path, text: str, named: Collection[str]) -> None:
     header = find_header(text, path)
     reader = csv.reader(io.StringIO(text[header.start :], newline=""), delimiter=header.delimiter)
     try:
-        first, *rows = [cells for cells in reader if any(cell.strip() for cell in cells)]
+        first, *rows = [cells for cells in reader if any(cell.strip() for cell in cells)] or [[]]
     except csv.Error:
         return  # the error of reading the table quotes nothing
     full = bool(rows) and len(first) > 1 and all(len(cells) == len(first) for cells in rows)

@@ -308,11 +308,18 @@ def _content(response: requests.Response, *, seconds: float) -> bytes:
 
 
 def _read_object(text: str) -> dict[str, Any] | None:
+    """A server's answer, ``{"text": text}`` if it is nested too deeply; None if it was cut off."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return None
+    if _too_deep(text, content):
+        return {"text": text}
     return content if isinstance(content, dict) else None
+
+
+def _too_deep(text: str, content: Any) -> bool:
+    return text.count("[") + text.count("{") > 100 and deep(content)
 
 
 def _read_reply(text: str) -> dict[str, Any] | None:
@@ -327,7 +334,7 @@ def _read_reply(text: str) -> dict[str, Any] | None:
         content = json.loads(text, parse_constant={"-Infinity": NEVER}.get, strict=False)
     except (ValueError, RecursionError):
         return None
-    if text.count("[") + text.count("{") > 100 and deep(content):
+    if _too_deep(text, content):
         return {"text": text}
     if "\\ud" in text.lower():
         content = cleaned(content, lambda each: each.encode("utf-8", "replace").decode())

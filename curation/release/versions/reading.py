@@ -78,7 +78,7 @@ def read_version(path: Path, *, name: str = "") -> Version:
     return Version(
         name or path.resolve().name,
         tuple(cats),
-        _terms(terms) if is_folder and terms.is_file() else None,
+        _terms(terms) if is_folder and os.path.lexists(terms) else None,
         is_folder or split_of(path) is not None,
         every,
     )

@@ -15,7 +15,7 @@ from curation.files import (
     refuse_links,
     writing,
 )
-from curation.manifest import Results, file_names
+from curation.manifest import Results, file_names, is_inside
 from curation.records import Cat
 from curation.release.contents import Contents, published
 from curation.release.hidden import commitments as hidden
@@ -146,7 +146,15 @@ def _check_sums(place: Path) -> None:
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    sums = {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
+    sums: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        sha, _, name = line.partition("  ")
+        if not is_inside(name):
+            raise CurationError(
+                f"{path} line {number}: is not a checksum with the name of a file",
+                "put back the folder as you published it",
+            )
+        sums[name] = sha
     now = {name: digest(place / name) or "" for name in file_names(place) if name != SUMS}
     changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
     if changed:
