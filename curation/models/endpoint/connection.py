@@ -310,12 +310,17 @@ def _content(response: requests.Response, *, seconds: float) -> bytes:
 def _read_object(text: str) -> dict[str, Any] | None:
     """A server's answer, ``{"text": text}`` if it is nested too deeply; None if it was cut off."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_int=_number)
     except (ValueError, RecursionError):
         return None
     if _too_deep(text, content):
         return {"text": text}
     return content if isinstance(content, dict) else None
+
+
+def _number(digits: str) -> float:
+    """An integer of 64 bits, which can be stored; for a longer one the nearest float."""
+    return int(digits) if len(digits) < 19 else float(digits)
 
 
 def _too_deep(text: str, content: Any) -> bool:
@@ -331,7 +336,9 @@ def _read_reply(text: str) -> dict[str, Any] | None:
     if text.lstrip().startswith(("data:", "event:", ": ")):
         return {"sse": text}
     try:
-        content = json.loads(text, parse_constant={"-Infinity": NEVER}.get, strict=False)
+        content = json.loads(
+            text, parse_constant={"-Infinity": NEVER}.get, parse_int=_number, strict=False
+        )
     except (ValueError, RecursionError):
         return None
     if _too_deep(text, content):

@@ -96,16 +96,9 @@ def _echo(choice: object, generated: int) -> Echo | None:
         return None
     if not tokens or not all(isinstance(token, str) for token in tokens):
         return None
-    numbers = [_number(log) if isinstance(log, int | float) else None for log in logs]
+    numbers = [float(log) if isinstance(log, int | float) else None for log in logs]
     fits = isinstance(offsets, list) and len(offsets) == len(tokens)
     return Echo(tokens, numbers, offsets if fits and offsets else [], generated)
-
-
-def _number(log: float) -> float:
-    try:
-        return float(log)
-    except OverflowError:  # an integer above 1.8e308: ``_summed`` refuses what is not finite
-        return math.inf
 
 
 @dataclass

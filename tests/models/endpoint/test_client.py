@@ -492,7 +492,7 @@ def test_a_first_token_without_log_probability(model: Tiny) -> None:
             found.score("ll-bos", [CAFE])
 
 
-@pytest.mark.parametrize("log", [10**400, -(10**400)])
+@pytest.mark.parametrize("log", [10**400, -(10**400)], ids=["high", "low"])
 def test_a_log_probability_that_is_no_float(model: Tiny, log: int) -> None:
     with opened(model, Quirks(poisoned={"The": log})) as (found, _):
         assert isinstance(found.score("ll-bos", [INTRA])[0], Refusal)
