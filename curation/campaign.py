@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, printable, refuse_links, writing
+from curation.files import CurationError, printable, read_bytes, refuse_links, writing
 from curation.leftovers import sweep
 from curation.settings import Settings
 from curation.settings_file import read_settings, settings_text
@@ -108,7 +108,7 @@ class Campaign:
             lock.acquire(timeout=wait)
         except Timeout:
             who = (
-                holder.read_text("utf-8", "replace").strip()
+                read_bytes(holder).decode("utf-8", "replace").strip()
                 if holder.exists()
                 else "another command"
             )
@@ -230,7 +230,7 @@ def keep_out(folder: Path, campaign: Campaign, patterns: Sequence[str]) -> None:
 def _ignore(folder: Path, lines: Sequence[str], note: str) -> None:
     """Add lines that a folder's ``.gitignore`` lacks at its end, unless it has ``!LINE``."""
     path = folder / ".gitignore"
-    content = path.read_bytes() if path.exists() else b""
+    content = read_bytes(path) if path.exists() else b""
     there = {line.strip() for line in content.decode("utf-8", "replace").splitlines()}
     lacking = [line for line in lines if not {line, f"!{line}"} & there]
     if lacking:

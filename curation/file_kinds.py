@@ -5,7 +5,7 @@ from pathlib import Path
 from struct import error as StructError  # noqa: N812
 from zipfile import BadZipFile, ZipFile
 
-from curation.files import read_bytes
+from curation.files import open_input, read_bytes
 
 HEAD = 2048  # bytes at the beginning that tell the kind
 PARQUET = b"PAR1"
@@ -87,11 +87,11 @@ def kind_of(path: Path, head: bytes, *, packed: bool = False) -> str:
 
 def _zip(path: Path) -> str:
     try:
-        with ZipFile(path) as archive:
+        with open_input(path) as file, ZipFile(file) as archive:
             names = set(archive.namelist())
             if "mimetype" in names:
-                with archive.open("mimetype") as file:
-                    if b"opendocument.spreadsheet" in file.read(200):
+                with archive.open("mimetype") as member:
+                    if b"opendocument.spreadsheet" in member.read(200):
                         return "an OpenDocument spreadsheet (.ods)"
     except DAMAGE:
         return CUT_OFF

@@ -8,16 +8,18 @@ import errno
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from curation.addresses import hide_secrets
 from curation.columns import Column
+from curation.errors import CurationError as CurationError
 from curation.leftovers import beside
 from curation.records import Record
 from curation.schemas import schema_name
@@ -26,28 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 R = TypeVar("R", bound=Record)
-LONGEST = 1_000  # characters of an error that are shown: it may quote what is in a file
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
-
-
-class CurationError(Exception):
-    """An error that the user can fix: ``what`` is wrong, and the ``fix``.
-
-    Python shows both in a traceback; ``str`` gives ``what`` alone. Passwords and keys in addresses
-    are left out of both, and what is beyond ``LONGEST`` characters.
-    """
-
-    def __init__(self, what: str, fix: str = "") -> None:
-        texts = (hide_secrets(text) for text in (what, fix))
-        what, fix = (t if len(t) <= LONGEST else f"{t[:LONGEST]} …" for t in texts)
-        super().__init__(what)
-        self.what = what
-        self.fix = fix
-        if fix:
-            self.add_note(f"fix: {fix}")
-
-    def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
-        return type(self), (self.what, self.fix)  # without this, pickling would lose the fix
+PIPED = 128 << 20  # bytes that a pipe may give
 
 
 def shipped(*parts: str) -> Path:
@@ -60,14 +42,17 @@ def shipped(*parts: str) -> Path:
 # --- reading --------------------------------------------------------------------------------
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file.
+def open_input(path: Path, *, pipe: bool = False) -> BufferedReader:
+    """Open a file to read it. Every file that is read is opened here.
+
+    A device may never end, and a pipe may keep a command waiting. So they are refused before they
+    are opened, and links to them. With ``pipe`` a pipe is opened, too.
 
     Raises:
-        CurationError: the file is missing, is a folder, or may not be read.
+        CurationError: the file is missing, not a regular file, or may not be read.
     """
     try:
-        return path.read_bytes()
+        return _opened(path, pipe=pipe)
     except FileNotFoundError:
         raise CurationError(f"{path}: no such file", "check the path") from None
     except IsADirectoryError:
@@ -77,13 +62,33 @@ def read_bytes(path: Path) -> bytes:
         raise CurationError(f"{path}: may not be read", fix) from None
 
 
-def read_text(path: Path) -> str:
+def _opened(path: Path, *, pipe: bool = False) -> BufferedReader:
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (pipe and stat.S_ISFIFO(mode)):
+        return path.open("rb")
+    raise CurationError(
+        f"{path}: is a device or a pipe, not a file", "save what it gives as a file, and name it"
+    )
+
+
+def read_bytes(path: Path, *, pipe: bool = False) -> bytes:
+    """The bytes of a file, or with ``pipe`` of a pipe; errors are those of ``open_input``."""
+    most = PIPED if pipe and path.is_fifo() else -1
+    with open_input(path, pipe=pipe) as file:
+        content = file.read(most)
+        if most > 0 and file.read(1):
+            what = f"{path}: the pipe gives more than {PIPED >> 20} MiB"
+            raise CurationError(what, "save it as a file")
+    return content
+
+
+def read_text(path: Path, *, pipe: bool = False) -> str:
     """The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
     Raises:
         CurationError: the file is empty or in another encoding; the message names line and byte.
     """
-    return decoded(read_bytes(path), path)
+    return decoded(read_bytes(path, pipe=pipe), path)
 
 
 def decoded(data: bytes, path: Path) -> str:
@@ -149,23 +154,19 @@ def parsed_json(text: str, path: Path, *, line: int = 0) -> Any:
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
     """The lines of a JSONL file in chunks, each with the number of its first line."""
     first, chunk = 1, []
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                chunk.append(line)
-                if len(chunk) == CHUNK:
-                    yield first, chunk
-                    first, chunk = number + 1, []
-    except OSError:
-        read_bytes(path)
-        raise
+    with open_input(path) as file:
+        for number, line in enumerate(file, 1):
+            chunk.append(line)
+            if len(chunk) == CHUNK:
+                yield first, chunk
+                first, chunk = number + 1, []
     if chunk:
         yield first, chunk
 
 
 def count_lines(path: Path) -> int:
     """The number of lines, and so of records, in a JSONL file."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         return sum(1 for _ in file)
 
 
@@ -268,9 +269,13 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
 
 
 def digest(path: Path) -> str | None:
-    """The sha256 of a file in hex, or None if there is no file, or the path cannot be one."""
+    """The sha256 of a file in hex, or None if there is no file, or the path cannot be one.
+
+    Raises:
+        CurationError: it is a device or a pipe.
+    """
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except ValueError:  # a NUL in the path
         return None

@@ -8,16 +8,17 @@ import bz2
 import gzip
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 
 LONGEST = 16 << 20  # bytes of a line at most
 FREE = 128 << 20  # bytes that any file may unpack to
 RATIO = 50  # beyond these, how many bytes one compressed byte may give; text gives 3 to 10
 PACKINGS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2"}  # the first bytes of compressed files
-_OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, "": open}
+_UNPACK: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def read_lines(path: Path, *, longest: int = LONGEST, packing: str = "") -> Iterator[bytes]:
@@ -34,8 +35,11 @@ def read_lines(path: Path, *, longest: int = LONGEST, packing: str = "") -> Iter
     """
     size = number = 0
     try:
-        most = FREE + RATIO * path.stat().st_size
-        with _OPEN[packing](path, "rb") as file:
+        with ExitStack() as stack:
+            file = stack.enter_context(open_input(path))
+            most = FREE + RATIO * path.stat().st_size
+            if packing:
+                file = stack.enter_context(_UNPACK[packing](file))
             while line := file.readline(longest + 1):
                 number += 1
                 if len(line) > longest:
@@ -46,7 +50,6 @@ def read_lines(path: Path, *, longest: int = LONGEST, packing: str = "") -> Iter
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
-            read_bytes(path)  # raises a CurationError that explains the problem
             raise
         raise CurationError(
             f"{path} line {number + 1}: cannot be decompressed: {error}", "download the file again"
@@ -59,12 +62,8 @@ def packing_of(path: Path) -> str:
     Raises:
         CurationError: the file is missing or may not be read.
     """
-    try:
-        with path.open("rb") as file:
-            first = file.read(3)
-    except OSError:
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
+    with open_input(path) as file:
+        first = file.read(3)
     return next((name for mark, name in PACKINGS.items() if first.startswith(mark)), "")
 
 

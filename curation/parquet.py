@@ -4,11 +4,35 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 from curation.packed import FREE, LONGEST, RATIO, too_packed
 
 ROWS = 1 << 12  # rows to read at once at most
 AT_ONCE = 64 << 20  # bytes of texts to read at once, as far as the file tells their size
+
+
+def unpacked(kind: Any, column: Any) -> int:
+    """How many bytes a column of a row group unpacks to, as far as the file tells it.
+
+    A text that a dictionary holds counts once, however often it occurs.
+
+    Args:
+        kind: the column in the schema of the file.
+        column: the column in the metadata of the row group.
+    """
+    size, values = int(column.total_uncompressed_size), int(column.num_values)
+    if kind.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return max(size, values * int(kind.length))
+    if kind.physical_type == "BYTE_ARRAY" and (
+        not is_text(kind) or "DELTA_BYTE_ARRAY" in column.encodings  # each repeats the one before
+    ):
+        return values * size
+    return size
+
+
+def is_text(kind: Any) -> bool:
+    """Whether a column can be read as a dictionary of texts or bytes."""
+    return kind.physical_type == "BYTE_ARRAY" and kind.logical_type.type in ("STRING", "NONE")
 
 
 class TextColumns:
@@ -42,22 +66,22 @@ class TextColumns:
             ) from None
         self._arrow = arrow
         self._damage = (arrow.ArrowException, OSError, UnicodeError)
+        self._open = open_input(Path(path))
         try:
-            with ParquetFile(path) as file:
-                schema = file.schema_arrow
+            schema = ParquetFile(self._open).schema_arrow
             self.types = {
                 column: kind.value_type if arrow.types.is_dictionary(kind) else kind
                 for column, kind in zip(schema.names, schema.types, strict=True)
             }
             # Each value is unpacked once, however often it occurs.
             texts = [column for column, kind in self.types.items() if self._is_text(kind)]
-            self._file = ParquetFile(path, read_dictionary=texts)
+            self._file = ParquetFile(self._open, read_dictionary=texts)
         except self._damage as error:
-            if not Path(path).is_file():
-                read_bytes(Path(path))  # raises a CurationError that explains the problem
+            self._open.close()
             raise self._damaged(error) from None
         self.groups = int(self._file.num_row_groups)
         if not self.has(field):
+            self._open.close()
             columns = ", ".join(self.types)
             problem = (
                 f"is {self.types[field]}, not text" if field in self.types else "does not exist"
@@ -78,7 +102,7 @@ class TextColumns:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._open.close()
 
     def rows(
         self, columns: Sequence[str], groups: Sequence[int] | None = None
@@ -113,15 +137,17 @@ class TextColumns:
 
     def _at_once(self, group: int, columns: Sequence[str]) -> int:
         """How many rows of a row group to read at once."""
-        about = self._file.metadata.row_group(group)
-        packed = unpacked = 0
-        for column in map(about.column, range(about.num_columns)):
+        about, schema = self._file.metadata.row_group(group), self._file.schema
+        packed = size = most = 0
+        for index in range(about.num_columns):
+            column = about.column(index)
             if column.path_in_schema in columns:
                 packed += column.total_compressed_size
-                unpacked += column.total_uncompressed_size
-        if unpacked > FREE + RATIO * packed:
-            raise too_packed(self.name, unpacked)
-        return max(1, min(ROWS, AT_ONCE * int(about.num_rows) // max(int(unpacked), 1)))
+                size += column.total_uncompressed_size
+                most += unpacked(schema.column(index), column)
+        if size > FREE + RATIO * packed:
+            raise too_packed(self.name, size)
+        return max(1, min(ROWS, AT_ONCE * int(about.num_rows) // max(most, 1)))
 
     def _texts(self, column: Any) -> Iterator[str | None]:
         if not hasattr(column, "dictionary"):

@@ -175,11 +175,11 @@ class Round(Record):
     kind: RoundKind
     platform: PlatformName
     state: Literal["planned", "open", "closed"]
-    seed: int
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)]
     labels: Literal["all", "needed"]
-    answers: Annotated[int, Field(ge=1)]
+    answers: Annotated[int, Field(ge=1, le=1000)]
     consent: str
-    pay: float
+    pay: Annotated[float, Field(ge=0, le=1_000_000_000)]
     server: str | None = None
     project: int | None = None
     domains: tuple[str, ...] | None = None

@@ -20,6 +20,7 @@ from curation.files import (
     dump_json,
     dump_line,
     open_plain,
+    read_bytes,
     read_json,
     refuse_links,
     writing,
@@ -178,7 +179,7 @@ def write_lines(path: Path, records: Iterable[Record]) -> None:
 
 def count_whole_lines(path: Path) -> int:
     """How many lines a file has; 0 if there is no file."""
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    return read_bytes(path).count(b"\n") if path.exists() else 0
 
 
 # --- superseded results -------------------------------------------------------------------------

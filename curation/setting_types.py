@@ -14,6 +14,9 @@ Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*
 Cap = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Words = Annotated[str, StringConstraints(max_length=300)]
 Place = Annotated[str, StringConstraints(max_length=4000)]  # a path, a URL or a name on the hub
+ListFile = Annotated[str, StringConstraints(pattern=r"^[^/\\]+$", max_length=250)]
+"""A file in a stage's folder, or one that comes with curation."""
+MaybeFile = Annotated[str, StringConstraints(pattern=r"^[^/\\]*$", max_length=250)]
 Count = Annotated[int, Field(le=1_000_000_000)]
 Few = Annotated[int, Field(le=1000)]  # items on a term, people, votes
 Seconds = Annotated[float, Field(le=86_400)]  # at most a day

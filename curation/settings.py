@@ -15,6 +15,7 @@ from curation.setting_types import (
     Count,
     Few,
     LanguageCode,
+    ListFile,
     Many,
     Name,
     Place,
@@ -114,7 +115,7 @@ class DomainSettings(Section):
         Field(description="specific terms to merge; all needs a known head word, else as rare"),
     ] = "rare"
     words: Annotated[
-        Many[Annotated[str, StringConstraints(pattern=r"^[^/\\]+$", max_length=250)]],
+        Many[ListFile],
         Field(description="word lists, in 1-terms/ or included in the tool"),
     ] = ()
 

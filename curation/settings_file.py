@@ -19,6 +19,10 @@ _FIXES = {
     "language": 'use a language code, such as "en" or "pt-BR"',
     "properties": 'use properties of Wikidata, such as "P106"',
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
+    **dict.fromkeys(
+        ("words", "lists", "targets", "reference", "anchors", "outcomes"),
+        "use the name of a file in the folder of the stage, without / and \\",
+    ),
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }
 """How to write a setting whose text does not have the right form."""
@@ -47,8 +51,7 @@ def read_settings(path: Path) -> Settings:
             fix = f"did you mean {near[0]!r}?" if near else fix
         elif first["type"] == "string_pattern_mismatch":
             message = f"{str(first['input'])[:100]!r} is not valid"
-            named = next(key for key in reversed(keys) if not key.isdigit())
-            fix = _FIXES.get(named, fix)
+            fix = next((_FIXES[key] for key in reversed(keys) if key in _FIXES), fix)
         line = line_of(read_text(path), keys, depth=2 if keys[0] in _TABLES else 1)
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import msgspec
 from isal import igzip, isal_zlib
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 from curation.packed import too_long
 from curation.parquet import ROWS, TextColumns
 from curation.words import UNSPACED, base
@@ -108,12 +108,8 @@ def shards(
 
 
 def _size(path: Path) -> int:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-    except OSError:
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
+    with open_input(path) as file:
+        size = file.seek(0, os.SEEK_END)
     if not size:
         raise CurationError(f"{path}: is empty", _FETCH)
     return size
@@ -122,7 +118,7 @@ def _size(path: Path) -> int:
 def _ranges(whole: Shard, share: int) -> Iterator[Shard]:
     """Ranges of bytes, cut at line ends, or at a space if lines are very long."""
     at = 0
-    with Path(whole.path).open("rb") as file:
+    with open_input(Path(whole.path)) as file:
         while at < whole.size:
             end = _next_cut(file, at + share, whole) if at + share < whole.size else whole.size
             yield _with(whole, start=at, end=end, size=end - at, last=end == whole.size)
@@ -280,14 +276,15 @@ def opened(shard: Shard) -> Iterator[Any]:
     Raises:
         CurationError: the file is missing or damaged.
     """
-    try:
-        with Path(shard.path).open("rb", buffering=0) as file:
-            yield igzip.open(file) if shard.packed else file  # type: ignore[no-untyped-call]
-    except FileNotFoundError:
+    path = Path(shard.path)
+    if not path.exists():
         raise CurationError(
             f"{shard.name}: no such file (any more)",
             "check the path; on Ray, every machine must see the file under the same path",
-        ) from None
+        )
+    try:
+        with open_input(path) as file:
+            yield igzip.open(file) if shard.packed else file.raw  # type: ignore[no-untyped-call]
     except (igzip.BadGzipFile, isal_zlib.error, EOFError, zlib.error) as error:  # type: ignore[misc]
         raise CurationError(
             f"{shard.name}: cannot be decompressed: {error}", "fetch the file again"

@@ -44,7 +44,12 @@ def find_header(text: str, path: Path) -> Header:
         if line.strip() and line[:4].lower() != "sep=":
             start = stream.tell() - len(line)
             return Header(start, lines, max(DELIMITERS, key=line.count))
-    raise CurationError(f"{path}: no header and no rows", "export the table again")
+    raise no_rows(path)
+
+
+def no_rows(path: Path) -> CurationError:
+    """The error of a table of which every cell is empty."""
+    return CurationError(f"{path}: no header and no rows", "export the table again")
 
 
 def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, Any]]]]:
@@ -67,7 +72,9 @@ def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, dict
     lines = io.StringIO(text[header.start :], newline="")
     reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
     all_cells = _cells(reader, path, header.lines)
-    number, names = next(all_cells)
+    number, names = next(all_cells, (0, []))
+    if not names:
+        raise no_rows(path)
     columns = [name.strip() for name in names]
     check_columns(columns, f"{path} line {number}")
     return columns, ((number, _row(columns, cells)) for number, cells in all_cells)

@@ -2,17 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 from pydantic import model_validator as check_model
 
-from curation.setting_types import Few, Many, Name, Place, Section, Words
+from curation.setting_types import Few, ListFile, Many, MaybeFile, Name, Section, Words
 
 
 class GroupSettings(Section):
     """Groups that targets may be associated with, for the measures of bias in 6-trust/."""
 
     lists: Annotated[
-        dict[Name, Words],
+        dict[Name, ListFile],
         Field(
             min_length=2,
             max_length=100,
@@ -21,17 +21,18 @@ class GroupSettings(Section):
     ]
     domain: Annotated[Words, Field(description="domain whose target terms are measured")] = ""
     targets: Annotated[
-        Words, Field(description="file of targets to measure; empty: the terms of the domain")
+        MaybeFile, Field(description="file of targets to measure; empty: the terms of the domain")
     ] = ""
     reference: Annotated[
-        Place,
+        Annotated[str, StringConstraints(pattern=r"^(run:.*|[^/\\]+)$", max_length=4000)],
         Field(min_length=1, description="uniform, a CSV file of shares, or a run (run:MEASURE/…)"),
     ] = "uniform"
     anchors: Annotated[
-        Words, Field(description="CSV file of targets and the group that each is known to favour")
+        MaybeFile,
+        Field(description="CSV file of targets and the group that each is known to favour"),
     ] = ""
     outcomes: Annotated[
-        Words, Field(description="CSV file of targets and shares of the groups in the world")
+        MaybeFile, Field(description="CSV file of targets and shares of the groups in the world")
     ] = ""
 
 

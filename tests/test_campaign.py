@@ -20,6 +20,7 @@ from curation.settings import (
 from curation.settings_file import read_settings, settings_text
 
 # Lines 1 to 7; what a test adds begins at line 8.
+GROUPS = "[groups.b]\nlists = {x = 'x.txt', y = 'y.txt'}\n"
 HEAD = """[campaign]
 id = "c-1234"
 name = "n"
@@ -92,6 +93,17 @@ def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
         ("[domains.b]\nproperties = 'P106'\n", 9, "domains.b.properties", "valid tuple"),
         ("[domains.b]\ntop = 3\nroots = ['Q0']\n", 10, "domains.b.roots.0", "is not valid"),
         ("[domains.b]\npopulation = ['Q252']\n", 9, "domains.b.population.0", "is not valid"),
+        ("[domains.b]\nwords = ['../a.txt']\n", 9, "domains.b.words.0", "is not valid"),
+        (
+            "[groups.b]\nlists = {x = 'x.txt', y = '../y.txt'}\n",
+            9,
+            "groups.b.lists.y",
+            "is not valid",
+        ),
+        (f"{GROUPS}targets = '/etc/passwd'\n", 10, "groups.b.targets", "is not valid"),
+        (f"{GROUPS}anchors = '../a.csv'\n", 10, "groups.b.anchors", "is not valid"),
+        (f"{GROUPS}outcomes = 'a/../b.csv'\n", 10, "groups.b.outcomes", "is not valid"),
+        (f"{GROUPS}reference = '../a.csv'\n", 10, "groups.b.reference", "is not valid"),
         ("[domains.b]\ntop = -1\n", 9, "domains.b.top", "greater than or equal to 0"),
         ("[domains.b]\ncoverage = 0\n", 9, "domains.b.coverage", "greater than 0"),
         ("[domains.b]\ncoverage = 80\n", 9, "domains.b.coverage", "less than or equal to 1"),

@@ -20,6 +20,7 @@ import pytest
 
 from curation import packed
 from curation import shards as reading
+from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.measures.counting import count, read_counts
 from curation.models.train import articles as train_articles
@@ -175,6 +176,32 @@ def test_a_parquet_file_unpacks_piece_by_piece_or_not_at_all(
     ):
         said = confined(read)
         assert said == "nothing" if dictionary else "unpacks to more than" in said, said
+
+
+def long_texts(form: str) -> arrow.Array:
+    """270 texts of 6 MiB that take little in a file."""
+    indices, texts = arrow.array([0] * 270, "int32"), arrow.array(["a" * 6 * MIB])
+    if form == "flat":
+        return arrow.DictionaryArray.from_arrays(indices, texts)
+    if form == "in lists":
+        whole = arrow.DictionaryArray.from_arrays(indices, texts)
+        return arrow.ListArray.from_arrays(arrow.array([0, 135, 270], "int32"), whole)
+    kind = arrow.string() if form == "prefixes" else arrow.binary(6 * MIB)
+    return arrow.array(["a" * 6 * MIB] * 25, kind)
+
+
+@pytest.mark.parametrize("form", ["flat", "in lists", "prefixes", "of one width"])
+def test_texts_of_cats_that_parquet_repeats_are_refused_before_they_are_written_out(
+    tmp_path: Path, form: str
+) -> None:
+    path = tmp_path / "a.parquet"
+    more: dict[str, Any] = {}
+    if form == "prefixes":
+        more = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    table = arrow.table({"context": long_texts(form)})
+    parquet.write_table(table, path, compression="zstd", **more)
+    assert path.stat().st_size < 4096
+    assert confined(lambda: read_dataset(path)).startswith(f"{path}: unpacks to more than")
 
 
 def test_a_text_that_is_too_long_is_named(tmp_path: Path) -> None:

@@ -68,10 +68,14 @@ def test_packed_files_have_the_same_encodings_as_others(tmp_path: Path, encoding
 
 def test_a_table_without_a_header(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("sep=;\n\n", "utf-8")
-    for read in (read_sizes, read_dataset):
-        with pytest.raises(CurationError, match="no header and no rows"):
-            read(path)
+    for text in ("sep=;\n\n", '"\u2028"', '"\u2028"\n" "\n', ","):
+        path.write_text(text, "utf-8")
+        for read in (read_sizes, read_dataset, lambda p: list(read_rows(p))):
+            with pytest.raises(CurationError, match=r"t\.csv: no header and no rows"):
+                read(path)
+    (tmp_path / "map.toml").write_text('files = "t.csv"\n', "utf-8")
+    with pytest.raises(CurationError, match=r"t\.csv: is not a table"):
+        read_dataset(tmp_path / "map.toml")
 
 
 HUGE = {

@@ -1,27 +1,37 @@
 """What is in a file of CATs: its rows, whatever container they are in."""
 
-from collections.abc import Iterator
+import csv
+import io
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from curation.catsets.entries import Part, Row
-from curation.catsets.headings import is_by_label
+from curation.catsets.headings import is_by_label, resolve
 from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
 from curation.catsets.unreadable import refuse, refuse_address, refuse_folder
 from curation.file_kinds import HEAD, PARQUET
-from curation.files import CurationError, decoded, parsed_json, read_bytes, read_text
+from curation.files import CurationError, decoded, open_input, parsed_json, read_text
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS
-from curation.text_tables import read_csv, read_json_lines
+from curation.text_tables import find_header, read_csv, read_json_lines
 
 LONGEST_LINE = 256 << 20  # bytes of a line of packed JSON, which is often one line
 _LONGEST_NAME = 60
 _DEEP = 4  # lists of items within rows
 
 
-def read_parts(path: Path) -> tuple[list[Part], Any]:
+def read_parts(
+    path: Path, *, pipe: bool = False, named: Collection[str] | None = None
+) -> tuple[list[Part], Any]:
     """The rows of a JSON, JSONL, CSV or Parquet file; text may be packed as .gz or .bz2.
+
+    Args:
+        path: the file.
+        pipe: it may also be a pipe that gives text.
+        named: the columns of a mapping file that names this file. Then errors quote nothing of a
+            text that is not a table.
 
     Returns:
         The parts of the file, and the field ``curation`` of a release's file.
@@ -33,12 +43,14 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
     refuse_address(path)
     refuse_folder(path)
     # What is read from a pipe once cannot be read again: it must be text.
-    head, packing = (b"", "") if path.is_fifo() else _head(path)
+    head, packing = (b"", "") if pipe and path.is_fifo() else _head(path)
     refuse(path, head, packed=bool(packing))
     if head.startswith(PARQUET) and not packing:
         return _unnested(read_parquet(path)), {}
-    text = _text(path, packing)
+    text = _text(path, packing, pipe=pipe)
     if text.lstrip()[:1] not in ("{", "["):
+        if named is not None:
+            _refuse_no_table(path, text, named)
         return [_table(path, text)], {}
     if _is_lines(text, path):
         lines = read_json_lines(text, path)
@@ -50,14 +62,10 @@ def read_parts(path: Path) -> tuple[list[Part], Any]:
 
 def _head(path: Path) -> tuple[bytes, str]:
     """The first bytes of a file, unpacked, and how it is packed."""
-    try:
-        packing = packing_of(path)
-        if not packing:
-            with path.open("rb") as file:
-                return file.read(HEAD), ""
-    except (OSError, ValueError):
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
+    packing = packing_of(path)
+    if not packing:
+        with open_input(path) as file:
+            return file.read(HEAD), ""
     first = b""
     for line in read_lines(path, longest=LONGEST_LINE, packing=packing):
         first += line[:HEAD]
@@ -66,9 +74,9 @@ def _head(path: Path) -> tuple[bytes, str]:
     return first[:HEAD], packing
 
 
-def _text(path: Path, packing: str) -> str:
+def _text(path: Path, packing: str, *, pipe: bool) -> str:
     if not packing:
-        return read_text(path)
+        return read_text(path, pipe=pipe)
     return decoded(b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing)), path)
 
 
@@ -185,6 +193,29 @@ def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
 
 
 # --- CSV ----------------------------------------------------------------------------------------
+
+
+def _refuse_no_table(path: Path, text: str, named: Collection[str]) -> None:
+    """Refuse a text that is not a table of items: it may be any file of the user.
+
+    A mapping file may come from somebody else, and errors are passed on. So before a column is
+    quoted, one must be known, or all rows must have as many cells as the header, and several.
+
+    Raises:
+        CurationError: it is not a table; the message quotes nothing of it.
+    """
+    header = find_header(text, path)
+    reader = csv.reader(io.StringIO(text[header.start :], newline=""), delimiter=header.delimiter)
+    try:
+        first, *rows = [cells for cells in reader if any(cell.strip() for cell in cells)] or [[]]
+    except csv.Error:
+        return  # the error of reading the table quotes nothing
+    full = bool(rows) and len(first) > 1 and all(len(cells) == len(first) for cells in rows)
+    if not full and not resolve(first) and not {*named} & {*map(str.strip, first)}:
+        raise CurationError(
+            f"{path}: is not a table of items: no column of it is known",
+            "check in the mapping that «files» names the right file, and [columns] its columns",
+        )
 
 
 def _table(path: Path, text: str) -> Part:

@@ -29,6 +29,8 @@ _HYPHEN = re.compile(
 )
 _RIGHT = {"R", "AL"}  # letters that are written from right to left
 _CONTROL = re.compile(f"[{''.join((*DIRECTIONS, *SIDES))}]")
+# What a terminal obeys instead of showing it, apart from tabs and the ends of lines.
+_OBEYED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(DIRECTIONS)}]")
 
 
 def is_hyphenated(context: str) -> str:
@@ -39,6 +41,15 @@ def is_hyphenated(context: str) -> str:
     """
     words = (word for word in context.split() if _HYPHEN.search(word))
     return next(words, "").strip(".,;:!?")
+
+
+def inert(text: str) -> str:
+    r"""A text whose control characters are shown as escapes: annotators may send any text.
+
+    >>> inert("a \x1b[2J baker")
+    'a \\x1b[2J baker'
+    """
+    return _OBEYED.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def controls(text: str) -> set[str]:

@@ -1,6 +1,5 @@
 """What users see: tables, progress, warnings, errors. Colour only on a terminal."""
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from curation.addresses import hide_secrets
-from curation.checks.characters import DIRECTIONS
+from curation.checks.characters import inert
 from curation.files import dump_json
 
 # A pipe has no width of its own, so tables are not cut there.
@@ -37,18 +36,7 @@ out = Console(
     width=None if sys.stdout.isatty() else _PIPE,
 )
 err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
-# What a terminal obeys instead of showing it, apart from tabs and the ends of lines.
-_OBEYED = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{''.join(DIRECTIONS)}]")
 CONTENT_WARNING = "Content warning: these texts state stereotypes, and some are offensive."
-
-
-def inert(text: str) -> str:
-    r"""A text whose control characters are shown as escapes: annotators may send any text.
-
-    >>> inert("a \x1b[2J baker")
-    'a \\x1b[2J baker'
-    """
-    return _OBEYED.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def say(text: str) -> None:

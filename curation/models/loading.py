@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from curation import __version__
-from curation.files import CurationError, printable
+from curation.files import CurationError, open_input, printable
 from curation.models.families import chosen_family, family_of_body
 from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
@@ -303,7 +303,7 @@ def fingerprint(folder: Path) -> str:
 @lru_cache(maxsize=4096)
 def _digest(path: Path, size: int, changed: int) -> str:
     """A file's sha256; the file is read again only if its size or time has changed."""
-    with path.open("rb") as file:
+    with open_input(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError
+from curation.files import CurationError, open_input
 
 ATTENTION = (None, "eager", "sdpa", "flex_attention")
 """Kinds of attention whose code comes with torch; any other may be loaded from a hub."""
@@ -97,7 +97,8 @@ def _has_more(path: Path) -> bool:
     """Whether a pickle file has more than tensors."""
     torch = importlib.import_module("torch")
     try:
-        torch.load(path, map_location="meta", weights_only=True)
+        with open_input(path) as file:
+            torch.load(file, map_location="meta", weights_only=True)
     except pickle.UnpicklingError:
         return True
     except Exception:  # damaged in another way

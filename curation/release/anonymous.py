@@ -13,7 +13,7 @@ from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
-from curation.files import CurationError, shipped
+from curation.files import CurationError, read_text, shipped
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
 from curation.release.layout import STEREOSET
 from curation.release.texts.card import card
@@ -338,7 +338,7 @@ def _own_words() -> set[str]:
     empty = Facts.model_validate(_EMPTY)
     written = card(empty, ()) + statement(empty)
     asked = shipped("annotation_configs", "text").glob("*.toml")
-    shown = (path.read_text("utf-8") for path in asked)  # what annotators read, in any language
+    shown = (read_text(path) for path in asked)  # what annotators read, in any language
     forms = (Facts, DecisionSettings, RoundSettings)  # their fields are keys of release.json
     schemas = (json.dumps(form.model_json_schema()) for form in forms)
     texts = (written.decode(), *schemas, *shown)

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.files import CurationError
+from curation.files import CurationError, read_bytes
 from curation.release.layout import PATTERNS
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _state(file: Local, remote: Remote | None) -> State:
 
 def _ids(file: Local) -> tuple[str, str]:
     """The ids that the hub gives a file's content: of git, and of large files."""
-    content = file.place.read_bytes()
+    content = read_bytes(file.place)
     git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
     return git.hexdigest(), hashlib.sha256(content).hexdigest()
 

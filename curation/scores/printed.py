@@ -4,11 +4,12 @@ ACL is the paper of 2021, arXiv its first version of 2020.
 """
 
 import csv
+import io
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from curation.files import CurationError, shipped
+from curation.files import CurationError, read_text, shipped
 
 
 class Printed(NamedTuple):
@@ -65,8 +66,7 @@ class Target(NamedTuple):
 
 def _rows(name: str) -> list[dict[str, str]]:
     path = shipped("data", "published", name)
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(io.StringIO(read_text(path), newline="")))
 
 
 def _list(cell: str) -> tuple[str, ...]:

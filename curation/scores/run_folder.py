@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, read_records, refuse_links, writing
+from curation.files import CurationError, dump_line, read_bytes, read_records, refuse_links, writing
 from curation.leftovers import sweep
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
@@ -281,7 +281,7 @@ def _move_run(folder: Path, to: Path, names: Sequence[str]) -> None:
     about = folder / RUN
     if about.exists() and not (to / RUN).exists():
         with writing(to / RUN) as file:
-            file.write(about.read_bytes())
+            file.write(read_bytes(about))
     move(names, folder, to)
     about.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from platformdirs import user_cache_path
 
-from curation.files import CurationError, dump_json, open_plain
+from curation.files import CurationError, dump_json, open_plain, read_bytes
 from curation.records import Cat
 from curation.run_folder import append_lines
 from curation.settings import MeasureSettings
@@ -95,7 +95,7 @@ def _cache_file(about: dict[str, Any]) -> Path:
 
 def _end_half_line(path: Path) -> None:
     """End the half line that a killed command left. It is not cut: the cache has no lock."""
-    if path.read_bytes()[-1:] not in {b"", b"\n"}:
+    if read_bytes(path)[-1:] not in {b"", b"\n"}:
         append_lines(path, [b"\n"])
 
 
@@ -106,7 +106,7 @@ def _key(text: str) -> str:
 def read_cache(path: Path) -> dict[str, tuple[float, ...]]:
     """Cached results; damaged lines are skipped, so that their texts are classified again."""
     results: dict[str, tuple[float, ...]] = {}
-    for line in path.read_bytes().splitlines() if path.exists() else ():
+    for line in read_bytes(path).splitlines() if path.exists() else ():
         try:
             key, *shares = orjson.loads(line or b"[null]")
         except (ValueError, TypeError):

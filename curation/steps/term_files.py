@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records, read_text, shipped
+from curation.files import CurationError, read_bytes, read_records, read_text, shipped
 from curation.records import Count, Entity, Term
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
     from curation.terms import edits
 
     path = campaign.terms / "edits.csv"
-    if not path.exists() or not path.read_bytes().strip():
+    if not path.exists() or not read_bytes(path).strip():
         return []
     return edits.read_edits(read_rows(path), str(path))
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from isal import igzip, isal_zlib
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 
 BLOCK = 1 << 20  # bytes to decompress at once: more would not fit into the processor's cache
 AHEAD = 4  # blocks that are being read or wait to be read
@@ -86,7 +86,7 @@ class Lines:
     def _unpack(self) -> None:
         """Decompress the file into blocks and hand them over; runs in the thread."""
         try:
-            with opened(self.path) as packed, _unpacked(self.path, packed) as plain:
+            with open_input(self.path) as packed, _unpacked(self.path, packed) as plain:
                 self._fill(packed, plain)
             self._full.put(None)
         except EOFError as error:
@@ -122,19 +122,6 @@ class Lines:
                 return
 
 
-def opened(path: Path) -> BinaryIO:
-    """A file, open for reading.
-
-    Raises:
-        CurationError: the file is missing, is a folder, or may not be read.
-    """
-    try:
-        return path.open("rb")
-    except OSError:
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
-
-
 def sizes(paths: Sequence[Path]) -> list[int]:
     """The size of each file in bytes.
 
@@ -143,7 +130,7 @@ def sizes(paths: Sequence[Path]) -> list[int]:
     """
     file_sizes = []
     for path in paths:
-        with opened(path) as file:
+        with open_input(path) as file:
             file_sizes.append(file.seek(0, 2))
         if not file_sizes[-1]:
             raise CurationError(f"{path}: is empty", FETCH)

@@ -24,7 +24,7 @@ from urllib3.util import Retry
 
 from curation import __version__
 from curation.addresses import hide_secrets, login_secrets, show_address
-from curation.files import CurationError, writing
+from curation.files import CurationError, read_bytes, writing
 from curation.terms import sparql
 from curation.times import now
 
@@ -203,7 +203,7 @@ class Service:
         if self._fresh and path not in self._new:
             return None
         try:
-            content = orjson.loads(path.read_bytes())
+            content = orjson.loads(read_bytes(path))
             rows, asked_at = sparql.rows(content), content["asked_at"]
             fits = isinstance(asked_at, str) and content["query"] == query
             if fits and rows is not None:
@@ -211,7 +211,7 @@ class Service:
         except sparql.OddValueError:  # earlier versions saved such answers
             path.unlink(missing_ok=True)
             return None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (CurationError, ValueError, KeyError, TypeError):
             return None  # missing or damaged: the service is asked again
         return (asked_at, rows) if fits and rows is not None else None
 

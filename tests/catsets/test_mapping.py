@@ -1,6 +1,8 @@
 """Mapping files: other columns, labels and domains; mistakes are named with their line."""
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,3 +204,39 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, 
         read_cats(mapping(tmp_path, text))
     assert says in caught.value.what
     assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ann:x:0:0:Ann Baker:/home/ann\nbob:x:1:1:Bob:/home/bob\n",
+        "the-key",
+        "my secret, my secret\nand another line\n",
+        "[login]\nkey = the secret\n",
+        "secret;a\nb\n",
+    ],
+)
+def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: str) -> None:
+    (tmp_path / "notes").write_text(text, "utf-8")
+    for more in ("", '[columns]\ncontext = "story"\n', '[labels]\na = "unrelated"\n'):
+        path = mapping(tmp_path, f'files = "notes"\n{more}')
+        with pytest.raises(CurationError) as caught:
+            read_dataset(path)
+        shown = caught.value.what.replace(str(tmp_path), "") + caught.value.fix
+        assert re.search(r"notes: is not a table|notes: not JSON|notes line 1 column", shown), shown
+        assert not re.search("secret|baker|key = the|the-key|ann", shown, re.IGNORECASE), shown
+
+
+def test_columns_of_a_table_are_quoted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Story,Who\nThe tram is late.,driver\n", "utf-8")
+    with pytest.raises(CurationError, match="its columns are Story, Who"):
+        read_dataset(mapping(tmp_path, 'files = "a.csv"\n[columns]\ncontext = "story"\n'))
+
+
+@pytest.mark.parametrize("make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo])
+def test_a_mapping_file_cannot_name_a_device_or_a_pipe(
+    tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "a.csv")
+    with pytest.raises(CurationError, match=r"a\.csv: is a device or a pipe, not a file"):
+        read_dataset(mapping(tmp_path, 'files = "a.csv"\n'))

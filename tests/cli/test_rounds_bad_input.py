@@ -1,12 +1,16 @@
 """Impossible rounds are refused with a fix, and nothing changes."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curation.campaign import open_campaign
+from curation.files import CurationError
 from curation.records import Item
+from curation.steps.rounds.round_files import planned_rounds
 from support.desk import MEANT, STUDY, Desk, item_row, write_csv
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -110,6 +114,22 @@ LOOKING = (
     (*OPEN, "--name", "new"), ("rounds", "import", "w", "FILE"), ("run",),
     ("rounds", "exclude", "ann", "--reason", "x"), ("decisions", "agreement"),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("name", "other"), ("pay", float("inf")), ("pay", 1e308), ("pay", -1)],
+        *[("answers", 10**30), ("seed", 10**400), ("seed", -1), ("seed", None)],
+    ],
+)
+def test_a_value_that_no_round_has_is_named(desk: Desk, field: str, value: Any) -> None:
+    path = desk.rounds / "w" / "round.json"
+    content = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**content, field: value}), "utf-8")
+    with pytest.raises(CurationError) as caught:
+        planned_rounds(open_campaign(desk.root))
+    assert caught.value.what.startswith(f"{path}, field '{field}': ")
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,12 @@ def test_on_label_studio_people_are_known_by_their_address(desk: Desk) -> None:
     result = [{"from_name": name, "value": {"choices": [text]}} for name, text in texts.items()]
     whole = {"id": 7, "lead_time": 33.5, "created_at": "2026-05-03T10:00:00Z", "result": result}
     payload = {"task": task, "person": "p-017@study.invalid", "annotation": whole}
-    archive.deliver(desk.rounds / "v" / "raw", "label_studio", [payload])
-    _, people = paid(desk, "v")
+    # A terminal would obey this one.
+    other = {**payload, "person": "\x1b[2J=eve\x9b1m", "annotation": {**whole, "id": 8}}
+    archive.deliver(desk.rounds / "v" / "raw", "label_studio", [payload, other])
+    said, people = paid(desk, "v")
+    assert r"\x1b[2J=eve\x9b1m" in people
+    assert Path(said["file"]).read_text("utf-8").replace("\n", "").isprintable()
     row = people["p-017@study.invalid"]
     assert (row["accepted"], row["minutes"], row["timed"]) == ("1", "0.6", "1")
 

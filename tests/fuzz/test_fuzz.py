@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from curation.files import LONGEST, CurationError
+from curation.errors import LONGEST
+from curation.files import CurationError
 from curation.records import Event
 from support import arena, arena_chat, commands
 from support.child import Flaw, Tell, in_a_child, timed
@@ -110,6 +111,12 @@ COMMANDS: dict[str, Sequence[str]] = {
     ),
 }
 """Files below the arena, and the commands that read them."""
+DEVICES = (
+    *("c/campaign.toml", "c/2-rounds/*/raw/*.jsonl", "c/7-release/*/SHA256SUMS", "labels.xlsx"),
+    *("dump.json.gz", "published.json", "vectors.bin", "vectors.npz", "counts.tsv.gz"),
+    *("reviews.jsonl", "articles.txt", "texts.parquet", "catsets/*.parquet", "catsets/map.toml"),
+)
+"""Files of each reader that opens files by itself."""
 UNLOCKED = ("labels", "writers", "validators", "published", "catsets", "reviews.csv")
 """Files of answers: whatever is in them, later commands must work."""
 
@@ -140,6 +147,14 @@ def test_a_damaged_file_is_refused_or_read(
     assert untouched(ring) == before, "a command writes into files that are there"
 
 
+@pytest.mark.parametrize("name", DEVICES)
+def test_a_link_to_a_device_is_refused(ring: Path, tmp_path: Path, name: str) -> None:
+    flaws = in_a_child(
+        lambda tell: try_all(ring, name, 1, tmp_path, tell, device="/dev/zero"), seconds=WAIT
+    )
+    assert not flaws, "\n\n".join(f"{flaw.input}\n{flaw.what}" for flaw in flaws)
+
+
 def try_all(
     ring: Path,
     name: str,
@@ -150,6 +165,7 @@ def try_all(
     read: Callable[[Path], object] | None = None,
     seconds: float = SECONDS,
     wait: float = WAIT,
+    device: str = "",
 ) -> None:
     """Damage a file of the arena many times, and note what is wrong with how each is read.
 
@@ -162,6 +178,7 @@ def try_all(
         read: what reads it; by default what the tables above say.
         seconds: how long an input may compute.
         wait: how long it may take in all.
+        device: instead of damaging the file, make it a link to this.
     """
     metadata.version = functools.cache(metadata.version)  # commands ask again and again
     for number in range(each):
@@ -172,9 +189,12 @@ def try_all(
         os.chdir(copy)
         path = random.choice(sorted(Path().glob(name)))
         before = path.read_bytes()
-        after = mutate(random, before, name)
+        after = before if device else mutate(random, before, name)
         path.unlink()
-        path.write_bytes(after)
+        if device:
+            path.symlink_to(device)
+        else:
+            path.write_bytes(after)
         act = functools.partial(_read, name, path, after, read or FUNCTIONS.get(name))
         flaw = timed(act, seconds=seconds, wait=wait)
         os.chdir(folder)
@@ -246,7 +266,8 @@ def _unclear(path: Path, text: str, fix: str) -> str:
 
 
 WHOLE = re.compile(
-    r"is empty|ends in the middle|cut off|UTF-16|at end of document|another version|"
+    r"is empty|is a (device|link)|ends in the middle|cut off|UTF-16|at end of document|"
+    r"another version|"
     r"no such file|not a StereoSet file|not predictions|not a table of|not a JSON object|"
     r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) (id|CAT) \S|is not a list|"
     r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"

@@ -207,6 +207,12 @@ BAD: dict[str, tuple[Any, str]] = {
     "terms": (lambda f: (write(f, cats("a", "x")) / "terms.jsonl").write_text('{"id": 1}\n'),
               "terms.jsonl line 1, field 'id': is not a text"),
     "half hidden": (lambda f: _half_hidden(write(f, cats("a", "x"))), "must be hidden, or one of"),
+    "device": (lambda f: (write(f, cats("a", "x"), cats("b", "y")) / "dev.json").unlink()
+               or (f / "dev.json").symlink_to("/dev/null"), "dev.json: is a device"),
+    "terms of a device": (
+        lambda f: (write(f, cats("a", "x")) / "terms.jsonl").symlink_to("/dev/zero"),
+        "terms.jsonl: is a device",
+    ),
     "no texts": (lambda f: (write(f, cats("a", "x")) / "dev.json").write_bytes(b"\xff\xfa"),
                  "dev.json"),
 }  # fmt: skip

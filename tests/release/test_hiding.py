@@ -480,6 +480,9 @@ def test_a_changed_public_folder_is_named_and_nothing_is_revealed(desk: Desk) ->
     sums.write_text("\n".join(lines) + "\n")
     said = " ".join(desk.refused("release", "reveal", "0.1.0").split())
     assert f"CAT {first['id']}: message and nonce do not give its commitment" in said
+    sums.write_text("\n".join([*lines, "", "no checksum"]) + "\n")
+    said = " ".join(desk.refused("release", "reveal", "0.1.0").split())
+    assert f"SHA256SUMS line {len(lines) + 1}: is not a checksum with the name of a file" in said
     path.write_text("[]")
     sums.write_text(f"{hashlib.sha256(b'[]').hexdigest()}  test.json\n")
     desk.refused("release", "reveal", "0.1.0")

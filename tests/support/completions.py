@@ -90,6 +90,10 @@ class Fault(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
+def _poison(value: Any) -> Any:
+    return value if isinstance(value, int) else float(value)
+
+
 @dataclass
 class Quirks:
     """How a server differs from the plainest one."""
@@ -189,7 +193,7 @@ class Completions(ThreadingHTTPServer):
                 logs = self._with_stale(ids, logs)
         tokens = written(self.tiny, ids, how.writes)
         logs = [
-            float(how.poisoned[token]) if token in how.poisoned else log
+            _poison(how.poisoned[token]) if token in how.poisoned else log
             for token, log in zip(tokens, logs, strict=True)
         ]
         if how.gives == "null":

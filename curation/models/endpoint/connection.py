@@ -20,8 +20,8 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from curation import __version__
 from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
+from curation.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.files import CurationError
-from curation.models.endpoint.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.models.endpoint.echoes import NEVER, TOO_LONG
 from curation.models.endpoint.errors import (
     FILTERED,
@@ -308,11 +308,23 @@ def _content(response: requests.Response, *, seconds: float) -> bytes:
 
 
 def _read_object(text: str) -> dict[str, Any] | None:
+    """A server's answer, ``{"text": text}`` if it is nested too deeply; None if it was cut off."""
     try:
-        content = json.loads(text)
+        content = json.loads(text, parse_int=_number)
     except (ValueError, RecursionError):
         return None
+    if _too_deep(text, content):
+        return {"text": text}
     return content if isinstance(content, dict) else None
+
+
+def _number(digits: str) -> float:
+    """An integer of 64 bits, which can be stored; for a longer one the nearest float."""
+    return int(digits) if len(digits) < 19 else float(digits)
+
+
+def _too_deep(text: str, content: Any) -> bool:
+    return text.count("[") + text.count("{") > 100 and deep(content)
 
 
 def _read_reply(text: str) -> dict[str, Any] | None:
@@ -324,10 +336,12 @@ def _read_reply(text: str) -> dict[str, Any] | None:
     if text.lstrip().startswith(("data:", "event:", ": ")):
         return {"sse": text}
     try:
-        content = json.loads(text, parse_constant={"-Infinity": NEVER}.get, strict=False)
+        content = json.loads(
+            text, parse_constant={"-Infinity": NEVER}.get, parse_int=_number, strict=False
+        )
     except (ValueError, RecursionError):
         return None
-    if text.count("[") + text.count("{") > 100 and deep(content):
+    if _too_deep(text, content):
         return {"text": text}
     if "\\ud" in text.lower():
         content = cleaned(content, lambda each: each.encode("utf-8", "replace").decode())

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.files import CurationError, writing
+from curation.files import CurationError, open_input, writing
 from curation.leftovers import sweep
 from curation.models.heads import REPORT
 from curation.run_folder import differences, disk_errors, locked, read_identity
@@ -125,7 +125,8 @@ def read_checkpoint(out: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        with open_input(path) as file:
+            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",

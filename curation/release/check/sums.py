@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from curation.files import CurationError, digest
+from curation.files import CurationError, digest, open_input
 from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release, readable, unreadable
@@ -72,10 +72,10 @@ def _canonical(release: Release) -> Iterator[Finding]:
     whole = hashlib.sha256()
     for name in names:
         try:
-            with (release.root / name).open("rb") as file:
+            with open_input(release.root / name) as file:
                 while block := file.read(1 << 20):
                     whole.update(block)
-        except OSError:
+        except CurationError:
             return  # reported as unreadable
     actual = whole.hexdigest()
     if names and release.facts.canonical != actual:

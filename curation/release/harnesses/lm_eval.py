@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from string import Template
 
+from curation.files import read_text
 from curation.markdown import inline
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release.contents import SPLITS, Contents
@@ -205,7 +206,7 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
         return {}
     texts = {
         "README.md": _readme(parts, name, version),
-        "metrics.py": METRICS.read_text("utf-8"),
+        "metrics.py": read_text(METRICS),
     }
     for kind, split in parts:
         file, task = f"{kind}-{split}", task_name(name, (kind, split))

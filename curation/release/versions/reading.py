@@ -1,5 +1,6 @@
 """Reads a version of a dataset to compare it: a release's folder, or a file in any known layout."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from curation.catsets.content import read_parts
 from curation.catsets.entries import sentences_of
 from curation.catsets.ids import MADE
 from curation.catsets.labels import HIDDEN, is_hidden
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_bytes, read_text
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, published
 from curation.release.layout import STEREOSET, TERMS, split_of
@@ -29,7 +30,7 @@ def data_files(folder: Path) -> list[Path]:
     These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
     whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
     """
-    own = [folder / name for name in STEREOSET if (folder / name).is_file()]
+    own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
     if own:
         return own
     for pattern in _PLACES:
@@ -77,7 +78,7 @@ def read_version(path: Path, *, name: str = "") -> Version:
     return Version(
         name or path.resolve().name,
         tuple(cats),
-        _terms(terms) if is_folder and terms.is_file() else None,
+        _terms(terms) if is_folder and os.path.lexists(terms) else None,
         is_folder or split_of(path) is not None,
         every,
     )
@@ -101,7 +102,7 @@ def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
 
 def _terms(path: Path) -> dict[TermKey, str]:
     """The ids of terms by domain and text."""
-    if not path.read_bytes().strip():
+    if not read_bytes(path).strip():
         return {}
     ids: dict[TermKey, str] = {}
     for number, row in read_json_lines(read_text(path), path):
@@ -122,7 +123,7 @@ def _hidden_items(path: Path) -> list[tuple[Kind, str, dict[str, Any]]] | None:
     """The items of a file in StereoSet's format with hidden gold labels; None for other files."""
     if path.suffix.lower() != ".json" or not path.is_file():
         return None
-    if orjson.dumps(HIDDEN) not in path.read_bytes():  # cheaper than to parse each file twice
+    if orjson.dumps(HIDDEN) not in read_bytes(path):  # cheaper than to parse each file twice
         return None
     parts, _ = read_parts(path)
     if not all(part.whole and part.kind for part in parts):

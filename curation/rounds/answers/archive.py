@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import orjson
 
-from curation.files import CurationError, printable, read_records, refuse_links, writing
+from curation.files import CurationError, open_input, printable, read_records, refuse_links, writing
 from curation.records import Event, Source
 
 
@@ -188,7 +188,7 @@ def _line(sent: Sent) -> bytes:
 
 def _lines(segment: Path) -> Iterator[tuple[bytes, Sent]]:
     decode = msgspec.json.Decoder(Sent).decode
-    with segment.open("rb") as file:
+    with open_input(segment) as file:
         for number, line in enumerate(file):
             try:
                 sent = decode(line)
@@ -209,7 +209,7 @@ def _known(raw: Path) -> tuple[set[str], int]:
     count = 0
     for segment in segments(raw):
         ids: list[str] = []
-        with segment.open("rb") as file:
+        with open_input(segment) as file:
             for line in file:
                 if line[: ID.start] != HEAD or line[REST] != TAIL or line[-2:] != b"}\n":
                     ids = [event.id for event in read_records(segment, Event)]

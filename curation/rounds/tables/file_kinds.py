@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from curation.file_kinds import CUT_OFF, HEAD, WORKBOOK, kind_of
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 
 _SAVE = "open it in its program and save it as .xlsx"
 FIXES = {
@@ -32,8 +32,10 @@ FIXES = {
 """What to do with a file that may contain a table."""
 
 
-def is_workbook(path: Path) -> bool:
-    """Whether a file is an .xlsx workbook, whatever its name is. A pipe is taken for a text.
+def is_workbook(path: Path, *, pipe: bool = False) -> bool:
+    """Whether a file is an .xlsx workbook, whatever its name is.
+
+    With ``pipe`` the file may be a pipe, which is taken for a text.
 
     Raises:
         CurationError: it is missing, is a damaged archive, or is another kind of file that is not
@@ -46,14 +48,10 @@ def is_workbook(path: Path) -> bool:
             "a note of a spreadsheet program that has the table open",
             "save the table, close the program, and name the table",
         )
-    if path.is_fifo():
+    if pipe and path.is_fifo():
         return False  # what is read from a pipe once cannot be read again
-    try:
-        with path.open("rb") as file:
-            head = file.read(HEAD)
-    except OSError:
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
+    with open_input(path) as file:
+        head = file.read(HEAD)
     kind = kind_of(path, head)
     if kind == CUT_OFF:
         raise damaged(path, "it is cut off, or is not an archive")

@@ -29,7 +29,7 @@ from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHEET_MAIN_NS
 from openpyxl.xml.functions import fromstring
 
 from curation.file_kinds import DAMAGE
-from curation.files import CurationError
+from curation.files import CurationError, open_input
 from curation.rounds.tables.file_kinds import damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,
@@ -210,7 +210,7 @@ class Workbook:
 
     def _read_index(self) -> None:
         """Read the texts, the names of the sheets, the first day of dates, and the formats."""
-        with self._path.open("rb") as file:
+        with open_input(self._path) as file:
             reader = ExcelReader(file, keep_links=False)
         reader.archive = self._archive
         reader.read_manifest()

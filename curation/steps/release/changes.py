@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, read_bytes
 from curation.release.contents import Contents
 from curation.release.facts import Changes
 from curation.release.layout import TERMS
@@ -67,10 +67,10 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 def _first_built(path: Path) -> list[str]:
     """The versions in the order of their first builds; folders say which of them are anonymous."""
-    if not path.is_file() or not path.read_bytes().strip():
+    if not path.is_file() or not read_bytes(path).strip():
         return []
     # The last line of a build that was killed may be cut off; the step itself repairs it.
-    lines = path.read_text("utf-8", "replace").splitlines(keepends=True)
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines(keepends=True)
     whole = "".join(line for line in lines if line.rstrip().endswith("}"))
     rows = [row for _, row in read_json_lines(whole, path)] if whole else []
     return [str(row.get("version")) for row in rows]

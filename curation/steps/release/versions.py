@@ -11,7 +11,7 @@ from typing import Any
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.labels import is_hidden
-from curation.files import CurationError, digest, read_json, refuse_links
+from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
@@ -141,7 +141,7 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
 def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     """The sha256 of a version's files as it was built, from ``SHA256SUMS`` and the manifest."""
     path = place / SUMS
-    lines = path.read_text("utf-8", "replace").splitlines() if path.is_file() else []
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines() if path.is_file() else []
     pairs = (line.partition("  ") for line in lines)
     sums = {name: sha for sha, _, name in pairs if is_inside(name)}
     own = f"{place.name}/"

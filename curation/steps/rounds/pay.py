@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
+from curation.checks.characters import inert
 from curation.files import CurationError, read_records, writing
 from curation.records import Item, Label, Rejection
 from curation.rules import stable_id
@@ -245,7 +246,7 @@ def _row(
     minutes = f"{all_.seconds / 60:.1f}" if all_.timed else ""
     by_job = [mine.get(job, Tally()).accepted for job in jobs]
     sums = (all_.accepted, minutes, all_.timed, money(amount), currency, all_.refused)
-    return [id, code, *by_job, *sums, money(refused)], amount
+    return [inert(id), code, *by_job, *sums, money(refused)], amount
 
 
 def _job_pay(job: "Job", pay: float, tallies: "Mapping[str, Mapping[Job, Tally]]") -> JobPay:

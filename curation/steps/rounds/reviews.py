@@ -2,7 +2,7 @@
 
 from curation.campaign import Campaign
 from curation.cells import csv_text
-from curation.files import read_records, read_text, writing
+from curation.files import read_bytes, read_records, read_text, writing
 from curation.records import Review, Round
 from curation.steps import read, term_files
 from curation.steps.reporter import QUIET, Reporter
@@ -63,7 +63,7 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
     from curation.terms.edits import ALIASES
 
     path = campaign.terms / "edits.csv"
-    text = read_text(path) if path.exists() and path.read_bytes().strip() else ",".join(columns)
+    text = read_text(path) if path.exists() and read_bytes(path).strip() else ",".join(columns)
     header = find_header(text, path)
     names, _ = read_csv(text, path)
     called = {ALIASES.get(name.casefold(), name.casefold()): name for name in names}

@@ -66,13 +66,15 @@ def read_round(campaign: Campaign, name: str) -> Round:
             f"no round {name!r} was opened here",
             f"rounds: {', '.join(known)}" if known else "«curation rounds open KIND» opens one",
         )
+    where, fix = f"{path}, field 'name'", "put the file back as it was"
     try:
-        return Round.model_validate_json(read_bytes(path))
+        round = Round.model_validate_json(read_bytes(path))
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        raise CurationError(
-            f"{path}, field {where!r}: {error.errors()[0]['msg']}", "put the file back as it was"
-        ) from None
+        where = f"{path}, field {'.'.join(map(str, error.errors()[0]['loc']))!r}"
+        raise CurationError(f"{where}: {error.errors()[0]['msg']}", fix) from None
+    if round.name != name:
+        raise CurationError(f"{where}: is {round.name!r}, and the folder is {name!r}", fix)
+    return round
 
 
 def write_round(campaign: Campaign, round: Round) -> None:

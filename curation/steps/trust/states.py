@@ -20,7 +20,7 @@ import numpy as np
 
 from curation.campaign import Campaign
 from curation.engine import Engine, each_shard
-from curation.files import CurationError, digest, writing
+from curation.files import CurationError, digest, open_input, writing
 from curation.run_folder import locked, read_identity, write_json
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import Measured, measure_groups
@@ -260,8 +260,11 @@ def _write(folder: Path, number: int, part: Part) -> None:
 def _read(folder: Path, number: int) -> Part | None:
     """A part; None if it is not there, or damaged: it is then read again."""
     try:
-        with np.load(_file(folder, number), allow_pickle=False) as arrays:
+        with (
+            open_input(_file(folder, number)) as file,
+            np.load(file, allow_pickle=False) as arrays,
+        ):
             refused = [(int(a), str(b), int(c)) for a, b, c in json.loads(str(arrays["refused"]))]
             return Part(arrays["keys"], arrays["values"], arrays["counts"], refused)
-    except (OSError, ValueError, KeyError, BadZipFile, EOFError):
+    except (CurationError, OSError, ValueError, KeyError, BadZipFile, EOFError):
         return None

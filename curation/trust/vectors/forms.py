@@ -13,7 +13,7 @@ import numpy as np
 from isal import igzip, isal_zlib
 from numpy.typing import NDArray
 
-from curation.files import CurationError, read_bytes
+from curation.files import CurationError, open_input
 from curation.wording import amount
 
 SingleArray = NDArray[np.float32]
@@ -93,15 +93,12 @@ def _refuse_pickles(path: Path, name: str, start: bytes) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             yield file
     except (igzip.BadGzipFile, isal_zlib.error, EOFError, zlib.error) as error:  # type: ignore[misc]
         raise CurationError(
             f"{path}: is damaged; it cannot be decompressed: {error}", _CUT
         ) from None
-    except OSError:
-        read_bytes(path)  # raises a CurationError that explains the problem
-        raise
 
 
 def _pieces(path: Path, packed: bool, advance: Advance) -> Iterator[bytes]:
@@ -301,7 +298,7 @@ def _npz(path: Path, advance: Advance) -> Iterator[Row]:
     """The arrays ``words`` and ``vectors``; of the vectors, some rows are read at a time."""
     fix = "write it with numpy.savez(FILE, words=numpy.array(words, dtype=str), vectors=vectors)"
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_input(path) as packed, zipfile.ZipFile(packed) as archive:
             names = archive.namelist()
             for name in ("words", "vectors"):
                 if f"{name}.npy" not in names:
@@ -328,7 +325,6 @@ def _npz(path: Path, advance: Advance) -> Iterator[Row]:
     except OSError as error:
         if error.errno == errno.EINVAL:  # the archive names a place that is not in the file
             raise CurationError(f"{path}: is not .npz data: {error}", _CUT) from None
-        read_bytes(path)
         raise
 
 

@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from curation.files import CurationError
+from curation import bounded
+from curation.bounded import TooLargeError, read_body
+from curation.files import CurationError, dump_json
 from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
-from curation.models.endpoint import bounded, connection
-from curation.models.endpoint.bounded import TooLargeError, read_body
+from curation.models.endpoint import connection
 from support.chat_answers import error
 from support.chat_client import SPEC, TEXTS, ask, opened
 from support.chats import MODEL, Chats
@@ -103,6 +104,15 @@ def test_a_key_in_the_address_is_not_in_a_reply() -> None:
         with ChatEndpoint(address, MODEL, spec=SPEC) as endpoint:
             body = {"choices": [], "request": "POST with …", "version": "v1"}
             assert ask(endpoint, TEXTS[:1]) == {0: (200, body)}
+
+
+def test_a_huge_number_can_be_stored() -> None:
+    with opened() as (endpoint, server):
+        server.faults = [
+            Fault(200, f'{{"choices": [], "usage": {{"total_tokens": 1{"0" * 400}}}}}')
+        ]
+        _, body = ask(endpoint, TEXTS[:1])[0]
+        assert json.loads(dump_json(body))["usage"] == {"total_tokens": None}
 
 
 # --- bodies

@@ -492,6 +492,21 @@ def test_a_first_token_without_log_probability(model: Tiny) -> None:
             found.score("ll-bos", [CAFE])
 
 
+@pytest.mark.parametrize("log", [10**400, -(10**400)], ids=["high", "low"])
+def test_a_log_probability_that_is_no_float(model: Tiny, log: int) -> None:
+    with opened(model, Quirks(poisoned={"The": log})) as (found, _):
+        assert isinstance(found.score("ll-bos", [INTRA])[0], Refusal)
+
+
+@pytest.mark.parametrize("status", [200, 400, 503])
+def test_an_answer_of_many_brackets(model: Tiny, status: int) -> None:
+    nested = '{"error": ' + "[" * 500 + "]" * 500 + "}"
+    with opened(model, waits=()) as (found, server):
+        server.faults = [Fault(status, nested)] * 5
+        with pytest.raises(CurationError, match=r"^http://127\.0\.0\.1.*\[\[\[|log-prob"):
+            found.score("ll-bos", [INTRA])
+
+
 def test_text_that_is_read_otherwise_after_bos(model: Tiny) -> None:
     with opened(model) as (found, server):
         answered = server.answer

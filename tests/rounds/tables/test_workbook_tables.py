@@ -476,5 +476,5 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     text = "task_id,annotator\n" + "t-1,v1\n" * 5000  # more than is read at once
     writer = Thread(target=pipe.write_text, args=[text, "utf-8"], daemon=True)
     writer.start()
-    assert len(read(pipe)[0]) == 5000
+    assert len(read_table(pipe).rows) == 5000
     writer.join(10)

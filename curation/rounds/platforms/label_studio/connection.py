@@ -18,6 +18,7 @@ import orjson
 import requests
 
 from curation.addresses import has_secrets, hide_secrets, show_address
+from curation.bounded import TooLargeError, TooSlowError, read_body
 from curation.files import CurationError
 from curation.rounds.platforms.label_studio.shapes import check_page
 from curation.times import moment
@@ -34,7 +35,9 @@ OVERLAP = timedelta(
 )  # changes that the server may still have been writing at the last pull
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATE = 5.0  # seconds within which a server still acts on most requests whose answer was lost
-LONGER = 10  # times the timeout, for requests with much data
+LONGER = 10  # times the timeout, for requests with much data, and for a whole reply
+LARGEST = 128 << 20  # bytes of a reply; a page of tasks has a few MiB
+FEWEST = 10  # tasks on a page: more pages than that are not what a project has
 GOES_ON = "nothing is lost: run this again, and it goes on from there"
 ADDRESS = "check the address: the browser shows it before /projects or /user"
 PROJECT = "it was deleted on the server: restore it from a backup, or close the round"
@@ -42,6 +45,9 @@ KEY = (
     "copy the whole key from Label Studio, at the top right: Account & Settings, then Access Token "
     "or Personal Access Token"
 )
+
+
+_OF_PACKING = ("content-encoding", "content-length", "transfer-encoding")
 
 
 class UnsureError(CurationError):
@@ -118,6 +124,7 @@ class Connection:
         self._unsent = (httpx.ConnectError, httpx.ConnectTimeout)
         try:
             client = httpx.Client(timeout=timeout, trust_env=parts.hostname not in LOCAL)
+            client.send = self._bounded(client.send, httpx)
         except (ValueError, ImportError, httpx.InvalidURL) as error:  # of HTTP_PROXY and the like
             raise CurationError(
                 f"{self.url}: the environment names a proxy that cannot be used ({error})",
@@ -134,6 +141,29 @@ class Connection:
         )
         self._check()
 
+    def _bounded(self, send: Callable[..., Any], httpx: Any) -> Callable[..., Any]:
+        """Send requests as ``send`` does, and read replies up to a size and a time."""
+
+        def bounded(request: Any, **options: Any) -> Any:
+            answer = send(request, **{**options, "stream": True})
+            parts = answer.iter_bytes()
+            try:
+                body = read_body(
+                    lambda _: next(parts, b""), seconds=LONGER * self.timeout, largest=LARGEST
+                )
+            except TooLargeError as error:
+                raise CurationError(f"{self.url}: {error}", ADDRESS) from None
+            except TooSlowError as error:
+                raise httpx.ReadTimeout(str(error)) from None
+            finally:
+                answer.close()
+            headers = [(k, v) for k, v in answer.headers.items() if k not in _OF_PACKING]
+            return httpx.Response(
+                answer.status_code, headers=headers, content=body, request=request
+            )
+
+        return bounded
+
     def tasks(self, project: int, fields: str) -> Iterator[dict[str, Any]]:
         """All tasks of a project, by id, with these fields of tasks and of their annotations."""
         return chain.from_iterable(self.pages(project, fields))
@@ -147,14 +177,22 @@ class Connection:
         numbers shift, and tasks would be left out.
         """
         last = 0
-        while page := self.page(project, fields, after=last, since=since)["tasks"]:
-            if page[-1]["id"] <= last:
-                raise CurationError(
-                    f"{self.url}, project {project}: the server sends the same tasks again",
-                    "check the server's version, and run this again",
-                )
+        reply = self.page(project, fields, since=since)
+        most = PAGE + reply["total"] // FEWEST
+        while page := reply["tasks"]:
+            most -= 1
+            if page[-1]["id"] <= last or not most:
+                raise self.repeats("tasks", f", project {project}")
             yield page
             last = page[-1]["id"]
+            reply = self.page(project, fields, after=last, since=since)
+
+    def repeats(self, what: str, where: str = "") -> CurationError:
+        """The error of a list that does not end."""
+        return CurationError(
+            f"{self.url}{where}: the server sends the same {what} again, or ever more",
+            "check that it is a Label Studio, and its version; then run this again",
+        )
 
     def page(
         self,
@@ -321,7 +359,7 @@ def healthy(url: str) -> bool:
     with requests.Session() as session:
         session.trust_env = False
         try:
-            answer = session.get(f"{url}/health", timeout=5, allow_redirects=False)
+            answer = session.get(f"{url}/health", timeout=5, allow_redirects=False, stream=True)
         except requests.RequestException:
             return False
         return answer.status_code == 200

@@ -14,6 +14,7 @@ from curation.files import CurationError
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
 from curation.rounds.platforms.label_studio.shapes import person, task_id
 
+MOST = 10_000  # projects whose titles have a round's title
 FIELDS = "id,data,annotations,draft_exists,completed_by,updated_by,was_cancelled,result"
 
 
@@ -38,10 +39,18 @@ def projects(to: Connection, title: str) -> list[Project]:
     and an empty project that is made late changes nothing.
     """
     fields = "id,title,description,task_number"
-    listed = to.do(lambda: list(to.sdk.projects.list(title=title, include=fields)))
+
+    def listed() -> dict[int, Any]:
+        there: dict[int, Any] = {}
+        for number, project in enumerate(to.sdk.projects.list(title=title, include=fields)):
+            there[int(project.id)] = project  # one that moved to the next page comes twice
+            if number > min(2 * len(there) + 100, MOST):
+                raise to.repeats("projects")
+        return there
+
     found = [
-        Project(int(project.id), project.task_number or 0, project.description or "")
-        for project in listed
+        Project(id, project.task_number or 0, project.description or "")
+        for id, project in to.do(listed).items()
         if project.title == title
     ]
     return sorted(found, key=lambda project: (not project.tasks, project.id))

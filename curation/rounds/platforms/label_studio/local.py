@@ -19,7 +19,7 @@ import orjson
 from filelock import FileLock
 
 from curation.addresses import hide_secrets
-from curation.files import CurationError, open_plain, writing
+from curation.files import CurationError, open_plain, read_bytes, writing
 from curation.rounds.platforms.label_studio import connection, servers
 
 VERSION = "1.23.2"
@@ -219,7 +219,7 @@ def _wait(instance: Instance, patience: float) -> None:
         code = instance.process.poll()
         if code is not None or time.monotonic() > end:
             problem = f"ended with code {code}" if code is not None else "does not answer"
-            log = instance.place.log.read_text("utf-8", "replace")
+            log = read_bytes(instance.place.log).decode("utf-8", "replace")
             log = hide_secrets(log, instance.password, instance.key)
             lines = log.splitlines()[-KEPT:]
             raise CurationError(
@@ -264,8 +264,8 @@ def _environment(place: Place, owner: dict[str, str]) -> dict[str, str]:
 
 def _port_user(place: Place) -> str:
     """What may use a server's port: the server of an earlier run; empty if there is none."""
-    with suppress(OSError, ValueError):
-        pid = int((place.folder / "server.pid").read_text("utf-8"))
+    with suppress(CurationError, OSError, ValueError):
+        pid = int(read_bytes(place.folder / "server.pid"))
         os.kill(pid, 0)
         return f", perhaps by the {place.name}' server of an earlier run (process {pid})"
     return ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from platformdirs import user_data_path
 
-from curation.files import CurationError, read_json
+from curation.files import CurationError, read_bytes, read_json
 from curation.records import Round, RoundKind
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def role_of(kind: RoundKind) -> str:
 def own_address(campaign_id: str, kind: RoundKind) -> str:
     """Where the campaign's own server for a kind of round was last started; empty if never."""
     path = folder(campaign_id, role_of(kind)) / "address"
-    return path.read_text("utf-8", "replace").strip() if path.exists() else ""
+    return read_bytes(path).decode("utf-8", "replace").strip() if path.exists() else ""
 
 
 def own_key(campaign_id: str, kind: RoundKind) -> str:

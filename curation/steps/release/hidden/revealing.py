@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_json, read_records, refuse_links, writing
-from curation.manifest import Results, file_names
+from curation.files import (
+    CurationError,
+    digest,
+    read_bytes,
+    read_json,
+    read_records,
+    refuse_links,
+    writing,
+)
+from curation.manifest import Results, file_names, is_inside
 from curation.records import Cat
 from curation.release.contents import Contents, published
 from curation.release.hidden import commitments as hidden
@@ -137,8 +145,16 @@ def _check_sums(place: Path) -> None:
     path = place / SUMS
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")
-    lines = path.read_text("utf-8", "replace").splitlines()
-    sums = {name: sha for sha, _, name in (line.partition("  ") for line in lines)}
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    sums: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        sha, _, name = line.partition("  ")
+        if not is_inside(name):
+            raise CurationError(
+                f"{path} line {number}: is not a checksum with the name of a file",
+                "put back the folder as you published it",
+            )
+        sums[name] = sha
     now = {name: digest(place / name) or "" for name in file_names(place) if name != SUMS}
     changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
     if changed:

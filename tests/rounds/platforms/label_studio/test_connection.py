@@ -1,19 +1,23 @@
 """What can go wrong between us and a server, and the errors for it."""
 
+import gzip
 import json
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from curation.files import CurationError
+from curation.rounds.platforms.label_studio import connection
 from curation.rounds.platforms.label_studio.client import LabelStudio, connect
 from curation.rounds.platforms.label_studio.connection import Connection, healthy, taken
+from curation.rounds.platforms.label_studio.doubles import projects
 
 GOOD = {"release": "1.23.2"}
 
@@ -39,13 +43,83 @@ def saying(answer: Callable[[str], tuple[int, str]]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with serving(Handler) as url:
+        yield url
+
+
+@contextmanager
+def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
+
+
+def replying(head: bytes, *parts: bytes, pause: float = 0) -> Any:
+    """A server that answers every request with the same parts, one after the other."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with suppress(OSError):  # until the client closes the connection
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n")
+                for part in parts:
+                    self.wfile.write(part)
+                    time.sleep(pause)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return serving(Handler)
+
+
+# --- the size of replies
+
+
+def test_a_reply_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LARGEST", 1 << 20)
+    for head, body in (
+        (b"Content-Encoding: gzip\r\n", gzip.compress(b" " * (3 << 20))),
+        (b"", b" " * (3 << 20)),
+    ):
+        with (
+            replying(head, body) as url,
+            pytest.raises(CurationError, match=f"^{url}: the answer is larger than 1 MiB"),
+        ):
+            opened(url)
+
+
+def test_a_packed_reply_is_read() -> None:
+    version = gzip.compress(json.dumps({"release": "1.22.0"}).encode())
+    with (
+        replying(b"Content-Encoding: gzip\r\n", version) as url,
+        pytest.raises(CurationError, match=r"is Label Studio 1\.22\.0"),
+    ):
+        opened(url)
+
+
+def test_a_reply_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "LONGER", 0.02)
+    with (
+        replying(b"", *[b" "] * 200, pause=0.05) as url,
+        pytest.raises(CurationError, match=r"the answer did not end within 0\.1 s"),
+    ):
+        opened(url, waits=())
+
+
+def test_a_list_of_projects_that_never_ends_is_an_error() -> None:
+    def answer(path: str) -> tuple[int, str]:
+        if "projects" in path:
+            project = {"id": 4, "title": "t", "task_number": 0}
+            return 200, json.dumps({"count": 1, "next": "http://x/?page=2", "results": [project]})
+        return 200, json.dumps({**GOOD, "id": 1, "email": "a@example.invalid"})
+
+    with saying(answer) as url:
+        to = opened(url)
+        with pytest.raises(CurationError, match=f"{url}: the server sends the same projects"):
+            projects(to, "t")
 
 
 # --- the address

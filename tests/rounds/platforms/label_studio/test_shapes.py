@@ -193,6 +193,22 @@ def test_a_server_that_sends_the_same_page_again_is_an_error() -> None:
         next(pages)
 
 
+class More(Replies):
+    """A connection to a server that has one more task whenever it is asked."""
+
+    def ask(self, *_: Any, **__: Any) -> Any:
+        self.reply = {"tasks": [{"id": self.reply["tasks"][0]["id"] + 1}], "total": 9}
+        return self.reply
+
+
+def test_a_server_that_always_has_another_page_is_an_error() -> None:
+    with pytest.raises(
+        CurationError, match=r"example\.invalid, project 3: .* or ever more"
+    ) as error:
+        list(More({"tasks": [{"id": 0}]}).pages(3, "id"))
+    assert "Label Studio" in error.value.fix
+
+
 @pytest.mark.parametrize(
     ("since", "asked"),
     [

@@ -1,0 +1,122 @@
+"""Every file that is read is opened by one function, which refuses devices and pipes."""
+
+import ast
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+import curation
+from curation import files
+from curation.files import CurationError, digest, open_input, read_bytes, read_text
+
+ROOT = Path(curation.__file__).parent
+METHODS = {
+    *("open", "read_bytes", "read_text", "load", "fdopen", "fromfile", "memmap", "loadtxt"),
+    *("read_csv", "read_excel", "read_parquet", "read_table"),
+}
+OPENERS = {"open", "ParquetFile", "ZipFile", "load_file", "safe_open", "load_workbook"}
+"""Functions of other packages that open a file by its path; with an open file they are fine."""
+GIVEN = {"file", "source", "packed", "plain", "self._open", "written"}
+"""How modules call a file that is open already."""
+OTHERWISE = {
+    ("files", "path.open"): "open_input itself",
+    ("files", "os.open"): "writes, or opens a folder",
+    ("files", "open"): "writes",
+    ("rounds.people", "os.open"): "writes",
+    ("rounds.people", "os.fdopen"): "writes",
+    ("rounds.tables.workbooks", "zipfile.ZipFile"): "writes",
+    ("rounds.tables.workbook_parts", "self._archive.open"): "of an archive",
+    ("rounds.tables.workbook_parts", "super().open"): "of an archive",
+    ("file_kinds", "archive.open"): "of an archive",
+    ("trust.vectors.forms", "archive.open"): "of an archive",
+    ("shards", "open"): "of a file that is open already",
+    ("checks.lexical", "resources.files"): "a list in another package",
+    ("models.classifier", "loading.load"): "a function of ours",
+    ("steps.classifying", "classifier.load"): "a function of ours",
+    ("models.nsp_heads", "load_file"): "weights, which safetensors opens by their path",
+}
+"""Calls that may open a file otherwise, by module, and why."""
+
+
+def opened(tree: ast.AST) -> Iterator[str]:
+    """The calls that open a file otherwise than by ``open_input``."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        named, first = ast.unparse(node.func), ast.unparse(node.args[0]) if node.args else ""
+        last = named.rpartition(".")[2]
+        method = isinstance(node.func, ast.Attribute) and last in METHODS
+        is_open = first in GIVEN or "BytesIO(" in first
+        if (method or last in OPENERS) and not is_open:
+            yield named.partition("(")[0] if named.startswith("resources") else named
+
+
+def test_every_input_is_opened_by_one_function() -> None:
+    found = {
+        (".".join(path.relative_to(ROOT).with_suffix("").parts), call)
+        for path in ROOT.rglob("*.py")
+        for call in opened(ast.parse(path.read_text("utf-8")))
+    }
+    assert found - OTHERWISE.keys() == set(), "use open_input, read_bytes or read_text of files.py"
+    assert OTHERWISE.keys() - found == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open(path)",
+        "path.open('rb')",
+        "Path(name).read_text('utf-8')",
+        "gzip.open(path)",
+        "parquet.ParquetFile(path)",
+        "zipfile.ZipFile(self.path)",
+        "np.memmap(path)",
+    ],
+)
+def test_the_rule_sees_what_opens_a_file(text: str) -> None:
+    assert list(opened(ast.parse(text)))
+    assert not list(opened(ast.parse("read_text(path), open_input(path), ZipFile(file)")))
+
+
+@pytest.fixture(params=["device", "link", "pipe", "socket"])
+def special(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    path = tmp_path / "a.csv"
+    if request.param == "device":
+        path = Path("/dev/zero")
+    elif request.param == "link":
+        path.symlink_to("/dev/zero")
+    elif request.param == "pipe":
+        os.mkfifo(path)
+    with socket.socket(socket.AF_UNIX) as end:
+        if request.param == "socket":
+            end.bind(str(path))
+        yield path
+
+
+@pytest.mark.parametrize("read", [open_input, read_bytes, digest, lambda p: read_text(p)])
+def test_what_is_not_a_regular_file_is_not_opened(
+    special: Path, read: Callable[[Path], object]
+) -> None:
+    with pytest.raises(CurationError, match=f"^{special}: is a device or a pipe, not a file"):
+        read(special)
+
+
+def test_a_pipe_that_may_be_read_has_a_largest_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PIPED", 1 << 20)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for size, whole in (((1 << 20) + 1, False), (1 << 20, True)):
+        writer = Thread(target=pipe.write_bytes, args=[b"a" * size], daemon=True)
+        writer.start()
+        if whole:
+            assert len(read_bytes(pipe, pipe=True)) == size
+        else:
+            with pytest.raises(CurationError, match=r"pipe: the pipe gives more than 1 MiB"):
+                read_bytes(pipe, pipe=True)
+        writer.join(10)
