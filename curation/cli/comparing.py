@@ -64,8 +64,8 @@ def compare(
         Path | None,
         typer.Option(
             "--about",
-            help="A CSV file with the columns model, parameters, corpus_gb: model sizes to show "
-            "and to correlate with.",
+            help="A CSV file with the columns model, parameters, corpus_gb, architecture: sizes "
+            "to show and to correlate with.",
             **FILE,
         ),
     ] = None,

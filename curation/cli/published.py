@@ -192,6 +192,8 @@ def _show(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
     console.say("inside: the printed value, as rounded, is in the interval of your value")
     show_notes(pairs)
     show_marks(pair["flags"] for pair in pairs)
+    for text in dict.fromkeys(f"{p['run']}: {p['other_head']}" for p in pairs if p["other_head"]):
+        console.say(text)
     show_turned(pairs)
     codes = {code for pair in pairs for code in pair["why"]}
     for code, meaning in WHY.items():

@@ -41,6 +41,7 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
             _show_differences(group, runs, suffix)
             _show_kinds(group, runs, suffix)
             _show_correlations(group, suffix)
+            _show_by_size(group, runs, suffix)
             _show_terms(group, terms, suffix)
             if group["power"]:
                 _show_power(group["power"], suffix)
@@ -208,6 +209,21 @@ def _show_correlations(group: Mapping[str, Any], suffix: str) -> None:
     if rows:
         heads = ["correlation", "ρ", "p", "models"]
         console.table(f"Spearman's rank correlation over models{suffix}", heads, rows)
+
+
+def _show_by_size(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
+    """The models of each architecture by size (ACL §7), beside the values of ACL Table 4."""
+    from curation.scores.sizes import size_text
+
+    columns = ("lms", "ss", "icat", "lms_printed", "ss_printed", "icat_printed")
+    rows = []
+    for row in group["sizes"]:
+        first = [row["architecture"], _named(runs[row["run"]]), size_text(row["parameters"])]
+        rows.append([*first, *map(row.get, columns)])
+    if rows:
+        heads = [column.replace("_printed", ", ACL Table 4") for column in columns]
+        title = f"Models of one architecture by size{suffix}"
+        console.table(title, ["architecture", "model", "parameters", *heads], rows)
 
 
 def _show_terms(group: Mapping[str, Any], count: int, suffix: str) -> None:

@@ -9,15 +9,20 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from curation.files import CurationError, read_json
+from curation.models.heads import REPORT
 from curation.models.loading import Loaded, load
 from curation.models.nsp import POOLS, Head, NextSentenceModel, OwnHead, PairRunner, Pool
 from curation.models.rules import family_named
 from curation.models.xlnet import repair
-from curation.run_folder import write_json
+from curation.run_folder import read_identity, write_json
 
 HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
 OWN_NEXT, TRAINED_NEXT = 0, 1  # the index of the logit that means «next»
 _FORM = 1  # the version of head.json
+_TRAINING = (
+    *("corpus", "pairs_an_epoch", "articles_held_out", "epochs", "length", "batch"),
+    *("optimizer", "lr", "warmup_steps", "freeze", "seed"),
+)
 _WHOLE = "use the folder that «curation scores train-nsp» made, complete and unchanged"
 
 
@@ -123,6 +128,27 @@ def _read_head(path: Path) -> dict[str, Any]:
                 f"{path}, field «{key}»: {about.get(key)!r} is not one of {values}", _WHOLE
             )
     return about
+
+
+def training_of(folder: Path) -> dict[str, Any] | None:
+    """How the head in a folder was trained: all that can change it, apart from the model.
+
+    Settings count by their effect: ``held_out``, ``test_pairs`` and ``limit`` as numbers of
+    held-out articles and of pairs. What changes rounding only is not there (device, precision,
+    ``accumulate``, versions): the paper, too, trained GPT-2 large alone in mixed precision and in
+    parts (ACL A.5).
+
+    Returns:
+        None if the folder has no trained head, or no record of its training.
+
+    Raises:
+        CurationError: a file is damaged.
+    """
+    begun, report = (read_identity(folder / name) for name in (SETTINGS, REPORT))
+    if not begun or not report:
+        return None
+    known = {"optimizer": "adamw", **report, **begun, **(begun.get("settings") or {})}
+    return {name: known.get(name) for name in _TRAINING}
 
 
 def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) -> None:

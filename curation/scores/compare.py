@@ -11,10 +11,12 @@ from curation.scores.differences import differences, paired
 from curation.scores.flags import flags_of
 from curation.scores.groups import Group, single
 from curation.scores.power import power_report
-from curation.scores.sizes import Sizes, size_correlations, sizes_of
+from curation.scores.printed import choose
+from curation.scores.published import printed_name
+from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
 from curation.scores.terms import Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
-from curation.stats.metrics import BOTH, results
+from curation.stats.metrics import BOTH, METRICS, results
 
 
 def run_results(
@@ -36,12 +38,13 @@ def run_results(
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",
-        "declared", "lower_is_likelier", "profiles", "flags", "parameters", "corpus_gb",
-        "left_out", "missing"}``:
+        "other_head", "declared", "lower_is_likelier", "profiles", "flags", "parameters",
+        "corpus_gb", "architecture", "left_out", "missing"}``:
 
         - run: its name, MODEL/RULE.
         - rules: by kind, for the kinds that it has CATs of; empty if they are not known.
         - own_head: whether nsp was computed with the model's own head.
+        - other_head: of ``heads.mark_heads``.
         - declared: the profile that a file of predictions was declared to be under.
         - lower_is_likelier: whether the sign of a predictions file's scores was changed.
         - flags: of ``flags.flags_of``.
@@ -58,6 +61,7 @@ def run_results(
         "variant": run.variant,
         "rules": {kind: rule for kind, rule in run.rules.items() if kind not in lacks},
         "own_head": bool(run.about.get("own_head")),
+        "other_head": str(run.about.get("other_head", "")),
         "declared": run.profile,
         "lower_is_likelier": run.lower_is_likelier,
         "profiles": list(profiles),
@@ -88,11 +92,11 @@ def compare_group(
 
     Returns:
         ``{"group", "sort", "title", "kinds", "models", "one_kind_only", "differences",
-        "correlations", "terms", "power"}``. ``kinds`` are those of the CATs that the models which
-        are compared have scored. ``models`` are names of runs, the highest icat first.
+        "correlations", "sizes", "terms", "power"}``. ``kinds`` are those of the CATs that the
+        models which are compared have scored. ``models`` are names of runs, the highest icat first.
         ``one_kind_only`` are those that lack a kind of CAT which others have; they are in no result
-        of both kinds. Holm's correction is over the pairs of this group. Correlations and terms are
-        over the models that are not ensembles.
+        of both kinds. Holm's correction is over the pairs of this group. Correlations, sizes and
+        terms are over the models that are not ensembles. ``sizes`` are those of ``_by_size``.
     """
     chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
     whole = board.whole(chosen)
@@ -107,9 +111,29 @@ def compare_group(
         "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
         "differences": differences(board, chosen),
         "correlations": [*correlations(single_models), *size_correlations(single_models)],
+        "sizes": _by_size(single_models, board),
         "terms": by_term(board, alone, agreement=agreement),
         "power": power_report(board, whole, power) if power else None,
     }
+
+
+def _by_size(models: Sequence[Mapping[str, Any]], board: Board) -> list[dict[str, Any]]:
+    """The models of each architecture by size, beside the values of ACL Table 4.
+
+    Returns:
+        ``{"architecture", "run", "parameters", "lms", "ss", "icat", "lms_printed", "ss_printed",
+        "icat_printed"}``. The printed ones are None if the table does not have the model, or if it
+        has CATs of one kind only.
+    """
+    table = {row.model: row for row in choose(["acl 4"])}
+    printed = {run.name: table.get(printed_name(run) or "") for run in board.runs}
+    rows = []
+    for model in by_architecture(models):
+        known = {**model["overall"], **model}
+        row = {key: known[key] for key in ("architecture", "run", "parameters", *METRICS)}
+        beside = printed[model["run"]] if len(model["kinds"]) == len(KINDS) else None
+        rows.append(row | {f"{m}_printed": getattr(beside, m, None) for m in METRICS})
+    return rows
 
 
 def correlations(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from curation.models.rules import revisions, rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.scores.boards import scored
 from curation.scores.groups import ENSEMBLE, member_runs
+from curation.scores.heads import OWN, head_of
 from curation.scores.runs import Run
 from curation.scores.weights import Objective, objective_of, search
 from curation.stats.intervals import Floats
@@ -213,6 +214,8 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any
         settings: further settings of the fit.
     """
     rules, variant = rules_of(members, list(ensemble.means))
+    trained = {head_of(run): run.about.get("head_training") for run in members}
+    trained.pop(OWN, None)
     fitted = [ensemble.dev_cats, *(run.about.get("dev_cats", ()) for run in members)]
     return {
         "model": name,
@@ -221,6 +224,7 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any
         "rules": rules,
         "revisions": revisions(rules),
         "own_head": any(run.about.get("own_head") for run in members),
+        "head_training": trained.popitem()[1] if len(trained) == 1 else None,
         "members": [run.name for run in members],
         "member_runs": member_runs(members),
         "weights": dict(zip([run.name for run in members], ensemble.weights, strict=True)),

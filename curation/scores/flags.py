@@ -12,6 +12,7 @@ FLAGS = {
     "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
     "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
     "trained_head": "nsp uses a trained head; arXiv §7.1 and StereoSet's code use BERT's own",
+    "other_head": "next-sentence head not trained like the ranked ones, or no record (ACL §6.1)",
     "older_cats": "lacks CATs: they were added or changed later, scoring has not ended, or the "
     "predictions are partial",
     "no_answer": "gave no answer to many of its questions, which are left out: more than the "
@@ -23,7 +24,8 @@ MARKS = {
     "ties": "†",
     "unknown_tokens": "‡",
     "own_head": "§",
-    "trained_head": "◇",
+    "trained_head": "△",
+    "other_head": "◊",
     "older_cats": "¶",
     "no_answer": "‖",
     "one_letter": "#",
@@ -33,7 +35,8 @@ LATEX = {
     "ties": r"\textsuperscript{\dag}",
     "unknown_tokens": r"\textsuperscript{\ddag}",
     "own_head": r"\textsuperscript{\S}",
-    "trained_head": r"\textsuperscript{$\diamond$}",
+    "trained_head": r"\textsuperscript{$\triangle$}",
+    "other_head": r"\textsuperscript{$\diamond$}",
     "older_cats": r"\textsuperscript{\P}",
     "no_answer": r"\textsuperscript{$\Vert$}",
     "one_letter": r"\textsuperscript{\#}",
@@ -50,12 +53,14 @@ def flags_of(
     ``unknown_tokens``: more than half of the tokens of the scored texts are the tokenizer's unknown
     token. ``own_head``: the profile needs a trained next-sentence head, and the model's own was
     accepted. ``trained_head``: BERT with a trained head under a profile that uses its own.
-    ``older_cats``: the run lacks CATs. The others are those of ``answer_flags``.
+    ``other_head``: the head was not trained like those of the ranked runs, or its training is not
+    known. ``older_cats``: the run lacks CATs. The others are those of ``answer_flags``.
 
     Args:
         result: of ``metrics.results``.
         about: the run's ``run.json``; its ``tokens`` are ``{"read", "unknown"}``, and the
-            ``answers`` of a chat model those of ``choice.report.choice_report``.
+            ``answers`` of a chat model those of ``choice.report.choice_report``. ``other_head`` is
+            of ``heads.mark_heads``.
         older: whether the run lacks CATs, as in ``older.missing_cats``.
 
     >>> cell = {"cats": 2, "ties": 4}
@@ -71,6 +76,8 @@ def flags_of(
         flags.append("unknown_tokens")
     if (about or {}).get("own_head"):
         flags.append("own_head")
+    elif (about or {}).get("other_head"):
+        flags.append("other_head")
     if _trained_bert(about or {}):
         flags.append("trained_head")
     if older:

@@ -19,7 +19,8 @@ class Group(NamedTuple):
     rules are not known or not the same for all members of an ensemble). ``name`` is that of the
     profile or the rules, with the variant after a «+»; for a run alone it is the run's name.
     ``title`` describes the group in tables; for a run alone, it is the reason why it is alone.
-    ``runs`` are numbers of runs.
+    ``runs`` are numbers of runs. If their next-sentence heads were trained otherwise than those of
+    the ranked runs (``heads.mark_heads``), name and title end with the difference.
     """
 
     sort: Sort
@@ -89,9 +90,10 @@ def groups(
     """Sort runs into groups, each with a ranking of its own.
 
     A run is in the group of each profile that it fits. If it fits none, it is in the group of its
-    rules. If its rules are not known, it is alone. Profiles come before rules, these before groups
-    of a variant, and runs alone come last. Within these, groups with more models come first; of
-    equal ones ``default``, then by name.
+    rules. If its rules are not known, it is alone. Runs whose next-sentence heads were trained
+    otherwise than the ranked ones are in groups of their own. Profiles come before rules, these
+    before groups of a variant, and runs alone come last. Within these, groups with more models come
+    first; of equal ones ``default``, then by name.
 
     Args:
         runs: the runs.
@@ -111,7 +113,7 @@ def groups(
     if profile or rule:
         wanted: Key = ("profile", profile) if profile else ("rules", rule)
         if any(wanted in keys_of_run for keys_of_run in fits):
-            return [_group(wanted, runs, fits, skipped)]
+            return _groups(wanted, runs, fits, skipped)
         here = [f"--{sort.removesuffix('s')} {name}" for sort, name in sorted(set().union(*fits))]
         raise CurationError(
             f"no model has scores under the {wanted[0]} «{wanted[1]}»",
@@ -123,7 +125,7 @@ def groups(
     for keys_of_run in fits:
         profiles = {key for key in keys_of_run if key[0] == "profile"}
         shared |= profiles or keys_of_run
-    ranked = [_group(key, runs, fits, skipped) for key in shared]
+    ranked = [group for key in shared for group in _groups(key, runs, fits, skipped)]
     ranked.sort(key=_order)
     alone = [
         Group("alone", run.name, _why_alone(run), (number,))
@@ -133,27 +135,35 @@ def groups(
     return ranked + alone
 
 
-def _group(
+def _groups(
     key: Key,
     runs: Sequence[Run],
     fits: Sequence[frozenset[Key]],
     skipped: Callable[[str], None],
-) -> Group:
-    """The runs of one key; of two runs of one model, that in the folder named after its rules."""
+) -> list[Group]:
+    """The runs of one key, by the difference of their heads; that of the ranked ones is first.
+
+    Of two runs of one model in a group, it has that in the folder named after its rules.
+    """
     sort, name = key
     plain, _, variant = name.partition("+")
     title = f"{'profile' if sort == 'profile' else 'rules'} {plain}"
     title += f", texts altered: {variant}" if variant else ""
-    own: dict[str, int] = {}
+    by_head: dict[str, dict[str, int]] = {}
     fitting = [number for number, keys_of_run in enumerate(fits) if key in keys_of_run]
     for number in sorted(fitting, key=lambda n: runs[n].rule != rules_name(runs[n].rules)):
         run = runs[number]
+        own = by_head.setdefault(str(run.about.get("other_head") or ""), {})
         if (first := own.setdefault(run.model, number)) != number:
             skipped(
                 f"{run.where or run.name}: left out of {title}, because {runs[first].name} has "
                 "this model's scores under it, too"
             )
-    return Group(sort, name, title, tuple(sorted(own.values())))
+    return [
+        Group(sort, name + behind, title + behind, tuple(sorted(by_head[head].values())))
+        for head in sorted(by_head)
+        for behind in (f" ({head})" if head else "",)
+    ]
 
 
 def _order(group: Group) -> tuple[Any, ...]:
@@ -183,4 +193,5 @@ def single(runs: Sequence[Run], chosen: Sequence[int]) -> list[int]:
 
 def profiles_in(groups: Sequence[Group], number: int) -> list[str]:
     """The profiles whose groups a run is in."""
-    return [group.name for group in groups if group.sort == "profile" and number in group.runs]
+    own = [group for group in groups if group.sort == "profile" and number in group.runs]
+    return [group.name.partition(" (")[0] for group in own]

@@ -121,16 +121,14 @@ def beside(
     Returns:
         One dict for each pair of a printed row and a run, in the order of ``rows``:
 
-        - the printed row's fields, ``run``, and ``lower_is_likelier`` of the run.
+        - the printed row's fields, ``run``, and its ``lower_is_likelier`` and ``other_head``.
         - ``rule``, ``table_rule``, ``same_rule``: the run's rule, the one that the printed numbers
           follow («or» where two fit), and whether they are the same. None if either is not known;
           False also if the rule is nsp with another kind of head than the table's.
         - ``figures``: ``{metric: {"printed", "value", "ci", "difference", "inside"}}``, in points;
           difference is value minus printed.
-        - ``cats``, ``terms``, ``few_terms`` and ``too_wide`` of the cell (``metrics.results``).
-        - ``flags`` of the run (``flags.flags_of``).
-        - ``why``: codes of ``WHY``. It is empty if all three values equal the printed ones to the
-          printed digits, and only then.
+        - ``cats``, ``terms``, ``few_terms``, ``too_wide`` of the cell, and ``flags`` of the run.
+        - ``why``: codes of ``WHY``; empty only if all three values equal the printed ones.
     """
     of_model: dict[tuple[str, str], list[tuple[Run, dict[str, Any], Counter[tuple[str, ...]]]]] = {}
     splits = {row.split for row in rows}
@@ -216,6 +214,7 @@ def _pair(
         **row._asdict(),
         "run": run.name,
         "lower_is_likelier": run.lower_is_likelier,
+        "other_head": run.about.get("other_head", ""),
         "rule": _rule_text(rules.own, run.variant, head) or run.profile or run.way,
         "table_rule": table_rule(rules),
         "same_rule": False if head else rules.same,
@@ -300,7 +299,7 @@ def long_rows(rows: Sequence[Mapping[str, Any]], *, tier: int | None = None) -> 
         The column names, then the rows. Values are in points and unrounded; an empty cell means
         that there is no such value. ``figure`` names the row's metric; ``too_wide`` is of it.
     """
-    run = ["run", "lower_is_likelier", "rule", "table_rule", "same_rule"]
+    run = ["run", "lower_is_likelier", "other_head", "rule", "table_rule", "same_rule"]
     run += ["cats", "terms", "few_terms"]
     names = ["flags", "tier", "figure", "printed", "value", "low", "high", "too_wide"]
     yield [*_PLACE, "numbers", "basis", *run, *names, "difference", "why", "note"]
@@ -392,6 +391,8 @@ def _caption(
         texts.append("*: fewer than five terms.")
     if intervals and any(row["too_wide"] for row in rows):
         texts.append(f"{WIDE}: an interval that covers more than 98\\,\\%.")
+    other = dict.fromkeys((row["run"], row["other_head"]) for row in rows)
+    texts += [escape(f"{run}: {text}.") for run, text in other if text]
     meanings = notes(row["flags"] for row in rows)
     texts += [f"{LATEX[flag]}: {escape(meaning)}." for flag, meaning in meanings.items()]
     return " ".join(texts)

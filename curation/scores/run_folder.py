@@ -33,12 +33,12 @@ RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {
     **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
-    **dict.fromkeys(("opened", "weights", "answers", "repeats"), dict),
+    **dict.fromkeys(("opened", "weights", "answers", "repeats", "head_training"), dict),
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
 # Fields that do not identify the run.
-_FREE = {"started_at", "opened", "tokens", "own_head", "answers", "repeats"}
+_FREE = {"started_at", "opened", "tokens", "own_head", "answers", "repeats", "head_training"}
 _REVISIONS = "revisions"
 _WORDS = {
     "prompts": "file of prompts",

@@ -205,6 +205,11 @@ def score_cats(
         known = resume(job.folder, job.run_identity(), digests, notice)
         if needs_head:
             note(job.folder, own_head=True)
+        if "nsp" in job.rules.values():
+            from curation.models.nsp_heads import training_of
+
+            if training := training_of(Path(job.spec.nsp or job.spec.name)):
+                note(job.folder, head_training=training)
         counts = {"scored": 0, "before": len(digests.keys() & known.keys()), "refused": 0}
         open_ = [
             (cat, asked) for cat, asked in work if any(q.association not in known for q in asked)

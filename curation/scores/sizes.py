@@ -1,35 +1,42 @@
-"""The sizes of models and of the corpora that they were trained on."""
+"""The sizes of models, of the same architecture, and of the corpora that they were trained on.
+
+ACL §7 and arXiv §8: "Impact of model size" (for a given architecture), "Impact of pretraining
+corpora".
+"""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_text
 from curation.stats.correlations import spearman
+from curation.stats.metrics import METRICS
 from curation.text_tables import read_csv
 
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
-Sizes = dict[str, float]
+Sizes = dict[str, Any]
 
 
 def read_sizes(path: Path) -> dict[str, Sizes]:
-    """Sizes by model, from a CSV file with the columns model, parameters and corpus_gb.
+    """Sizes by model, from a CSV file with the columns model, parameters, corpus_gb, architecture.
 
-    Cells may be empty, and one of the last two columns may be missing.
+    Cells may be empty, and columns other than the first may be missing.
 
     Returns:
-        The sizes that the file gives for each model: ``parameters`` (how many), ``corpus_gb``.
+        What the file gives for each model: ``parameters`` (how many), ``corpus_gb``, and
+        ``architecture``, a text.
 
     Raises:
         CurationError: a column is missing or unknown, a model is named twice or not at all, or a
             size is not a number above 0. Names file and line.
     """
     columns, rows = read_csv(read_text(path), path)
-    if "model" not in columns or not set(columns) - {"model"} <= set(SIZES):
+    if "model" not in columns or not set(columns) <= {"model", *SIZES, "architecture"}:
         raise CurationError(
             f"{path} line 1: the columns are {', '.join(columns)}",
-            f"use the columns model, {', '.join(SIZES)}",
+            f"use the columns model, {', '.join(SIZES)}, architecture",
         )
     sizes: dict[str, Sizes] = {}
     for number, row in rows:
@@ -42,6 +49,8 @@ def read_sizes(path: Path) -> dict[str, Sizes]:
             raise CurationError(f"{where}: more cells than columns", "give each column one cell")
         cells = {size: row.get(size, "").strip() for size in SIZES}
         sizes[model] = {size: _number(cell, size, where) for size, cell in cells.items() if cell}
+        if architecture := row.get("architecture", "").strip():
+            sizes[model]["architecture"] = architecture
     return sizes
 
 
@@ -59,40 +68,56 @@ def _number(cell: str, size: str, where: str) -> float:
 
 
 def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -> dict[str, Any]:
-    """A model's parameters and the size of its corpus; None if not known.
+    """A model's parameters, the size of its corpus, and its architecture; None if not known.
+
+    The architecture is the class of transformers that opened the model, if none is given.
 
     Args:
         model: its name.
-        about: its ``run.json``; parameters are in its ``opened``.
+        about: its ``run.json``; parameters and architecture are in its ``opened``.
         given: of ``read_sizes``, which takes precedence.
     """
     opened = about.get("opened")
-    counted = opened.get("parameters") if isinstance(opened, Mapping) else None
+    opened = opened if isinstance(opened, Mapping) else {}
+    counted = opened.get("parameters")
     counted = counted if type(counted) is int else None
-    own = given.get(model, {})
-    return {"parameters": own.get("parameters", counted), "corpus_gb": own.get("corpus_gb")}
+    known = {"parameters": counted, "corpus_gb": None, "architecture": opened.get("architecture")}
+    return known | given.get(model, {})
 
 
-def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Spearman's correlations over models of lms and ss with each size (ACL §7).
-
-    See the paper's "Impact of model size" and "Impact of pretraining corpora".
+def by_architecture(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The models of which another one has the same architecture, if their sizes are known.
 
     Args:
         results: of ``compare.run_results``, one per model.
 
     Returns:
-        Rows as in ``compare.correlations``, over the models whose size is known. A size that is
-        known for fewer than three models has no row.
+        Those of one architecture are together, the smallest first.
     """
-    rows = []
-    for size, head in SIZES.items():
-        known = [result for result in results if result[size] is not None]
-        sizes = [result[size] for result in known]
-        for metric in ("lms", "ss") if len(known) > 2 else ():
-            values = [result["overall"][metric] for result in known]
-            rows.append({"of": metric, "with": head, **spearman(values, sizes)})
-    return rows
+    known = [result for result in results if result["architecture"] and result["parameters"]]
+    count = Counter(str(result["architecture"]) for result in known)
+    own = [result for result in known if count[str(result["architecture"])] > 1]
+    return sorted(own, key=lambda result: (str(result["architecture"]), result["parameters"]))
+
+
+def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Spearman's correlations over models of lms, ss and icat with the size of the corpus.
+
+    The papers relate the number of parameters within an architecture only: ``by_architecture``.
+
+    Args:
+        results: of ``compare.run_results``, one per model.
+
+    Returns:
+        Rows as in ``compare.correlations``, over the models whose corpus is known; none if these
+        are fewer than three.
+    """
+    known = [result for result in results if result["corpus_gb"] is not None]
+    sizes = [result["corpus_gb"] for result in known]
+    return [
+        {"of": of, "with": SIZES["corpus_gb"], **spearman([r["overall"][of] for r in known], sizes)}
+        for of in (METRICS if len(known) > 2 else ())
+    ]
 
 
 def size_text(count: float | None) -> str:

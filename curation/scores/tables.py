@@ -7,9 +7,10 @@ from curation.scores.terms import domain_and_target
 from curation.stats.metrics import ALL, BOTH, METRICS
 
 COLUMNS = (
-    *("run", "model", "rule", "variant", "profiles", "own_head", "lower_is_likelier", "flags"),
-    *("parameters", "corpus_gb", "split", "tier", "targets", "missing", "kind", "domain", "term"),
-    *("figure", "value", "low", "high", "too_wide", "cats", "terms", "few_terms"),
+    *("run", "model", "rule", "variant", "profiles", "own_head", "other_head"),
+    *("lower_is_likelier", "flags", "parameters", "corpus_gb", "split", "tier", "targets"),
+    *("missing", "kind", "domain", "term", "figure", "value", "low", "high", "too_wide"),
+    *("cats", "terms", "few_terms"),
 )
 
 
@@ -36,9 +37,9 @@ def tidy(
         interval.
     """
     for result in results:
-        of_run = [result["variant"], " ".join(result["profiles"]), result["own_head"]]
-        of_run += [result["lower_is_likelier"], " ".join(result["flags"])]
-        of_run += [result["parameters"], result["corpus_gb"]]
+        of_run = [result["variant"], " ".join(result["profiles"])]
+        of_run += [result[key] for key in ("own_head", "other_head", "lower_is_likelier")]
+        of_run += [" ".join(result["flags"]), result["parameters"], result["corpus_gb"]]
         of_run += [split, tier, "original" if original_targets else "own", result["missing"]]
         both = {BOTH: result} if len(result["kinds"]) > 1 else {}
         for kind, part in {**both, **result["kinds"]}.items():

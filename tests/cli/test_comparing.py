@@ -19,6 +19,7 @@ from support.scored import (
     command,
     hates,
     likes,
+    mixed,
     put,
     refused,
     scored_campaign,
@@ -184,12 +185,10 @@ def test_a_ranking_names_each_models_rules_and_own_head(scored: Path) -> None:
     args = ("--profile", "acl-ll", "--latex", out)
     code, stdout, err = command("scores", "compare", "-c", scored, *args)
     assert code == 0, err
-    lines = {
-        line.split()[0]: line for line in stdout.splitlines() if line.startswith(("gpt", "ber"))
-    }
-    lines = {name.rstrip("§"): line for name, line in lines.items()}
-    assert "nsp (own head)" in lines["bert"]
-    assert "own head" not in lines["gpt2"]
+    assert "gpt2◊, profile acl-ll (no record of how the next-sentence head was trained)" in stdout
+    assert "◊ next-sentence head not trained like the ranked ones" in stdout
+    assert "bert§, profile acl-ll (the model's own next-sentence head)" in stdout
+    assert "nsp (own head)" in stdout[stdout.index("bert§") :]
     assert PROFILES["acl-ll"]["causal"]["intrasentence"] in stdout
     assert "nsp (own head)" in out.read_text("utf-8")
     # With the others each profile has its own table, also in LaTeX.
@@ -199,8 +198,44 @@ def test_a_ranking_names_each_models_rules_and_own_head(scored: Path) -> None:
     assert "hates − bert" not in stdout
     labels = [line for line in out.read_text("utf-8").splitlines() if "label" in line]
     assert labels == [
-        r"\label{tab:models-profile-default}", r"\label{tab:models-profile-acl-ll}",
+        rf"\label{{tab:models-profile-{name}}}"
+        for name in (
+            "default", "acl-ll-no-record-of-how-the-next-sentence-head-was-trained-",
+            "acl-ll-the-model-s-own-next-sentence-head-",
+        )
     ]  # fmt: skip
+
+
+def test_models_with_heads_of_another_training_are_ranked_apart(scored: Path) -> None:
+    """ACL §6.1: identical heads on identical datasets."""
+    out = {name: scored / f"out.{name}" for name in ("csv", "latex", "json")}
+    rules = PROFILES["acl-ll"]["causal"]
+    for model, of, epochs in (("a", hates, 10), ("b", likes, 2), ("c", mixed, 10)):
+        training = {"epochs": epochs, "lr": 1e-5}
+        put(scored / "5-scores", model, rules_name(rules), of, rules=rules, head_training=training)
+    args = ("scores", "compare", "-c", scored, "--profile", "acl-ll")
+    files = (part for name, path in out.items() for part in (f"--{name}", path))
+    code, stdout, err = command(*args, *files)
+    assert code == 0, err
+    text = "next-sentence head trained with epochs 2 instead of 10"
+    assert f"b◊, profile acl-ll ({text})" in stdout
+    assert "c − a" in stdout
+    assert not re.search("b.? − |− b", stdout)
+    report = json.loads(out["json"].read_text("utf-8"))
+    assert [(group["title"], group["models"]) for group in report["groups"]] == [
+        ("profile acl-ll", ["c/ll-acl_nsp", "a/ll-acl_nsp"]),
+        (f"profile acl-ll ({text})", ["b/ll-acl_nsp"]),
+    ]
+    b = next(run for run in report["runs"] if run["model"] == "b")
+    assert (b["other_head"], b["flags"], b["profiles"]) == (text, ["other_head"], ["acl-ll"])
+    rows = list(csv.DictReader(out["csv"].open(encoding="utf-8")))
+    differs = {(row["model"], row["other_head"]) for row in rows if row["profiles"] == "acl-ll"}
+    assert differs == {("a", ""), ("b", text), ("c", "")}
+    assert f"profile acl-ll ({text}); ties half)" in out["latex"].read_text("utf-8")
+    # The head has no part in intrasentence CATs.
+    code, stdout, _ = command(*args, "--kind", "intrasentence")
+    assert (code, "instead of" in stdout, "◊" in stdout) == (0, False, False)
+    assert re.search("− b|b − ", stdout)
 
 
 def test_two_profiles_are_compared_over_the_models_of_both(scored: Path) -> None:
@@ -253,18 +288,28 @@ def test_one_models_terms_as_table_8(scored: Path) -> None:
 
 def test_sizes_are_shown_and_correlated_with(scored: Path) -> None:
     root, about, out = scored / "5-scores", scored / "about.csv", scored / "out.json"
-    put(root, "large", "default", chance(3), opened={"parameters": 1_500_000_000})
-    about.write_text("model,parameters,corpus_gb\nhates,110000000,16\nmixed,340e6,\n", "utf-8")
+    opened = {"parameters": 1_500_000_000, "architecture": "GPT2LMHeadModel"}
+    put(root, "gpt2-large", "default", chance(3), opened=opened)
+    text = "hates,110000000,16,GPT2LMHeadModel\nmixed,340e6,,Mixed\n"
+    about.write_text(f"model,parameters,corpus_gb,architecture\n{text}", "utf-8")
     code, stdout, err = command("scores", "compare", "-c", scored, "--about", about, "--json", out)
     assert code == 0, err
     for text in ("parameters", "corpus, GB", "110M", "340M", "1.5B", "16.00"):
         assert text in stdout
     (group,) = json.loads(out.read_text("utf-8"))["groups"]
-    rows = {(row["of"], row["with"]): row for row in group["correlations"]}
-    # Parameters of three models, the corpus of one.
-    assert rows["ss", "parameters"]["models"] == 3
-    assert ("ss", "corpus, GB") not in rows
-    assert "ss with parameters" in stdout
+    # The corpus of one model only; parameters are within an architecture.
+    assert not {"parameters", "corpus, GB"} & {row["with"] for row in group["correlations"]}
+    # hates: ss 0. ACL Table 4 prints 88.3, 60.0, 70.5 for GPT2-large.
+    small, large = group["sizes"]
+    assert [row["run"] for row in (small, large)] == ["hates/default", "gpt2-large/default"]
+    assert (small["ss"], small["ss_printed"], large["parameters"]) == (0.0, None, 1_500_000_000)
+    assert [large[f"{name}_printed"] for name in ("lms", "ss", "icat")] == [88.3, 60.0, 70.5]
+    table = stdout[stdout.index("Models of one architecture by size, profile default") :]
+    assert re.search(r"GPT2LMHeadModel +gpt2-large +1.5B .* 88.30 +60.00 +70.50", table)
+    args = ("--about", about, "--kind", "intrasentence", "--json", out)
+    assert command("scores", "compare", "-c", scored, *args)[0] == 0
+    (group,) = json.loads(out.read_text("utf-8"))["groups"]
+    assert [row["lms_printed"] for row in group["sizes"]] == [None, None]  # Table 4 is of both
     about.write_text("model,parameters\nnobody,1\n", "utf-8")
     code, _, err = command("scores", "compare", "-c", scored, "--about", about)
     assert (code, "these are not among the compared models: nobody" in err) == (0, True)

@@ -115,7 +115,8 @@ def test_an_ensemble_is_ranked_with_all_of_its_members(scored: Path) -> None:
     root, rules = scored / "5-scores", PROFILES["acl-ll"]
     for model, family in (("bert", "masked"), ("gpt2", "causal")):
         own: dict[str, str] = dict(rules[family])  # type: ignore[index]
-        put(root, model, rules_name(own), chance(len(model)), family=family, rules=own)
+        of = {"family": family, "rules": own, "head_training": {"seed": 1}}
+        put(root, model, rules_name(own), chance(len(model)), **of)
     names = [f"{m}/{rules_name(rules[f])}" for m, f in (("bert", "masked"), ("gpt2", "causal"))]  # type: ignore[index]
     assert command("scores", "ensemble", *names, "-c", scored)[0] == 0
     code, stdout, err = command("scores", "compare", "-c", scored, "--profile", "acl-ll")

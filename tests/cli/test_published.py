@@ -109,6 +109,17 @@ def test_marks_are_in_the_table_and_in_the_files(tmp_path: Path) -> None:
     assert (lms["flags"], lms["too_wide"], lms["few_terms"]) == ("ties", "True", "True")
 
 
+def test_predictions_without_a_record_of_their_head_are_marked(tmp_path: Path) -> None:
+    cats = [one.model_copy(update={"kind": "intersentence"}) for one in CATS]
+    gold, file = tmp_path / "gold.json", tmp_path / "p.json"
+    gold.write_bytes(dump_json(dataset(cats, {}, version="1")))
+    rows = [{"id": a.id, "score": float(n)} for c in cats for n, a in enumerate(c.associations)]
+    file.write_bytes(dump_json({"intersentence": rows}))
+    text = published("--gold", gold, "--predictions", f"gpt2@arxiv={file}").stdout
+    assert "GPT2◊" in text
+    assert "gpt2/arxiv: no record of how the next-sentence head was trained" in text
+
+
 def test_a_tier_is_in_the_title_and_a_reason(tmp_path: Path) -> None:
     cats = [cat.model_copy(update={"tier": 3 + n % 2}) for n, cat in enumerate(CATS)]
     gold, out = tmp_path / "gold.json", tmp_path / "out.json"

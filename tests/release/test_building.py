@@ -278,6 +278,18 @@ def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Desk) 
     assert reporter.warnings[0].startswith("both/ll was fitted on dev")
 
 
+def test_a_head_of_another_training_is_said_in_the_rows(desk: Desk) -> None:
+    campaign, reporter = open_campaign(desk.root), Warned()
+    (first, *others) = campaign_source(campaign).cats
+    cats = [first.model_copy(update={"kind": "intersentence"}), *others]
+    for model, seed in (("a", 1), ("b", 1), ("c", 2)):
+        rules = {"intrasentence": "ll", "intersentence": "nsp"}
+        put_run(desk, model, rules=rules, head_training={"seed": seed})
+    rows = scored.scores(campaign, cats, reporter)
+    marked = {row.model for row in rows if FLAGS["other_head"] in row.flags}
+    assert marked == {"c"}
+
+
 def test_a_model_that_is_scored_after_the_build_needs_a_new_version(desk: Desk) -> None:
     assert desk.run("release", "build").code == 0
     put_run(desk, "whole")

@@ -237,6 +237,10 @@ def test_it_keeps_rules_by_kind_the_variant_and_what_it_was_fitted_on() -> None:
     assert folder(about("duo", fitted, [a, other])) == "mixed+lower"
     head = replace(b, about={"rules": rules, "own_head": True})
     assert (about("duo", fitted, [a, head])["own_head"], run_json["own_head"]) == (True, False)
+    # A training that all trained heads share is the ensemble's.
+    alike = replace(a, about={"head_training": {"seed": 1}})
+    for other, kept in ((alike, {"seed": 1}), (head, {"seed": 1}), (a, None)):
+        assert about("duo", fitted, [alike, other])["head_training"] == kept
     # The same rule, one with the variant: another way to score.
     run_json = about("duo", fitted, [a, replace(b, variant="")])
     assert (run_json["rules"], run_json["variant"]) == ({"intrasentence": "mixed"}, "")

@@ -12,6 +12,7 @@ from curation.files import CurationError, shipped
 from curation.models.rules import PROFILES
 from curation.records import Cat, Kind
 from curation.scores import published
+from curation.scores.heads import mark_heads
 from curation.scores.printed import Printed, choose, tables, targets
 from curation.scores.published import beside, by_split, printed_name
 from curation.scores.runs import Run
@@ -397,6 +398,23 @@ def test_under_arxiv_a_trained_head_of_bert_is_not_the_tables() -> None:
         ("nsp (trained head)", False, ["trained head", "casing"]),
         ("nsp", True, ["head"]),
     ]
+
+
+def test_a_head_of_another_training_is_marked_with_the_difference() -> None:
+    """ACL §6.1 trains identical heads on identical datasets."""
+    rules = {"intrasentence": "ll-arxiv", "intersentence": "nsp"}
+    heads = [{**of_head("trained"), "head_training": {"seed": seed}} for seed in (1, 1, 2)]
+    names = ("gpt2", "gpt2-medium", "gpt2-large")
+    runs = [run(*of, WHOLE, BEST, rules=rules, **head)
+            for *of, head in zip(names, heads, strict=True)]  # fmt: skip
+    found = pairs(WHOLE, *mark_heads(runs, WHOLE))
+    text = "next-sentence head trained with seed 2 instead of 1"
+    marked = {(row["model"], row["other_head"], *row["flags"]) for row in found}
+    assert marked == {("GPT2", ""), ("GPT2-medium", ""), ("GPT2-large", text, "other_head")}
+    head, *rows = published.long_rows(found)
+    columns = [dict(zip(head, row, strict=True)) for row in rows]
+    assert {(row["model"], row["other_head"]) for row in columns} == {of[:2] for of in marked}
+    assert f"gpt2-large/r: {text}." in published.latex(found)
 
 
 def test_an_ensemble_with_an_own_head_is_not_as_acl_says() -> None:

@@ -19,13 +19,18 @@ from filelock import FileLock
 from curation.files import CurationError, dump_json
 from curation.models import tiny
 from curation.models.forward import Runner
+from curation.models.nsp_heads import training_of
 from curation.models.scoring import ModelSpec, open_scorer
+from curation.models.train.corpus import read_corpus
+from curation.models.train.next_sentence import train
+from curation.models.train.settings import NextSentenceSettings
 from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
 from curation.run_folder import append_lines
 from curation.scores import run_folder, running
 from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
 from curation.stereoset import dataset
+from support.topics import write_corpus
 
 ROOT = Path(__file__).parents[2]
 RAY = pytest.mark.ray
@@ -136,6 +141,32 @@ def superseded(work: Job) -> list[Path]:
 
 
 # --- what a run leaves --------------------------------------------------------------------------
+
+
+def test_how_a_head_was_trained_is_copied_also_to_an_older_run(
+    made: Callable[[str], Path], tmp_path: Path
+) -> None:
+    model, head = made("masked"), tmp_path / "head"
+    corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
+    wanted = NextSentenceSettings(
+        str(model), length=32, batch=16, epochs=1, held_out=0.2, seed=7, freeze=True
+    )
+    train(wanted, corpus, head)
+    work = job(ModelSpec(str(model), nsp=str(head)), tmp_path / "scores", rule="nsp")
+    assert score_cats(work, CATS)["scored"] == 18
+    path = work.folder / "run.json"
+    told = json.loads(path.read_bytes())
+    # Two of ten articles are held out: 8 · 5 pairs, 3 steps, and at most half of them to warm up.
+    assert told.pop("head_training") == {
+        "corpus": corpus.identity, "pairs_an_epoch": 40, "articles_held_out": 2, "epochs": 1,
+        "length": 32, "batch": 16, "optimizer": "adamw", "lr": 1e-5, "warmup_steps": 1,
+        "freeze": True, "seed": 7,
+    }  # fmt: skip
+    path.write_text(json.dumps(told), "utf-8")  # as an earlier version left it
+    assert score_cats(work, CATS)["scored"] == 0
+    assert json.loads(path.read_bytes())["head_training"]["seed"] == 7
+    (head / "training.json").unlink()
+    assert training_of(head) is None
 
 
 @pytest.mark.usefixtures("small_shards")

@@ -1,12 +1,14 @@
 """Parameters and corpora: from run.json and from a file; correlations with them."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError
-from curation.scores.sizes import read_sizes, size_correlations, sizes_of
+from curation.files import CurationError, shipped
+from curation.scores.printed import choose
+from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
 
 
 def file(path: Path, text: str) -> Path:
@@ -23,6 +25,8 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
     assert read_sizes(file(tmp_path / "s.csv", "corpus_gb,model\n1,a\n")) == {
         "a": {"corpus_gb": 1.0}
     }
+    text = "model,architecture\na, Pythia\nb,\n"
+    assert read_sizes(file(tmp_path / "s.csv", text)) == {"a": {"architecture": "Pythia"}, "b": {}}
 
 
 @pytest.mark.parametrize(
@@ -43,45 +47,48 @@ def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_the_file_of_sizes_takes_precedence_and_completes() -> None:
-    about = {"opened": {"parameters": 124}}
-    assert sizes_of("m", about, {}) == {"parameters": 124, "corpus_gb": None}
-    given = {"m": {"parameters": 100.0}, "n": {"corpus_gb": 9.0}}
-    assert sizes_of("m", about, given) == {"parameters": 100.0, "corpus_gb": None}
-    assert sizes_of("n", about, given) == {"parameters": 124, "corpus_gb": 9.0}
-    assert sizes_of("o", {}, given) == {"parameters": None, "corpus_gb": None}
-
-
-def test_correlations_are_over_three_models_or_more_whose_size_is_known() -> None:
-    def model(lms: float, ss: float, parameters: float | None) -> dict[str, Any]:
-        overall = {"lms": lms, "ss": ss}
-        return {"overall": overall, "parameters": parameters, "corpus_gb": None}
-
-    # ACL Table 4: lms and ss of GPT-2 in three sizes, all in order.
-    three = [model(83.6, 56.4, 117e6), model(85.9, 58.2, 345e6), model(88.3, 60.0, 774e6)]
-    found = size_correlations([*three, model(1, 99, None)])
-    assert [(row["of"], row["with"], row["models"]) for row in found] == [
-        ("lms", "parameters", 3), ("ss", "parameters", 3),
+    about = {"opened": {"parameters": 124, "architecture": "LlamaForCausalLM"}}
+    given = {"m": {"parameters": 100.0, "architecture": "Yi"}, "n": {"corpus_gb": 9.0}}
+    found = [list(sizes_of(*of, given).values()) for of in (("m", about), ("n", about), ("o", {}))]
+    assert found == [
+        [100.0, None, "Yi"], [124, 9.0, "LlamaForCausalLM"], [None, None, None],
     ]  # fmt: skip
-    # Two orders of six are as far from 0 as 1 2 3: 1 2 3 and 3 2 1.
-    assert [(row["rho"], row["p"]) for row in found] == [
-        (pytest.approx(1.0), pytest.approx(2 / 6))
-    ] * 2
-    assert size_correlations(three[:2]) == []
+    assert list(sizes_of("m", about, {}).values()) == [124, None, "LlamaForCausalLM"]
+
+
+def test_models_are_together_within_their_architecture_the_smallest_first() -> None:
+    """ACL §7: "for a given architecture"."""
+    sizes = [("b", "Bert", 340), ("g", "GPT2", 774), ("a", "Bert", 110), ("x", "XLNet", 110),
+             ("n", "Bert", None), ("p", None, 5), ("q", None, 6)]  # fmt: skip
+    models = [{"run": run, "architecture": a, "parameters": n} for run, a, n in sizes]
+    assert [model["run"] for model in by_architecture(models)] == ["a", "b"]
+
+
+def printed(*names: str) -> list[dict[str, Any]]:
+    """Models with the values of ACL Table 4, and the size of their corpora (ACL §7)."""
+    with shipped("data", "published", "models.csv").open(encoding="utf-8") as read:
+        gb = {row["model"]: row["corpus_gb"] for row in csv.DictReader(read)}
+    return [
+        {"overall": row._asdict(), "corpus_gb": float(gb[row.model])}
+        for row in choose(["acl 4"])
+        if gb.get(row.model) and (not names or row.model in names)
+    ]
 
 
 def test_correlations_with_the_papers_corpora() -> None:
-    # ACL §7: BERT 16, RoBERTa 160, XLNet 158, GPT-2 40 GB. Table 4, base models' lms and ss:
-    # ranks of GB 1 4 3 2; of lms 85.4 68.2 67.7 83.6: 4 2 1 3; d² = 9 4 4 1, 1 − 6 · 18/60.
-    models: list[dict[str, Any]] = [
-        {"overall": {"lms": lms, "ss": ss}, "parameters": None, "corpus_gb": gb}
-        for lms, ss, gb in (
-            (85.4, 58.3, 16),
-            (68.2, 50.5, 160),
-            (67.7, 54.1, 158),
-            (83.6, 56.4, 40),
-        )
-    ]
-    lms, ss = size_correlations(models)
-    assert (lms["with"], lms["rho"]) == ("corpus, GB", pytest.approx(-0.8))
-    # ss 58.3 50.5 54.1 56.4: 4 1 2 3; d² = 9 9 1 1, 1 − 6 · 20/60.
-    assert ss["rho"] == pytest.approx(-1.0)
+    base = ("BERT-base", "RoBERTa-base", "XLNet-base", "GPT2")
+    # BERT 16, RoBERTa 160, XLNet 158, GPT-2 40 GB. Ranks of GB 1 4 3 2; of lms 85.4 68.2 67.7
+    # 83.6: 4 2 1 3; d² = 9 4 4 1, 1 − 6 · 18/60. ss 58.3 50.5 54.1 56.4: 4 1 2 3; d² = 9 9 1 1.
+    # icat 71.2 67.5 62.1 73.0: 3 2 1 4; d² = 4 4 4 4, 1 − 6 · 16/60.
+    found = size_correlations(printed(*base))
+    assert [(row["of"], row["with"], row["rho"]) for row in found] == [
+        ("lms", "corpus, GB", pytest.approx(-0.8)), ("ss", "corpus, GB", pytest.approx(-1.0)),
+        ("icat", "corpus, GB", pytest.approx(-0.6)),
+    ]  # fmt: skip
+    assert size_correlations(printed(*base[:2])) == []
+
+
+def test_the_printed_lms_and_ss_do_correlate_with_the_size_of_the_corpus() -> None:
+    """ACL §7 says that they do not; arXiv §8 says so of lms and icat."""
+    found = [(round(row["rho"], 2), row["models"]) for row in size_correlations(printed())]
+    assert found == [(-0.73, 9), (-0.82, 9), (-0.43, 9)]

@@ -13,6 +13,7 @@ from curation.scores.boards import Board, board
 from curation.scores.chat_runs import asked_differently
 from curation.scores.ensemble import scored_since
 from curation.scores.groups import groups, profiles_in
+from curation.scores.heads import mark_heads
 from curation.scores.mechanisms import mechanisms
 from curation.scores.runs import Run
 from curation.scores.sizes import read_sizes
@@ -100,11 +101,11 @@ def compare(
         partial=partial,
         reporter=reporter,
     )
-    runs = current_runs(every, source.cats, reporter=reporter)
+    runs = mark_heads(current_runs(every, source.cats, reporter=reporter), source.cats)
     warn_if_outdated(source, reporter)
     shown: Sequence[int] = range(len(runs))
     if profile or rule:  # a run that is not shown does not decide on which CATs others are compared
-        shown = groups(runs, profile=profile, rule=rule)[0].runs
+        shown = [n for group in groups(runs, profile=profile, rule=rule) for n in group.runs]
     common = common_runs(
         [runs[number] for number in shown], source.cats, partial=partial, reporter=reporter
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.scores import published as stage
+from curation.scores.heads import mark_heads
 from curation.scores.older import missing_cats
 from curation.scores.printed import Printed, models
 from curation.stats.metrics import Ties
@@ -46,7 +47,7 @@ def beside_printed(
         CurationError: there are no runs, or a target is not one of StereoSet's terms.
     """
     runs = read_runs(scores, predictions, lower_is_likelier=lower_is_likelier, reporter=reporter)
-    runs = current_runs(runs, source.cats, reporter=reporter)
+    runs = mark_heads(current_runs(runs, source.cats, reporter=reporter), source.cats)
     older = {
         run.name: lacks
         for part in stage.by_split(source.cats, split=split).values()

@@ -14,6 +14,7 @@ from curation.scores.boards import Board, board
 from curation.scores.chat_runs import why_no_outcome
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
+from curation.scores.heads import mark_heads
 from curation.scores.run_folder import COMPARISONS, RUN, read, read_run
 from curation.scores.runs import Run
 from curation.sentiment import Sentiment
@@ -130,7 +131,8 @@ def scores(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tuple
     """
     found = stage.found_runs(campaign.scores, skipped=reporter.warn)
     current, _ = stage.current(found, cats)
-    runs = [run for run in current if _is_complete(run, current, cats, reporter)]
+    complete = [run for run in current if _is_complete(run, current, cats, reporter)]
+    runs = mark_heads(complete, cats)
     rows: list[ScoreRow] = []
     with reporter.tracked("scores of models", len(SPLITS)) as advance:
         for split in SPLITS:
