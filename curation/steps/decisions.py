@@ -274,7 +274,7 @@ def about_agreement(report: Mapping[str, Any]) -> list[str]:
 
 
 def about_suspects(count: int) -> list[str]:
-    """How many annotators a report of agreement marks, and how to see them; empty if there are none."""
+    """How many annotators a report of agreement marks, and how to see them; may be empty."""
     if not count:
         return []
     return [

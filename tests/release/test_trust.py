@@ -145,7 +145,7 @@ def test_run_leaves_the_report_out_if_nobody_uses_it(desk: Desk) -> None:
     for name in ("w", "v"):
         desk.say("rounds", "close", name)
     done = desk.run("run")
-    assert "trust      left out" in done.out
+    assert "trust         left out" in done.out
     assert not (desk.root / "6-trust").exists()
     state = json.loads(desk.run("status", "--json").out)
     assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "not yet"
