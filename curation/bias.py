@@ -117,7 +117,7 @@ class Criterion(Record):
 
     ``name`` is the subject's name: a run of a measure, the dataset, or a set of scoring rules.
     ``control`` says that the row is a negative control: a measure that must fail this criterion.
-    Its status is then "pass" if it failed as it must. ``power`` is the probability of a significant
+    Its status is then "pass" if it was rejected. ``power`` is the probability of a significant
     result if the true value were at the threshold. ``evidence`` names the files, ``computed`` says
     in words what was computed, ``change`` what would change the verdict.
     """

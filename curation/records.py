@@ -89,7 +89,7 @@ class Entity(Record):
 class Term(Record):
     """A target term. Renaming changes ``text``, never ``id``. A family is in one split.
 
-    ``names`` has other texts that answers may use for it: older texts, second spellings of a word
+    ``names`` has other texts that answers may use for it: old names, second spellings of a word
     list, and terms that were merged into it. ``count`` is the number of statements, including those
     of terms that were merged into it.
     """

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_text, writing
 from curation.setting_types import Section
 from curation.settings import DomainSettings, Settings
-from curation.toml_files import line_of, read_toml, toml_key, toml_value
+from curation.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
 from curation.trust_settings import GroupSettings
 
 _FIXES = {
@@ -54,6 +54,33 @@ def read_settings(path: Path) -> Settings:
             fix = next((_FIXES[key] for key in reversed(keys) if key in _FIXES), fix)
         line = line_of(read_text(path), keys, depth=2 if keys[0] in _TABLES else 1)
         raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
+
+
+def write_setting(path: Path, table: str, key: str, value: str) -> None:
+    """Write a setting into a ``campaign.toml``; comments, order and other settings stay.
+
+    Args:
+        path: the file.
+        table: the name of the table.
+        key: the setting.
+        value: its new value.
+
+    Raises:
+        CurationError: the file is a link, or has the setting in a form that cannot be changed here;
+            the message has the line to add.
+    """
+    line = f"{key} = {toml_value(value)}"
+    try:
+        new = with_setting(read_text(path), table, key, value)
+        if new is None:
+            raise CurationError(f"[{table}] is written in a way that curation cannot change")
+        with writing(path, private=not path.stat().st_mode & 0o77) as file:
+            file.write(new.encode())
+    except CurationError as error:
+        raise CurationError(
+            f"{path}: {line} in [{table}] could not be added: {error.what}",
+            f"add {line} to [{table}] yourself, then run this again",
+        ) from None
 
 
 def _known(keys: list[str]) -> list[str]:

@@ -36,7 +36,7 @@ class FileSettings(BaseModel):
         language: language code of the texts; empty if it is not known.
         blank_alone: whether BLANK must not touch a letter.
         name_target: whether a context must name its target.
-        names: by domain and target, older texts and spellings that contexts use instead.
+        names: by domain and target, old names and spellings that contexts use instead.
         without_votes: number of the file's CATs whose gold labels nobody's votes confirm: they are
             those of the data that the CATs were published in before.
     """

@@ -116,6 +116,22 @@ def test_no_heading_is_without_its_command() -> None:
     assert {h.replace(" ", "/") for h in headings} == set(SHOWN)
 
 
+def test_help_has_the_order_of_the_readme() -> None:
+    pipeline = section(README, "## The pipeline")
+    order = list(dict.fromkeys(re.findall(r"`curation ([a-z]+)", pipeline)))
+    assert TOP.list_commands(None) == [*order, "demo"]  # type: ignore[attr-defined,arg-type]
+    named = [name for name in re.findall(r"«curation ([a-z]+)", TOP.help or "") if name in order]
+    done = [name for name in dict.fromkeys(named) if name not in ("run", "status")]
+    assert done == [name for name in order if name in done]
+    assert {"init", "terms", "rounds", "import", "decisions", "scores", "run"} <= {*named}
+    step = next(line for line in re.split(r"\n(?=\d)", pipeline) if "curation rounds" in line)
+    rounds = list(ALL["rounds",].commands)
+    named = re.findall(r"`(?:curation rounds )?([a-z-]+)", step)
+    verbs = [name for name in named if name in rounds]
+    assert len(verbs) > 5
+    assert verbs == [name for name in rounds if name in verbs]
+
+
 def shell_commands(text: str) -> Iterator[str]:
     """Whatever a page shows as a command line that begins with ``curation``."""
     for block in blocks(text):

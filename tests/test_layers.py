@@ -223,13 +223,13 @@ def test_what_is_special_about_a_step_is_declared_at_the_step(module: str) -> No
 def test_the_rule_sees_comparisons_of_names() -> None:
     for text in (
         'step.name == "release"',
-        '"fold" != name',
-        'step.name in ("select", "fold")',
+        '"answers" != name',
+        'step.name in ("select", "answers")',
         '[s for s in steps if s.step == "select"]',
-        'match step.name:\n    case "select" | "fold":\n        pass',
+        'match step.name:\n    case "select" | "answers":\n        pass',
     ):
         assert names_compared(ast.parse(text)), text
-    for text in ('cat.split == "split"', 'name == "dev"', 'steps["fold"].name == other.name'):
+    for text in ('cat.split == "split"', 'name == "dev"', 'steps["answers"].name == other.name'):
         assert not names_compared(ast.parse(text)), text
 
 

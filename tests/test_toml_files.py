@@ -8,7 +8,8 @@ import pytest
 from curation.files import CurationError
 from curation.rounds.pages import texts
 from curation.settings import Settings
-from curation.settings_file import read_settings
+from curation.settings_file import read_settings, write_setting
+from curation.toml_files import with_setting
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
 LONG = "9" * 5000
@@ -75,3 +76,38 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
         path.write_text(f"[page]\n{text}", "utf-8")
         with pytest.raises(CurationError, match=r"text\.toml line 2: "):
             texts("en", path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('[release]  # r\nhide = "" # h\n', '[release]  # r\nhide = "test" # h\n'),
+        ("[release]\n# hide = \"\"\nhide = ''", '[release]\n# hide = ""\nhide = "test"'),
+        ("[ release ]\nversion = '1'\n", "[ release ]\nhide = \"test\"\nversion = '1'\n"),
+        ('["release"]\r\nn = 1\r\n', '["release"]\r\nhide = "test"\r\nn = 1\r\n'),
+        ("[a]\nb = 1 # last", '[a]\nb = 1 # last\n[release]\nhide = "test"\n'),
+        ("release = { n = 1 }\n[a]\n", 'release = { hide = "test", n = 1 }\n[a]\n'),
+        ("release.n = 1\n[a]\n", 'release.hide = "test"\nrelease.n = 1\n[a]\n'),
+        ('[a]\nhide = ""\nt = """\n[release]\n"""\n[release]', None),
+        ("release = {}\n", ""),
+        ('[release]\nhide = """\n"""\n', ""),
+    ],
+)
+def test_a_setting_is_written_and_nothing_else_changes(before: str, after: str | None) -> None:
+    expected = f'{before}\nhide = "test"' if after is None else after or None
+    assert with_setting(before, "release", "hide", "test") == expected
+    if expected:
+        assert with_setting(expected, "release", "hide", "test") == expected
+
+
+@pytest.mark.parametrize("harm", ["form", "link"])
+def test_a_setting_that_cannot_be_written_is_named(tmp_path: Path, harm: str) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text("release = {}\n" if harm == "form" else "[release]\n", "utf-8")
+    if harm == "link":
+        path.symlink_to(path.rename(tmp_path / "elsewhere.toml"))
+    before = path.read_bytes()
+    with pytest.raises(CurationError, match=r'hide = "test" in \[release\] could not be') as error:
+        write_setting(path, "release", "hide", "test")
+    assert error.value.fix == 'add hide = "test" to [release] yourself, then run this again'
+    assert path.read_bytes() == before

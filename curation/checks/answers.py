@@ -10,7 +10,7 @@ from curation.checks.hits import pitfall
 from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
-ALGORITHM = 4
+ALGORITHM = 5
 REPORTED = ("block", "warn")
 """The severities reported as answers come in; notes are only useful for a whole dataset."""
 

@@ -97,9 +97,9 @@ PITFALLS: dict[str, About] = {
     "target_renamed": About(
         "warn",
         "cat",
-        "the context names the target only by an older text or another spelling",
+        "the context names the target only by an old name or another spelling",
         "take the rename back, leave the CAT out, or have it written again: readers see only the "
-        "new text",
+        "new name",
     ),
     "target_inflected": About(
         "note",

@@ -69,8 +69,9 @@ app = typer.Typer(
         "Build a StereoSet-style benchmark: from a list of social groups to a validated, split, "
         "scored release.\n\n"
         "Start with «curation demo». For a campaign of your own, run in this order: «curation init "
-        "DIR», «curation terms query», «curation terms select», «curation import …», «curation "
-        "run»."
+        "DIR», «curation terms query», «curation terms select», «curation rounds open KIND» or, if "
+        "you have answers, «curation import …», then «curation decisions split», «curation scores "
+        "models MODEL», «curation run». «curation status» says what to do next."
     ),
 )
 

@@ -18,7 +18,7 @@ from curation.cli import (
 )
 from curation.cli.options import Json, Where
 from curation.steps.release.hidden.golds import gold_file
-from curation.steps.release.hidden.hiding import with_hide
+from curation.steps.release.hidden.hiding import set_hide
 from curation.steps.release.making import build_release
 from curation.wording import amount
 
@@ -39,8 +39,8 @@ def build(
     hide: Annotated[
         Literal["test"] | None,
         typer.Option(
-            help="Publish the CATs of this split without their gold labels; default: hide in "
-            "[release].",
+            help="Publish the CATs of this split without their gold labels, now and in later "
+            "versions: sets hide in [release].",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def build(
     """
     opened = open_campaign(campaign)
     if hide:
-        opened = with_hide(opened, hide)
+        opened = set_hide(opened, hide, console)
     with opened.lock():
         made = build_release(opened, anonymous=anonymous, reporter=console)
     counts = made.counts

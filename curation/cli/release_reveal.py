@@ -39,3 +39,7 @@ def reveal(
             f"{amount(made.cats - made.unchanged, 'CAT')} changed in the campaign since: without "
             "tier and annotations"
         )
+    console.say(
+        'next: publish the folder beside the version; set hide = "" in [release] if the next '
+        "version is to have all gold labels"
+    )

@@ -32,6 +32,8 @@ Url = Annotated[
     ),
 ]
 
+app.command("serve")(serving.serve)
+
 
 @app.command("open")
 def open_(
@@ -72,7 +74,7 @@ def open_(
     """
     opened = open_campaign(campaign)
     with opened.lock():
-        round, tasks, answers, address = running.open_round(
+        round, tasks, answers, address, sign_up = running.open_round(
             opened,
             kind,
             name=name,
@@ -90,6 +92,7 @@ def open_(
         "tasks": tasks,
         "answers_asked": answers,
         "address": address,
+        "sign_up": sign_up,
     }
     if as_json:
         console.say_json(summary)
@@ -100,6 +103,7 @@ def open_(
     )
     if address:
         console.say(f"for annotators: {address}")
+        console.say(f"to sign up first: {sign_up}")
         console.say(f"next: curation rounds status {round.name} --watch 60")
     else:
         console.say(f"next: curation rounds export {round.name}")
@@ -248,6 +252,5 @@ app.command("export")(sheets.export)
 app.command("import")(sheets.import_)
 app.command("refused")(refused.refused)
 app.command("pay")(pay.pay)
-app.command("serve")(serving.serve)
 app.command("exclude")(people.exclude)
 app.command("withdraw")(people.withdraw)

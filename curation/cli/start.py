@@ -160,7 +160,7 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
                 word = "left out"
             elif not ran and step.fixed and not current(opened, step):
                 word = "left as is"
-            console.say(f"{step.name:10} {word:11} {step.says}: {_counts(counts)}")
+            console.say(f"{step.name:13} {word:11} {step.says}: {_counts(counts)}")
 
     with opened.lock():
         bring_up_to_date(opened, tell=tell, reporter=console)

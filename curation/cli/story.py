@@ -15,7 +15,7 @@ def show(story: dict[str, Any]) -> None:
         ("source", f"{story['source']}, {story['form']}"),
         ("statements", _statements(story)),
         ("id", story["id"]),
-        ("older texts", ", ".join(story["older_texts"])),
+        ("old names", ", ".join(story["old_names"])),
         ("family", ", ".join(dict.fromkeys(filter(None, [story["family"], *story["relatives"]])))),
         ("merged", ", ".join(f"{m['term']} ({m['reason']})" for m in story["merged_into_it"])),
     ]
@@ -28,7 +28,7 @@ def show(story: dict[str, Any]) -> None:
             text += f"; not applied: {problem}"
         lines.append(("edited", f"1-terms/edits.csv line {edit['line']}: {text}"))
     lines.append(("items", str(story["items"]) if story["items"] else ""))
-    lines.append(("older text in", ", ".join(story["items_with_an_older_text"])))
+    lines.append(("old name in", ", ".join(story["items_with_an_old_name"])))
     for name, value in lines:
         if value:
             console.say(f"  {name:14}{value}")

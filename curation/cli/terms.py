@@ -143,7 +143,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
         console.warn(problem)
     old = outcome.old_texts
     if as_json:
-        console.say_json({**counts, "fates": outcome.fates, "items_with_an_older_text": old})
+        console.say_json({**counts, "fates": outcome.fates, "items_with_an_old_name": old})
         return
     heads = ["domain", "candidates", "kept", "merged", "dropped"]
     console.table("Terms", heads, [list(row.values()) for row in outcome.domains])
@@ -159,14 +159,14 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     for text, ids in old.items():
         shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
         console.warn(
-            f"items of {text!r} that use an older text or a second spelling: {len(ids)} ({shown})"
+            f"items of {text!r} that use an old name or a second spelling: {len(ids)} ({shown})"
         )
     if old:
         console.warn(
-            "readers of a release see only the new text. Before you build one, take the rename "
+            "readers of a release see only the new name. Before you build one, take the rename "
             "back (1-terms/edits.csv), leave these items out (leave_out in [decisions]), or have "
             "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
-            "whose context does not name the new text"
+            "whose context does not have the new name"
         )
     console.say(f"{amount(counts['kept'], 'term')} in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
@@ -191,7 +191,7 @@ def explain(
     term: Annotated[
         str,
         typer.Argument(
-            help="Any name of a term: its text, an older text, another label or alias in Wikidata, "
+            help="Any name of a term: its text, an old name, another label or alias in Wikidata, "
             "its Wikidata id or its own id.",
             metavar="TERM",
         ),

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from curation.steps.trust.report import TrustReport
 
 _CONTROLS: "dict[Status, str]" = {
-    "pass": "failed, as they must",
-    "fail": "met the criterion, so that it fails",
-    "inconclusive": "inconclusive",
+    "pass": "rejected, as expected",
+    "fail": "accepted, so their criterion fails",
+    "inconclusive": "undecided",
     "not_applicable": "not applicable",
     "not_run": "not run",
 }
@@ -73,7 +73,7 @@ def report(
     verdict.
 
     The first report writes attest.toml, with questions about the use of the results that only your
-    team can answer. A release takes the report, and refuses one that is out of date.
+    team can answer. A release takes the report, and first brings it up to date.
     """
     from curation.steps.trust import attest
     from curation.steps.trust import report as step
@@ -149,7 +149,7 @@ def _show(found: "TrustReport", *, every: bool) -> None:
             own = [row for row in rows if row.name == name]
             _table(f"{title}: {name}", own if every else _decisive(own))
     _table(
-        "Negative controls: pass means that it failed, as it must",
+        "Negative controls (wrong on purpose): pass means that they were rejected",
         controls if every else [row for row in controls if row.status == "fail"],
         named=True,
     )
@@ -160,7 +160,9 @@ def _show(found: "TrustReport", *, every: bool) -> None:
     if controls:
         ends = Counter(row.status for row in controls)
         parts = [f"{ends[status]} {text}" for status, text in _CONTROLS.items() if ends[status] > 0]
-        console.say(f"{amount(len(controls), 'negative control')}: {', '.join(parts)}")
+        console.say(
+            f"{amount(len(controls), 'negative control')} (wrong on purpose): {', '.join(parts)}"
+        )
     counts = [
         f"{found.counts[status]} {status.replace('_', ' ')}"
         for status in ("pass", "fail", "inconclusive", "attested", "not_run", "not_applicable")

@@ -270,7 +270,18 @@ def about_agreement(report: Mapping[str, Any]) -> list[str]:
             "campaign, and their gold labels are those that were published. They are in none of "
             "the numbers."
         )
-    return lines
+    return [*lines, *about_suspects(sum(row["suspect"] for row in report["annotators"]))]
+
+
+def about_suspects(count: int) -> list[str]:
+    """How many annotators a report of agreement marks, and how to see them; may be empty."""
+    if not count:
+        return []
+    return [
+        f"{amount(count, 'annotator is', 'annotators are')} marked as suspect: on average, under "
+        "half of the others agree with them. «curation decisions agreement --by annotator» shows "
+        "who they are"
+    ]
 
 
 def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
@@ -295,7 +306,9 @@ def agreement(campaign: Campaign, results: Results, reporter: Reporter) -> dict[
     measures = campaign.settings.agreement.measures
     report = agreement_report(campaign, measures=measures, reporter=reporter)
     results.json("agreement.json", report)
-    return {"figures": len(report["measures"]), "annotators": len(report["annotators"])}
+    people = report["annotators"]
+    suspects = sum(row["suspect"] for row in people)
+    return {"figures": len(report["measures"]), "annotators": len(people), "suspect": suspects}
 
 
 # --- split --------------------------------------------------------------------------------------

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.extras import splitters, versions
 from curation.files import CurationError, digest, read_json, read_records
 from curation.manifest import Results
-from curation.records import KINDS, Pitfall, Severity
+from curation.records import KINDS, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.classifying import classify
 from curation.steps.decisions import kept_without_votes
@@ -340,7 +340,8 @@ def pitfalls(campaign: Campaign, results: Results, reporter: Reporter) -> dict[s
     results.records("pitfalls.jsonl", report.hits)
     results.json("pitfalls.json", pitfall_table(report))
     tally = Counter(pitfall.severity for pitfall in report.hits)
-    return {"cats": report.cats, **{f"places_{s}": tally[s] for s in get_args(Severity)}}
+    found = {"blocking": tally["block"], "warnings": tally["warn"], "notes": tally["note"]}
+    return {"cats": report.cats, **found}
 
 
 def pitfall_table(report: "Pitfalls") -> Report:

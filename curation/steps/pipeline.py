@@ -54,8 +54,8 @@ class Step:
         delete: deletes its results after an erasure, if they cannot be computed again; None if
             they are left as they are.
         alone: whether it runs without the steps that it needs, because there are no answers yet.
-        takes: the steps whose results it reads if they are there, and never runs. It stops if these
-            results are out of date.
+        takes: the steps whose results it reads only if they are there. Then they are brought up to
+            date, too; otherwise they are not run.
         fixed: whether its results are there and are never rewritten; None if they may be. Only the
             step's own command and ``curation run`` make such results.
     """
@@ -85,7 +85,7 @@ class Step:
 
 
 RELEASE_NEEDS = (
-    *("select", "fold", "filter", "agreement", "split"),
+    *("select", "answers", "filter", "agreement", "split"),
     *("statistics", "sentiment", "pitfalls"),
 )
 STEPS: tuple[Step, ...] = (
@@ -100,7 +100,7 @@ STEPS: tuple[Step, ...] = (
         delete=None,
     ),
     Step(
-        "fold",
+        "answers",
         "items and labels from raw answers",
         lambda c: c.rounds,
         "rounds.folding.fold",
@@ -113,14 +113,14 @@ STEPS: tuple[Step, ...] = (
         delete=None,
     ),
     Step(
-        "check",
+        "item_pitfalls",
         "known pitfalls of items, as they come in",
         lambda c: c.rounds,
         "checks.answers",
         check.settings,
         check.inputs,
         check.check,
-        needs=("select", "fold"),
+        needs=("select", "answers"),
         applies=read.raw_is_here,
     ),
     Step(
@@ -131,7 +131,7 @@ STEPS: tuple[Step, ...] = (
         decisions.filter_settings,
         decisions.filter_inputs,
         decisions.filter,
-        needs=("fold",),
+        needs=("answers",),
     ),
     Step(
         "agreement",
@@ -141,7 +141,7 @@ STEPS: tuple[Step, ...] = (
         decisions.agreement_settings,
         decisions.agreement_inputs,
         decisions.agreement,
-        needs=("select", "fold", "filter"),
+        needs=("select", "answers", "filter"),
     ),
     Step(
         "split",
@@ -151,7 +151,7 @@ STEPS: tuple[Step, ...] = (
         decisions.split_settings,
         decisions.split_inputs,
         decisions.split,
-        needs=("select", "fold", "filter"),
+        needs=("select", "answers", "filter"),
     ),
     Step(
         "statistics",
@@ -161,7 +161,7 @@ STEPS: tuple[Step, ...] = (
         measures.statistics_settings,
         measures.statistics_inputs,
         measures.statistics,
-        needs=("fold", "split"),
+        needs=("answers", "split"),
     ),
     Step(
         "sentiment",
@@ -201,7 +201,7 @@ STEPS: tuple[Step, ...] = (
         trust.settings,
         trust.inputs,
         trust.trust,
-        needs=("fold", "filter", "agreement", "split", "pitfalls"),
+        needs=("answers", "filter", "agreement", "split", "pitfalls"),
         applies=trust.applies,
         alone=trust.alone,
     ),
@@ -242,7 +242,7 @@ def with_needs(names: Iterable[str], steps: Iterable[Step] = STEPS) -> list[Step
     """The named steps and all that they need, directly or not, in the pipeline's order.
 
     >>> [step.name for step in with_needs(["filter"])]
-    ['select', 'fold', 'filter']
+    ['select', 'answers', 'filter']
 
     Raises:
         KeyError: there is no such step.
@@ -304,7 +304,7 @@ def made_steps(campaign: Campaign) -> list[str]:
 
     Steps that another of these steps needs are left out. Items and labels are always covered.
     """
-    made = ["fold", *(s.name for s in STEPS if not s.fixed and last_run(campaign, s))]
+    made = ["answers", *(s.name for s in STEPS if not s.fixed and last_run(campaign, s))]
     needed = {other.name for name in made for other in with_needs([name]) if other.name != name}
     return [step.name for step in STEPS if step.name in {*made} - needed]
 
@@ -340,8 +340,10 @@ def bring_up_to_date(
         CurationError: a step cannot run; the steps before it are then up to date.
     """
     steps = tuple(replace(s, needs=()) if s.alone(campaign) else s for s in steps)
+    chosen = names or tuple(step.name for step in steps)
+    taken = [name for step in steps if step.name in names for name in _taken(campaign, step)]
     last: StepRun | None = None
-    for step in with_needs(names or [step.name for step in steps], steps):
+    for step in with_needs((*chosen, *taken), steps):
         if error := step.blocked(campaign):
             if not isinstance(error, versions.NoParquetError) or step.name in names:
                 raise error
@@ -350,8 +352,6 @@ def bring_up_to_date(
         folder, run = step.folder(campaign), last_run(campaign, step)
         state = step.state(campaign) if step.applies(campaign) else None
         stale = state is not None and not _is_current(campaign, step, state)
-        if stale or step.name in names:
-            _check_taken(campaign, step)
         if state is not None and stale:
             if gone := run and removed(run.settings, state["settings"]):
                 reporter.warn(
@@ -373,16 +373,10 @@ def bring_up_to_date(
     return last
 
 
-def _check_taken(campaign: Campaign, step: Step) -> None:
-    """Check that the results which a step takes as they are belong to the present files."""
-    for taken in (BY_NAME[name] for name in step.takes):
-        folder = taken.folder(campaign)
-        files = [path for path in step.inputs(campaign) if path.parent == folder and path.exists()]
-        if files and not current(campaign, taken):
-            raise CurationError(
-                f"{files[0]}: is out of date, or curation did not write it",
-                f"run «curation {taken.name} report»; or delete it to go on without it",
-            )
+def _taken(campaign: Campaign, step: Step) -> list[str]:
+    """The steps whose results a step takes, and which are there."""
+    there = {path.parent for path in step.inputs(campaign) if path.exists()} if step.takes else ()
+    return [name for name in step.takes if BY_NAME[name].folder(campaign) in there]
 
 
 def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:
@@ -396,5 +390,5 @@ def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
     Call it only under the campaign's lock.
     """
     if campaign.round_names():
-        last = "check" if read.raw_files(campaign) else "select"
+        last = "item_pitfalls" if read.raw_files(campaign) else "select"
         bring_up_to_date(campaign, last, reporter=reporter)

@@ -99,7 +99,7 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
     Raises:
         CurationError: neither the manifest nor ``segments.json`` can be read.
     """
-    run = read_manifest(campaign.rounds).steps.get("fold")
+    run = read_manifest(campaign.rounds).steps.get("answers")
     known = {n: sha for n, sha in run.inputs.items() if "/raw/" in n} if run else {}
     path = campaign.rounds / SEGMENTS
     try:
@@ -110,7 +110,7 @@ def known_segments(campaign: Campaign) -> dict[str, str]:
         isinstance(sha, str) and "/raw/" in name and is_inside(name) for name, sha in kept.items()
     ):
         return known | kept
-    if run is None:  # otherwise the step fold writes the file again
+    if run is None:  # otherwise the step answers writes the file again
         raise CurationError(
             f"{path}: is damaged, and it alone says which raw answers there were",
             "put the file back from a backup or from version control",

@@ -47,7 +47,7 @@ class Source:
         gold: the gold files they were read from; empty for a campaign.
         campaign: the campaign they were read from; None for gold files.
         off: pitfalls that are not checked because of the gold files' settings, with the reason.
-        names: by term id, older texts and spellings of targets that the gold files use.
+        names: by term id, old names and spellings of targets that the gold files use.
         kind: the kind that ``of_kind`` chose; None if the CATs of all kinds are there.
         original_targets: of ``by_original``, how many CATs have an original target (``cats``), and
             how many have none and keep their own (``own``); None for the CATs' own targets.

@@ -9,7 +9,7 @@ from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
 from curation.steps.beginning import IMPORTS, before_answers
-from curation.steps.decisions import about_published_golds
+from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
@@ -89,8 +89,8 @@ class Status(NamedTuple):
         work: progress of the rounds that were opened here; empty if the items are out of date.
         scores: the score runs.
         trust: the runs of bias measures.
-        warnings: lines of edits.csv that are not applied, domains without terms, and what to know
-            before a release.
+        warnings: lines of edits.csv that are not applied, domains without terms, how many
+            annotators are suspect, and what to know before a release.
         next: what to do next: a command, or a sentence.
     """
 
@@ -120,6 +120,7 @@ def read_status(campaign: Campaign) -> Status:
         warnings=[
             *_term_warnings(campaign, steps),
             *_gold_warnings(steps["filter"]),
+            *_suspect_warnings(steps["agreement"]),
             *_release_warnings(campaign, steps),
         ],
         next=_next(campaign, steps, work, scores, measures),
@@ -271,6 +272,12 @@ def _gold_warnings(decided: StepStatus) -> list[str]:
     return [text] if text and not _all_are_published(counts) else []
 
 
+def _suspect_warnings(agreement: StepStatus) -> list[str]:
+    """How many annotators are marked, if the report of agreement is up to date."""
+    counts = agreement.counts if agreement.state == UP_TO_DATE else {}
+    return about_suspects(counts.get("suspect", 0))
+
+
 def _all_are_published(counts: Mapping[str, int]) -> bool:
     """Whether all items that lack labels have published gold labels and no votes."""
     missing = counts.get("too_few_labels", 0)
@@ -278,7 +285,7 @@ def _all_are_published(counts: Mapping[str, int]) -> bool:
 
 
 def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
-    """What to know before a release: an older version, and items that have an older text."""
+    """What to know before a release: an older version, and items that have an old name."""
     warnings = []
     for step in STEPS:
         if step.fixed and steps[step.name].state == OLDER:
@@ -287,11 +294,11 @@ def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> li
                 f"{where} is as of older data or settings; raise version in [release], or delete "
                 "the folder if nobody has it, and build: curation release build"
             )
-    known = all(steps[name].state == UP_TO_DATE for name in ("select", "fold"))
+    known = all(steps[name].state == UP_TO_DATE for name in ("select", "answers"))
     items = items_that_need_old_texts(campaign) if known else []
     if items and campaign.settings.rounds.name_target:
         warnings.append(
-            "items whose context names their target only by an older text or another spelling: "
+            "items whose context names their target only by an old name or another spelling: "
             f"{len(items)} (target_renamed). Before a release: {PITFALLS['target_renamed'].fix}"
         )
     return warnings
@@ -301,7 +308,7 @@ def _work(
     campaign: Campaign, steps: Mapping[str, StepStatus]
 ) -> "list[tuple[RoundStatus, Progress]]":
     """The progress of opened rounds; none if items and labels are not up to date."""
-    if campaign.round_names() and steps["fold"].state != UP_TO_DATE:
+    if campaign.round_names() and steps["answers"].state != UP_TO_DATE:
         return []
     rounds = [
         round_status.read_status(campaign, round) for round in round_files.map_rounds(campaign)
@@ -325,7 +332,7 @@ def _next(
         return before_answers(campaign, measures, current=current, terms_kept=kept)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
-    fold, decided = steps["fold"], steps["filter"]
+    fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"
     missing = decided.counts.get("too_few_labels", 0)
@@ -337,7 +344,7 @@ def _next(
         if "trust" in pending and (old := next((run.again for run in measures if run.again), "")):
             return f"{old}, then curation run"
         if {"release"} <= {*pending} <= {"trust", "release"}:
-            return _next_release(campaign, scores, report="trust" in pending)
+            return _next_release(campaign, scores)
         return "curation run"
     if _all_are_published(decided.counts):
         return about_published_golds(decided.counts)
@@ -361,12 +368,12 @@ def _pending(campaign: Campaign, steps: Mapping[str, StepStatus]) -> list[str]:
     ]
 
 
-def _next_release(campaign: Campaign, scores: Sequence[ScoreRun], *, report: bool) -> str:
+def _next_release(campaign: Campaign, scores: Sequence[ScoreRun]) -> str:
     """What to do if only the release is missing or out of date, or the trust report with it.
 
-    The scores are a part of both. ``report`` says whether the report must be written first.
+    The scores are a part of both.
     """
-    build = "curation trust report, then " * report + "curation release build"
+    build = "curation release build"
     if isinstance(error := versions.blocked(campaign), versions.NoParquetError):
         return f"{error.fix}, then {build}"
     again = next((run.again for run in scores if run.again), "")

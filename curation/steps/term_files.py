@@ -138,7 +138,7 @@ def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
 
     Args:
         terms: the terms.
-        name: a term's id, text, older text or second spelling, or a Wikidata id.
+        name: a term's id, text, old name or second spelling, or a Wikidata id.
 
     Returns:
         Several if terms of several domains have the name; none if no term has it.

@@ -164,7 +164,7 @@ class Outcome(NamedTuple):
         domains: for each domain: ``domain``, ``candidates``, ``kept``, ``merged``, ``dropped``.
         fates: for each domain, status and reason: ``domain``, ``status``, ``reason``, ``count``.
         reasons: how many candidates were not kept, by reason code, the most frequent first.
-        old_texts: the ids of items that use an older text or a second spelling, by term.
+        old_texts: the ids of items that use an old name or a second spelling, by term.
         notes: what users should check of the edits, although they were applied.
     """
 
@@ -203,7 +203,7 @@ def outcome(campaign: Campaign) -> Outcome:
 
 
 def items_that_need_old_texts(campaign: Campaign) -> list[str]:
-    """The ids of items whose context names the target only by an older text or another spelling."""
+    """The ids of items whose context names the target only by an old name or another spelling."""
     renamed = {term.id: term for term in read_terms(campaign).values() if term.names}
     return [
         item.id
@@ -219,7 +219,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
 
     Args:
         campaign: the campaign.
-        name: a text, an older text, another label or alias in Wikidata, a Wikidata id or a term's
+        name: a text, an old name, another label or alias in Wikidata, a Wikidata id or a term's
             id.
         domain: only candidates of this domain.
 
@@ -252,7 +252,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
 def items_with_old_texts(
     candidates: "Iterable[Candidate]", items: Sequence[Item]
 ) -> dict[str, list[str]]:
-    """The ids of items that use an older text or a second spelling of their term, by its text."""
+    """The ids of items that use an old name or a second spelling of their term, by its text."""
     from curation.terms.explain import old_texts
 
     return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}

@@ -47,7 +47,7 @@ class Candidate:
         reason: the reason code of the status.
         detail: an explanation of the reason.
         into: the candidate that it was merged into.
-        names: older texts and second spellings.
+        names: old names and second spellings.
         items: the Wikidata ids of the candidate and of same-named ones that were merged into it.
         counted: the items whose statements are in ``rolled``.
         moved: the statements that it added to ``into``.

@@ -18,7 +18,7 @@ def named(
 ) -> list[Candidate]:
     """The candidates with this name.
 
-    A name is a text, an older text, a Wikidata id or a term id. If no candidate has it, the labels
+    A name is a text, an old name, a Wikidata id or a term id. If no candidate has it, the labels
     in other languages, the aliases and the other forms of Wikidata items are names too. If no item
     has it either, spelling variants are names too (``spelling_key``): hyphens, vowel points of
     Arabic and Hebrew, letters of full width.
@@ -52,13 +52,13 @@ def _labels(entity: Entity) -> Iterable[str]:
 
 
 def old_texts(candidate: Candidate, items: Iterable[Item]) -> list[str]:
-    """The ids of a term's items that contain an older text of the term."""
+    """The ids of a term's items that contain an old name of the term."""
     new = same_text(candidate.text)
     old = [name for name in map(same_text, candidate.names) if name != new]
 
     def has_old(item: Item) -> bool:
         text = same_text(" ".join((item.context, *(a.sentence for a in item.associations))))
-        # If the new text is «film producer», its part «producer» is not the older text.
+        # If the new text is «film producer», its part «producer» is not the old name.
         without = text.replace(new, " ")
         return any(_has_word(text if new in name else without, name) for name in old)
 
@@ -104,7 +104,7 @@ def story(
         "form": candidate.form,
         "count": candidate.count if candidate.item else None,
         "rolled_up": candidate.rolled if candidate.item else None,
-        "older_texts": list(dict.fromkeys(candidate.names)),
+        "old_names": list(dict.fromkeys(candidate.names)),
         "wikidata": [_item(qid, candidate, facts, entities, languages) for qid in candidate.items],
         "merged_into_it": [
             {"term": c.text, "reason": c.reason, "count": c.count}
@@ -117,7 +117,7 @@ def story(
             t.text for t in selection.terms if term and t.family == term.family and t.id != term.id
         ],
         "items": sum(item.term == candidate.id for item in items),
-        "items_with_an_older_text": old_texts(candidate, items),
+        "items_with_an_old_name": old_texts(candidate, items),
     }
 
 

@@ -207,6 +207,22 @@ def test_somebody_may_be_excluded_by_the_platforms_id(forked: Any, finished: Pat
     assert "yes" not in done.out.split("Annotators against the others")[1]  # no suspect is left
 
 
+def test_annotators_who_are_marked_are_counted_without_asking(forked: Any, finished: Path) -> None:
+    marked = "1 annotator is marked as suspect"
+    done = forked("decisions", "agreement", "-c", finished)
+    assert f"{marked}: on average, under half of the others agree with them" in done.out
+    assert "«curation decisions agreement --by annotator» shows" in done.out
+    assert f"% {marked}" in forked("decisions", "agreement", "--latex", "-c", finished).out
+    state = forked("status", "-c", finished)
+    assert f"warning: {marked}" in state.err
+    assert "annotators 19, suspect 1" in state.out
+    forked("rounds", "exclude", "validator-11", "--reason", "random", "-c", finished)
+    assert forked("decisions", "agreement", "-c", finished).code == 0
+    state = forked("status", "-c", finished)
+    assert "marked" not in state.err
+    assert "annotators 18" in state.out
+
+
 def test_without_raw_answers_later_steps_run_and_imports_do_not(
     forked: Any, finished: Path, tmp_path: Path, untouched: Any
 ) -> None:

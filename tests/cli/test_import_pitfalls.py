@@ -44,8 +44,8 @@ def test_warnings_are_written_and_said_and_notes_are_not(
     bare = next(one for one in found if one.code == "punctuation_missing")
     assert bare.association == items["i2"].associations[0].id
     assert bare.where == "item i2"
-    counts = read_manifest(campaign.rounds).steps["check"].counts
-    assert counts == {"items": 3, "items_hit": 2, "places": 4}
+    counts = read_manifest(campaign.rounds).steps["item_pitfalls"].counts
+    assert counts == {"items": 3, "items_with_pitfalls": 2, "pitfalls": 4}
     refused = read_records(campaign.rounds / "main" / "rejected.jsonl", Rejection)
     assert [one.code for one in refused] == ["blank_left"]
     _, out, _ = forked("import", "answers", table, "-c", campaign.root, "--json")

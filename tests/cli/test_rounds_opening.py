@@ -10,6 +10,8 @@ import pytest
 from curation.campaign import open_campaign
 from curation.files import shipped
 from curation.records import Round
+from curation.rounds.platforms.interface import Published
+from curation.steps.rounds import round_files, running
 from support.desk import Desk, label_row, told
 from support.strike import strike, times
 
@@ -39,6 +41,24 @@ def desk(forked: Any, written: Path, tmp_path: Path) -> Desk:
 
 def read_round(path: Path) -> Round:
     return Round.model_validate_json(path.read_bytes())
+
+
+def test_the_links_for_annotators_are_printed_whole(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "https://writers.example.invalid/projects/7/data?labeling=1"
+    sign_up = f"https://writers.example.invalid/user/signup/?token={'0123456789abcdef' * 12}"
+
+    class Server:
+        def publish(self, tasks: Any, asked: Any) -> Published:
+            round = round_files.read_round(open_campaign(desk.root), "w2")
+            return Published(round, address, sign_up)
+
+    monkeypatch.setattr(running, "open_platform", lambda *_, **__: Server())
+    done = desk.run("rounds", "open", "intrasentence", "--name", "w2", "--term", "baker")
+    assert done.code == 0, done.err
+    assert f"for annotators: {address}\n" in done.out
+    assert f"to sign up first: {sign_up}\n" in done.out
 
 
 @pytest.mark.parametrize("name", COMMANDS)

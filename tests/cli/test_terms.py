@@ -412,7 +412,7 @@ def test_select_says_what_became_of_the_candidates(run: Any, selected: Path) -> 
     assert f"3 terms in {selected / '1-terms' / 'targets.jsonl'}" in said
     told = json.loads(run("terms", "select", "--json", "-c", selected).out)
     assert (told["candidates"], told["kept"], told["merged"], told["dropped"]) == (5, 3, 1, 1)
-    assert told["items_with_an_older_text"] == {}
+    assert told["items_with_an_old_name"] == {}
     assert {(f["domain"], f["status"], f["reason"], f["count"]) for f in told["fates"]} == {
         ("profession", "kept", None, 2),
         ("profession", "merged", "too_fine", 1),
@@ -707,8 +707,7 @@ def test_a_renamed_term_takes_items_under_both_names(
     edit(written, "pilot,rename,airline pilot,,others steer ships")
     done = run("terms", "select", "-c", written)
     assert (
-        "items of 'airline pilot' that use an older text or a second spelling: 2 (i1, i2)"
-        in done.err
+        "items of 'airline pilot' that use an old name or a second spelling: 2 (i1, i2)" in done.err
     )
     assert terms(written)["airline pilot"].id == before
     file = answers(tmp_path / "more.csv", ("i4", "airline pilot"), ("i5", "pilot"))
@@ -720,13 +719,13 @@ def test_a_renamed_term_takes_items_under_both_names(
     }
     assert was.items() <= raw(written).items()
     (told,) = json.loads(run("terms", "explain", "airline pilot", "--json", "-c", written).out)
-    assert (told["id"], told["older_texts"]) == (before, ["pilot"])
+    assert (told["id"], told["old_names"]) == (before, ["pilot"])
     assert told["items"] == 4
-    assert sorted(told["items_with_an_older_text"]) == ["i1", "i2", "i5"]
+    assert sorted(told["items_with_an_old_name"]) == ["i1", "i2", "i5"]
     assert told["edits"][0]["line"] == 2
     said = " ".join(run("terms", "explain", "pilot", "-c", written).out.split())
     assert "edited 1-terms/edits.csv line 2: term pilot, action rename, into airline pilot" in said
-    assert "older text in i1, i2, i5" in said
+    assert "old name in i1, i2, i5" in said
 
 
 def test_a_term_renamed_back_is_as_before(run: Any, written: Path, content: Any) -> None:

@@ -297,7 +297,7 @@ def test_a_model_that_is_scored_after_the_build_needs_a_new_version(desk: Desk) 
     assert "7-release/0.1.0 is built already, and its content would change: " in said
     done = desk.run("run")
     assert done.code == 0
-    assert "release    left as is" in done.out
+    assert "release       left as is" in done.out
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
     assert desk.say("release", "build")["models"] == 1
 

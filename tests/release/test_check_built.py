@@ -67,7 +67,7 @@ def test_revealed_gold_labels_are_checked_as_the_release_was(
     assert forked("release", "reveal", "0.1.0", "-c", root).code == 0
     folder = root / "7-release" / "0.1.0-revealed"
     done = forked("release", "check", folder, "--public", example_hidden, "--json")
-    assert done.code == 0, done.err  # also with targets that contexts name by older texts
+    assert done.code == 0, done.err  # also with targets that contexts name by old names
     found = {row["code"] for row in json.loads(done.out)["findings"] if row["severity"] != "note"}
     assert found <= {"pitfalls", "baseline"}
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from curation.steps.release.hidden import hiding
 from curation.stereoset import read_cats
 from support.desk import Desk
 from support.labelled import set_to, shas
+from support.strike import strike
 
 VERSION, GOLD = Path("7-release/0.1.0"), Path("7-release/gold-0.1.0.jsonl")
 REVEALED = Path("7-release/0.1.0-revealed")
@@ -184,9 +186,10 @@ def test_a_second_build_gives_the_same_bytes(desk: Desk) -> None:
     assert after == before
 
 
-def test_the_setting_does_what_the_option_does(desk: Desk) -> None:
+def test_the_option_is_the_setting(desk: Desk) -> None:
     before = shas(desk.root / VERSION)
-    set_to(desk, 'hide = ""', 'hide = "test"')
+    assert open_campaign(desk.root).settings.release.hide == "test"
+    assert "hide" not in desk.run("release", "build", "--hide", "test").err  # nothing to write
     assert desk.run("release", "build").code == 0
     assert shas(desk.root / VERSION) == before
     assert desk.say("status")["steps"][-1]["state"] == "up to date"
@@ -285,9 +288,71 @@ def test_a_gold_file_that_is_none_is_an_error(desk: Desk, content: bytes) -> Non
 # --- what must not be published -------------------------------------------------------------------
 
 
+def unhide(desk: Desk) -> None:
+    set_to(desk, 'hide = "test"', 'hide = ""')
+
+
+def published_golds(desk: Desk) -> list[str]:
+    """Public files that name an option of a test CAT by its id in the campaign.
+
+    A hidden CAT has random ids. So a file that has none of these ids has none of the labels.
+    """
+    cats = read_records(desk.root / "3-decisions/cats.jsonl", Cat)
+    ids = [a.id.encode() for cat in cats if cat.split == "test" for a in cat.associations]
+    assert ids
+    files = [path for path in (desk.root / "7-release").rglob("*") if path.is_file()]
+    public = {path: path.read_bytes() for path in files if path.name != GOLD.name}
+    return [str(path) for path, data in public.items() if any(id in data for id in ids)]
+
+
+@pytest.fixture
+def unbuilt(forked: Any, labelled: Path, tmp_path: Path) -> Desk:
+    return Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
+
+
+def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(unbuilt: Desk) -> None:
+    statement = unbuilt.root / "7-release/statement.toml"
+    statement.parent.mkdir(exist_ok=True)
+    statement.write_text("x =\n", "utf-8")
+    assert unbuilt.run("release", "build", "--hide", "test").code == 1
+    statement.unlink()
+    assert unbuilt.run("run").code == 0
+    assert (unbuilt.root / GOLD).exists()
+    assert published_golds(unbuilt) == []
+
+
+@pytest.mark.parametrize("at", [8, 40])
+def test_what_a_killed_build_was_asked_to_hide_is_not_published(unbuilt: Desk, at: int) -> None:
+    words = ("release", "build", "--hide", "test")
+    assert unbuilt.run(*words, before=strike(unbuilt.root, at=at)).code == -signal.SIGKILL
+    assert not (unbuilt.root / VERSION).exists()
+    assert unbuilt.run("release", "build").code == 0
+    assert (unbuilt.root / GOLD).exists()
+    assert published_golds(unbuilt) == []
+
+
+def test_a_build_that_waits_for_another_command_hides_all_the_same(unbuilt: Desk) -> None:
+    with open_campaign(unbuilt.root).lock():
+        assert "in use by" in unbuilt.run("release", "build", "--hide", "test").err
+    assert open_campaign(unbuilt.root).settings.release.hide == "test"
+
+
+def test_what_the_last_version_hides_stays_hidden_without_its_gold_file(desk: Desk) -> None:
+    (desk.root / GOLD).unlink()
+    unhide(desk)
+    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    for command in (("run",), ("release", "build"), ("release", "build", "--anonymous")):
+        done = desk.run(*command)
+        assert done.code == 1
+        assert "that are hidden in version 0.1.0" in " ".join(done.err.split())
+    assert not (desk.root / "7-release/0.2.0").exists()
+
+
 def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: Desk) -> None:
     count = len(golds(desk))
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    unhide(desk)
+    assert "publishes_hidden" in desk.run("run").err
     said = " ".join(desk.refused("release", "build").split())
     assert f"publishes_hidden: the gold labels of {count} CATs would be published" in said
     assert "hidden in version 0.1.0" in said
@@ -309,8 +374,10 @@ def test_a_hidden_version_stays_hidden(desk: Desk) -> None:
 
 
 def test_a_revealed_version_may_be_published(desk: Desk) -> None:
-    assert desk.run("release", "reveal", "0.1.0").code == 0
+    assert "next: " in desk.run("release", "reveal", "0.1.0").out
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    assert 'set hide = "" in [release]' in desk.refused("release", "build")
+    unhide(desk)
     assert desk.run("release", "build").code == 0
 
 
@@ -319,8 +386,9 @@ def test_published_gold_labels_cannot_be_hidden(
 ) -> None:
     desk = Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
     assert desk.run("release", "build").code == 0
-    said = " ".join(desk.refused("release", "build", "--hide", "test").split())
+    said = " ".join(desk.run("release", "build", "--hide", "test").err.split())
     assert "7-release/0.1.0 is built already with all gold labels" in said
+    assert 'set hide = "" in [release]' in said
     count = len(items(desk.root / VERSION / "test.json"))
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
     said = " ".join(desk.refused("release", "build", "--hide", "test").split())
@@ -352,6 +420,7 @@ def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(desk: D
     assert said["released_in"] == ["0.1.0"]
     assert not (desk.root / VERSION).exists()
     assert (desk.root / GOLD).read_bytes() == before
+    unhide(desk)
     assert "publishes_hidden" in desk.refused("release", "build")
 
 
@@ -387,6 +456,7 @@ def test_an_export_warns_of_hidden_gold_labels(desk: Desk, tmp_path: Path) -> No
 
 
 def test_a_version_with_hidden_gold_labels_is_not_uploaded(desk: Desk) -> None:
+    unhide(desk)
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
     set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
     assert desk.run("release", "build").code == 0

@@ -239,12 +239,12 @@ def test_a_rename_is_said_before_the_build_and_a_release_knows_it(desk: Desk) ->
         "domain,term,action,into\nprofession,baker,rename,bread artist\n", "utf-8"
     )
     done = desk.run("terms", "select")
-    assert "items of 'bread artist' that use an older text or a second spelling: 2" in done.err
+    assert "items of 'bread artist' that use an old name or a second spelling: 2" in done.err
     assert "take the rename back" in done.err
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
     done = desk.run("release", "build")
     assert done.code == 0
-    assert "only by an older text or another spelling: 2;" in done.err
+    assert "only by an old name or another spelling: 2;" in done.err
     (warning,) = desk.say("status")["warnings"]
     assert "2 (target_renamed). Before a release: take the rename back" in warning
     files = [desk.root / "7-release/0.2.0" / f"{name}.json" for name in ("dev", "test")]

@@ -94,7 +94,7 @@ def test_another_key_is_noticed(
     key.unlink()
     make_key(key.stem)
     steps = json.loads(forked("status", "--json", "-c", root).out)["steps"]
-    assert {s["step"]: s["state"] for s in steps}["fold"] == "out of date"
+    assert {s["step"]: s["state"] for s in steps}["answers"] == "out of date"
     # Everybody has another name now: visible, not silent.
     forked("run", "-c", root)
     assert (campaign.rounds / "main" / "items.jsonl").read_bytes() != before

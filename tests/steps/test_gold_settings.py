@@ -66,7 +66,7 @@ def test_a_check_that_one_file_does_not_need_is_left_out_for_all(tmp_path: Path)
     assert counts(one, two) == {"blank_glued": None, "target_missing": 1, "target_renamed": 0}
 
 
-def test_older_texts_of_a_target_are_those_of_all_files(tmp_path: Path) -> None:
+def test_old_names_of_a_target_are_those_of_all_files(tmp_path: Path) -> None:
     first, second = ({"profession": {"baker": [name]}} for name in ("bread maker", "roll maker"))
     one = gold(tmp_path / "a.json", OLD, names=first)
     two = gold(tmp_path / "b.json", cat("roll", "The roll maker is BLANK."), names=second)

@@ -50,7 +50,7 @@ def labelled(campaign: Campaign, tmp_path: Path) -> Campaign:
 
 def run(campaign: Campaign) -> None:
     with campaign.lock():
-        bring_up_to_date(campaign, "fold")
+        bring_up_to_date(campaign, "answers")
 
 
 def damage(path: Path) -> None:

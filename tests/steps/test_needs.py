@@ -77,15 +77,15 @@ def test_steps_come_in_order_and_after_those_that_they_need() -> None:
     ("name", "needed"),
     [
         ("select", []),
-        ("check", ["select", "fold"]),
-        ("split", ["select", "fold", "filter"]),
-        ("agreement", ["select", "fold", "filter"]),
-        ("keywords", ["select", "fold", "filter", "split"]),
-        ("trust", ["select", "fold", "filter", "agreement", "split", "pitfalls"]),
+        ("item_pitfalls", ["select", "answers"]),
+        ("split", ["select", "answers", "filter"]),
+        ("agreement", ["select", "answers", "filter"]),
+        ("keywords", ["select", "answers", "filter", "split"]),
+        ("trust", ["select", "answers", "filter", "agreement", "split", "pitfalls"]),
         (
             "release",
             [
-                *("select", "fold", "filter", "agreement", "split"),
+                *("select", "answers", "filter", "agreement", "split"),
                 *("statistics", "sentiment", "pitfalls"),
             ],
         ),
@@ -103,7 +103,7 @@ def test_only_what_is_needed_is_run(finished: Path) -> None:
     ran: list[tuple[str, bool]] = []
     bring_up_to_date(campaign, "sentiment", tell=lambda step, did: ran.append((step.name, did)))
     assert ran == [
-        *(("select", False), ("fold", False), ("filter", True), ("split", True)),
+        *(("select", False), ("answers", False), ("filter", True), ("split", True)),
         ("sentiment", False),  # the CATs came out the same
     ]
     assert not (campaign.decisions / "agreement.json").exists()
@@ -134,8 +134,8 @@ def test_agreement_is_not_computed_from_outdated_decisions(finished: Path) -> No
 def test_several_steps_at_once(finished: Path) -> None:
     ran: list[str] = []
     campaign = open_campaign(finished)
-    bring_up_to_date(campaign, "split", "check", tell=lambda step, _: ran.append(step.name))
-    assert ran == ["select", "fold", "check", "filter", "split"]
+    bring_up_to_date(campaign, "split", "item_pitfalls", tell=lambda step, _: ran.append(step.name))
+    assert ran == ["select", "answers", "item_pitfalls", "filter", "split"]
 
 
 def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Campaign) -> None:
@@ -143,7 +143,7 @@ def test_before_answers_terms_are_selected_and_no_step_after_them(campaign: Camp
         bring_up_to_date(campaign, "filter")
     assert [step.name for step in STEPS if last_run(campaign, step)] == ["select"]
     assert current(campaign, BY_NAME["select"])
-    assert not current(campaign, BY_NAME["fold"])
+    assert not current(campaign, BY_NAME["answers"])
 
 
 def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Path) -> None:
@@ -151,7 +151,7 @@ def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Pat
         shutil.rmtree(raw)
     path = finished / "2-rounds" / "manifest.json"
     manifest = read_json(path)
-    del manifest["steps"]["check"]  # of a version that had no such step
+    del manifest["steps"]["item_pitfalls"]  # of a version that had no such step
     path.write_bytes(dump_json(manifest))
     fold_answers(open_campaign(finished))
     assert read_json(path) == manifest
@@ -160,13 +160,13 @@ def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Pat
 def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
     example: Path, campaign: Campaign
 ) -> None:
-    assert made_steps(campaign) == ["fold"]
+    assert made_steps(campaign) == ["answers"]
     bring_up_to_date(campaign, "select")
-    assert made_steps(campaign) == ["fold"]
+    assert made_steps(campaign) == ["answers"]
     made = [step for step in STEPS if not step.fixed]  # only its own command builds a release
     needed = {name for step in made for name in step.needs}
     last = [step.name for step in made if step.name not in needed]
-    assert {"check", "statistics", "trust"} <= {*last}
+    assert {"item_pitfalls", "statistics", "trust"} <= {*last}
     assert made_steps(open_campaign(example)) == last
 
 

@@ -58,7 +58,7 @@ def test_the_demo_and_run_make_the_same(
     for name in ("manifest.json", "report.json", "report.md"):  # attest.toml is the team's
         (again / "6-trust" / name).unlink()
     steps = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
-    for name in ("manifest.json", *steps["fold"]["outputs"], *steps["check"]["outputs"]):
+    for name in ("manifest.json", *steps["answers"]["outputs"], *steps["item_pitfalls"]["outputs"]):
         (again / "2-rounds" / name).unlink()
     (again / "1-terms" / "targets.jsonl").unlink()
     assert ran(forked("run", "--json", "-c", again)) == STEPS
@@ -74,9 +74,9 @@ def test_the_demo_and_run_make_the_same(
         (
             'language = "en"',
             'language = "en-GB"',
-            ["select", "fold", "check", *MEASURES, "trust"],
+            ["select", "answers", "item_pitfalls", *MEASURES, "trust"],
         ),
-        ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "fold", "release"]),
+        ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "answers", "release"]),
         ("least = 1", "least = 9", ["select"]),
         ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
         ('contact = ""', 'contact = "a@example.org"', []),
@@ -120,10 +120,10 @@ def test_a_setting_reruns_what_depends_on_it(
     [
         ("1-terms/targets.jsonl", ["select"]),
         ("1-terms/candidates.csv", ["select"]),
-        ("2-rounds/main/items.jsonl", ["fold"]),
-        ("2-rounds/main/labels.jsonl", ["fold"]),
-        ("2-rounds/pilot/rejected.jsonl", ["fold"]),
-        ("2-rounds/main/pitfalls.jsonl", ["check"]),
+        ("2-rounds/main/items.jsonl", ["answers"]),
+        ("2-rounds/main/labels.jsonl", ["answers"]),
+        ("2-rounds/pilot/rejected.jsonl", ["answers"]),
+        ("2-rounds/main/pitfalls.jsonl", ["item_pitfalls"]),
         ("3-decisions/decisions.jsonl", ["filter"]),
         ("3-decisions/agreement.json", ["agreement"]),
         ("3-decisions/cats.jsonl", ["split"]),

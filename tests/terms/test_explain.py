@@ -1,4 +1,4 @@
-"""The history of a term: its names, items with an older text, and all other fields."""
+"""The history of a term: its names, items with an old name, and all other fields."""
 
 from typing import Any
 
@@ -85,7 +85,7 @@ def test_the_story_shows_the_edits_of_both_sides_and_what_was_not_applied(
         assert (edit["line"], edit["term"], edit["into"]) == (2, "pilot", "actor")
 
 
-# --- items with an older text ---------------------------------------------------------------------
+# --- items with an old name ---------------------------------------------------------------------
 
 
 def test_items_that_carry_the_old_text_and_not_the_new_are_listed(choose: Any) -> None:
@@ -151,7 +151,7 @@ def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
         "form": "name",
         "count": 50,
         "rolled_up": 80,  # with 30 film actors
-        "older_texts": [],
+        "old_names": [],
         "wikidata": [
             {
                 "id": "Q1",
@@ -170,7 +170,7 @@ def test_the_story_of_a_kept_term(choose: Any, facts: Any) -> None:
         "family": "stage",
         "relatives": [],
         "items": 1,
-        "items_with_an_older_text": [],
+        "items_with_an_old_name": [],
     }
 
 
@@ -205,7 +205,7 @@ def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
     items = [item("one", "The pilot came."), item("two", "The flyer came.")]
     history = tell(chosen, known, "flyer", items=items)
     assert history["id"] == new_id("d", "pilot")
-    assert history["older_texts"] == ["pilot"]
+    assert history["old_names"] == ["pilot"]
     assert history["edits"] == [
         {
             "line": 2,
@@ -215,7 +215,7 @@ def test_the_story_of_a_renamed_term_has_its_old_names_edits_and_items(
             "note": "others steer",
         }
     ]
-    assert (history["items"], history["items_with_an_older_text"]) == (2, ["one"])
+    assert (history["items"], history["items_with_an_old_name"]) == (2, ["one"])
 
 
 def test_the_story_of_a_word_of_a_list_has_no_counts(choose: Any, facts: Any) -> None:

@@ -75,7 +75,7 @@ def test_rows_are_ordered_and_have_the_sha256_of_their_settings() -> None:
 def test_counts_leave_controls_out() -> None:
     failed = row(control=True, status="fail")
     counts = report.counts([*ROWS, failed])
-    assert counts["pass"] == 1  # the control that failed as it must is not among them
+    assert counts["pass"] == 1  # the control that was rejected is not among them
     assert (counts["fail"], counts["inconclusive"], counts["not_run"]) == (1, 1, 1)
     assert (counts["controls"], counts["controls_failed"]) == (2, 1)
     assert report.failed([*ROWS, failed]) == [ROWS[0]]
@@ -447,7 +447,7 @@ def test_the_command_prints_what_fails_or_is_inconclusive(forked: Any, tmp_path:
     assert "vectors/gender-w2v" in done.out  # in the table of counts only
     assert "Measures of bias: vectors" not in done.out
     assert "swapped" in done.out  # a control that did not fail
-    assert "2 negative controls: 1 failed, as they must, 1 met the criterion" in done.out
+    assert "2 negative controls (wrong on purpose): 1 rejected, as expected, 1 accepted" in done.out
     assert "--all prints the other rows, too" in done.out
 
 

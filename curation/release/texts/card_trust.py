@@ -26,7 +26,7 @@ def trust(facts: Facts) -> list[str]:
     tested = [row for row in report.rows if not row.control]
     lines = [_NO_VERDICT, "", _STATUSES, "", *_table(tested)]
     if controls := [row for row in report.rows if row.control]:
-        lines += ["Negative controls; `pass` means that they failed, as they must:", ""]
+        lines += ["Negative controls, wrong on purpose; `pass` means that they were rejected:", ""]
         lines += _table(controls)
     counts = Counter(row.status for row in tested)
     if counts:

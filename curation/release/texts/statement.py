@@ -276,7 +276,7 @@ def _texts(facts: Facts) -> list[str]:
             groups.setdefault((made.read, made.consent_text), []).append(made)
     if not groups:
         return ["No text that people read is recorded.", ""]
-    lines = ["The texts contain examples of stereotypes, so they are folded up.", ""]
+    lines = ["The texts contain examples of stereotypes, so you have to open them.", ""]
     for (read, consent), rounds in groups.items():
         names = ", ".join(inline(made.name) for made in rounds)
         word = "Round" if len(rounds) == 1 else "Rounds"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from curation.files import CurationError
 from curation.records import Round, Task
-from curation.rounds.platforms.interface import Demand, PullCounts, TopUp
+from curation.rounds.platforms.interface import Demand, Published, PullCounts, TopUp
 from curation.rounds.progress import to_ask
 
 
@@ -21,9 +21,9 @@ class Files:
     exchanges_tables: bool = True
     can_pull: bool = False
 
-    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> tuple[Round, str]:
+    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Nothing to do: ``curation rounds export`` writes the tables."""
-        return self.round, ""
+        return Published(self.round)
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Raise an error that names the command which imports answers.

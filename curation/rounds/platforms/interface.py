@@ -19,13 +19,10 @@ if TYPE_CHECKING:
 
 
 class Reporter(Protocol):
-    """Receives a platform's warnings, notes and progress; ``steps.reporter`` has one."""
+    """Receives a platform's warnings and progress; ``steps.reporter`` has one."""
 
     def warn(self, text: str) -> None:
         """Report something that the user should look at."""
-
-    def note(self, text: str) -> None:
-        """Report what is happening."""
 
     def tracked(self, title: str, total: int) -> AbstractContextManager[Callable[..., None]]:
         """Show a progress bar for ``total`` units; yields a function that advances it by n."""
@@ -48,7 +45,7 @@ class RoundAccess:
         erased: gives the predicate that tells whether an answer must not be kept at all.
         writing_rounds: gives the names of rounds of writing on the server at an address.
         save: writes a changed round to disk.
-        reporter: where warnings, notes and progress go.
+        reporter: where warnings and progress go.
     """
 
     round: Round
@@ -84,6 +81,20 @@ class Demand(NamedTuple):
     held: Mapping[str, int] = NOTHING
 
 
+class Published(NamedTuple):
+    """A round whose tasks are on its platform; addresses are empty if there are none.
+
+    Attributes:
+        round: the round, with what the platform says of it.
+        address: where annotators work.
+        sign_up: where they sign up first. It has a token, which messages hide.
+    """
+
+    round: Round
+    address: str = ""
+    sign_up: str = ""
+
+
 class TopUp(NamedTuple):
     """What a top-up asked for: by task id, answers in addition and answers in all."""
 
@@ -110,7 +121,7 @@ class Platform(Protocol):
     def can_pull(self) -> bool:
         """Whether ``pull`` can fetch answers now; False before the round is published there."""
 
-    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> tuple[Round, str]:
+    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Put tasks where people work, and ask for answers. Tasks that are there stay as they are.
 
         Args:
@@ -118,8 +129,7 @@ class Platform(Protocol):
             asked: by task id, how many answers are asked for in all; void tasks are not in it.
 
         Returns:
-            The round with what the platform says of it, and the address for annotators (empty if
-            there is none).
+            The round with what the platform says of it, and the addresses for annotators.
 
         Raises:
             CurationError: the platform cannot be reached, or does not accept the tasks.

@@ -73,9 +73,7 @@ def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: boo
     check = f"«curation release check {where}», then {then}"
     if not missing:
         return check
-    hide = campaign.settings.release.hide
     again = "curation release build" + (" --anonymous" if anonymous else "")
-    again += f" --hide {hide}" if hide else ""
     return (
         f"{', '.join(missing)}, delete {where} if nobody has it, and run «{again}»; or, if it is "
         f"complete, {check}"

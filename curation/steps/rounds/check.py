@@ -1,4 +1,4 @@
-"""The step ``check``: known pitfalls of items as they come in."""
+"""The step ``item_pitfalls``: known pitfalls of items as they come in."""
 
 from collections import Counter
 from pathlib import Path
@@ -50,9 +50,9 @@ def check(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
             by_round[round_of[pitfall.item or ""]].append(pitfall)
     for round, pitfalls in by_round.items():
         results.records(f"{round}/pitfalls.jsonl", pitfalls, private=True)
-    places = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
-    hit = len({pitfall.item for pitfall in places})
-    return {"items": len(items), "items_hit": hit, "places": len(places)}
+    every = [pitfall for pitfalls in by_round.values() for pitfall in pitfalls]
+    hit = len({pitfall.item for pitfall in every})
+    return {"items": len(items), "items_with_pitfalls": hit, "pitfalls": len(every)}
 
 
 def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:

@@ -38,13 +38,13 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     from curation.rounds.answers import archive
 
     manifest = read_manifest(campaign.rounds)
-    # Before the first archive changes: the results of the step fold are no longer up to date, and
-    # segments will have another content.
+    # Before the first archive changes: the results of the step answers are no longer up to date,
+    # and segments will have another content.
     content_open = dict.fromkeys(read.known_segments(campaign), "")
     with writing(campaign.rounds / SEGMENTS) as file:
         file.write(dump_json(content_open))
     steps = dict(manifest.steps)
-    steps.pop("fold", None)
+    steps.pop("answers", None)
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
     ledger.forget(campaign, person, standing.erased(round_files.read_standing(campaign)))

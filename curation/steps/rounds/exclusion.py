@@ -82,7 +82,7 @@ def decide_on_person(
             "bring answers in first: «curation rounds pull», or import",
         )
     computed = made_steps(campaign)
-    bring_up_to_date(campaign, "fold", reporter=reporter)
+    bring_up_to_date(campaign, "answers", reporter=reporter)
     _recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = round_files.read_standing(campaign)
@@ -188,7 +188,7 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
 def _counts(campaign: Campaign) -> dict[str, Any]:
     """The campaign's counts that are compared before and after a decision."""
     runs = {step.name: last_run(campaign, step) for step in STEPS}
-    fold, decided = runs["fold"], runs["filter"]
+    fold, decided = runs["answers"], runs["filter"]
     counts: dict[str, Any] = {
         "items": fold.counts["items"] if fold else 0,
         "labels": fold.counts["labels"] if fold else 0,

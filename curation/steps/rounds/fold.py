@@ -1,4 +1,4 @@
-"""The step ``fold``: items and labels from raw answers."""
+"""The step ``answers``: items and labels from raw answers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -171,7 +171,7 @@ def _rates(campaign: Campaign) -> "dict[Job, float]":
 
 
 def _on_disk(campaign: Campaign, names: Iterable[str]) -> "list[Done]":
-    """What people did, by the results of the step ``fold``."""
+    """What people did, by the results of the step ``answers``."""
     from curation.rounds import pay
 
     kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}

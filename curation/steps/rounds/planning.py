@@ -68,7 +68,7 @@ def plan_round(
     licences.warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    first = "fold" if kind == "validation" and has_answers else "select"
+    first = "answers" if kind == "validation" and has_answers else "select"
     bring_up_to_date(campaign, first, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
     empty = [] if kind == "validation" or terms else domains_without_terms(campaign)
@@ -85,7 +85,7 @@ def plan_round(
     if kind != "review":  # a term that people write about keeps its id, whatever happens later
         pairs = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, term_files.selection(campaign), pairs, known_only=True)
-        bring_up_to_date(campaign, "check" if has_answers else "select", reporter=reporter)
+        bring_up_to_date(campaign, "item_pitfalls" if has_answers else "select", reporter=reporter)
     round = Round(
         name=name,
         kind=kind,

@@ -22,12 +22,13 @@ from curation.times import now
 
 
 class OpenedRound(NamedTuple):
-    """A round that was opened: its tasks, the answers asked for, the address for annotators."""
+    """A round that was opened: its tasks, the answers asked for, the addresses for annotators."""
 
     round: Round
     tasks: int
     answers: int
     address: str
+    sign_up: str
 
 
 class NewAnswers(NamedTuple):
@@ -117,12 +118,12 @@ def open_round(
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
     place = open_platform(campaign, round, url=url, reporter=reporter)
-    round, address = place.publish(status.tasks, asked)
+    round, *addresses = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
-    return OpenedRound(round, len(status.tasks), sum(status.asked.values()), address)
+    return OpenedRound(round, len(status.tasks), sum(status.asked.values()), *addresses)
 
 
 def _begun(
@@ -222,7 +223,7 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
 
     Takes the campaign's lock, if there is something to do. If it cannot be done, a warning says so.
     """
-    steps = ["select", "fold"] if campaign.round_names() else ["select"]
+    steps = ["select", "answers"] if campaign.round_names() else ["select"]
     try:
         if all(current(campaign, BY_NAME[name]) for name in steps):
             return

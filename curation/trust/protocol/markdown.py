@@ -114,8 +114,8 @@ def _controls(rows: Sequence[Criterion]) -> list[str]:
     return [
         "## Negative controls",
         "",
-        "A negative control is made so that it must fail a criterion. «pass» means that it failed, "
-        "as it must. If one does not, the criterion cannot tell good measures from bad ones here.",
+        "A negative control is wrong on purpose, so its criterion must reject it. «pass» means "
+        "that it did. If it accepts one, it cannot tell good measures from bad ones here.",
         "",
         *table(("control of", *_HEADS), ((inline(row.name), *_cells(row)) for row in rows)),
         *_details(rows),

@@ -24,7 +24,7 @@ STATUSES: dict[Status, str] = {
     "attested": "people answered for it; nothing was computed",
     "not_run": "the data, runs or answers that it needs are missing",
 }
-"""What each status means. A negative control passes if it failed its criterion, as it must."""
+"""What each status means. A negative control passes if its criterion rejected it."""
 SUBJECTS: dict[Subject, str] = {
     "measure": "Measures of bias",
     "dataset": "The dataset",
@@ -77,7 +77,7 @@ def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[C
 def counts(rows: Sequence[Criterion]) -> dict[str, int]:
     """How many rows have each status; negative controls are counted apart.
 
-    ``controls`` is their number, ``controls_failed`` counts those that did not fail as they must.
+    ``controls`` is their number, ``controls_failed`` counts those that their criterion accepted.
     """
     tally = Counter(row.status for row in rows if not row.control)
     controls = [row for row in rows if row.control]

@@ -76,7 +76,7 @@ def evidence_row(
 def from_control(
     run: MeasureRun, evidence: Evidence, found: Status, *, threshold: float, **fields: Any
 ) -> Criterion:
-    """The row of a negative control, whose status is "pass" if it failed as it must.
+    """The row of a negative control, whose status is "pass" if its criterion rejected it.
 
     Args:
         run: the run that the control belongs to.

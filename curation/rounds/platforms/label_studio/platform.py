@@ -11,7 +11,13 @@ from curation.files import CurationError
 from curation.records import Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
-from curation.rounds.platforms.interface import Demand, PullCounts, RoundAccess, TopUp
+from curation.rounds.platforms.interface import (
+    Demand,
+    Published,
+    PullCounts,
+    RoundAccess,
+    TopUp,
+)
 from curation.rounds.platforms.label_studio import seen
 from curation.times import timestamp
 
@@ -42,7 +48,7 @@ class LabelStudioRound:
         """Whether the round has a project on a server."""
         return self.round.project is not None
 
-    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> tuple[Round, str]:
+    def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Make the project if there is none, put tasks there, and ask for answers."""
         server, texts, report = self.connect(), self.access.texts(), self.access.reporter
         self._warn_of_writing(server.url)
@@ -64,8 +70,8 @@ class LabelStudioRound:
         with report.tracked("asking for answers", len(overlaps)) as advance:
             server.set_overlap(project, overlaps, advance=advance)
         self._bar(server, project, tasks)
-        report.note(f"sign-up: {server.invite()}")
-        return round, f"{server.url}/projects/{project}/data?labeling=1"
+        address = f"{server.url}/projects/{project}/data?labeling=1"
+        return Published(round, address, server.invite())
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Fetch new, changed and deleted annotations into the archive."""

@@ -87,7 +87,7 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
 
     Args:
         campaign: the campaign; its steps up to the split are up to date.
-        reporter: receives a warning about contexts that name their target by an older text.
+        reporter: receives a warning about contexts that name their target by an old name.
 
     Raises:
         CurationError: there are no CATs.
@@ -132,7 +132,7 @@ def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]
 
 
 def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
-    """How the CATs were checked; warns of contexts that name their target by an older text."""
+    """How the CATs were checked; warns of contexts that name their target by an old name."""
     terms = read_terms(campaign)
     old: dict[str, dict[str, list[str]]] = defaultdict(dict)
     count = 0
@@ -145,7 +145,7 @@ def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) 
     form = campaign.settings.rounds.model_dump(include=set(FORM.values()))
     if count and form["name_target"]:
         reporter.warn(
-            "CATs whose context names the target only by an older text or another spelling: "
+            "CATs whose context names the target only by an old name or another spelling: "
             f"{count}; «curation measures pitfalls --show target_renamed» shows them"
         )
     return FileSettings(language=campaign.settings.campaign.language, names=dict(old), **form)

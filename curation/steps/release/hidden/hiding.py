@@ -1,12 +1,13 @@
 """Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
 
 import secrets
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from curation.campaign import Campaign
+from curation.campaign import SETTINGS, Campaign
 from curation.catsets.entries import sentences_of
 from curation.files import CurationError
 from curation.manifest import Results
@@ -17,6 +18,7 @@ from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import FEW
+from curation.settings_file import write_setting
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -38,6 +40,24 @@ def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
     """The campaign as if ``hide`` in ``[release]`` were this split."""
     release = campaign.settings.release.model_copy(update={"hide": split})
     return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
+
+
+def set_hide(campaign: Campaign, split: Literal["test"], reporter: Reporter) -> Campaign:
+    """Write ``hide`` into ``campaign.toml``, so that no later command publishes these gold labels.
+
+    Call it before anything that can fail, and so before the lock is taken: what stops the build
+    must not be followed by a command that publishes them.
+
+    Returns:
+        The campaign with this setting.
+
+    Raises:
+        CurationError: the file cannot be changed; the message has the line to add.
+    """
+    if campaign.settings.release.hide != split:
+        write_setting(campaign.root / SETTINGS, "release", "hide", split)
+        reporter.note(f'{SETTINGS}: hide = "{split}" in [release], for later commands, too')
+    return with_hide(campaign, split)
 
 
 def as_built(campaign: Campaign) -> Campaign:
@@ -187,7 +207,8 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
             )
         raise CurationError(
             f"{where} is built already with all gold labels, so it cannot be hidden now",
-            "raise version in [release]; or, if nobody has this version, delete the folder",
+            "raise version in [release]; or, if nobody has this version, delete the folder; or set "
+            'hide = "" in [release] to publish them',
         )
 
 
@@ -208,11 +229,9 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
             allow it.
     """
     by_id = {cat.id: cat for cat in cats}
-    keys = {_texts(cat): id for id, cat in by_id.items()}
-    for version, path in hidden_versions(campaign):
-        if is_revealed(campaign, version):
-            continue
-        known = {gold.original for gold in read_golds(path) if _is_of(gold, by_id, keys)}
+    keys = {_texts(cat) for cat in by_id.values()}
+    for version, hidden_cats in _unrevealed(campaign):
+        known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
         if known and PUBLISHED not in campaign.settings.release.accept:
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
@@ -234,10 +253,8 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
     items = [item for item in items_of(folder) if not is_hidden_item(item)]
     ids = {str(item.get("id")) for item in items}
     keys = {_texts_of_item(item) for item in items}
-    for version, path in hidden_versions(campaign):
-        if is_revealed(campaign, version):
-            continue
-        known = [g.original for g in read_golds(path) if _is_of(g, ids, keys)]
+    for version, hidden_cats in _unrevealed(campaign):
+        known = [id for id, texts in hidden_cats if id in ids or texts in keys]
         if known:
             raise CurationError(
                 f"{PUBLISHED}: {folder.name} has the gold labels of {amount(len(known), 'CAT')} "
@@ -247,9 +264,22 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
             )
 
 
-def _is_of(gold: HiddenGold, ids: Container[str], keys: Container[object]) -> bool:
-    """Whether a hidden CAT is one of those with these campaign ids or texts."""
-    return gold.original in ids or _texts_of_gold(gold) in keys
+def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, list[tuple[str, object]]]]:
+    """The versions that hide gold labels, with the id and the texts of each hidden CAT.
+
+    The ids are those of the campaign; if the gold file is lost, they are the public ones.
+    """
+    for version, path in hidden_versions(campaign):
+        if not is_revealed(campaign, version):
+            yield version, [(gold.original, _texts_of_gold(gold)) for gold in read_golds(path)]
+    for place in built(campaign):
+        version = place.name.removesuffix(ANONYMOUS)
+        if gold_file(campaign, version).exists() or is_revealed(campaign, version):
+            continue
+        items: list[dict[str, Any]] = []
+        with suppress(CurationError):  # a damaged version is reported when it is compared
+            items = [item for item in items_of(place) if is_hidden_item(item)]
+        yield version, [(str(item.get("id")), _texts_of_item(item)) for item in items]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
@@ -289,7 +319,8 @@ def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: R
             raise CurationError(
                 f"{IN_VAIN}: {says}, such as {some(sorted(known), _SHOWN)}",
                 "if that version was never published, delete its folder; else collect new CATs for "
-                f'the test set, or add "{IN_VAIN}" to accept in [release]',
+                'the test set, or set hide = "" in [release] to publish them, or add '
+                f'"{IN_VAIN}" to accept there',
             )
         reporter.warn(f"{says}; everybody who has that version knows them ({IN_VAIN})")
 

@@ -157,7 +157,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         unit="shuffles",
         threshold=settings.agreement,
         computed=f"negative control: the labels were given to associations at random {SHUFFLES} "
-        f"times; {failed} of them fail agreement, as they must, and {passed} pass. The interval "
+        f"times; {failed} of them fail agreement, as expected, and {passed} pass. The interval "
         "has 95 % of the shuffles",
         change="more labelled CATs" if status == "inconclusive" else "nothing that you can supply",
     )
