@@ -66,14 +66,11 @@ def write_setting(path: Path, table: str, key: str, value: str) -> None:
         value: its new value.
 
     Raises:
-        CurationError: the file is a link, or has the setting in a form that cannot be changed here;
-            the message has the line to add.
+        CurationError: the file is a link or cannot be written; the message has the line to add.
     """
     line = f"{key} = {toml_value(value)}"
     try:
         new = with_setting(read_text(path), table, key, value)
-        if new is None:
-            raise CurationError(f"[{table}] is written in a way that curation cannot change")
         with writing(path, private=not path.stat().st_mode & 0o77) as file:
             file.write(new.encode())
     except CurationError as error:

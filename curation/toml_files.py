@@ -7,10 +7,11 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
+
+import tomlkit
 
 from curation.files import CurationError, read_text
 
@@ -74,7 +75,7 @@ def line_of(text: str, keys: Sequence[str], *, depth: int) -> str:
     return ""
 
 
-def with_setting(text: str, table: str, key: str, value: str) -> str | None:
+def with_setting(text: str, table: str, key: str, value: str) -> str:
     r"""A TOML file with another value of one key; comments, order and all other values stay.
 
     Args:
@@ -83,31 +84,13 @@ def with_setting(text: str, table: str, key: str, value: str) -> str | None:
         key: the key; it is added if it is missing.
         value: the text that it gets.
 
-    Returns:
-        The new content; None if the file has the key or the table in a form that is not known here.
-
     >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "test")
-    '[release] # r\nhide = "test"\naccept = []\n'
+    '[release] # r\naccept = []\nhide = "test"\n'
     """
-    wanted = tomllib.loads(text)
-    wanted[table] = {**wanted.get(table, {}), key: value}
-    end = "\r\n" if "\r\n" in text else "\n"
-    own, quoted = rf"[\"']?{table}[\"']?", toml_value(value).replace("\\", r"\\")
-    line = f"{key} = {quoted}"
-    for pattern, new in (
-        (r"\A", ""),  # it has the value already
-        (rf"(?m)(\b{key}[\"']?\s*=\s*)(\"[^\"\n]*\"|'[^'\n]*')", rf"\1{quoted}"),
-        (rf"(?m)^([ \t]*\[[ \t]*{own}[ \t]*\][^\r\n]*)", rf"\1{end}{line}"),
-        (rf"(?m)^({own}\s*=\s*\{{)", rf"\1 {line},"),
-        (rf"(?m)^(?={own}\s*\.)", f"{table}.{line}{end}"),
-        (r"\Z", f"{end}[{table}]{end}{line}{end}"),
-    ):
-        for place in re.finditer(pattern, text):  # it may also be in a comment or a text
-            changed = text[: place.start()] + place.expand(new) + text[place.end() :]
-            with suppress(tomllib.TOMLDecodeError):
-                if tomllib.loads(changed) == wanted:
-                    return changed
-    return None
+    document = tomlkit.parse(text.replace("\r\n", "\n"))
+    document.setdefault(table, tomlkit.table())[key] = value
+    changed = tomlkit.dumps(document)
+    return changed.replace("\n", "\r\n") if "\r\n" in text else changed
 
 
 def _plain(header: str) -> str:

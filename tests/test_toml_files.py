@@ -83,31 +83,29 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
     [
         ('[release]  # r\nhide = "" # h\n', '[release]  # r\nhide = "test" # h\n'),
         ("[release]\n# hide = \"\"\nhide = ''", '[release]\n# hide = ""\nhide = "test"'),
-        ("[ release ]\nversion = '1'\n", "[ release ]\nhide = \"test\"\nversion = '1'\n"),
-        ('["release"]\r\nn = 1\r\n', '["release"]\r\nhide = "test"\r\nn = 1\r\n'),
+        ('[release]\nhide = """\n"""\n', '[release]\nhide = "test"\n'),
+        ("[ release ]\nversion = '1'\n", "[ release ]\nversion = '1'\nhide = \"test\"\n"),
+        ('["release"]\r\nn = 1\r\n', '["release"]\r\nn = 1\r\nhide = "test"\r\n'),
         ("[a]\nb = 1 # last", '[a]\nb = 1 # last\n[release]\nhide = "test"\n'),
-        ("release = { n = 1 }\n[a]\n", 'release = { hide = "test", n = 1 }\n[a]\n'),
-        ("release.n = 1\n[a]\n", 'release.hide = "test"\nrelease.n = 1\n[a]\n'),
-        ('[a]\nhide = ""\nt = """\n[release]\n"""\n[release]', None),
-        ("release = {}\n", ""),
-        ('[release]\nhide = """\n"""\n', ""),
+        ("release = { n = 1 }\n[a]\n", 'release = { n = 1, hide = "test"}\n[a]\n'),
+        ("release = {}\n", 'release = {hide = "test"}\n'),
+        ("release.n = 1\n[a]\n", 'release.n = 1\nrelease.hide = "test"\n[a]\n'),
+        (
+            '[a]\nt = """\n[release]\n"""\n',
+            '[a]\nt = """\n[release]\n"""\n[release]\nhide = "test"\n',
+        ),
     ],
 )
-def test_a_setting_is_written_and_nothing_else_changes(before: str, after: str | None) -> None:
-    expected = f'{before}\nhide = "test"' if after is None else after or None
-    assert with_setting(before, "release", "hide", "test") == expected
-    if expected:
-        assert with_setting(expected, "release", "hide", "test") == expected
+def test_a_setting_is_written_and_nothing_else_changes(before: str, after: str) -> None:
+    assert with_setting(before, "release", "hide", "test") == after
+    assert with_setting(after, "release", "hide", "test") == after
 
 
-@pytest.mark.parametrize("harm", ["form", "link"])
-def test_a_setting_that_cannot_be_written_is_named(tmp_path: Path, harm: str) -> None:
+def test_a_setting_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
-    path.write_text("release = {}\n" if harm == "form" else "[release]\n", "utf-8")
-    if harm == "link":
-        path.symlink_to(path.rename(tmp_path / "elsewhere.toml"))
-    before = path.read_bytes()
+    path.write_text("[release]\n", "utf-8")
+    path.symlink_to(path.rename(tmp_path / "elsewhere.toml"))
     with pytest.raises(CurationError, match=r'hide = "test" in \[release\] could not be') as error:
         write_setting(path, "release", "hide", "test")
     assert error.value.fix == 'add hide = "test" to [release] yourself, then run this again'
-    assert path.read_bytes() == before
+    assert path.read_text("utf-8") == "[release]\n"
