@@ -92,7 +92,7 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
         ("release.n = 1\n[a]\n", 'release.n = 1\nrelease.hide = "test"\n[a]\n'),
         (
             '[a]\nt = """\n[release]\n"""\n',
-            '[a]\nt = """\n[release]\n"""\n[release]\nhide = "test"\n',
+            '[a]\nt = """\n[release]\n"""\n\n[release]\nhide = "test"\n',
         ),
     ],
 )
