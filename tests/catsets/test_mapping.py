@@ -229,7 +229,7 @@ def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: s
 
 def test_columns_of_a_table_are_quoted(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Story,Who\nThe tram is late.,driver\n", "utf-8")
-    with pytest.raises(CurationError, match="its columns are Story, Who"):
+    with pytest.raises(CurationError, match="its columns are «Story», «Who»"):
         read_dataset(mapping(tmp_path, 'files = "a.csv"\n[columns]\ncontext = "story"\n'))
 
 
