@@ -824,3 +824,8 @@ def test_what_is_not_the_public_side(revealed: tuple[Path, Path], folder: Path) 
         check_release(folder, public=revealed[0])
     with pytest.raises(CurationError, match="no such file"):
         check_release(open_, public=folder / "none")
+    device = folder.parent / "device"
+    device.mkdir()
+    (device / "test.json").symlink_to("/dev/zero")
+    with pytest.raises(CurationError, match=r"test\.json: is a device"):
+        check_release(open_, public=device)
