@@ -141,6 +141,8 @@ def one_thread() -> Iterator[None]:
 
 def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    # The rate falls to 0: otherwise what was learnt at the end depends on the processor's rounding.
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / max(steps, 1))
     model.train()
     for _ in range(steps):
         chosen = [encoded[n] for n in torch.randint(len(encoded), (32,)).tolist()]
@@ -158,5 +160,7 @@ def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) 
         loss = model(input_ids=ids, attention_mask=seen, labels=labels).loss
         optimizer.zero_grad()
         loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        schedule.step()
     model.eval()
