@@ -141,8 +141,8 @@ def one_thread() -> Iterator[None]:
 
 def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    # The rate falls to 0: otherwise what was learnt at the end depends on the processor's rounding.
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / max(steps, 1))
+    # The rate falls to 0 in the second half: otherwise the end depends on the processor.
+    falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, 2 - 2 * n / steps))
     model.train()
     for _ in range(steps):
         chosen = [encoded[n] for n in torch.randint(len(encoded), (32,)).tolist()]
@@ -162,5 +162,5 @@ def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) 
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        schedule.step()
+        falling.step()
     model.eval()

@@ -114,7 +114,7 @@ def test_results_stay_when_a_package_is_removed_until_their_input_changes(
     block("wordfreq", "vaderSentiment")
     assert set(states(campaign).values()) == {UP_TO_DATE}
     notes = {step.step: step.note for step in read_status(campaign).steps if step.note}
-    assert notes.keys() >= {"sentiment", "keywords", "check"}
+    assert notes.keys() >= {"sentiment", "keywords", "item_pitfalls"}
     assert notes["sentiment"].startswith("made with vaderSentiment 3")
     reporter = Warned()
     with campaign.lock():
@@ -150,10 +150,10 @@ def test_a_splitter_of_words_is_part_of_the_state(
 ) -> None:
     block(*modules)
     campaign = measured(tmp_path / "c", language, *STEPS, "pitfalls")
-    assert all(current(campaign, BY_NAME[step]) for step in (*STEPS, "pitfalls", "check"))
+    assert all(current(campaign, BY_NAME[step]) for step in (*STEPS, "pitfalls", "item_pitfalls"))
     for name in modules:  # as pip install 'wordfreq[cjk]' does
         module = ModuleType(name)
         module.__spec__ = ModuleSpec(name, None)
         monkeypatch.setitem(sys.modules, name, module)
-    for step in ("statistics", "keywords", "pitfalls", "check"):
+    for step in ("statistics", "keywords", "pitfalls", "item_pitfalls"):
         assert not current(campaign, BY_NAME[step]), step

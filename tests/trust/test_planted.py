@@ -65,7 +65,7 @@ def spec(
     def make(k: int) -> StatesSpec:
         folder = tmp_path_factory.mktemp("tiny") / "model"
         texts = case(k).corpus.documents
-        tiny.make(folder, texts, family="masked", steps=100, width=64, layers=1)
+        tiny.make(folder, texts, family="masked", steps=160, width=64, layers=1)
         return StatesSpec(str(folder))
 
     return make
