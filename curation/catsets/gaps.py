@@ -9,7 +9,7 @@ from curation.catsets.entries import sentences_of
 from curation.item_form import filler
 
 _FORMS = (
-    r"[_*＿]+BLANK[_*＿]+|[(（]\s*BLANK\s*[)）]",
+    r"[_*＿]+BLANK[_*＿]+|[(（]\s*(?i:blank|mask|gap)\s*[)）]",
     r"[\[<{［＜｛【]+[\s|/]*(?i:(?:\w+_)?(?:blank|mask|gap)(?:[\s_-]*\d+)?|m)[\s|/]*[\]>}］＞｝】]+",
     r"<extra_id_\d+>|@placeholder",  # of T5; of ReCoRD
     r"[(（]\s+[)）]|\[\s*\]|\{\s*\d?\s*\}",
@@ -17,6 +17,7 @@ _FORMS = (
 )
 """What marks a gap and is never ordinary text; «…» and «[...]» also mark words left out."""
 _GAP = re.compile("|".join(_FORMS))
+_SIGN = re.compile(r"[A-Z]{2,}\W*|[^\w\s]+")
 
 
 def gap_in(context: Any) -> str:
@@ -43,6 +44,24 @@ def with_blank(context: str, *forms: str) -> str:
     return context
 
 
+def gap_of(item: dict[str, Any]) -> str:
+    """The gap of an item's context that is not BLANK alone: as ``gap_in``, or a word of its own.
+
+    A word in capitals or without letters, such as GAP or «...», is the gap if every sentence
+    repeats the context with other words in its place.
+    """
+    context = str(item.get("context"))
+    texts = [str(sentence.get("sentence")) for sentence in sentences_of(item)]
+    words = context.split()
+    if BLANK in context or gap_in(context) or not texts or len(words) < 3:
+        return gap_in(context)
+    for at, word in enumerate(words):
+        with_gap = " ".join([*words[:at], BLANK, *words[at + 1 :]])
+        if _SIGN.fullmatch(word) and all(filler(with_gap, text) is not None for text in texts):
+            return word.strip(".,;:!?。、") or word
+    return ""
+
+
 def undeclared_gap(kind: str, item: dict[str, Any]) -> str:
     """The gap of an intrasentence item that is not BLANK, or that BLANK is only a part of.
 
@@ -51,7 +70,7 @@ def undeclared_gap(kind: str, item: dict[str, Any]) -> str:
     context = str(item.get("context"))
     texts = [str(sentence.get("sentence")) for sentence in sentences_of(item)]
     repeated = any(filler(context, text) is not None for text in texts)
-    return "" if kind == "intersentence" or repeated else gap_in(context)
+    return "" if kind == "intersentence" or repeated else gap_of(item)
 
 
 def declared(form: str) -> str:

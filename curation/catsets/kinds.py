@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.blank import BLANK
 from curation.catsets.entries import Part, sentences_of
-from curation.catsets.gaps import gap_in, with_blank
+from curation.catsets.gaps import gap_in, gap_of, with_blank
 from curation.catsets.headings import plain
 from curation.catsets.labels import key_of
 from curation.catsets.layouts import RawItem, Reading
@@ -31,8 +31,8 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
         return [fixed] * len(raw_items)
     kinds = [_named_kind(reading, raw) for raw in raw_items]
     unnamed = [number for number, kind in enumerate(kinds) if kind is None]
-    contexts = {number: str(raw_items[number].values.get("context")) for number in unnamed}
-    blank = {n for n, context in contexts.items() if BLANK in context or gap_in(context)}
+    items = {number: _item(raw_items[number]) for number in unnamed}
+    blank = {n for n, item in items.items() if BLANK in str(item["context"]) or gap_of(item)}
     nearly = NEARLY * len(unnamed)
     nearly_all = reading.words is True or len(blank) >= nearly
     nearly_none = len(unnamed) - len(blank) >= nearly
@@ -60,12 +60,16 @@ def kinds_of(reading: Reading, raw_items: Sequence[RawItem]) -> list[Kind]:
 def _fits(raw: RawItem) -> bool:
     """Whether an option is a word for the BLANK, or repeats the words around it."""
     context = str(raw.values.get("context"))
-    context = with_blank(context, gap_in(context) or BLANK)
+    context = with_blank(context, gap_of(_item(raw)) or BLANK)
     texts = [sentence.get("sentence") for sentence in sentences_of({"sentences": raw.sentences})]
     return any(
         isinstance(text, str) and (len(text.split()) == 1 or filler(context, text) is not None)
         for text in texts
     )
+
+
+def _item(raw: RawItem) -> dict[str, Any]:
+    return {"context": raw.values.get("context"), "sentences": raw.sentences}
 
 
 def _named_kind(reading: Reading, raw: RawItem) -> Kind | None:

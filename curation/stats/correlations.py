@@ -42,9 +42,10 @@ def ranks(values: Floats) -> Floats:
     [1.5, 1.5, 3.0]
     """
     order = np.argsort(values, kind="stable")
-    gaps = np.diff(values[order], prepend=-np.inf)
-    place = np.empty(len(values), np.intp)
-    place[order] = np.cumsum(gaps > _EQUAL * np.abs(values).max(initial=0)) - 1
+    ordered, largest = values[order], np.abs(values).max(initial=0, where=np.isfinite(values))
+    equal = np.isclose(ordered[1:], ordered[:-1], rtol=0, atol=_EQUAL * largest)
+    place = np.zeros(len(values), np.intp)
+    place[order[1:]] = np.cumsum(~equal)
     count = np.bincount(place)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
 

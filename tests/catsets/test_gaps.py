@@ -16,7 +16,8 @@ from support import catsets
 from support.catsets import Json
 
 FORMS = ("____", "_", "＿＿＿", "[MASK]", "<mask>", "<|mask|>", "[M]", "<extra_id_0>", "<blank>",
-         "{blank}", "[[gap 1]]", "{}", "[ ]", "(　)", "[BLANK]", "(BLANK)", "_BLANK_")  # fmt: skip
+         "{blank}", "[[gap 1]]", "{}", "[ ]", "(　)", "[BLANK]", "(BLANK)", "_BLANK_",
+         "(blank)")  # fmt: skip
 
 
 def rows(gap: str, *, whole: bool = True, count: int = 3, **more: str) -> list[Json]:
@@ -56,6 +57,16 @@ def test_a_gap_is_refused_until_it_is_declared(tmp_path: Path, form: str, whole:
     assert caught.value.what.endswith('3 items are not CATs: "i0", "i1", "i2"')
     assert f'blank = "{form}"' in caught.value.fix
     assert shape(mapped(tmp_path, f'blank = "{form}"')) == expected
+
+
+@pytest.mark.parametrize("form", ["...", "…", "???", "XXX", "-----", "GAP", "***"])
+def test_a_word_that_all_sentences_replace_is_a_gap(tmp_path: Path, form: str) -> None:
+    path = catsets.write_lines(tmp_path / "a.jsonl", rows(form))
+    with pytest.raises(CurationError, match="not BLANK") as caught:
+        read_cats(path)
+    assert f'blank = "{form}"' in caught.value.fix
+    kinds = [kind for _, kind, *_ in shape(mapped(tmp_path, f'blank = "{form}"'))]
+    assert kinds == ["intrasentence"] * 3
 
 
 def test_several_forms_and_longer_lines_are_declared_together(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def model() -> Tiny:
 
 
 @pytest.fixture
-def server(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
+def endpoint(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(running, "SHARD", 2)
@@ -50,11 +50,11 @@ Run = Callable[..., Job]
 
 
 @pytest.fixture
-def run(server: Completions, tmp_path: Path) -> Run:
+def run(endpoint: Completions, tmp_path: Path) -> Run:
     def score(cats: list[Cat] = CATS, **settings: Any) -> Job:
         open_scorer.cache_clear()  # each is a command of its own
-        server.bodies.clear()
-        work = job(ModelSpec("tiny", url=server.url), tmp_path)
+        endpoint.bodies.clear()
+        work = job(ModelSpec("tiny", url=endpoint.url), tmp_path)
         score_cats(work, cats, **settings)
         return work
 
@@ -75,9 +75,9 @@ def scored(folder: Path) -> dict[str, float]:
 
 
 def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
-    server: Completions, run: Run, tmp_path: Path
+    endpoint: Completions, run: Run, tmp_path: Path
 ) -> None:
-    server.quirks = Quirks(caches=True)
+    endpoint.quirks = Quirks(caches=True)
     with pytest.raises(CurationError, match="if it gets the same texts again: up to") as error:
         run()
     assert "--no-enable-prefix-caching" in error.value.fix
@@ -90,38 +90,38 @@ def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
     # The first shard, two intersentence CATs, was sent three times before any other text.
     assert {name.rpartition("-")[0] for name in scored(aside)} <= {c.id[:-1] for c in INTER}
     assert len(scored(aside)) == 6
-    assert len(server.prompts) == 2 + 3 * 6
+    assert len(endpoint.prompts) == 2 + 3 * 6
 
-    server.quirks = Quirks()
+    endpoint.quirks = Quirks()
     wanted = run(INTER[:1])
     assert len(scored(wanted.folder)) == 3, "nothing of the refused run is used again"
     assert "unsteady" not in about(wanted.folder)
 
 
-def test_honest_noise_passes_and_is_written(server: Completions, run: Run) -> None:
-    server.quirks = Quirks(bf16=True)
+def test_honest_noise_passes_and_is_written(endpoint: Completions, run: Run) -> None:
+    endpoint.quirks = Quirks(bf16=True)
     work = run(seed=5)
     found = about(work.folder)["repeats"]
     assert found == {"texts": 18, "largest": found["largest"], "bound": BOUND, "seed": 5}
     assert 0.01 < found["largest"] < BOUND / 2
-    assert len(server.prompts) == 2 + 3 * 18
+    assert len(endpoint.prompts) == 2 + 3 * 18
     assert conclude(work, CATS, ties="half")["run"]["repeats"] == found
     run()
-    assert server.prompts == [], "what was compared is not sent again"
+    assert endpoint.prompts == [], "what was compared is not sent again"
 
 
-def test_a_run_that_goes_on_repeats_what_is_new(server: Completions, run: Run) -> None:
+def test_a_run_that_goes_on_repeats_what_is_new(endpoint: Completions, run: Run) -> None:
     run(INTER[:1])
     work = run(INTER[:2])
-    assert len(server.prompts) == 2 + 3 * 3
+    assert len(endpoint.prompts) == 2 + 3 * 3
     assert about(work.folder)["repeats"] == {"texts": 6, "largest": 0, "bound": BOUND, "seed": 1}
 
 
 def test_a_defect_that_comes_later_takes_earlier_scores_away(
-    server: Completions, run: Run, tmp_path: Path
+    endpoint: Completions, run: Run, tmp_path: Path
 ) -> None:
     def fail(_: int) -> None:
-        server.quirks = Quirks(caches=True)
+        endpoint.quirks = Quirks(caches=True)
 
     with pytest.raises(CurationError, match="the scores are now in"):
         run(tell=fail)
@@ -140,7 +140,7 @@ def test_a_command_killed_before_the_scores_were_moved(run: Run) -> None:
 
 
 def test_a_seeded_sample_half_of_it_first(
-    server: Completions, run: Run, monkeypatch: pytest.MonkeyPatch
+    endpoint: Completions, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repeats, "CATS", 2)
     drawn = draw(INTER, seed=3)
@@ -148,7 +148,7 @@ def test_a_seeded_sample_half_of_it_first(
     assert draw(INTER, seed=3) == drawn
     assert {tuple(sorted(draw(INTER, seed=seed))) for seed in range(20)} > {tuple(sorted(drawn))}
     run(INTER, seed=3)
-    sent = server.prompts[2:]
+    sent = endpoint.prompts[2:]
     often = {text for text in sent if sent.count(text) == 3}
     assert len(sent) == 12 + 2 * 6
     assert often == {

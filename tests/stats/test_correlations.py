@@ -33,6 +33,7 @@ def test_rounding_does_not_rank_equal_values() -> None:
     assert ranks(noisy * 1e-12).tolist() == [3.0, 3.0, 1.0, 3.0]
     assert ranks(np.array([1.0, 1.00001, 0.99999])).tolist() == [2.0, 3.0, 1.0]
     assert ranks(np.array([])).tolist() == []
+    assert ranks(np.array([1.0, np.inf, -np.inf, np.inf])).tolist() == [2.0, 3.5, 1.0, 3.5]
 
 
 def test_spearman_by_hand() -> None:
