@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table
-PIPED = 128 << 20  # bytes that a pipe may give
 
 
 def shipped(*parts: str) -> Path:
@@ -42,17 +41,17 @@ def shipped(*parts: str) -> Path:
 # --- reading --------------------------------------------------------------------------------
 
 
-def open_input(path: Path, *, pipe: bool = False) -> BufferedReader:
+def open_input(path: Path) -> BufferedReader:
     """Open a file to read it. Every file that is read is opened here.
 
     A device may never end, and a pipe may keep a command waiting. So they are refused before they
-    are opened, and links to them. With ``pipe`` a pipe is opened, too.
+    are opened, and links to them.
 
     Raises:
         CurationError: the file is missing, not a regular file, or may not be read.
     """
     try:
-        return _opened(path, pipe=pipe)
+        return _opened(path)
     except FileNotFoundError:
         raise CurationError(f"{path}: no such file", "check the path") from None
     except IsADirectoryError:
@@ -62,33 +61,28 @@ def open_input(path: Path, *, pipe: bool = False) -> BufferedReader:
         raise CurationError(f"{path}: may not be read", fix) from None
 
 
-def _opened(path: Path, *, pipe: bool = False) -> BufferedReader:
+def _opened(path: Path) -> BufferedReader:
     mode = path.stat().st_mode
-    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (pipe and stat.S_ISFIFO(mode)):
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return path.open("rb")
     raise CurationError(
         f"{path}: is a device or a pipe, not a file", "save what it gives as a file, and name it"
     )
 
 
-def read_bytes(path: Path, *, pipe: bool = False) -> bytes:
-    """The bytes of a file, or with ``pipe`` of a pipe; errors are those of ``open_input``."""
-    most = PIPED if pipe and path.is_fifo() else -1
-    with open_input(path, pipe=pipe) as file:
-        content = file.read(most)
-        if most > 0 and file.read(1):
-            what = f"{path}: the pipe gives more than {PIPED >> 20} MiB"
-            raise CurationError(what, "save it as a file")
-    return content
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file; errors are those of ``open_input``."""
+    with open_input(path) as file:
+        return file.read()
 
 
-def read_text(path: Path, *, pipe: bool = False) -> str:
+def read_text(path: Path) -> str:
     """The text of a file: UTF-8 with or without a byte order mark, or UTF-16 with one.
 
     Raises:
         CurationError: the file is empty or in another encoding; the message names line and byte.
     """
-    return decoded(read_bytes(path, pipe=pipe), path)
+    return decoded(read_bytes(path), path)
 
 
 def decoded(data: bytes, path: Path) -> str:

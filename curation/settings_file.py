@@ -12,6 +12,7 @@ from curation.settings import DomainSettings, Settings
 from curation.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
 from curation.trust_settings import GroupSettings
 
+_FILE = "use the name of a file in the folder {}, without / and \\"
 _FIXES = {
     "version": "use letters, digits and the characters . + -, and begin with a letter or a digit, "
     'such as "0.1.0"',
@@ -19,9 +20,9 @@ _FIXES = {
     "language": 'use a language code, such as "en" or "pt-BR"',
     "properties": 'use properties of Wikidata, such as "P106"',
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
+    "words": _FILE.format("1-terms/"),
     **dict.fromkeys(
-        ("words", "lists", "targets", "reference", "anchors", "outcomes"),
-        "use the name of a file in the folder of the stage, without / and \\",
+        ("lists", "targets", "reference", "anchors", "outcomes"), _FILE.format("6-trust/")
     ),
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }

@@ -117,6 +117,8 @@ def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, 
     assert says in error.what
     advice = "use " if says == "is not valid" else "see docs/settings.md"
     assert error.fix.startswith(advice)
+    for table, folder in (("[groups.", "6-trust/"), ("words", "1-terms/")):
+        assert (folder in error.fix) == (table in text)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,13 @@ _LONGEST_NAME = 60
 _DEEP = 4  # lists of items within rows
 
 
-def read_parts(
-    path: Path, *, pipe: bool = False, named: Collection[str] | None = None
-) -> tuple[list[Part], Any]:
+def read_parts(path: Path, *, named: Collection[str] | None = None) -> tuple[list[Part], Any]:
     """The rows of a JSON, JSONL, CSV or Parquet file; text may be packed as .gz or .bz2.
 
     Args:
         path: the file.
-        pipe: it may also be a pipe that gives text.
         named: the columns of a mapping file that names this file. Then errors quote nothing of a
-            text that is not a table.
+            file in which no column is known or named.
 
     Returns:
         The parts of the file, and the field ``curation`` of a release's file.
@@ -42,22 +40,25 @@ def read_parts(
     """
     refuse_address(path)
     refuse_folder(path)
-    # What is read from a pipe once cannot be read again: it must be text.
-    head, packing = (b"", "") if pipe and path.is_fifo() else _head(path)
+    head, packing = _head(path)
     refuse(path, head, packed=bool(packing))
+    curation: Any = {}
     if head.startswith(PARQUET) and not packing:
-        return _unnested(read_parquet(path)), {}
-    text = _text(path, packing, pipe=pipe)
-    if text.lstrip()[:1] not in ("{", "["):
-        if named is not None:
-            _refuse_no_table(path, text, named)
-        return [_table(path, text)], {}
-    if _is_lines(text, path):
+        parts = _unnested(path, read_parquet(path))
+    elif (text := _text(path, packing)).lstrip()[:1] not in ("{", "["):
+        _refuse_unknown(path, _header(text, path), named)
+        parts = [_table(path, text)]
+    elif _is_lines(text, path):
         lines = read_json_lines(text, path)
-        return _unnested(Part([Row(f"{path.name} line {n}", row) for n, row in lines])), {}
-    document = parsed_json(text, path)
-    curation = document.get("curation", {}) if isinstance(document, dict) else {}
-    return list(_parts(document, path)), curation
+        parts = _unnested(path, Part([Row(f"{path.name} line {n}", row) for n, row in lines]))
+    else:
+        document = parsed_json(text, path)
+        curation = document.get("curation", {}) if isinstance(document, dict) else {}
+        parts = list(_parts(document, path, named))
+    for part in parts:
+        if part.rows:
+            _refuse_unknown(path, part.columns(), named)
+    return parts, curation
 
 
 def _head(path: Path) -> tuple[bytes, str]:
@@ -74,10 +75,27 @@ def _head(path: Path) -> tuple[bytes, str]:
     return first[:HEAD], packing
 
 
-def _text(path: Path, packing: str, *, pipe: bool) -> str:
+def _text(path: Path, packing: str) -> str:
     if not packing:
-        return read_text(path, pipe=pipe)
+        return read_text(path)
     return decoded(b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing)), path)
+
+
+def _refuse_unknown(path: Path, columns: Collection[str], named: Collection[str] | None) -> None:
+    """Refuse a file that a mapping file names and that is not a table of items.
+
+    A mapping file may come from somebody else, it may name any file of the user, and errors are
+    passed on. So before a column is quoted, one must be known, or named in ``[columns]``.
+
+    Raises:
+        CurationError: no column is known or ``named``; the message quotes nothing of the file.
+    """
+    if named is None or resolve(columns) or {*named} & {*map(str.strip, columns)}:
+        return
+    raise CurationError(
+        f"{path}: is not a table of items: no column of it is known",
+        "check in the mapping that «files» names the right file, and [columns] its columns",
+    )
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -99,13 +117,10 @@ def _is_lines(text: str, path: Path) -> bool:
     return isinstance(content, dict) and (several or "context" in content)
 
 
-def _parts(document: Any, path: Path) -> Iterator[Part]:
+def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator[Part]:
     name = path.name
     if isinstance(document, list):
-        rows = [
-            Row(f"{name} [{n}]", _object(row, f"{name} [{n}]")) for n, row in enumerate(document)
-        ]
-        yield from _unnested(Part(rows))
+        yield from _unnested(path, Part(_list(document, f"{name} ", path)))
         return
     if not isinstance(document, dict):
         raise _unknown(path, "it is not a JSON object or list")
@@ -115,7 +130,7 @@ def _parts(document: Any, path: Path) -> Iterator[Part]:
             rows = _list(data.get(kind, []), f"{name} data.{kind}", path)
             yield Part(rows, kind=kind, whole=True)
     elif isinstance(data, list) and data:
-        yield from _unnested(Part(_list(data, f"{name} data", path)))
+        yield from _unnested(path, Part(_list(data, f"{name} data", path)))
     elif set(KINDS) & set(document) and not _are_scores(document):
         for kind in KINDS:
             yield Part(_list(document.get(kind, []), f"{name} {kind}", path), kind=kind)
@@ -133,7 +148,8 @@ def _parts(document: Any, path: Path) -> Iterator[Part]:
             "give it to --predictions, and the file with the items to --gold",
         )
     else:
-        refuse_other_sets(path, [str(key) for key in document])
+        refuse_other_sets(path, list(document))
+        _refuse_unknown(path, document, named)
         keys = ", ".join(f"«{str(key)[:_LONGEST_NAME]}»" for key in list(document)[:10])
         shown = f"; it has {keys}" if keys else ""
         raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{shown}")
@@ -162,7 +178,7 @@ def _object(item: Any, where: str) -> dict[str, Any]:
     return item
 
 
-def _unnested(part: Part, depth: int = 0) -> list[Part]:
+def _unnested(path: Path, part: Part, depth: int = 0) -> list[Part]:
     """The parts of rows that each hold a list of items, or objects of lists, under «data»."""
     first = next((row.values for row in part.rows), {})
     holds = first.get("data")
@@ -176,12 +192,8 @@ def _unnested(part: Part, depth: int = 0) -> list[Part]:
         for key, items in lists:
             kind = next((kind for kind in KINDS if kind == key), None)
             place = f"{where} data.{key}" if key else f"{where} data"
-            if not isinstance(items, list):
-                raise CurationError(f"{place}: is not a list", "see docs/datasets.md")
-            rows = [
-                Row(f"{place}[{n}]", _object(item, f"{place}[{n}]")) for n, item in enumerate(items)
-            ]
-            parts += _unnested(Part(rows, kind=kind, classes=part.classes), depth + 1)
+            rows = _list(items, place, path)
+            parts += _unnested(path, Part(rows, kind=kind, classes=part.classes), depth + 1)
     return parts
 
 
@@ -195,27 +207,13 @@ def _unknown(path: Path, problem: str, fix: str = "") -> CurationError:
 # --- CSV ----------------------------------------------------------------------------------------
 
 
-def _refuse_no_table(path: Path, text: str, named: Collection[str]) -> None:
-    """Refuse a text that is not a table of items: it may be any file of the user.
-
-    A mapping file may come from somebody else, and errors are passed on. So before a column is
-    quoted, one must be known, or all rows must have as many cells as the header, and several.
-
-    Raises:
-        CurationError: it is not a table; the message quotes nothing of it.
-    """
-    header = find_header(text, path)
-    reader = csv.reader(io.StringIO(text[header.start :], newline=""), delimiter=header.delimiter)
-    try:
-        first, *rows = [cells for cells in reader if any(cell.strip() for cell in cells)] or [[]]
-    except csv.Error:
-        return  # the error of reading the table quotes nothing
-    full = bool(rows) and len(first) > 1 and all(len(cells) == len(first) for cells in rows)
-    if not full and not resolve(first) and not {*named} & {*map(str.strip, first)}:
-        raise CurationError(
-            f"{path}: is not a table of items: no column of it is known",
-            "check in the mapping that «files» names the right file, and [columns] its columns",
-        )
+def _header(text: str, path: Path) -> list[str]:
+    """The first row with a text; it is empty if it cannot be read."""
+    start, _, delimiter = find_header(text, path)
+    reader = csv.reader(io.StringIO(text[start:], newline=""), delimiter=delimiter)
+    with suppress(csv.Error):
+        return next((cells for cells in reader if any(cell.strip() for cell in cells)), [])
+    return []
 
 
 def _table(path: Path, text: str) -> Part:

@@ -22,16 +22,19 @@ _Code = Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)
 
 
 _TEXT = "must be a text in quotation marks, and not empty"
+_KIND = 'must be "intrasentence" or "intersentence"'
 _MEANT: dict[str, tuple[str, str]] = {
     "files": (
         "must name one or more files",
         'name the data files, relative to the mapping file: files = ["data.csv"]',
     ),
     "language": ("is not a language code", 'use a code such as "en" or "pt-BR"'),
+    "kind": (_KIND, 'write the kind of all items: kind = "intrasentence"'),
     "domain": (_TEXT, 'write the domain of all items: domain = "gender"'),
     "columns": (_TEXT, 'write our name = their column: [columns] context = "their name"'),
     "labels": ("is not a table", 'write theirs = ours: [labels] theirs = "stereotype"'),
     "domains": (_TEXT, 'write theirs = ours: [domains] theirs = "ours"'),
+    "kinds": (_KIND, 'write theirs = ours: [kinds] theirs = "intrasentence"'),
     "blank": (_TEXT, 'write what marks the gap in contexts: blank = "____"'),
 }
 """For keys of which pydantic's message says little: what is wrong, and the fix."""

@@ -24,29 +24,23 @@ _SHOWN = 8
 _NEEDED = {"context": "«context»", "target": "«target»", "domain": "«domain» or «bias_type»"}
 
 
-def read_dataset(path: Path, *, pipe: bool = False) -> Dataset:
+def read_dataset(path: Path) -> Dataset:
     """The items of a file in any known layout, or of the files that a mapping file names.
 
-    The items are not checked: they may lack fields, or have labels that are not known. With
-    ``pipe`` the file may be a pipe that gives text.
+    The items are not checked: they may lack fields, or have labels that are not known.
 
     Raises:
         CurationError: a file cannot be read, is not a set of CATs, lacks a column, or no gold label
             in it is known; the message names the file, the place and the fix.
     """
-    if path.suffix.lower() != ".toml":
-        return _dataset(path, None, pipe=pipe)
-    return _dataset(path, read_mapping(path))
-
-
-def _dataset(path: Path, mapping: MappingFile | None, *, pipe: bool = False) -> Dataset:
+    mapping = read_mapping(path) if path.suffix.lower() == ".toml" else None
     entries: list[Entry] = []
     layouts: dict[str, None] = {}
     files_of: dict[str, list[str]] = {}  # each note, and the files that it is true of
     curation: Any = {}
     for named in mapping.files if mapping else [path.name]:
         new_entries, layout, own_notes, own = (
-            _named_in(path, named, mapping) if mapping else _read(path, path, None, pipe=pipe)
+            _named_in(path, named, mapping) if mapping else _read(path, path, None)
         )
         entries += new_entries
         layouts[layout] = None
@@ -108,12 +102,10 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _read(
-    path: Path, file: Path, mapping: MappingFile | None, *, pipe: bool = False
+    path: Path, file: Path, mapping: MappingFile | None
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of one file, the name of its layout, notes, and its field ``curation``."""
-    parts, curation = read_parts(
-        file, pipe=pipe, named=mapping.columns.values() if mapping else None
-    )
+    parts, curation = read_parts(file, named=mapping.columns.values() if mapping else None)
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
         names = resolve(part.columns(), mapping.columns if mapping else None)

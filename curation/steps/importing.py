@@ -78,7 +78,7 @@ def import_stereoset(
     from curation.catsets.reading import read_dataset
     from curation.rounds.answers.archive import as_json
 
-    dataset = read_dataset(file, pipe=True)
+    dataset = read_dataset(file)
     if not dataset.entries:
         raise CurationError(f"{file}: contains no items", "check that it is the right file")
     for entry in dataset.entries:

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -80,12 +79,17 @@ def test_a_parquet_file_that_is_cut_short(
     assert untouched(campaign.root) == before
 
 
-@pytest.mark.parametrize("name", ["bare.json", "hf.jsonl", "options.csv"])
-def test_an_import_reads_a_pipe(tmp_path: Path, campaign: Campaign, name: str) -> None:
-    data = LAYOUTS[name](tmp_path / name).read_bytes()
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = Thread(target=pipe.write_bytes, args=[data], daemon=True)
-    writer.start()
-    assert import_stereoset(campaign, pipe).items == 4
-    writer.join(10)
+def test_a_pipe_is_refused(tmp_path: Path, campaign: Campaign, forked: Any) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        path = tmp_path / name
+        for words in (
+            ("import", "stereoset", path, "-c", campaign.root),
+            ("import", "answers", path, "-c", campaign.root),
+            ("measures", "statistics", "--gold", path),
+        ):
+            done = forked(*words)
+            assert (done.code, done.out) == (1, "")
+            assert f"error: {path}: is a device or a pipe, not a file" in done.err
+            assert done.err.endswith("fix:   save what it gives as a file, and name it\n")

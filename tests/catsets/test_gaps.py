@@ -156,5 +156,5 @@ def test_a_mapping_file_maps_kinds(tmp_path: Path) -> None:
     text = '[kinds]\ndentro = "intrasentence"\nfuera = "{}"'
     kinds = [cat.kind for cat in read_cats(mapped(tmp_path, text.format("intersentence")))]
     assert kinds == ["intrasentence", "intersentence"]
-    with pytest.raises(CurationError, match=r"map\.toml line 4, kinds\.fuera: Input should be"):
+    with pytest.raises(CurationError, match=r'map\.toml line 4, kinds\.fuera: must be "intra'):
         read_cats(mapped(tmp_path, text.format("outside")))

@@ -160,7 +160,12 @@ BASE = 'files = ["a.csv"]\n'
         (BASE + "colums = {}\n", "map.toml line 2, colums: no such key", "'columns'"),
         (BASE + '[columns]\ncontxt = "x"\n', "map.toml line 3, columns.contxt: not a", "'context'"),
         (BASE + '[labels]\n0 = "bad"\n', "map.toml line 2, labels: 'bad' is not one of", "docs"),
-        (BASE + 'kind = "intra"\n', "map.toml line 2, kind: Input should be", "docs"),
+        (BASE + 'kind = "intra"\n', 'map.toml line 2, kind: must be "intrasentence"', "kind ="),
+        (
+            BASE + '[kinds]\none = "intra"\n',
+            'map.toml line 3, kinds.one: must be "intrasentence" or "intersentence"',
+            "write theirs = ours: [kinds]",
+        ),
         (BASE + 'skip = ["cat-9"]\n', "map.toml line 2, skip: no item has the id 'cat-9'", "list"),
         (BASE + 'skip = "all"\n', "map.toml line 2, skip: must be a list of ids, or", "docs"),
         (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: is not", '"pt-BR"'),
@@ -214,6 +219,13 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, 
         "my secret, my secret\nand another line\n",
         "[login]\nkey = the secret\n",
         "secret;a\nb\n",
+        "name,secret\nann,baker\n",
+        "secret,secret\na,b\n",
+        '{"secret": "ann"}',
+        '[{"secret": "ann"}]',
+        '{"data": [{"secret": "ann"}]}',
+        '{"intrasentence": [{"secret": "ann"}]}',
+        '{"secret": "ann"}\n{"secret": "bob"}\n',
     ],
 )
 def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: str) -> None:
@@ -227,10 +239,13 @@ def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: s
         assert not re.search("secret|baker|key = the|the-key|ann", shown, re.IGNORECASE), shown
 
 
-def test_columns_of_a_table_are_quoted(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("Story,Who\nThe tram is late.,driver\n", "utf-8")
+@pytest.mark.parametrize("text", ["Story,Who\nLate.,driver\n", '[{"Story": "", "Who": ""}]'])
+def test_columns_are_quoted_if_one_is_known_or_named(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_text(text, "utf-8")
     with pytest.raises(CurationError, match="its columns are «Story», «Who»"):
-        read_dataset(mapping(tmp_path, 'files = "a.csv"\n[columns]\ncontext = "story"\n'))
+        read_dataset(
+            mapping(tmp_path, 'files = "a.csv"\n[columns]\ncontext = "story"\ntarget = "Who"\n')
+        )
 
 
 @pytest.mark.parametrize("make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo])

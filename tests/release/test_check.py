@@ -668,6 +668,9 @@ def test_the_command(folder: Path, forked: Any) -> None:
     ran = forked("release", "check", folder / "none")
     assert ran.code == 1
     assert "no such folder" in ran.err
+    ran = forked("release", "check", folder, "--public", folder / "none")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == f"error: {folder / 'none'}: no such folder\nfix:   check the path\n"
 
 
 def test_a_release_is_named_by_its_folder_or_its_version(
@@ -822,7 +825,7 @@ def test_what_is_not_the_public_side(revealed: tuple[Path, Path], folder: Path) 
         check_release(open_, public=folder)
     with pytest.raises(CurationError, match=r"reveal\.jsonl: no such file"):
         check_release(folder, public=revealed[0])
-    with pytest.raises(CurationError, match="no such file"):
+    with pytest.raises(CurationError, match=r"none: no such folder"):
         check_release(open_, public=folder / "none")
     device = folder.parent / "device"
     device.mkdir()

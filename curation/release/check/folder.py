@@ -101,13 +101,12 @@ class Release:
         return read_text(self.root / name)
 
 
-def list_files(release: Release) -> Iterator[Finding]:
-    """List the files of a folder in ``release.files``; links are findings and never followed.
+def refuse_no_folder(root: Path) -> None:
+    """Refuse what is not a folder.
 
     Raises:
         CurationError: it is not a folder, or may not be read.
     """
-    root = release.root
     try:
         if root.is_file():
             raise CurationError(f"{root}: is a file, not a folder", "name the folder of a release")
@@ -117,6 +116,16 @@ def list_files(release: Release) -> Iterator[Finding]:
     except (PermissionError, ValueError) as error:
         fix = "give yourself permission to read it"
         raise CurationError(f"{root}: may not be read ({type(error).__name__})", fix) from None
+
+
+def list_files(release: Release) -> Iterator[Finding]:
+    """List the files of a folder in ``release.files``; links are findings and never followed.
+
+    Raises:
+        CurationError: it is not a folder, or may not be read.
+    """
+    root = release.root
+    refuse_no_folder(root)
     errors: list[OSError] = []
     for folder, folders, names in os.walk(root, onerror=errors.append):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)

@@ -32,10 +32,8 @@ FIXES = {
 """What to do with a file that may contain a table."""
 
 
-def is_workbook(path: Path, *, pipe: bool = False) -> bool:
+def is_workbook(path: Path) -> bool:
     """Whether a file is an .xlsx workbook, whatever its name is.
-
-    With ``pipe`` the file may be a pipe, which is taken for a text.
 
     Raises:
         CurationError: it is missing, is a damaged archive, or is another kind of file that is not
@@ -48,8 +46,6 @@ def is_workbook(path: Path, *, pipe: bool = False) -> bool:
             "a note of a spreadsheet program that has the table open",
             "save the table, close the program, and name the table",
         )
-    if pipe and path.is_fifo():
-        return False  # what is read from a pipe once cannot be read again
     with open_input(path) as file:
         head = file.read(HEAD)
     kind = kind_of(path, head)

@@ -36,13 +36,13 @@ class Table(NamedTuple):
 def read_table(
     path: Path, warn: Callable[[str], None] | None = None, words: Words | None = None
 ) -> Table:
-    """The table of a workbook, a CSV or a JSONL file; see ``read_rows``. Text may come from a pipe.
+    """The table of a workbook, a CSV or a JSONL file; see ``read_rows``.
 
     ``words`` are those of a round's own texts, None for those of the shipped languages.
     """
-    if is_workbook(path, pipe=True):
+    if is_workbook(path):
         return _sheet(path, warn, words)
-    return Table([row for _, row in _text_rows(path, pipe=True)], TablePlace(str(path)))
+    return Table([row for _, row in _text_rows(path)], TablePlace(str(path)))
 
 
 def read_rows(
@@ -74,8 +74,8 @@ def read_rows(
         yield from _text_rows(path)
 
 
-def _text_rows(path: Path, *, pipe: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-    text = read_text(path, pipe=pipe)
+def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = read_text(path)
     first = text.lstrip()[:1]
     if first == "[":
         yield from _checked(path, "row", enumerate(_json_list(text, path), 1))

@@ -20,7 +20,7 @@ from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
-from curation.release.check.folder import Release
+from curation.release.check.folder import Release, refuse_no_folder
 from curation.release.check.forms import Seen, from_item
 from curation.release.hidden.commitments import public_rows, verify
 from curation.release.layout import FACTS, REVEAL
@@ -116,6 +116,8 @@ def check_release(
     Raises:
         CurationError: a folder or a file of ``against`` cannot be read.
     """
+    if public is not None:
+        refuse_no_folder(public)
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
     release.annotations, release.tables = None, {}  # checked; what follows needs the memory
