@@ -142,7 +142,9 @@ def one_thread() -> Iterator[None]:
 def _train(model: Any, encoded: list[list[int]], tokenizer: Any, *, steps: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     # The rate falls to 0 in the second half: otherwise the end depends on the processor.
-    falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: min(1.0, 2 - 2 * n / steps))
+    falling = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda n: min(1, 2 - 2 * n / (steps or 1))
+    )
     model.train()
     for _ in range(steps):
         chosen = [encoded[n] for n in torch.randint(len(encoded), (32,)).tolist()]
