@@ -1,4 +1,4 @@
-"""Read the TOML files that people write by hand.
+"""Read the TOML files that people write by hand, and change a setting in one.
 
 Whatever such a file contains, the error names the file and, as far as possible, the line.
 """
@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
-
-import tomlkit
 
 from curation.files import CurationError, read_text
 
@@ -87,6 +85,8 @@ def with_setting(text: str, table: str, key: str, value: str) -> str:
     >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "test")
     '[release] # r\naccept = []\nhide = "test"\n'
     """
+    import tomlkit  # most commands do not need it
+
     document = tomlkit.parse(text.replace("\r\n", "\n"))
     document.setdefault(table, tomlkit.table())[key] = value
     changed = tomlkit.dumps(document)
