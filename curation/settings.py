@@ -316,6 +316,10 @@ class ReleaseSettings(Section):
         Literal["", "test"],
         Field(description="test: publish the test CATs without their gold labels; empty: with"),
     ] = ""
+    show: Annotated[
+        Many[Words],
+        Field(description="models and baselines whose ss on hidden CATs is published first"),
+    ] = ()
 
     @check_model(mode="after")
     def _has_a_folder_of_its_own(self) -> "ReleaseSettings":

@@ -96,7 +96,7 @@ def predictions(
     from curation.steps.source import gold_source
 
     source = gold_source(gold, reporter=console)
-    source.of_kind(kind.value if kind else None).warn_of_pitfalls(console)
+    source.of_kind(kind.value if kind else None).warn_before_scoring(console)
     result = score_predictions(
         predictions,
         source.by_original(console) if original_targets else source,
@@ -154,7 +154,7 @@ def baselines(
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
     source.warn_of_language(console)
-    source.in_split(split.value if split else None).warn_of_pitfalls(console)
+    source.in_split(split.value if split else None).warn_before_scoring(console)
     source = source.by_original(console) if original_targets else source
     source = source.in_split(split.value if split else None).in_tier(tier, console)
     results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)

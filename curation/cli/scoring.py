@@ -231,7 +231,7 @@ def models(
         plans = [plan_model(spec, source, variant=variant) for spec in specs]
         show_plans(plans, chat.spec(Path()), chat.prices)
         return
-    source.warn_of_pitfalls(console)
+    source.warn_before_scoring(console)
     shown = source.in_tier(tier, console).cats
     failed = []
     for spec in specs:

@@ -249,11 +249,16 @@ class Near(Part):
 
 
 class Hidden(Part):
-    """The split whose gold labels are hidden, and how many CATs and terms it has."""
+    """The split whose gold labels are hidden, and how many CATs and terms it has.
+
+    ``left_out`` has the names of values about these gold labels that are not published, because
+    too many would give the labels away.
+    """
 
     split: str
     cats: int
     terms: int
+    left_out: tuple[str, ...] = ()
 
 
 class TrustRow(Part):

@@ -85,10 +85,13 @@ class Source:
         terms = read_terms(self.campaign).values() if there else ()
         return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
 
-    def warn_of_pitfalls(self, reporter: Reporter) -> None:
-        """Warn of pitfalls of severity block; call it before the CATs are scored."""
+    def warn_before_scoring(self, reporter: Reporter) -> None:
+        """Warn of pitfalls of severity block; say how many values on hidden CATs may be given out."""
         from curation.measures.pitfalls import blocking
+        from curation.steps.release.hidden.ledger import remaining
 
+        for text in filter(None, map(remaining, self.gold)):
+            reporter.note(text)
         counts = blocking(self.cats, language=self.language, **self.allowed())
         shown = ", ".join(f"{code} ({amount(count, 'CAT')})" for code, count in counts.items())
         if counts:

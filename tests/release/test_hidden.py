@@ -459,7 +459,14 @@ def readable(name: Path, data: bytes) -> bytes:
 
 def row(split: str, cats: int) -> ScoreRow:
     return ScoreRow(
-        model="m", split=split, kind="both", cats=cats, terms=9, lms=50.0, ss=50.0, icat=50.0
+        model="m",
+        split=split,
+        kind="intrasentence",
+        cats=cats,
+        terms=9,
+        lms=50.0,
+        ss=50.0,
+        icat=50.0,
     )
 
 
@@ -478,8 +485,12 @@ def facts() -> Facts:
         name="n", version="1", language="en", date="2026-01-01", canary="c", warning="w",
         licence=Licence(name="l"), sizes=(), tiers={"3": 90, "4": 90, "5": 90, "unknown": 0},
         annotations=4000, annotators=9, counted=4000, decisions={}, seed=1, dev=0.5,
-        agreement=(agreed,), scores=(row("dev", 200), row("test", 99), row("test", 200)),
-        sentiment=(SentimentShare(kind="both", label="stereotype", cats=9, share=1.0, ci=None),),
+        agreement=(agreed,), scores=(row("dev", 200), row("test", 200)),
+        sentiment=(
+            SentimentShare(
+                kind="intrasentence", label="stereotype", cats=9, share=1.0, ci=None
+            ),
+        ),
         sentiment_by="VADER",
         pitfalls=(
             pitfall("gold_conflict", "block"),
@@ -489,7 +500,7 @@ def facts() -> Facts:
         baselines=(
             Baseline(
                 model="b",
-                beyond=("lms 60.0 (52.0–70.0), both, test",),
+                beyond=("lms 60.0 (52.0–70.0), intrasentence, test",),
                 rows=(row("dev", 9), row("test", 100)),
             ),
         ),
@@ -498,7 +509,7 @@ def facts() -> Facts:
 
 def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> None:
     contents, public = made(400), hide(made(400))[0]
-    many = numbers.public_facts(facts(), public, split="test")
+    many = numbers.coarse(facts(), public, split="test")
     assert [(r.split, r.cats) for r in many.scores] == [("dev", 200), ("test", 200)]
     assert [r.cats for r in many.baselines[0].rows] == [9, 100]
     assert (len(many.agreement), len(many.sentiment)) == (1, 1)
@@ -507,8 +518,8 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
     dev = Counter(str(cat.tier) for cat in contents.part("dev"))
     assert many.tiers == {**dev, "unknown": 0}
     assert (many.annotations, many.counted, many.annotators) == (3000, 3000, 5)
-    few = numbers.public_facts(facts(), hide(made(60))[0], split="test")
-    same = numbers.public_facts(facts(), public, split="test", numbers=False)
+    few = numbers.coarse(facts(), hide(made(60))[0], split="test")
+    same = numbers.coarse(facts(), public, split="test", numbers=False)
     for less in (few, same):
         assert [r.split for r in less.scores] == ["dev"]
         assert [r.split for r in less.baselines[0].rows] == ["dev"]
@@ -523,7 +534,7 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
         ]
 
 
-def test_a_kind_with_few_hidden_cats_has_no_numbers_and_both_kinds_have_none() -> None:
+def test_only_overall_numbers_about_hidden_cats_are_public_and_rounded() -> None:
     contents = hide(made(400))[0]
     inter = {cat.id for cat in contents.part("test")[:3]}
     mixed = replace(
@@ -545,29 +556,35 @@ def test_a_kind_with_few_hidden_cats_has_no_numbers_and_both_kinds_have_none() -
     )
     beyond = tuple(f"ss 61.0 (52.0–70.0), {kind}, {split}" for split, kind in
                    (("dev", "both"), ("test", "both"), ("test", "intrasentence")))  # fmt: skip
+    agreed = facts().agreement[0].model_copy(update={"value": 2 / 3, "ci": (1 / 3, 8 / 9)})
     of = facts().model_copy(
         update={
             "scores": rows,
             "baselines": (Baseline(model="b", beyond=beyond, rows=rows),),
             "sentiment": shares,
+            "agreement": (agreed,),
         }
     )
-    public = numbers.public_facts(of, mixed, split="test")
+    public = numbers.coarse(of, mixed, split="test")
     for shown in (public.scores, public.baselines[0].rows):
         assert [(r.split, r.kind) for r in shown] == [
             *(("dev", kind) for kind in kinds),
-            ("test", "intrasentence"),
+            ("test", "both"),
         ]
         assert (shown[0].ss, shown[-1].ss) == (100 / 3, 33.3)
         assert shown[-1].ss_ci == (0.3, 66.7)
-    assert public.baselines[0].beyond == (beyond[0], beyond[2])
-    assert [(share.kind, share.share) for share in public.sentiment] == [("intrasentence", 33.3)]
+    assert public.baselines[0].beyond == beyond[:2]
+    assert [(share.kind, share.share) for share in public.sentiment] == [("both", 33.3)]
+    assert (public.agreement[0].value, public.agreement[0].ci) == (0.67, (0.33, 0.89))
+    one = numbers.coarse(of, contents, split="test")
+    assert [(r.split, r.kind) for r in one.scores][3:] == [("test", "intrasentence")]
+    assert [share.kind for share in one.sentiment] == ["intrasentence"]
 
 
 def test_cats_without_votes_are_counted_over_the_others() -> None:
     contents = made()
     of = facts().model_copy(update={"without_votes": len(contents.without_votes)})
-    assert numbers.public_facts(of, hide(contents)[0], split="test").without_votes == 1
+    assert numbers.coarse(of, hide(contents)[0], split="test").without_votes == 1
 
 
 def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
@@ -580,8 +597,8 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
-        public = hide(contents)[0]
-        return len(hiding.public_facts(opened, facts(), contents, public, QUIET).agreement)
+        made = contents, *hide(contents), Results(campaign.releases)
+        return len(hiding.public_facts(opened, facts(), *made, QUIET).agreement)
 
     golds = hide(contents)[1]
     assert shown(golds) == 1
@@ -590,4 +607,7 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 99 CATs"):
         assert shown(golds[99:]) == 0
     assert shown(golds[100:]) == 1
-    assert hiding.public_facts(campaign, facts(), contents, contents, QUIET) == facts()
+    assert (
+        hiding.public_facts(campaign, facts(), contents, contents, [], Results(path), QUIET)
+        == facts()
+    )

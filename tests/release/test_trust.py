@@ -11,6 +11,7 @@ import pytest
 from curation.bias import Criterion
 from curation.campaign import open_campaign
 from curation.files import CurationError
+from curation.manifest import Results
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.card_trust import trust as card_lines
@@ -234,4 +235,4 @@ def test_a_row_that_names_a_hidden_cat_stops_the_build(
 
     given: Any = (Given, Before(), After)
     with pytest.raises(CurationError, match="names 1 CAT whose gold labels"):
-        hiding.public_facts(open_campaign(desk.root), *given, QUIET)
+        hiding.public_facts(open_campaign(desk.root), *given, [], Results(desk.root), QUIET)

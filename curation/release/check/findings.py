@@ -257,6 +257,11 @@ CODES: dict[str, About] = {
         "something in the folder reveals gold labels of hidden CATs",
         "build the release again; if it was published, its test set is not hidden any more",
     ),
+    "hidden_values": About(
+        "block",
+        "more values about hidden gold labels are published than their number allows",
+        "build the release again; every value that was published tells a little of each label",
+    ),
     "hidden_order": About(
         "warn",
         "the ids of hidden CATs are numbered, so they may follow those of the campaign",

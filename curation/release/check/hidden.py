@@ -9,6 +9,7 @@ from curation.files import CurationError
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release
 from curation.release.check.forms import Seen
+from curation.release.hidden.numbers import too_much
 
 _HEX = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[\w.-]+")
@@ -29,6 +30,8 @@ def findings(release: Release) -> Iterator[Finding]:
         yield finding("hidden_leak", "release.json", detail)
     if not cats:
         return
+    if facts and (found := too_much(facts)):
+        yield finding("hidden_values", "release.json", "; ".join(found))
     yield from _fields(release, cats.keys())
     yield from _elsewhere(release, cats)
     yield from _orders(release)

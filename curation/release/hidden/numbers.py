@@ -1,23 +1,28 @@
 """What a release may say of all hidden CATs together, without giving away the labels of one."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import TypeVar
 
-from curation.records import KINDS, SplitName
+from curation.records import SplitName
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import (
     Facts,
     Hidden,
-    Interval,
+    Part,
     PitfallCount,
     ScoreRow,
     TrustFacts,
     TrustRow,
 )
+from curation.release.hidden.budget import budget
+from curation.wording import amount, some
 
 FEW = 100
 """Numbers about fewer hidden CATs than this are not published: they would say too much of each."""
-_DECIMALS = 1  # of public numbers about hidden CATs: more of them would say more of each CAT
+_POINTS, _SHARES = 1, 2  # decimals of public numbers in points, and of those between -1 and 1
+_SHOWN = 3  # values that a finding names
+SENTIMENT = "sentiment"
+_FIXED = frozenset(("IdealLM", "StereotypedLM", "RandomLM"))  # whatever the gold labels are
 LABELLED = frozenset(
     (
         *("words_differ", "unrelated_shortest", "negation_one_sided", "pronouns_opposite"),
@@ -26,19 +31,17 @@ LABELLED = frozenset(
     )
 )
 """Pitfalls whose counts depend on gold labels, or on who gave them."""
+P = TypeVar("P", bound=Part)
 
 
-def public_facts(
-    facts: Facts, contents: Contents, *, split: SplitName, numbers: bool = True
-) -> Facts:
-    """The facts without what would give away labels of single hidden CATs.
+def coarse(facts: Facts, contents: Contents, *, split: SplitName, numbers: bool = True) -> Facts:
+    """The facts with overall numbers about the hidden CATs only, rounded.
 
-    Tiers and CATs without votes are counted over the other CATs. Counts of pitfalls that depend on
-    gold labels (``LABELLED``) are always left out: many are about few CATs, and readers can see in
-    the texts which ones. If fewer than ``FEW`` CATs are hidden, these are left out, too: agreement,
-    sentiment, and scores of models and baselines on their split. If more are hidden, scores are
-    rounded, and left out if a kind has fewer than ``FEW`` hidden CATs: those of this kind, and
-    those of both kinds, because their difference to the other kind is about these few CATs.
+    There are none of a kind, a domain or a term. Tiers and CATs without votes are counted over the
+    other CATs. Counts of pitfalls that depend on gold labels (``LABELLED``) are left out: many are
+    about few CATs, and readers can see in the texts which ones. If fewer than ``FEW`` CATs are
+    hidden, these are left out, too: agreement, sentiment, scores of models and baselines on their
+    split, and rows of the trust report about gold labels.
 
     Args:
         facts: the facts of the release.
@@ -56,12 +59,7 @@ def public_facts(
         tiers[name] = tiers.get(name, 0) + 1
     annotations = contents.annotations
     terms = {(cat.domain, cat.target) for cat in hidden}
-    kinds = _kinds(hidden) if enough else frozenset()
-    sentiment = tuple(
-        row.model_copy(update={"share": _rounded(row.share), "ci": _ends(row.ci)})
-        for row in facts.sentiment
-        if row.kind in kinds
-    )
+    kind = _overall(hidden) if enough else ""
     return facts.model_copy(
         update={
             "tiers": tiers,
@@ -69,31 +67,39 @@ def public_facts(
             "annotations": len(annotations),
             "annotators": int(annotations["annotator"].nunique()),
             "counted": int(annotations["counted"].sum()),
-            "agreement": facts.agreement if enough else (),
-            "sentiment": sentiment,
+            "agreement": tuple(_rounded(row, _SHARES) for row in facts.agreement if enough),
+            "sentiment": tuple(
+                _rounded(row, _POINTS)
+                for row in facts.sentiment
+                if enough and row.kind == _overall(contents.cats)
+            ),
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
-            "scores": _rows(facts.scores, others, split, kinds),
+            "scores": _rows(facts.scores, split, kind),
             "unscored": (),
             "baselines": tuple(
                 baseline.model_copy(
                     update={
-                        "rows": _rows(baseline.rows, others, split, kinds),
-                        "beyond": _beyond(baseline.beyond, split, kinds),
+                        "rows": _rows(baseline.rows, split, kind),
+                        "beyond": tuple(
+                            text
+                            for text in baseline.beyond
+                            if not text.endswith(f", {split}")
+                            or text.endswith(f", {kind}, {split}")
+                        ),
                     }
                 )
                 for baseline in facts.baselines
             ),
-            "trust": facts.trust and _trust(facts.trust, enough="both" in kinds),
+            "trust": facts.trust and _trust(facts.trust, enough=enough),
             "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
         }
     )
 
 
-def _kinds(hidden: Iterable[PublishedCat]) -> frozenset[str]:
-    """The kinds, and "both", of which numbers about hidden CATs may be public."""
-    counts = Counter(cat.kind for cat in hidden)
-    kinds = frozenset(kind for kind in KINDS if not 0 < counts[kind] < FEW)
-    return kinds | {"both"} if len(kinds) == len(KINDS) else kinds
+def _overall(cats: Iterable[PublishedCat]) -> str:
+    """The kind of rows about all of these CATs."""
+    kinds = {cat.kind for cat in cats}
+    return "both" if len(kinds) > 1 else "".join(kinds)
 
 
 def _unchecked(pitfall: PitfallCount) -> PitfallCount:
@@ -103,42 +109,143 @@ def _unchecked(pitfall: PitfallCount) -> PitfallCount:
     return pitfall.model_copy(update={"count": None, "why": "it depends on hidden gold labels"})
 
 
-def _rows(
-    rows: tuple[ScoreRow, ...],
-    others: Sequence[PublishedCat],
-    split: SplitName,
-    kinds: Collection[str],
-) -> tuple[ScoreRow, ...]:
-    """Rows of scores without those that say too much of hidden CATs."""
-    public = {cat.split for cat in others} - {split}
+def _rows(rows: Iterable[ScoreRow], split: SplitName, kind: str) -> tuple[ScoreRow, ...]:
+    """Rows of scores: of the hidden split only those of this kind, rounded."""
     return tuple(
-        row if row.split in public else _coarse(row)
+        row if row.split != split else _rounded(row, _POINTS)
         for row in rows
-        if row.split in public or (row.kind in kinds and row.cats >= FEW)
+        if row.split != split or row.kind == kind
     )
 
 
-def _coarse(row: ScoreRow) -> ScoreRow:
-    values = {name: _rounded(getattr(row, name)) for name in ("lms", "ss", "icat")}
-    ends = {name: _ends(getattr(row, name)) for name in ("lms_ci", "ss_ci", "icat_ci")}
-    return row.model_copy(update={**values, **ends})
+def _rounded(row: P, digits: int) -> P:
+    """A part of the facts with its numbers rounded, and those in intervals."""
+    values: dict[str, object] = {}
+    for name, value in row:
+        if isinstance(value, float):
+            values[name] = round(value, digits)
+        elif isinstance(value, tuple) and value and isinstance(value[0], float):
+            values[name] = tuple(round(end, digits) for end in value)
+    return row.model_copy(update=values)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DECIMALS)
+# --- values that count -------------------------------------------------------------------------
 
 
-def _ends(ends: Interval) -> Interval:
-    return None if ends is None else (round(ends[0], _DECIMALS), round(ends[1], _DECIMALS))
+def values(facts: Facts) -> dict[str, str]:
+    """The values about hidden gold labels in the facts of a release: their names and values.
+
+    They are in this order: models, baselines, sentiment, rows of the trust report. lms alone is
+    none, because it treats stereotype and anti-stereotype alike (``budget``).
+    """
+    if facts.hidden is None:
+        return {}
+    split = facts.hidden.split
+    found: dict[str, str] = {}
+    for name, rows in _by_name(facts):
+        shown = [
+            f"{row.kind}: ss {row.ss} {row.ss_ci}, icat {row.icat} {row.icat_ci}"
+            for row in rows
+            if row.split == split and row.ss is not None
+        ]
+        if shown:
+            found[name] = "; ".join(shown)
+    if facts.sentiment:
+        found[SENTIMENT] = "; ".join(f"{r.kind}: {r.label} {r.share}" for r in facts.sentiment)
+    for row in facts.trust.rows if facts.trust else ():
+        if _about_gold(row):
+            name = _trust_name(row)
+            found[name] = found.get(name, "") + f"{row.status} {row.value} {row.ci} {row.p};"
+    return found
 
 
-def _beyond(texts: tuple[str, ...], split: str, kinds: Collection[str]) -> tuple[str, ...]:
-    """The values beyond chance, without those of kinds with few hidden CATs."""
-    return tuple(
-        text
-        for text in texts
-        if not text.endswith(f", {split}") or text.endswith(tuple(f", {k}, {split}" for k in kinds))
+def too_much(facts: Facts) -> list[str]:
+    """What the facts of a release publish about hidden gold labels beyond ``coarse`` and budget."""
+    if facts.hidden is None:
+        return []
+    split, cats = facts.hidden.split, facts.hidden.cats
+    says = []
+    own = [row for _, rows in _by_name(facts) for row in rows if row.split == split]
+    sizes = {row.kind: row.cats for row in own}
+    if any(row.kind != "both" for row in own) and len(sizes) > 1:
+        says.append(f"scores by kind on {split}")
+    if any(row != _rounded(row, _POINTS) for row in own):
+        says.append(f"scores on {split} with more than one decimal")
+    if any(row != _rounded(row, _SHARES) for row in facts.agreement):
+        says.append("agreement with more than two decimals")
+    if cats < FEW and own:
+        says.append(f"scores on {amount(cats, 'hidden CAT')}")
+    found = values(facts)
+    if len(found) > budget(cats):
+        says.append(
+            f"{amount(len(found), 'value')} about gold labels, and {amount(cats, 'CAT')} allow "
+            f"{budget(cats)}: {some(list(found), _SHOWN)}"
+        )
+    return says
+
+
+def without(facts: Facts, names: Collection[str]) -> Facts:
+    """The facts without values of these names, as in ``values``; lms stays.
+
+    Their names are listed in ``hidden.left_out``.
+    """
+    if facts.hidden is None or not names:
+        return facts
+    split = facts.hidden.split
+
+    def cut(row: ScoreRow, name: str) -> ScoreRow:
+        none = dict.fromkeys(("ss", "ss_ci", "icat", "icat_ci"))
+        return row.model_copy(update=none) if row.split == split and name in names else row
+
+    baselines = []
+    for base in facts.baselines:
+        name = f"baseline {base.model}"
+        baselines.append(
+            base.model_copy(
+                update={
+                    "rows": tuple(cut(row, name) for row in base.rows),
+                    "beyond": tuple(
+                        text
+                        for text in base.beyond
+                        if name not in names
+                        or not text.endswith(f", {split}")
+                        or text.startswith("lms ")
+                    ),
+                }
+            )
+        )
+    trust = facts.trust
+    if trust:
+        rows = tuple(r for r in trust.rows if not _about_gold(r) or _trust_name(r) not in names)
+        gone = len(trust.rows) - len(rows)
+        trust = trust.model_copy(update={"rows": rows, "left_out": trust.left_out + gone})
+    return facts.model_copy(
+        update={
+            "scores": tuple(cut(row, _model_name(row)) for row in facts.scores),
+            "baselines": tuple(baselines),
+            "sentiment": () if SENTIMENT in names else facts.sentiment,
+            "trust": trust,
+            "hidden": facts.hidden.model_copy(update={"left_out": tuple(names)}),
+        }
     )
+
+
+def _by_name(facts: Facts) -> Iterable[tuple[str, Sequence[ScoreRow]]]:
+    models: dict[str, list[ScoreRow]] = {}
+    for row in facts.scores:
+        models.setdefault(_model_name(row), []).append(row)
+    yield from models.items()
+    for base in facts.baselines:
+        if base.model not in _FIXED:
+            yield f"baseline {base.model}", base.rows
+
+
+def _model_name(row: ScoreRow) -> str:
+    return f"model {row.model}" + (f" ({row.rules})" if row.rules else "")
+
+
+def _trust_name(row: TrustRow) -> str:
+    return f"trust {row.criterion}, {row.check}, {row.subject} {row.name}".rstrip()
 
 
 # --- the trust report ---------------------------------------------------------------------------
@@ -152,9 +259,14 @@ def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:
     rows = tuple(
         row if row.subject == "measure" else _coarse_row(row)
         for row in report.rows
-        if row.subject == "measure" or row.status == "attested" or (enough and _is_public(row))
+        if not _about_gold(row) or (enough and _is_public(row))
     )
     return report.model_copy(update={"rows": rows, "left_out": len(report.rows) - len(rows)})
+
+
+def _about_gold(row: TrustRow) -> bool:
+    """Whether a row was computed from gold labels."""
+    return row.subject != "measure" and row.status != "attested"
 
 
 def _is_public(row: TrustRow) -> bool:
@@ -168,7 +280,7 @@ def _is_public(row: TrustRow) -> bool:
 
 def _coarse_row(row: TrustRow) -> TrustRow:
     points = any(word in row.statistic for word in ("points", "mean over terms", "lms"))
-    digits = _DECIMALS if points or abs(row.value or 0) > 1 else 2
+    digits = _POINTS if points or abs(row.value or 0) > 1 else _SHARES
     return row.model_copy(
         update={
             "value": None if row.value is None else round(row.value, digits),

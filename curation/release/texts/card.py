@@ -14,9 +14,10 @@ from curation.release.texts.card_header import header
 from curation.release.texts.limits import limits
 from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.texts.statement_file import HUB_ID
-from curation.wording import amount
+from curation.wording import amount, some
 
 LEFT_OUT = "Left out for review."
+_VALUES = 5  # values that the card names as left out
 
 
 def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
@@ -219,6 +220,14 @@ def _hidden(facts: Facts) -> list[str]:
         "",
         "To have a model scored, write a file of predictions with a score for the id of each "
         f"option. {send} The team computes lms, ss and icat with the hidden labels.",
+        "",
+        "Only overall values on these CATs are published, and few values of ss and icat: anyone who "
+        "runs the same models can compute gold labels from many of them."
+        + (
+            f" Left out: {inline(some(left_out, _VALUES))}."
+            if (left_out := hidden.left_out)
+            else ""
+        ),
         "",
         "`commitment` of a hidden CAT is the HMAC-SHA256 of its content and gold labels. The key "
         "is a secret random number of 32 bytes, another one for each CAT. If the team opens the "

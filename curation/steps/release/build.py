@@ -81,8 +81,10 @@ def _build(
         open_questions=[question.key for question in statement.open_questions(answers)],
         reporter=reporter,
     )
-    contents = hiding.hide(campaign, collected.contents, results, reporter)
-    facts = hiding.public_facts(campaign, facts, collected.contents, contents, reporter)
+    contents, golds = hiding.hide(campaign, collected.contents, results, reporter)
+    facts = hiding.public_facts(
+        campaign, facts, collected.contents, contents, golds, results, reporter
+    )
     before = [place.name for place in changes.earlier(campaign)]
     near, _ = repeats.near_public(campaign, collected.contents.cats, versions=before)
     since = changes.changes(campaign, contents)

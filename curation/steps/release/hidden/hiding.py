@@ -19,6 +19,7 @@ from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import FEW
 from curation.settings_file import write_setting
+from curation.steps.release.hidden import ledger
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -80,7 +81,7 @@ def hide(
     reporter: Reporter,
     *,
     draw: Draw | None = None,
-) -> Contents:
+) -> tuple[Contents, list[HiddenGold]]:
     """The contents as they are published: with ``hide`` in ``[release]``, a split is hidden.
 
     The private gold file is staged. It comes to its place before the folder of the version does.
@@ -93,6 +94,9 @@ def hide(
         reporter: where it warns that nothing is hidden.
         draw: gives that many random bytes; by default the system's secret ones.
 
+    Returns:
+        The public contents, and the lines of the gold file.
+
     Raises:
         CurationError: the gold file is damaged, lost, or about other CATs; or hidden gold labels
             would be published, or published ones hidden, and ``accept`` does not allow it.
@@ -100,7 +104,7 @@ def hide(
     release = campaign.settings.release
     if not release.hide:
         check_published(campaign, contents.cats)
-        return contents
+        return contents, []
     cats = contents.part(release.hide)
     if not cats:
         raise CurationError(
@@ -118,11 +122,17 @@ def hide(
         _check_in_vain(campaign, cats, reporter)
         golds = hidden.assign(cats, draw or secrets.token_bytes)
     results.records(path.name, golds, private=True)
-    return hidden.conceal(contents, golds, release.hide)
+    return hidden.conceal(contents, golds, release.hide), golds
 
 
 def public_facts(
-    campaign: Campaign, facts: Facts, before: Contents, after: Contents, reporter: Reporter
+    campaign: Campaign,
+    facts: Facts,
+    before: Contents,
+    after: Contents,
+    golds: Sequence[HiddenGold],
+    results: Results,
+    reporter: Reporter,
 ) -> Facts:
     """The facts as they are published: without numbers that give away hidden gold labels.
 
@@ -131,6 +141,8 @@ def public_facts(
         facts: the facts of the whole release.
         before: its contents, as given to ``hide``.
         after: its contents, as from ``hide``.
+        golds: the hidden CATs, as from ``hide``.
+        results: where the ledger of published values is staged.
         reporter: where it warns that numbers are left out.
 
     Raises:
@@ -154,7 +166,8 @@ def public_facts(
             "numbers that depend on their gold labels are left out, because the difference to that "
             "version would be about few CATs"
         )
-    return numbers.public_facts(facts, after, split=split, numbers=not few)
+    public = numbers.coarse(facts, after, split=split, numbers=not few)
+    return ledger.affordable(campaign, public, golds, results, reporter)
 
 
 def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:

@@ -1,0 +1,139 @@
+"""The private ledger ``7-release/given-out.jsonl``: the values about hidden gold labels given out.
+
+The budget belongs to the hidden CATs, so all versions of a campaign have one ledger. A build adds
+the values that it publishes. Nothing is ever taken out.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.files import read_json, read_records
+from curation.manifest import Results
+from curation.release.facts import Facts
+from curation.release.hidden import budget, numbers
+from curation.release.hidden.budget import GivenOut
+from curation.release.hidden.commitments import HiddenGold
+from curation.release.layout import FACTS
+from curation.steps.release.hidden.golds import (
+    gold_file,
+    hidden_versions,
+    is_revealed,
+    read_golds,
+)
+from curation.steps.release.versions import ANONYMOUS, built
+from curation.steps.reporter import Reporter
+from curation.wording import amount, some
+
+LEDGER = "given-out.jsonl"
+_SHOWN = 5  # values that a message names
+
+
+def affordable(
+    campaign: Campaign,
+    facts: Facts,
+    golds: Sequence[HiddenGold],
+    results: Results,
+    reporter: Reporter,
+) -> Facts:
+    """The facts with no more values about the hidden CATs than their budget; stages the ledger.
+
+    Values that were given out before stay. Then those of ``show`` in ``[release]`` come
+    first, in its order, then models, baselines, sentiment and rows of the trust report.
+
+    Args:
+        campaign: the campaign.
+        facts: the facts, as from ``numbers.coarse``.
+        golds: the hidden CATs of the version.
+        results: where the ledger is staged.
+        reporter: receives the values that are left out.
+    """
+    release = campaign.settings.release
+    every = {**_golds(campaign), release.version: golds}
+    wanted = _values(facts, release.version, golds)
+    wanted.sort(key=lambda value: _rank(value.name, release.show))
+    given = _standing(campaign, every)
+    shown, left_out = budget.shared_out(wanted, given, budget.room(release.version, every, given))
+    before = read_ledger(campaign)
+    new = [value for value in shown if value not in before]
+    results.records(LEDGER, [*before, *new], private=True)
+    if left_out:
+        names = some([value.name for value in left_out], _SHOWN)
+        reporter.warn(
+            f"{amount(len(left_out), 'value')} about hidden gold labels cannot be published, "
+            f"because too many give the labels away: {names}. "
+            f"{len(golds):,} hidden CATs allow {amount(budget.budget(len(golds)), 'value')}; "
+            f"{LEDGER} has those given out. lms is published all the same; docs/release.md, What "
+            "hidden labels protect"
+        )
+    return numbers.without(facts, [value.name for value in left_out])
+
+
+def _values(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
+    cats = budget.fingerprint(golds)
+    return [
+        GivenOut(version=version, cats=cats, name=name, value=value)
+        for name, value in numbers.values(facts).items()
+    ]
+
+
+def _rank(name: str, show: Sequence[str]) -> int:
+    named = name.partition(" ")[2]
+    return next(
+        (at for at, first in enumerate(show) if named == first or named.startswith(f"{first} (")),
+        len(show),
+    )
+
+
+def remaining(path: Path) -> str:
+    """How many values about the CATs of a private gold file may still be given out, in words.
+
+    Args:
+        path: a gold file. The text is empty if it is not that of a hidden version of a campaign.
+
+    Raises:
+        CurationError: the ledger or a gold file is damaged.
+    """
+    version, folder = path.stem.removeprefix("gold-"), path.resolve().parent
+    if version == path.stem or not (folder.parent / SETTINGS).is_file():
+        return ""
+    campaign = open_campaign(folder.parent)
+    golds = _golds(campaign)
+    if version not in golds or gold_file(campaign, version).resolve() != path.resolve():
+        return ""
+    left = max(budget.room(version, golds, _standing(campaign, golds)), 0)
+    allowed = amount(budget.budget(len(golds[version])), "value")
+    return (
+        f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
+        "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
+        "count. More would give the labels away (docs/release.md, What hidden labels protect)"
+    )
+
+
+def read_ledger(campaign: Campaign) -> list[GivenOut]:
+    """The lines of the ledger; none if there is no such file."""
+    path = campaign.releases / LEDGER
+    return read_records(path, GivenOut) if path.exists() else []
+
+
+def _golds(campaign: Campaign) -> dict[str, Sequence[HiddenGold]]:
+    """The hidden CATs of each version that is not revealed."""
+    return {
+        version: read_golds(path)
+        for version, path in hidden_versions(campaign)
+        if not is_revealed(campaign, version)
+    }
+
+
+def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:
+    """The values that were given out about gold labels that are still hidden.
+
+    They are those of the ledger, and those of built versions, in case the ledger was lost.
+    """
+    found = [f for f in read_ledger(campaign) if not is_revealed(campaign, f.version)]
+    for place in built(campaign):
+        version = place.name.removesuffix(ANONYMOUS)
+        if version in golds and (place / FACTS).is_file():
+            facts = Facts.model_validate(read_json(place / FACTS))
+            found += _values(facts, version, golds[version])
+    return found

@@ -1,0 +1,229 @@
+"""The budget of values about hidden gold labels, and the ledger of those that were given out."""
+
+import json
+import shutil
+import stat
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from release.test_hidden import drawn, facts, hide, made
+
+from curation.campaign import Campaign
+from curation.files import dump_json, dump_line
+from curation.manifest import Results
+from curation.release.check import check
+from curation.release.contents import Contents
+from curation.release.facts import Baseline, Facts, ScoreRow
+from curation.release.hidden import commitments as scheme
+from curation.release.hidden import numbers
+from curation.release.hidden.budget import GivenOut, budget, fingerprint, room, shared_out
+from curation.release.hidden.commitments import HiddenGold
+from curation.steps.release.hidden import hiding, ledger
+from curation.steps.release.hidden.golds import gold_file
+from curation.steps.reporter import QUIET
+from support.desk import Desk
+
+
+def value(version: str, name: str, golds: Sequence[HiddenGold], value: str = "ss 60") -> GivenOut:
+    return GivenOut(version=version, cats=fingerprint(golds), name=name, value=value)
+
+
+def golds_of(count: int, seed: int = 0) -> list[HiddenGold]:
+    """The hidden half of that many CATs, in the order of the campaign."""
+    return sorted(hide(made(count), seed)[1], key=lambda gold: gold.original)
+
+
+# --- the budget -----------------------------------------------------------------------------------
+
+
+def test_other_public_ids_are_the_same_cats_and_another_label_makes_other_ones() -> None:
+    golds = golds_of(20)
+    assert fingerprint(golds) == fingerprint(golds_of(20, seed=5)[::-1])
+    first, second, third = golds[0].sentences
+    labels = {"gold_label": second.gold_label}, {"gold_label": first.gold_label}
+    turned = (first.model_copy(update=labels[0]), second.model_copy(update=labels[1]), third)
+    other = [golds[0].model_copy(update={"sentences": turned}), *golds[1:]]
+    assert fingerprint(other) != fingerprint(golds)
+
+
+def test_a_value_counts_for_every_version_that_shares_a_cat() -> None:
+    golds = golds_of(2400)
+    old, new, far = golds[:600], golds[500:1200], golds[700:1200]
+    assert (budget(600), budget(700), budget(500)) == (3, 3, 2)
+    given = [value("1", "model a", old), value("1", "model b", old)]
+    assert room("1", {"1": old}, given) == 1
+    assert room("2", {"1": old, "2": new}, given) == 1
+    assert room("2", {"1": old, "2": far}, given) == 2
+    smaller = {"1": old, "2": new, "3": far}  # a value on the second counts for the others, too
+    assert room("2", smaller, [*given, value("3", "model c", far)]) == 0
+    assert room("1", smaller, [*given, value("2", "model c", new)]) == 0
+
+
+def test_a_value_whose_gold_file_is_lost_counts_for_every_version() -> None:
+    golds = golds_of(1200)
+    lost = [value("0", "model a", golds_of(20))]
+    assert room("1", {"1": golds}, lost) == budget(600) - 1
+
+
+def test_what_was_given_out_costs_nothing_and_the_first_new_values_are_shown() -> None:
+    golds = golds_of(20)
+    a, b, c = (value("1", name, golds) for name in "abc")
+    later = [value("2", name, golds) for name in "cab"]
+    assert shared_out(later, [a], 1) == ([later[0], later[1]], [later[2]])
+    assert shared_out(later, [a, b, c], -2) == (later, [])
+    assert shared_out(later, [], -2) == ([], later)
+    rescored = value("2", "a", golds, "ss 61")
+    assert shared_out([rescored], [a], 0) == ([], [rescored])
+
+
+# --- a build --------------------------------------------------------------------------------------
+
+
+def row(model: str, ss: float, split: str = "test") -> ScoreRow:
+    return ScoreRow(
+        model=model, rules="default", split=split, kind="intrasentence", cats=400, terms=9,
+        lms=80.0, ss=ss, ss_ci=(ss - 9, ss + 9), icat=70.0,
+    )  # fmt: skip
+
+
+def full() -> Facts:
+    """The facts with values of three models, of two baselines, and of sentiment."""
+    models = tuple(row(model, 50.0 + n) for n, model in enumerate(("a", "b", "c")))
+    beyond = ("ss 61.0 (52.0–70.0), intrasentence, test", "lms 60.0 (52.0–70.0), both, dev")
+    words = Baseline(model="Words", beyond=beyond, rows=(row("Words", 61.0),))
+    ideal = Baseline(model="IdealLM", rows=(row("IdealLM", 50.0),))
+    dev = tuple(row(model, 50.0 + n, "dev") for n, model in enumerate(("a", "b", "c")))
+    return facts().model_copy(update={"scores": (*dev, *models), "baselines": (words, ideal)})
+
+
+def built(campaign: Campaign, contents: Contents, of: Facts, version: str = "0.1.0") -> Facts:
+    """The public facts of a version; its gold file and the ledger are written."""
+    release = campaign.settings.release.model_copy(update={"version": version, "hide": "test"})
+    opened = replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
+    path = gold_file(campaign, version)
+    golds = scheme.assign(contents.part("test"), drawn(0))
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"".join(map(dump_line, golds)))
+    public = scheme.conceal(contents, golds, "test")
+    results = Results(campaign.releases)
+    made = hiding.public_facts(opened, of, contents, public, golds, results, QUIET)
+    results.commit()
+    return made
+
+
+def shown(of: Facts) -> list[str]:
+    return [r.model for r in of.scores if r.split == "test" and r.ss is not None]
+
+
+def test_a_build_publishes_what_the_budget_allows_and_says_what_it_left_out(
+    campaign: Campaign,
+) -> None:
+    with pytest.warns(UserWarning, match=r"3 values about .* model c \(default\), baseline Words"):
+        public = built(campaign, made(800), full())
+    assert shown(public) == ["a", "b"]
+    assert [r.lms for r in public.scores] == [80.0] * 6  # lms says nothing of the order
+    assert [r.ss for r in public.scores if r.split == "dev"] == [50.0, 51.0, 52.0]
+    words, ideal = public.baselines
+    assert (words.rows[0].ss, words.rows[0].icat, words.beyond) == (
+        None,
+        None,
+        full().baselines[0].beyond[1:],
+    )
+    assert ideal.rows[0].ss == 50.0  # whatever the gold labels are
+    assert public.sentiment == ()
+    assert public.hidden is not None
+    assert public.hidden.left_out == ("model c (default)", "baseline Words", "sentiment")
+    lines = ledger.read_ledger(campaign)
+    assert [line.name for line in lines] == ["model a (default)", "model b (default)"]
+    path = campaign.releases / ledger.LEDGER
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert numbers.too_much(public) == []
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign) -> None:
+    contents = made(800)
+    built(campaign, contents, full())
+    assert shown(built(campaign, contents, full())) == ["a", "b"]  # the same version again
+    before = (campaign.releases / ledger.LEDGER).read_bytes()
+    later = full().model_copy(update={"scores": full().scores[5:]})
+    assert shown(built(campaign, contents, later, "0.2.0")) == []
+    rescored = full().scores[3].model_copy(update={"ss": 55.0})
+    again = full().model_copy(update={"scores": (*full().scores[:3], rescored, full().scores[4])})
+    assert shown(built(campaign, contents, again, "0.3.0")) == ["b"]
+    assert (campaign.releases / ledger.LEDGER).read_bytes().startswith(before)
+    (campaign.releases / "0.1.0-revealed").mkdir()
+    for version in ("0.2.0", "0.3.0"):
+        (campaign.releases / f"{version}-revealed").mkdir()
+    assert shown(built(campaign, contents, later, "0.4.0")) == ["c"]
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
+    release = campaign.settings.release.model_copy(update={"show": ("Words", "c")})
+    settings = campaign.settings.model_copy(update={"release": release})
+    public = built(replace(campaign, settings=settings), made(800), full())
+    assert shown(public) == ["c"]
+    assert public.baselines[0].rows[0].ss == 61.0
+    assert public.baselines[0].beyond == full().baselines[0].beyond
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_a_lost_ledger_gives_nothing_back(campaign: Campaign) -> None:
+    contents = made(800)
+    public = built(campaign, contents, full())
+    folder = campaign.releases / "0.1.0"
+    folder.mkdir()
+    (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
+    (folder / "test.json").write_text('{"data": {}}', "utf-8")
+    (campaign.releases / ledger.LEDGER).unlink()
+    later = full().model_copy(update={"scores": full().scores[5:]})
+    assert shown(built(campaign, contents, later, "0.2.0")) == []
+
+
+# --- what is said of it ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, ""),
+        ({"scores": (row("a", 61.23),)}, "scores on test with more than one decimal"),
+        (
+            {"scores": (row("a", 61.0), row("a", 6.0).model_copy(update={"kind": "both"}))},
+            "scores by kind on test",
+        ),
+        ({"scores": full().scores}, "3 values about gold labels, and 400 CATs allow 2"),
+        ({"sentiment": facts().sentiment}, "3 values about gold labels, and 400 CATs allow 2"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_more_than_is_allowed_is_named(campaign: Campaign, change: Any, says: str) -> None:
+    public = built(campaign, made(800), full()).model_copy(update=change)
+    assert says in "; ".join(numbers.too_much(public))
+    assert bool(numbers.too_much(public)) == bool(says)
+
+
+def test_a_check_finds_a_release_that_publishes_more(hidden: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(hidden / "7-release" / "0.1.0", tmp_path / "r"))
+    assert "hidden_values" not in {found.code for found in check(folder)[1]}
+    about = json.loads((folder / "release.json").read_text("utf-8"))
+    about["scores"] = [row("a", 61.0).model_dump(mode="json")]
+    (folder / "release.json").write_text(json.dumps(about), "utf-8")
+    (found,) = (found for found in check(folder)[1] if found.code == "hidden_values")
+    assert "1 value about gold labels, and 8 CATs allow 0: model a (default)" in found.detail
+
+
+def test_scoring_on_private_gold_says_what_remains(
+    forked: Any, hidden: Path, tmp_path: Path
+) -> None:
+    desk = Desk(forked, Path(shutil.copytree(hidden, tmp_path / "c")))
+    gold = desk.root / "7-release" / "gold-0.1.0.jsonl"
+    done = desk.forked("scores", "baselines", "--gold", gold)
+    assert "0 of 0 values about them may still be given out" in " ".join(done.err.split())
+    copy = Path(shutil.copy(gold, tmp_path / "gold-0.1.0.jsonl"))
+    assert "given out" not in desk.forked("scores", "baselines", "--gold", copy).err
