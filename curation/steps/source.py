@@ -86,7 +86,7 @@ class Source:
         return {"names": {term.id: term.names for term in terms}, "off": off(self.campaign)}
 
     def warn_before_scoring(self, reporter: Reporter) -> None:
-        """Warn of pitfalls of severity block; say how many values on hidden CATs may be given out."""
+        """Warn of pitfalls of severity block; say how many values on hidden CATs may be shown."""
         from curation.measures.pitfalls import blocking
         from curation.steps.release.hidden.ledger import remaining
 

@@ -1,6 +1,6 @@
 """How many values about hidden gold labels may be given out, and which were.
 
-Anyone who has the texts can run public models on them, and so knows for each CAT which association each
+Anyone who has the texts can run public models on them, and so knows which association of each CAT a
 model prefers. The overall ss of a model on the hidden CATs then is one linear equation in the
 orders of stereotype and anti-stereotype. ``GAIN`` limits what all these equations tell together.
 

@@ -221,8 +221,8 @@ def _hidden(facts: Facts) -> list[str]:
         "To have a model scored, write a file of predictions with a score for the id of each "
         f"option. {send} The team computes lms, ss and icat with the hidden labels.",
         "",
-        "Only overall values on these CATs are published, and few values of ss and icat: anyone who "
-        "runs the same models can compute gold labels from many of them."
+        "Only overall values on these CATs are published, and few values of ss and icat: anyone "
+        "who runs the same models can compute gold labels from many of them."
         + (
             f" Left out: {inline(some(left_out, _VALUES))}."
             if (left_out := hidden.left_out)

@@ -38,8 +38,8 @@ def affordable(
 ) -> Facts:
     """The facts with no more values about the hidden CATs than their budget; stages the ledger.
 
-    Values that were given out before stay. Then those of ``show`` in ``[release]`` come
-    first, in its order, then models, baselines, sentiment and rows of the trust report.
+    Values that were given out before stay. Then come those of ``show`` in ``[release]``, in its
+    order, then models, baselines, sentiment and rows of the trust report.
 
     Args:
         campaign: the campaign.
