@@ -318,7 +318,9 @@ class ReleaseSettings(Section):
     ] = ""
     show: Annotated[
         Many[Words],
-        Field(description="models and baselines whose ss on hidden CATs is published first"),
+        Field(
+            description="models and baselines whose ss on hidden CATs is published; empty: models"
+        ),
     ] = ()
 
     @check_model(mode="after")

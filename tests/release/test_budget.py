@@ -122,7 +122,7 @@ def shown(of: Facts) -> list[str]:
 def test_a_build_publishes_what_the_budget_allows_and_says_what_it_left_out(
     campaign: Campaign,
 ) -> None:
-    with pytest.warns(UserWarning, match=r"3 values about .* model c \(default\), baseline Words"):
+    with pytest.warns(UserWarning, match=r"1 value about .* model c \(default\)"):
         public = built(campaign, made(800), full())
     assert shown(public) == ["a", "b"]
     assert [r.lms for r in public.scores] == [80.0] * 6  # lms says nothing of the order
@@ -168,6 +168,10 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
     settings = campaign.settings.model_copy(update={"release": release})
     public = built(replace(campaign, settings=settings), made(800), full())
     assert shown(public) == ["c"]
+    assert [line.name for line in ledger.read_ledger(campaign)] == [
+        "baseline Words",
+        "model c (default)",
+    ]
     assert public.baselines[0].rows[0].ss == 61.0
     assert public.baselines[0].beyond == full().baselines[0].beyond
 
@@ -227,3 +231,21 @@ def test_scoring_on_private_gold_says_what_remains(
     assert "0 of 0 values about them may still be given out" in " ".join(done.err.split())
     copy = Path(shutil.copy(gold, tmp_path / "gold-0.1.0.jsonl"))
     assert "given out" not in desk.forked("scores", "baselines", "--gold", copy).err
+
+
+@pytest.mark.parametrize(
+    ("show", "names"),
+    [
+        ((), ["model a (default)", "model b (choice+t0)", "model x"]),
+        (("b", "sentiment"), ["model b (choice+t0)", "sentiment"]),
+        (("trust", "x", "x"), ["trust face, ss, scores a", "model x"]),
+        (("Words (VADER)", "a (default)"), ["baseline Words (VADER)", "model a (default)"]),
+    ],
+)
+def test_names_in_show_are_those_of_the_card(show: tuple[str, ...], names: list[str]) -> None:
+    every = ("model a (default)", "model b (choice+t0)", "model x", "baseline Words (VADER)",
+             "sentiment", "trust face, ss, scores a")  # fmt: skip
+    values = [value("1", name, golds_of(4)) for name in every]
+    assert [each.name for each in ledger._wanted(values, show, QUIET)] == names
+    with pytest.warns(UserWarning, match="names what has no values on hidden CATs: nobody; name"):
+        assert ledger._wanted(values, ("nobody",), QUIET) == []

@@ -38,8 +38,8 @@ def affordable(
 ) -> Facts:
     """The facts with no more values about the hidden CATs than their budget; stages the ledger.
 
-    Values that were given out before stay. Then come those of ``show`` in ``[release]``, in its
-    order, then models, baselines, sentiment and rows of the trust report.
+    Values that were given out before stay. Then come those that ``show`` in ``[release]`` names, in
+    its order; if it is empty, those of models.
 
     Args:
         campaign: the campaign.
@@ -50,8 +50,8 @@ def affordable(
     """
     release = campaign.settings.release
     every = {**_golds(campaign), release.version: golds}
-    wanted = _values(facts, release.version, golds)
-    wanted.sort(key=lambda value: _rank(value.name, release.show))
+    found = _values(facts, release.version, golds)
+    wanted = _wanted(found, release.show, reporter)
     given = _standing(campaign, every)
     shown, left_out = budget.shared_out(wanted, given, budget.room(release.version, every, given))
     before = read_ledger(campaign)
@@ -66,7 +66,7 @@ def affordable(
             f"{LEDGER} has those given out. lms is published all the same; docs/release.md, What "
             "hidden labels protect"
         )
-    return numbers.without(facts, [value.name for value in left_out])
+    return numbers.without(facts, [value.name for value in found if value not in shown])
 
 
 def _values(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
@@ -77,12 +77,23 @@ def _values(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[Giv
     ]
 
 
-def _rank(name: str, show: Sequence[str]) -> int:
-    named = name.partition(" ")[2]
-    return next(
-        (at for at, first in enumerate(show) if named == first or named.startswith(f"{first} (")),
-        len(show),
-    )
+def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter) -> list[GivenOut]:
+    """The values that the team wants to publish, the most important first."""
+    if not show:
+        return [value for value in values if value.name.startswith("model ")]
+    named = {name: [value for value in values if _names(name, value.name)] for name in show}
+    if values and (unknown := [name for name in show if not named[name]]):
+        reporter.warn(
+            f"show in [release] names what has no values on hidden CATs: {some(unknown, _SHOWN)}; "
+            "name models or baselines as in the card, sentiment, or trust"
+        )
+    return list(dict.fromkeys(value for name in show for value in named[name]))
+
+
+def _names(name: str, value: str) -> bool:
+    """Whether a name in ``show`` is that of a value, such as "model gpt2 (default)"."""
+    sort, _, rest = value.partition(" ")
+    return name in (sort if sort in ("sentiment", "trust") else rest, rest.rpartition(" (")[0])
 
 
 def remaining(path: Path) -> str:
