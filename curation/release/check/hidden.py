@@ -3,14 +3,17 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from curation.catsets.labels import HIDDEN
-from curation.files import CurationError
+from curation.files import CurationError, digest
+from curation.records import KINDS
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release
-from curation.release.check.forms import Seen
+from curation.release.contents import SealedCat
+from curation.release.layout import FACTS, SEALED
 
-_HEX = re.compile(r"[0-9a-f]{64}")
+_HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")
 _DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
 """Files that have the hidden CATs; every other file must not name one."""
@@ -24,15 +27,50 @@ def findings(release: Release) -> Iterator[Finding]:
     """What tells of the hidden gold labels; nothing if none are hidden."""
     cats = {cat.id: cat for name in FORMS for cat in release.forms.get(name, ()) if cat.hidden}
     facts = release.facts
+    if release.sealed is not None or (facts and facts.is_sealed):
+        yield from _sealed(release)
+        return
     if facts and facts.hidden and not cats:
         detail = "says that gold labels are hidden, and the data have all of them"
         yield finding("hidden_leak", "release.json", detail)
     if not cats:
         return
     yield from _fields(release, cats.keys())
-    yield from _elsewhere(release, cats)
+    ids = {*cats, *(option.id for cat in cats.values() for option in cat.options if option.id)}
+    yield from _elsewhere(release, ids, _DATA)
     yield from _orders(release)
     yield from _commitments(release)
+
+
+def _sealed(release: Release) -> Iterator[Finding]:
+    """Whether a sealed test set has commitments only, and the numbers that release.json has."""
+    rows, facts = release.sealed or [], release.facts
+    wrong = [f"line {n}" for n, row in enumerate(rows, 1) if not _is_sealed(row)]
+    if wrong:
+        yield finding("commitment", SEALED, f"not id, kind, domain and commitment: {named(wrong)}")
+    for field in ("id", "commitment"):
+        counts = Counter(str(row.get(field)) for row in rows)
+        if twice := [value for value, count in counts.items() if count > 1]:
+            yield finding("commitment", SEALED, f"the same {field}: {named(twice)}")
+    if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
+        stated = facts.hidden.cats if facts.hidden else 0
+        yield finding("sizes_differ", FACTS, f"says {stated} sealed CATs; {SEALED} has {len(rows)}")
+    actual = digest(release.root / SEALED)
+    if facts and facts.hidden and facts.hidden.sealed != actual:
+        yield finding("canonical_hash", FACTS, f"{SEALED} has the sha256 {actual}")
+    for form, cats in release.forms.items():
+        if shown := [cat.id for cat in cats if cat.split != "dev"]:
+            yield finding("hidden_leak", form, f"texts of test CATs: {named(shown)}")
+    yield from _elsewhere(release, {str(row.get("id")) for row in rows}, (SEALED,))
+
+
+def _is_sealed(row: dict[str, Any]) -> bool:
+    texts = {name: value for name, value in row.items() if isinstance(value, str)}
+    return (
+        texts.keys() == row.keys() == set(SealedCat._fields)
+        and bool(_ID.fullmatch(texts["id"]) and _HEX.fullmatch(texts["commitment"]))
+        and texts["kind"] in KINDS
+    )
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
@@ -52,11 +90,10 @@ def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
         yield finding("hidden_leak", "hidden CATs", f"{len(leaks)}: {named(leaks)}")
 
 
-def _elsewhere(release: Release, cats: dict[str, Seen]) -> Iterator[Finding]:
+def _elsewhere(release: Release, ids: set[str], data: tuple[str, ...]) -> Iterator[Finding]:
     """Hidden CATs are named in the files of the data only."""
-    ids = {*cats, *(option.id for cat in cats.values() for option in cat.options if option.id)}
     for name, size in release.files.items():
-        if name.startswith(_DATA) or name.endswith(".parquet") or size > LARGEST:
+        if name.startswith(data) or name.endswith(".parquet") or size > LARGEST:
             continue
         try:
             text = release.text(name)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from curation.records import KINDS, SplitName
 from curation.release.contents import Contents, PublishedCat
@@ -50,11 +51,6 @@ def public_facts(
     hidden = [cat for cat in contents.cats if cat.commitment is not None]
     others = [cat for cat in contents.cats if cat.commitment is None]
     enough = numbers and len(hidden) >= FEW
-    tiers = dict.fromkeys(facts.tiers, 0)
-    for cat in others:
-        name = "unknown" if cat.tier is None else str(cat.tier)
-        tiers[name] = tiers.get(name, 0) + 1
-    annotations = contents.annotations
     terms = {(cat.domain, cat.target) for cat in hidden}
     kinds = _kinds(hidden) if enough else frozenset()
     sentiment = tuple(
@@ -64,11 +60,7 @@ def public_facts(
     )
     return facts.model_copy(
         update={
-            "tiers": tiers,
-            "without_votes": len(contents.without_votes),
-            "annotations": len(annotations),
-            "annotators": int(annotations["annotator"].nunique()),
-            "counted": int(annotations["counted"].sum()),
+            **_of_others(facts, contents),
             "agreement": facts.agreement if enough else (),
             "sentiment": sentiment,
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
@@ -87,6 +79,38 @@ def public_facts(
             "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
         }
     )
+
+
+def sealed_facts(facts: Facts, contents: Contents) -> Facts:
+    """The facts of a release whose test set is sealed: its numbers are public in full.
+
+    Only what is about the files is counted over the published CATs. Nobody can run a model on texts
+    that are not public, so scores tell nothing of single labels.
+
+    Args:
+        facts: the facts of the release.
+        contents: what it publishes, as from ``seal``.
+    """
+    terms = sum(count.terms for count in facts.terms if count.split == "test")
+    hidden = Hidden(split="test", cats=len(contents.sealed), terms=terms)
+    return facts.model_copy(update={**_of_others(facts, contents), "hidden": hidden})
+
+
+def _of_others(facts: Facts, contents: Contents) -> dict[str, Any]:
+    """Tiers and numbers of annotations, over the CATs that are not hidden."""
+    tiers = dict.fromkeys(facts.tiers, 0)
+    for cat in contents.cats:
+        if cat.commitment is None:
+            name = "unknown" if cat.tier is None else str(cat.tier)
+            tiers[name] = tiers.get(name, 0) + 1
+    annotations = contents.annotations
+    return {
+        "tiers": tiers,
+        "without_votes": len(contents.without_votes),
+        "annotations": len(annotations),
+        "annotators": int(annotations["annotator"].nunique()),
+        "counted": int(annotations["counted"].sum()),
+    }
 
 
 def _kinds(hidden: Iterable[PublishedCat]) -> frozenset[str]:

@@ -15,16 +15,17 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
-from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.files import CurationError, read_bytes, read_text
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
 from curation.release.check.folder import Release, refuse_no_folder
 from curation.release.check.forms import Seen, from_item
-from curation.release.hidden.commitments import public_rows, verify
+from curation.release.hidden.commitments import verify
 from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
+from curation.release.versions.reading import committed
 from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM
@@ -306,24 +307,30 @@ def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
 
 def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
     """Whether the gold labels are those that the public side committed to."""
-    path, proof = public / "test.json", checked.release.root / REVEAL
-    fix = "name the public folder of the version"
-    try:
-        hidden = public_rows(read_json(path))
-    except ValueError as error:
-        raise CurationError(f"{path}: {error}", fix) from None
+    proof, hidden = checked.release.root / REVEAL, committed(public)
     if not hidden:
-        raise CurationError(f"{path}: has no hidden CATs", fix)
+        fix = "name the public folder of the version"
+        raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
     problems = verify(hidden, rows)
-    golds = {cat.id: {o.id: o.gold for o in cat.options} for cat in checked.release.main}
+    shown = {cat.id: _revealed_as(cat) for cat in checked.release.main}
     for row in rows:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
-            proved = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
-            if golds.get(row["id"]) != proved:
-                problems.append(f"CAT {row['id']}: test.json has other gold labels than the proof")
+            cat = json.loads(row["message"])
+            options = [(o["id"], o["sentence"], o["gold_label"]) for o in cat["options"]]
+            proved = *(cat[name] for name in ("kind", "domain", "target", "context")), *options
+            if shown.get(row["id"]) != proved:
+                problems.append(
+                    f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
+                )
     if problems:
         yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
+
+
+def _revealed_as(cat: Seen) -> tuple[object, ...]:
+    """Texts and gold labels of a CAT, in the order of a commitment's message."""
+    options = ((o.id, o.sentence, o.gold) for o in cat.options)
+    return *(cat.kind, cat.domain, cat.target, cat.context), *options
 
 
 def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:

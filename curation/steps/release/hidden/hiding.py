@@ -1,11 +1,11 @@
-"""Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
+"""Hide a test set in a release, and keep hidden gold labels from being published by mistake."""
 
 import secrets
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from curation.campaign import SETTINGS, Campaign
 from curation.catsets.entries import sentences_of
@@ -18,9 +18,12 @@ from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import FEW
+from curation.release.layout import SEALED
+from curation.settings import Hide
 from curation.settings_file import write_setting
 from curation.steps.release.hidden.golds import (
     gold_file,
+    hidden_level,
     hidden_versions,
     is_revealed,
     read_golds,
@@ -36,14 +39,14 @@ CODES = (IN_VAIN, PUBLISHED)
 _SHOWN = 3  # CATs that an error names
 
 
-def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
-    """The campaign as if ``hide`` in ``[release]`` were this split."""
-    release = campaign.settings.release.model_copy(update={"hide": split})
+def with_hide(campaign: Campaign, level: Hide) -> Campaign:
+    """The campaign as if ``hide`` in ``[release]`` were this level."""
+    release = campaign.settings.release.model_copy(update={"hide": level})
     return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
 
 
-def set_hide(campaign: Campaign, split: Literal["test"], reporter: Reporter) -> Campaign:
-    """Write ``hide`` into ``campaign.toml``, so that no later command publishes these gold labels.
+def set_hide(campaign: Campaign, level: Hide, reporter: Reporter) -> Campaign:
+    """Write ``hide`` into ``campaign.toml``, so that no later command publishes what it hides.
 
     Call it before anything that can fail, and so before the lock is taken: what stops the build
     must not be followed by a command that publishes them.
@@ -54,22 +57,22 @@ def set_hide(campaign: Campaign, split: Literal["test"], reporter: Reporter) -> 
     Raises:
         CurationError: the file cannot be changed; the message has the line to add.
     """
-    if campaign.settings.release.hide != split:
-        write_setting(campaign.root / SETTINGS, "release", "hide", split)
-        reporter.note(f'{SETTINGS}: hide = "{split}" in [release], for later commands, too')
-    return with_hide(campaign, split)
+    if campaign.settings.release.hide != level:
+        write_setting(campaign.root / SETTINGS, "release", "hide", level)
+        reporter.note(f'{SETTINGS}: hide = "{level}" in [release], for later commands, too')
+    return with_hide(campaign, level)
 
 
 def as_built(campaign: Campaign) -> Campaign:
     """The campaign, with the test set hidden if the version that it names was built so.
 
-    A built version is never rewritten, so it stays hidden, also if ``hide`` was given on the
-    command line only.
+    A built version is never rewritten, so it stays hidden, also if ``hide`` was removed since. If
+    ``hide`` names another level, the build is an error.
     """
     version = campaign.settings.release.version
     folders = (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS))
-    if gold_file(campaign, version).is_file() and any(folder.is_dir() for folder in folders):
-        return with_hide(campaign, "test")
+    if not campaign.settings.release.hide and any(folder.is_dir() for folder in folders):
+        return with_hide(campaign, hidden_level(campaign, version))
     return campaign
 
 
@@ -81,7 +84,7 @@ def hide(
     *,
     draw: Draw | None = None,
 ) -> Contents:
-    """The contents as they are published: with ``hide`` in ``[release]``, a split is hidden.
+    """The contents as they are published: with ``hide`` in ``[release]``, test is hidden.
 
     The private gold file is staged. It comes to its place before the folder of the version does.
     If it is there already, its ids and nonces are used again. So the same CATs give the same bytes.
@@ -94,31 +97,40 @@ def hide(
         draw: gives that many random bytes; by default the system's secret ones.
 
     Raises:
-        CurationError: the gold file is damaged, lost, or about other CATs; or hidden gold labels
-            would be published, or published ones hidden, and ``accept`` does not allow it.
+        CurationError: the gold file is damaged, lost, or about other CATs or another level; or
+            hidden gold labels would be published, or published ones hidden, and ``accept`` does not
+            allow it.
     """
     release = campaign.settings.release
     if not release.hide:
         check_published(campaign, contents.cats)
         return contents
-    cats = contents.part(release.hide)
+    cats, public = contents.part("test"), contents.part("dev")
     if not cats:
         raise CurationError(
-            f"there are no {release.hide} CATs to hide",
-            f'set hide = "" in [release], or collect CATs on more terms for {release.hide}',
+            "there are no test CATs to hide",
+            'set hide = "" in [release], or collect CATs on more terms for test',
         )
-    public = [cat for cat in contents.cats if cat.split != release.hide]
+    if release.hide == "all" and not public:
+        raise CurationError(
+            "there are no dev CATs, so a release without the test CATs would be empty",
+            'set hide = "labels" in [release], or set dev in [split]',
+        )
     check_published(campaign, public)
+    _check_other_level(campaign, cats)
     path = gold_file(campaign, release.version)
     if path.exists():
         golds = read_golds(path)
-        _check_same(path, cats, golds)
+        _check_same(campaign, path, cats, golds)
     else:
         _check_not_lost(campaign, path)
         _check_in_vain(campaign, cats, reporter)
-        golds = hidden.assign(cats, draw or secrets.token_bytes)
+        is_sealed = release.hide == "all"
+        golds = hidden.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
     results.records(path.name, golds, private=True)
-    return hidden.conceal(contents, golds, release.hide)
+    if release.hide == "all":
+        return hidden.seal(contents, golds, hide_terms=release.hide_terms)
+    return hidden.conceal(contents, golds, "test")
 
 
 def public_facts(
@@ -136,25 +148,26 @@ def public_facts(
     Raises:
         CurationError: the trust report names hidden CATs.
     """
-    split = campaign.settings.release.hide
-    if not split or not after.hidden:
+    if not campaign.settings.release.hide:
         return facts
     trust = facts.trust.model_dump_json() if facts.trust else ""
-    if named := [cat.id for cat in before.part(split) if f'"{cat.id}"' in trust]:
+    if named := [cat.id for cat in before.part("test") if f'"{cat.id}"' in trust]:
         raise CurationError(
             f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
             f"hidden, such as {some(named, _SHOWN)}",
             "delete 6-trust/report.json to go on without it, and report this: it is an error of "
             "curation",
         )
-    few = _nearly_the_same(campaign, before.part(split))
+    if after.sealed:
+        return numbers.sealed_facts(facts, after)
+    few = _nearly_the_same(campaign, before.part("test"))
     for version, count in few.items():
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
             "numbers that depend on their gold labels are left out, because the difference to that "
             "version would be about few CATs"
         )
-    return numbers.public_facts(facts, after, split=split, numbers=not few)
+    return numbers.public_facts(facts, after, split="test", numbers=not few)
 
 
 def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:
@@ -180,7 +193,16 @@ def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[s
 # --- what must not happen -------------------------------------------------------------------------
 
 
-def _check_same(path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]) -> None:
+def _check_same(
+    campaign: Campaign, path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]
+) -> None:
+    was, now = "all" if golds[0].sealed else "labels", campaign.settings.release.hide
+    if was != now:
+        raise CurationError(
+            f'{path}: is of a version with hide = "{was}" in [release], which is "{now}" now',
+            f'set hide = "{was}", or raise version; or, if nobody has this version, delete this '
+            "file and the folder of the version",
+        )
     if changed := hidden.differences(cats, golds):
         raise CurationError(
             f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed or "
@@ -214,7 +236,7 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
 
 def _committed(place: Path) -> bool:
     """Whether a built version has hidden CATs."""
-    return any(is_hidden_item(item) for item in items_of(place))
+    return (place / SEALED).exists() or any(is_hidden_item(item) for item in items_of(place))
 
 
 def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
@@ -230,15 +252,40 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
     """
     by_id = {cat.id: cat for cat in cats}
     keys = {_texts(cat) for cat in by_id.values()}
-    for version, hidden_cats in _unrevealed(campaign):
+    for version, level, hidden_cats in _unrevealed(campaign):
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
         if known and PUBLISHED not in campaign.settings.release.accept:
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
                 f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
-                f"build with «curation release build --hide test» (or hide in [release]); or "
+                f"build with «curation release build --hide {level}» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',
+            )
+
+
+def _check_other_level(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
+    """Check that no CAT is sealed in one version and has its texts in another.
+
+    Raises:
+        CurationError: it is so in a version that is not revealed, and ``accept`` does not allow it.
+    """
+    release = campaign.settings.release
+    by_text = {_texts(cat): cat.id for cat in cats}
+    ids = set(by_text.values())
+    for version, other, hidden_cats in _unrevealed(campaign):
+        known = {id for id, texts in hidden_cats if id in ids or texts in by_text}
+        if not known or version == release.version or other == release.hide:
+            continue
+        if PUBLISHED not in release.accept:
+            raise CurationError(
+                f"{PUBLISHED}: {amount(len(known), 'CAT')} of the test set would be public with "
+                f'hide = "{release.hide}" here and with hide = "{other}" in version {version}, '
+                f"such as {some(sorted(known), _SHOWN)}. All scores on a sealed test set are "
+                "public, and together with the texts they give away gold labels",
+                f'set hide = "{other}" in [release]; or collect new CATs for the test set; or '
+                f"reveal them with «curation release reveal {version}»; or, if the gold labels may "
+                f'be known, add "{PUBLISHED}" to accept in [release]',
             )
 
 
@@ -250,10 +297,12 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
     """
     if PUBLISHED in campaign.settings.release.accept:
         return
-    items = [item for item in items_of(folder) if not is_hidden_item(item)]
-    ids = {str(item.get("id")) for item in items}
-    keys = {_texts_of_item(item) for item in items}
-    for version, hidden_cats in _unrevealed(campaign):
+    every = items_of(folder)
+    for version, level, hidden_cats in _unrevealed(campaign):
+        # With the texts of a sealed test set, its scores give away gold labels.
+        items = [item for item in every if level == "all" or not is_hidden_item(item)]
+        ids = {str(item.get("id")) for item in items}
+        keys = {_texts_of_item(item) for item in items}
         known = [id for id, texts in hidden_cats if id in ids or texts in keys]
         if known:
             raise CurationError(
@@ -264,14 +313,16 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
             )
 
 
-def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, list[tuple[str, object]]]]:
-    """The versions that hide gold labels, with the id and the texts of each hidden CAT.
+def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
+    """The versions that hide gold labels, with the level, and id and texts of each hidden CAT.
 
     The ids are those of the campaign; if the gold file is lost, they are the public ones.
     """
     for version, path in hidden_versions(campaign):
         if not is_revealed(campaign, version):
-            yield version, [(gold.original, _texts_of_gold(gold)) for gold in read_golds(path)]
+            golds = read_golds(path)
+            known: list[tuple[str, object]] = [(g.original, _texts_of_gold(g)) for g in golds]
+            yield version, "all" if golds[0].sealed else "labels", known
     for place in built(campaign):
         version = place.name.removesuffix(ANONYMOUS)
         if gold_file(campaign, version).exists() or is_revealed(campaign, version):
@@ -279,17 +330,19 @@ def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, list[tuple[str, objec
         items: list[dict[str, Any]] = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
             items = [item for item in items_of(place) if is_hidden_item(item)]
-        yield version, [(str(item.get("id")), _texts_of_item(item)) for item in items]
+        yield version, "labels", [(str(item.get("id")), _texts_of_item(item)) for item in items]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
     """Warn that CATs with these ids have gold labels that are hidden in a version."""
     for version, path in hidden_versions(campaign):
-        count = sum(gold.original in ids for gold in read_golds(path))
+        golds = read_golds(path)
+        count = sum(gold.original in ids for gold in golds)
         if count and not is_revealed(campaign, version):
+            texts = "texts and " if golds[0].sealed else ""
             reporter.warn(
-                f"the gold labels of {amount(count, 'CAT')} are hidden in version {version}, and "
-                "the export has them: do not publish it"
+                f"the {texts}gold labels of {amount(count, 'CAT')} are hidden in version "
+                f"{version}, and the export has them: do not publish it"
             )
 
 
