@@ -321,7 +321,7 @@ class ReleaseSettings(Section):
         Field(description="labels: hide the gold labels of test; all: its texts, too; empty: none"),
     ] = ""
     hide_terms: Annotated[
-        bool, Field(description='with hide = "all": also hide the target terms of the test set')
+        bool, Field(description="if hide is all: also hide the target terms of the test set")
     ] = True
 
     @check_model(mode="after")

@@ -105,7 +105,9 @@ def test_a_setting_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text("[release]\n", "utf-8")
     path.symlink_to(path.rename(tmp_path / "elsewhere.toml"))
-    with pytest.raises(CurationError, match=r'hide = "labels" in \[release\] could not be') as error:
+    with pytest.raises(
+        CurationError, match=r'hide = "labels" in \[release\] could not be'
+    ) as error:
         write_setting(path, "release", "hide", "labels")
     assert error.value.fix == 'add hide = "labels" to [release] yourself, then run this again'
     assert path.read_text("utf-8") == "[release]\n"

@@ -17,8 +17,8 @@ from curation.cli import (
     release_statement,
 )
 from curation.cli.options import Json, Where
-from curation.steps.release.hidden.golds import gold_file, hidden_level
-from curation.steps.release.hidden.hiding import set_hide
+from curation.steps.release.hidden.golds import gold_file
+from curation.steps.release.hidden.hiding import as_built, set_hide
 from curation.steps.release.making import build_release
 from curation.wording import amount
 
@@ -70,7 +70,7 @@ def build(
     console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
     if secret := counts.get("hidden"):
         private = gold_file(opened, opened.settings.release.version)
-        texts = "texts and " * (hidden_level(opened, opened.settings.release.version) == "all")
+        texts = "texts and " * (as_built(opened).settings.release.hide == "all")
         console.say(
             f"the {texts}gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
             f"{private}: back it up, it cannot be made again"

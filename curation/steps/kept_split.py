@@ -10,18 +10,14 @@ from curation.records import SplitName, Term
 
 def inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
-    from curation.release.layout import SEALED, TERMS
+    from curation.release.layout import TERMS
     from curation.release.versions.reading import data_files
     from curation.steps.release.hidden.golds import gold_file
 
     return [
         path
         for folder in _folders(campaign)
-        for path in (
-            *data_files(folder),
-            folder / TERMS,
-            *([gold_file(campaign, folder.name)] if (folder / SEALED).is_file() else []),
-        )
+        for path in (*data_files(folder), folder / TERMS, gold_file(campaign, folder.name))
         if path.is_file()
     ]
 

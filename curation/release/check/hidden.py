@@ -1,17 +1,16 @@
 """Checks a hidden test set: nothing that is public may tell of its gold labels."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 
 from curation.catsets.labels import HIDDEN
 from curation.files import CurationError, digest
-from curation.records import KINDS
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import FORMS, LARGEST, Release
-from curation.release.contents import SealedCat
-from curation.release.layout import FACTS, SEALED
+from curation.release.check.folder import FORMS, LARGEST, Release, is_metadata, readable
+from curation.release.layout import ANNOTATIONS, FACTS, SEALED
+from curation.rules import same_text
 
 _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")
@@ -20,6 +19,7 @@ _DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
 _TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti_stereotype"})
 """Fields that a hidden CAT must not have a value of."""
 _NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
+_START = 8  # letters by which texts are looked up
 _FEW = 8  # of fewer ids, chance may make numbers
 
 
@@ -45,11 +45,14 @@ def findings(release: Release) -> Iterator[Finding]:
 def _sealed(release: Release) -> Iterator[Finding]:
     """Whether a sealed test set has commitments only, and the numbers that release.json has."""
     rows, facts = release.sealed or [], release.facts
-    wrong = [f"line {n}" for n, row in enumerate(rows, 1) if not _is_sealed(row)]
+    wrong = [
+        row for row in rows if not (_ID.fullmatch(row["id"]) and _HEX.fullmatch(row["commitment"]))
+    ]
     if wrong:
-        yield finding("commitment", SEALED, f"not id, kind, domain and commitment: {named(wrong)}")
+        detail = f"not 32 and 64 hexadecimal digits: {named([row['id'] for row in wrong])}"
+        yield finding("commitment", SEALED, detail)
     for field in ("id", "commitment"):
-        counts = Counter(str(row.get(field)) for row in rows)
+        counts = Counter(row[field] for row in rows)
         if twice := [value for value, count in counts.items() if count > 1]:
             yield finding("commitment", SEALED, f"the same {field}: {named(twice)}")
     if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
@@ -61,16 +64,28 @@ def _sealed(release: Release) -> Iterator[Finding]:
     for form, cats in release.forms.items():
         if shown := [cat.id for cat in cats if cat.split != "dev"]:
             yield finding("hidden_leak", form, f"texts of test CATs: {named(shown)}")
-    yield from _elsewhere(release, {str(row.get("id")) for row in rows}, (SEALED,))
+    yield from _elsewhere(release, {row["id"] for row in rows}, (SEALED,))
 
 
-def _is_sealed(row: dict[str, Any]) -> bool:
-    texts = {name: value for name, value in row.items() if isinstance(value, str)}
-    return (
-        texts.keys() == row.keys() == set(SealedCat._fields)
-        and bool(_ID.fullmatch(texts["id"]) and _HEX.fullmatch(texts["commitment"]))
-        and texts["kind"] in KINDS
-    )
+def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
+    """Whether files about the data, such as the card, quote texts that are not to be public.
+
+    Case and white space do not count. Texts of fewer than 8 letters are not searched for.
+    """
+    by_start: dict[str, set[str]] = defaultdict(set)
+    for text in map(same_text, texts):
+        by_start[text[:_START]].add(text)
+    for name in release.files:
+        if not is_metadata(name) or name == ANNOTATIONS or readable(release, name):
+            continue
+        with suppress(CurationError):  # reported as unreadable
+            content = same_text(release.text(name).replace("\\", ""))  # escapes of JSON, Markdown
+            places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
+            found = {
+                t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)
+            }
+            if found:
+                yield finding("hidden_leak", name, f"{len(found)} texts of sealed CATs")
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:

@@ -38,6 +38,7 @@ from curation.release.layout import (
     TERMS,
     split_of,
 )
+from curation.release.versions.reading import committed
 from curation.stereoset import FileSettings
 from curation.text_tables import read_csv, read_json_lines
 
@@ -164,8 +165,7 @@ def _sealed(release: Release) -> Iterator[Finding]:
     if problem := readable(release, SEALED):
         yield problem
         return
-    path = release.root / SEALED
-    release.sealed = [row for _, row in read_json_lines(read_text(path), path)]
+    release.sealed = committed(release.root)
 
 
 def _shared(row: dict[str, Any]) -> dict[str, Any]:

@@ -22,11 +22,14 @@ from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
 from curation.release.check.folder import Release, refuse_no_folder
 from curation.release.check.forms import Seen, from_item
+from curation.release.check.hidden import quoted
 from curation.release.hidden.commitments import verify
 from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
 from curation.release.versions.reading import committed
 from curation.rules import stable_id
+from curation.steps.release.hidden.golds import read_golds
+from curation.steps.release.versions import ANONYMOUS
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM
 from curation.stereoset import read_entries
@@ -41,11 +44,12 @@ _CODES = 12  # pitfalls that a finding names
 
 @dataclass(frozen=True)
 class Checked:
-    """What was read of a release, and the CATs whose gold labels are known."""
+    """What was read of a release, the CATs whose gold labels are known, and sealed texts."""
 
     release: Release
     cats: list[Cat]
     language: str
+    sealed: list[Texts]
 
 
 def folder_of(campaign: Campaign, version: str = "") -> Path:
@@ -122,13 +126,23 @@ def check_release(
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
     release.annotations, release.tables = None, {}  # checked; what follows needs the memory
-    checked = Checked(release, _cats(release), language or _language(release, campaign))
+    sealed = _sealed(release)
+    findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
+    checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
     for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
         findings += extra(checked, reporter)
     findings += _against(checked, against, reporter)
     if public is not None:
         findings += _revealed(checked, public)
     return in_order(strictly(findings) if strict else findings)
+
+
+def _sealed(release: Release) -> list[Texts]:
+    """The texts of a sealed test set if the release lies beside its private gold file."""
+    folder = release.root.resolve()
+    path = folder.parent / f"gold-{folder.name.removesuffix(ANONYMOUS)}.jsonl"
+    golds = read_golds(path) if release.sealed is not None and path.is_file() else []
+    return [Texts(g.id, g.kind, g.context, tuple(o.sentence for o in g.sentences)) for g in golds]
 
 
 def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
@@ -288,7 +302,7 @@ def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Ite
 
 
 def _test(checked: Checked) -> list[Texts]:
-    return [_texts(cat) for cat in checked.release.main if cat.split == "test"]
+    return [_texts(c) for c in checked.release.main if c.split == "test"] or checked.sealed
 
 
 def _texts(cat: Seen) -> Texts:
@@ -313,24 +327,24 @@ def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
         raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
     problems = verify(hidden, rows)
-    shown = {cat.id: _revealed_as(cat) for cat in checked.release.main}
+    shown = {
+        cat.id: [
+            *(cat.kind, cat.domain, cat.target, cat.context),
+            *((o.id, o.sentence, o.gold) for o in cat.options),
+        ]
+        for cat in checked.release.main
+    }
     for row in rows:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             cat = json.loads(row["message"])
             options = [(o["id"], o["sentence"], o["gold_label"]) for o in cat["options"]]
-            proved = *(cat[name] for name in ("kind", "domain", "target", "context")), *options
-            if shown.get(row["id"]) != proved:
+            texts = [cat[name] for name in ("kind", "domain", "target", "context")]
+            if shown.get(row["id"]) != [*texts, *options]:
                 problems.append(
                     f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
                 )
     if problems:
         yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
-
-
-def _revealed_as(cat: Seen) -> tuple[object, ...]:
-    """Texts and gold labels of a CAT, in the order of a commitment's message."""
-    options = ((o.id, o.sentence, o.gold) for o in cat.options)
-    return *(cat.kind, cat.domain, cat.target, cat.context), *options
 
 
 def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:

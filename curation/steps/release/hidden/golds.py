@@ -1,16 +1,14 @@
 """The private gold files of releases with hidden gold labels, ``7-release/gold-VERSION.jsonl``."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import orjson
 from pydantic import ValidationError
 
 from curation.campaign import Campaign
-from curation.files import CurationError, open_input, read_bytes
+from curation.files import CurationError, read_bytes
 from curation.release.hidden.commitments import HiddenGold, holds
-from curation.settings import Hide
 from curation.steps.release.versions import REVEALED
 
 _RESTORE = (
@@ -28,18 +26,6 @@ def hidden_versions(campaign: Campaign) -> Iterator[tuple[str, Path]]:
     """The versions that have a gold file, with the file."""
     for path in sorted(campaign.releases.glob("gold-*.jsonl")):
         yield path.stem.removeprefix("gold-"), path
-
-
-def hidden_level(campaign: Campaign, version: str) -> Hide:
-    """What the gold file of a version says is hidden; nothing if it has none."""
-    path = gold_file(campaign, version)
-    if not path.is_file():
-        return ""
-    with open_input(path) as file:
-        first = file.readline()
-    with suppress(ValueError, KeyError, TypeError):  # a damaged line is reported when all are read
-        return "all" if orjson.loads(first)["sealed"] else "labels"
-    return "labels"
 
 
 def is_revealed(campaign: Campaign, version: str) -> bool:

@@ -23,7 +23,6 @@ from curation.settings import Hide
 from curation.settings_file import write_setting
 from curation.steps.release.hidden.golds import (
     gold_file,
-    hidden_level,
     hidden_versions,
     is_revealed,
     read_golds,
@@ -70,9 +69,11 @@ def as_built(campaign: Campaign) -> Campaign:
     ``hide`` names another level, the build is an error.
     """
     version = campaign.settings.release.version
-    folders = (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS))
-    if not campaign.settings.release.hide and any(folder.is_dir() for folder in folders):
-        return with_hide(campaign, hidden_level(campaign, version))
+    folders = [campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)]
+    is_built = gold_file(campaign, version).is_file() and any(map(Path.is_dir, folders))
+    if is_built and not campaign.settings.release.hide:
+        is_sealed = any((folder / SEALED).is_file() for folder in folders)
+        return with_hide(campaign, "all" if is_sealed else "labels")
     return campaign
 
 
@@ -117,7 +118,7 @@ def hide(
             'set hide = "labels" in [release], or set dev in [split]',
         )
     check_published(campaign, public)
-    _check_other_level(campaign, cats)
+    check_published(campaign, cats, release.hide)
     path = gold_file(campaign, release.version)
     if path.exists():
         golds = read_golds(path)
@@ -239,53 +240,36 @@ def _committed(place: Path) -> bool:
     return (place / SEALED).exists() or any(is_hidden_item(item) for item in items_of(place))
 
 
-def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
-    """Check that no gold label that is hidden in a version would be published.
+def check_published(campaign: Campaign, cats: Iterable[PublishedCat], hide: Hide = "") -> None:
+    """Check that no gold label that is hidden in a version would be published or given away.
+
+    All scores on a sealed test set are public, so together with texts they give away gold labels.
+    So no CAT may be sealed in one version and have its texts in another.
 
     Args:
         campaign: the campaign.
-        cats: the CATs whose gold labels are to be published, with the ids of the campaign.
+        cats: the CATs that are to be published, with the ids of the campaign.
+        hide: what is to be hidden of them.
 
     Raises:
-        CurationError: some are hidden in a version that is not revealed, and ``accept`` does not
-            allow it.
+        CurationError: some are hidden in another way in a version that is not revealed, and
+            ``accept`` does not allow it.
     """
     by_id = {cat.id: cat for cat in cats}
     keys = {_texts(cat) for cat in by_id.values()}
+    release = campaign.settings.release
     for version, level, hidden_cats in _unrevealed(campaign):
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
-        if known and PUBLISHED not in campaign.settings.release.accept:
+        other = level != hide and not (hide and version == release.version)
+        if known and other and PUBLISHED not in release.accept:
+            why = f', with hide = "{level}" there and "{hide}" here: texts and scores tell them'
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
-                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
+                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}"
+                f"{why * bool(hide)}",
                 f"build with «curation release build --hide {level}» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',
-            )
-
-
-def _check_other_level(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
-    """Check that no CAT is sealed in one version and has its texts in another.
-
-    Raises:
-        CurationError: it is so in a version that is not revealed, and ``accept`` does not allow it.
-    """
-    release = campaign.settings.release
-    by_text = {_texts(cat): cat.id for cat in cats}
-    ids = set(by_text.values())
-    for version, other, hidden_cats in _unrevealed(campaign):
-        known = {id for id, texts in hidden_cats if id in ids or texts in by_text}
-        if not known or version == release.version or other == release.hide:
-            continue
-        if PUBLISHED not in release.accept:
-            raise CurationError(
-                f"{PUBLISHED}: {amount(len(known), 'CAT')} of the test set would be public with "
-                f'hide = "{release.hide}" here and with hide = "{other}" in version {version}, '
-                f"such as {some(sorted(known), _SHOWN)}. All scores on a sealed test set are "
-                "public, and together with the texts they give away gold labels",
-                f'set hide = "{other}" in [release]; or collect new CATs for the test set; or '
-                f"reveal them with «curation release reveal {version}»; or, if the gold labels may "
-                f'be known, add "{PUBLISHED}" to accept in [release]',
             )
 
 

@@ -107,7 +107,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     place = _public(campaign, version)[0]
     file = place / STEREOSET[0 if golds[0].sealed else 1]
     settings = FileSettings.model_validate(read_json(file).get("curation", {}))
-    if golds[0].sealed:  # other names of test targets are not public
+    if golds[0].sealed and cats:  # other names of test targets are not public
         names = file_settings(campaign, cats, QUIET).names
         settings = settings.model_copy(update={"names": names})
     return Contents(
