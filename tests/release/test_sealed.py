@@ -261,9 +261,9 @@ def test_a_message_proves_id_kind_and_domain_of_a_sealed_cat() -> None:
     sealed = scheme.seal(releases.contents(), golds, hide_terms=True).sealed
     rows = scheme.reveal_rows(golds)
     assert scheme.verify([cat._asdict() for cat in sealed], rows) == []
-    for name, other in (("kind", "intra"), ("domain", "age")):
-        changed = [sealed[0]._replace(**{name: other}), *sealed[1:]]
-        (problem,) = scheme.verify([cat._asdict() for cat in changed], rows)
+    for name, other in (("kind", "intersentence"), ("domain", "age")):
+        first, *others = (cat._asdict() for cat in sealed)
+        (problem,) = scheme.verify([{**first, name: other}, *others], rows)
         assert problem == f"CAT {sealed[0].id}: the message is about other texts"
 
     def said(message: str) -> list[str]:

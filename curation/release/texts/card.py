@@ -234,7 +234,7 @@ def _hidden(facts: Facts) -> list[str]:
             "",
             _COMMITMENT,
             "",
-            "The sha256 of `sealed.jsonl` stands for this test set. Name it with each score: "
+            "The sha256 of `sealed.jsonl` identifies this test set. Name it with each score: "
             f"`{re.sub(r'[^0-9a-f]', '', hidden.sealed)}`.",
             "",
         ]

@@ -138,7 +138,7 @@ def check_release(
 
 
 def _sealed(release: Release) -> list[Texts]:
-    """The texts of a sealed test set if the release lies beside its private gold file."""
+    """The texts of a sealed test set if the release is beside its private gold file."""
     folder = release.root.resolve()
     path = folder.parent / f"gold-{folder.name.removesuffix(ANONYMOUS)}.jsonl"
     golds = read_golds(path) if release.sealed is not None and path.is_file() else []
