@@ -332,6 +332,8 @@ def test_the_next_sealed_version_compares_dev_only(desk: Desk) -> None:
         cat for cat in read_records(desk.root / "3-decisions/cats.jsonl", Cat) if cat.split == "dev"
     )
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    set_to(desk, "seed = 1", "seed = 4")
+    assert "publishes_hidden" in desk.refused("release", "build")  # another term would be in dev
     set_to(desk, 'keep = ""', 'keep = "0.1.0"')  # the test terms are in the gold file only
     set_to(desk, "leave_out = []", f'leave_out = ["{gone.id}"]')
     assert desk.run("release", "build").code == 0

@@ -92,7 +92,7 @@ def _build(
                 f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
                 "so their texts are known; «curation release near» lists them"
             )
-    since = changes.changes(campaign, contents, collected.contents)
+    since = changes.changes(campaign, contents, collected.contents if contents.sealed else None)
     facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
         facts = anonymize(facts, statement.secrets(campaign))

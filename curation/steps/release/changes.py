@@ -87,14 +87,14 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 
 def changes(
-    campaign: Campaign, contents: Contents, whole: Contents
+    campaign: Campaign, contents: Contents, whole: Contents | None = None
 ) -> tuple[Changes, list[Change]] | None:
     """How a release differs from the version before it.
 
     Args:
         campaign: the campaign; its settings name the version.
         contents: what the release publishes, with what it hides already removed.
-        whole: its contents with sealed texts, too: what was public in dev must not be sealed.
+        whole: if the test set is sealed, the contents with its texts: none may be of public dev.
 
     Returns:
         The numbers, and the errata (written by ``errata.text``). The errata leave out CATs whose
@@ -108,10 +108,7 @@ def changes(
     for folder in reversed(earlier(campaign)):
         before = _earlier_version(folder)
         changed = difference(before, version_of(contents))
-        check_moved(
-            campaign,
-            difference(before, version_of(whole)) if contents.sealed else changed,
-        )
+        check_moved(campaign, difference(before, version_of(whole)) if whole else changed)
         since = since or (errata.facts(changed), changed.open_changes())
         if MOVED in campaign.settings.release.accept:
             break  # older versions are read for this check only
