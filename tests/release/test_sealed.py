@@ -26,6 +26,7 @@ from curation.rules import same_text
 from curation.steps.release import erasing
 from curation.steps.release.checking import check_release
 from curation.steps.release.hidden import hiding
+from curation.steps.release.pushing import check_before
 from curation.stereoset import FileSettings
 from support import releases
 from support.desk import Desk
@@ -214,6 +215,20 @@ def test_the_same_bytes_again_and_the_gold_file_scores(desk: Desk) -> None:
     assert erasing.holding(open_campaign(desk.root), ids)["0.1.0"].cats == len(ids)
 
 
+def test_an_anonymous_release_is_sealed_too_and_a_sealed_one_may_be_uploaded(desk: Desk) -> None:
+    assert desk.run("release", "build", "--anonymous").code == 0
+    folder = desk.root / "7-release/0.1.0-anonymous"
+    searched = texts(in_test(desk.root))
+    assert quoting(folder, searched) == {}
+    for name in ("sealed.jsonl", "dev.json", "terms.jsonl"):
+        assert (folder / name).read_bytes() == (desk.root / VERSION / name).read_bytes()
+    assert [f for f in check_release(folder) if f.severity == "block"] == []
+    with pytest.warns(UserWarning, match="warnings about 0.1.0"):
+        assert check_before(open_campaign(desk.root), "0.1.0") == desk.root / VERSION
+    said = desk.say("release", "near")
+    assert said["counts"] == {"dev": 0}
+
+
 def test_a_revealed_version_proves_texts_and_labels(desk: Desk, tmp_path: Path) -> None:
     said = desk.say("release", "reveal", "0.1.0")
     assert said["cats"] == said["unchanged"] == len(in_test(desk.root))
@@ -324,6 +339,17 @@ def test_a_sealed_cat_has_no_texts_in_another_version(
             CurationError, match=r"publishes_hidden: 0\.2\.0 has the gold labels of"
         ):
             hiding.check_upload(open_campaign(desk.root), desk.root / "7-release/0.2.0")
+
+
+def test_without_the_gold_file_nothing_else_is_published(desk: Desk) -> None:
+    (desk.root / GOLD).unlink()
+    assert "is lost, but 7-release/0.1.0 was built with it" in desk.refused("release", "build")
+    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
+    set_to(desk, 'hide = "all"', 'hide = ""')
+    said = " ".join(desk.refused("release", "build").split())
+    assert "gold-0.1.0.jsonl: is lost, so nobody knows which CATs 0.1.0 seals" in said
+    set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
+    assert desk.run("release", "build").code == 0
 
 
 def test_the_next_sealed_version_compares_dev_only(desk: Desk) -> None:

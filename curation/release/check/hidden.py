@@ -10,6 +10,7 @@ from curation.files import CurationError, digest
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release, is_metadata, readable
 from curation.release.layout import ANNOTATIONS, FACTS, SEALED
+from curation.release.versions.reading import committed
 from curation.rules import same_text
 
 _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
@@ -21,6 +22,20 @@ _TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti
 _NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
 _START = 8  # letters by which texts are looked up
 _FEW = 8  # of fewer ids, chance may make numbers
+
+
+def read_sealed(release: Release) -> Iterator[Finding]:
+    """Read ``sealed.jsonl`` into ``release.sealed``.
+
+    Raises:
+        CurationError: it is damaged.
+    """
+    if SEALED not in release.files:
+        return
+    if problem := readable(release, SEALED):
+        yield problem
+        return
+    release.sealed = committed(release.root)
 
 
 def findings(release: Release) -> Iterator[Finding]:
@@ -85,7 +100,7 @@ def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
                 t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)
             }
             if found:
-                yield finding("hidden_leak", name, f"{len(found)} texts of sealed CATs")
+                yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:

@@ -27,18 +27,9 @@ from curation.release.check.folder import (
     unreadable,
 )
 from curation.release.check.forms import Form, from_item, from_parquet, from_row
+from curation.release.check.hidden import read_sealed
 from curation.release.facts import Facts
-from curation.release.layout import (
-    ANNOTATIONS,
-    CARD,
-    CONFIGS,
-    FACTS,
-    SEALED,
-    STEREOSET,
-    TERMS,
-    split_of,
-)
-from curation.release.versions.reading import committed
+from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS, split_of
 from curation.stereoset import FileSettings
 from curation.text_tables import read_csv, read_json_lines
 
@@ -74,7 +65,7 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     if not release.files and not findings:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
     release.ours = FACTS in release.files
-    for part in (_facts, _card, _annotations, _terms, _sealed):
+    for part in (_facts, _card, _annotations, _terms, read_sealed):
         try:
             findings += part(release)
         except CurationError as error:
@@ -157,15 +148,6 @@ def _terms(release: Release) -> Iterator[Finding]:
     release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
         yield finding("unreadable", name, f"terms without a text: {named(bad)}")
-
-
-def _sealed(release: Release) -> Iterator[Finding]:
-    if SEALED not in release.files:
-        return
-    if problem := readable(release, SEALED):
-        yield problem
-        return
-    release.sealed = committed(release.root)
 
 
 def _shared(row: dict[str, Any]) -> dict[str, Any]:

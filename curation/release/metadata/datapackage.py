@@ -125,12 +125,8 @@ def _cats(facts: Facts, kind: str, split: str) -> Json:
 
 
 def _sealed(facts: Facts) -> Json:
-    fields = [
-        _text("id", unique=True),
-        _text("kind", enum=list(KINDS)),
-        _domain(facts),
-        _text("commitment", unique=True),
-    ]
+    fields = [_text("id", unique=True), _text("kind", enum=list(KINDS)), _domain(facts)]
+    fields.append(_text("commitment", unique=True))
     return {"fields": fields, "primaryKey": ["id"]}
 
 

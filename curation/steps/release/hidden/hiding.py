@@ -258,10 +258,10 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat], hide: Hide
     by_id = {cat.id: cat for cat in cats}
     keys = {_texts(cat) for cat in by_id.values()}
     release = campaign.settings.release
-    for version, level, hidden_cats in _unrevealed(campaign):
+    for version, level, hidden_cats in () if PUBLISHED in release.accept else _unrevealed(campaign):
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
         other = level != hide and not (hide and version == release.version)
-        if known and other and PUBLISHED not in release.accept:
+        if known and other:
             why = f', with hide = "{level}" there and "{hide}" here: texts and scores tell them'
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
@@ -311,6 +311,13 @@ def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, Hide, list[tuple[str,
         version = place.name.removesuffix(ANONYMOUS)
         if gold_file(campaign, version).exists() or is_revealed(campaign, version):
             continue
+        if (place / SEALED).exists() and version != campaign.settings.release.version:
+            raise CurationError(
+                f"{gold_file(campaign, version)}: is lost, so nobody knows which CATs {place.name} "
+                "seals, and which must not be published",
+                f'restore the file from a backup; or, if they may be known, add "{PUBLISHED}" to '
+                "accept in [release]",
+            )
         items: list[dict[str, Any]] = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
             items = [item for item in items_of(place) if is_hidden_item(item)]
