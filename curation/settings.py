@@ -302,6 +302,10 @@ class ScoreSettings(Section):
     ] = 0.95
 
 
+Hide = Literal["", "labels", "all"]
+"""What a release hides of the test set: nothing, its gold labels, or its texts, too."""
+
+
 class ReleaseSettings(Section):
     """The published release."""
 
@@ -313,9 +317,12 @@ class ReleaseSettings(Section):
         Many[Words], Field(description="codes of pitfalls that must not block the release")
     ] = ()
     hide: Annotated[
-        Literal["", "test"],
-        Field(description="test: publish the test CATs without their gold labels; empty: with"),
+        Hide,
+        Field(description="labels: hide the gold labels of test; all: its texts, too; empty: none"),
     ] = ""
+    hide_terms: Annotated[
+        bool, Field(description="if hide is all: also hide the target terms of the test set")
+    ] = True
     show: Annotated[
         Many[Words],
         Field(

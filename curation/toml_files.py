@@ -82,8 +82,8 @@ def with_setting(text: str, table: str, key: str, value: str) -> str:
         key: the key; it is added if it is missing.
         value: the text that it gets.
 
-    >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "test")
-    '[release] # r\naccept = []\nhide = "test"\n'
+    >>> with_setting("[release] # r\naccept = []\n", "release", "hide", "labels")
+    '[release] # r\naccept = []\nhide = "labels"\n'
     """
     import tomlkit  # most commands do not need it
 

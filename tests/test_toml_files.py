@@ -81,31 +81,33 @@ def test_texts_for_annotators_are_read_by_the_same_reader(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('[release]  # r\nhide = "" # h\n', '[release]  # r\nhide = "test" # h\n'),
-        ("[release]\n# hide = \"\"\nhide = ''", '[release]\n# hide = ""\nhide = "test"'),
-        ('[release]\nhide = """\n"""\n', '[release]\nhide = "test"\n'),
-        ("[ release ]\nversion = '1'\n", "[ release ]\nversion = '1'\nhide = \"test\"\n"),
-        ('["release"]\r\nn = 1\r\n', '["release"]\r\nn = 1\r\nhide = "test"\r\n'),
-        ("[a]\nb = 1 # last", '[a]\nb = 1 # last\n[release]\nhide = "test"\n'),
-        ("release = { n = 1 }\n[a]\n", 'release = { n = 1, hide = "test"}\n[a]\n'),
-        ("release = {}\n", 'release = {hide = "test"}\n'),
-        ("release.n = 1\n[a]\n", 'release.n = 1\nrelease.hide = "test"\n[a]\n'),
+        ('[release]  # r\nhide = "" # h\n', '[release]  # r\nhide = "labels" # h\n'),
+        ("[release]\n# hide = \"\"\nhide = ''", '[release]\n# hide = ""\nhide = "labels"'),
+        ('[release]\nhide = """\n"""\n', '[release]\nhide = "labels"\n'),
+        ("[ release ]\nversion = '1'\n", "[ release ]\nversion = '1'\nhide = \"labels\"\n"),
+        ('["release"]\r\nn = 1\r\n', '["release"]\r\nn = 1\r\nhide = "labels"\r\n'),
+        ("[a]\nb = 1 # last", '[a]\nb = 1 # last\n[release]\nhide = "labels"\n'),
+        ("release = { n = 1 }\n[a]\n", 'release = { n = 1, hide = "labels"}\n[a]\n'),
+        ("release = {}\n", 'release = {hide = "labels"}\n'),
+        ("release.n = 1\n[a]\n", 'release.n = 1\nrelease.hide = "labels"\n[a]\n'),
         (
             '[a]\nt = """\n[release]\n"""\n',
-            '[a]\nt = """\n[release]\n"""\n\n[release]\nhide = "test"\n',
+            '[a]\nt = """\n[release]\n"""\n\n[release]\nhide = "labels"\n',
         ),
     ],
 )
 def test_a_setting_is_written_and_nothing_else_changes(before: str, after: str) -> None:
-    assert with_setting(before, "release", "hide", "test") == after
-    assert with_setting(after, "release", "hide", "test") == after
+    assert with_setting(before, "release", "hide", "labels") == after
+    assert with_setting(after, "release", "hide", "labels") == after
 
 
 def test_a_setting_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     path = tmp_path / "campaign.toml"
     path.write_text("[release]\n", "utf-8")
     path.symlink_to(path.rename(tmp_path / "elsewhere.toml"))
-    with pytest.raises(CurationError, match=r'hide = "test" in \[release\] could not be') as error:
-        write_setting(path, "release", "hide", "test")
-    assert error.value.fix == 'add hide = "test" to [release] yourself, then run this again'
+    with pytest.raises(
+        CurationError, match=r'hide = "labels" in \[release\] could not be'
+    ) as error:
+        write_setting(path, "release", "hide", "labels")
+    assert error.value.fix == 'add hide = "labels" to [release] yourself, then run this again'
     assert path.read_text("utf-8") == "[release]\n"

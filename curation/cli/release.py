@@ -18,7 +18,7 @@ from curation.cli import (
 )
 from curation.cli.options import Json, Where
 from curation.steps.release.hidden.golds import gold_file
-from curation.steps.release.hidden.hiding import set_hide
+from curation.steps.release.hidden.hiding import as_built, set_hide
 from curation.steps.release.making import build_release
 from curation.wording import amount
 
@@ -37,10 +37,11 @@ def build(
         ),
     ] = False,
     hide: Annotated[
-        Literal["test"] | None,
+        Literal["labels", "all"] | None,
         typer.Option(
-            help="Publish the CATs of this split without their gold labels, now and in later "
-            "versions: sets hide in [release].",
+            help="labels: publish the test CATs without their gold labels. all: leave out their "
+            "texts, too, and publish only counts and commitments. Either sets hide in [release] "
+            "for later versions.",
             show_default=False,
         ),
     ] = None,
@@ -69,9 +70,10 @@ def build(
     console.say(f"{amount(len(made.files), 'file')}: {', '.join(_shown(made.files))}")
     if secret := counts.get("hidden"):
         private = gold_file(opened, opened.settings.release.version)
+        texts = "texts and " * (as_built(opened).settings.release.hide == "all")
         console.say(
-            f"the gold labels of {amount(secret, 'CAT')} are hidden; they are only in {private}: "
-            "back it up, it cannot be made again"
+            f"the {texts}gold labels of {amount(secret, 'CAT')} are hidden; they are only in "
+            f"{private}: back it up, it cannot be made again"
         )
     if kept := counts.get("without_votes"):
         console.say(

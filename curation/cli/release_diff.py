@@ -127,6 +127,7 @@ def _as_json(comparison: "Comparison") -> dict[str, Any]:
         },
         "seen_in_dev": list(changed.seen),
         "hidden": changed.not_compared,
+        "sealed": changed.sealed,
         "splits_compared": changed.before.has_splits and changed.after.has_splits,
         "ids_compared": changed.before.has_ids and changed.after.has_ids,
         "scores": comparison.scores,
@@ -171,6 +172,8 @@ def _show(changed: "Difference") -> None:
             f"gold labels and tiers of {amount(changed.not_compared, 'CAT')} are hidden in one "
             "of the versions, so they cannot be compared"
         )
+    if changed.sealed:
+        console.say("test CATs are not compared: their texts are not public in both versions")
     if not (changed.before.has_ids and changed.after.has_ids):
         console.say("a file has no ids, so they were made from its texts and are not compared")
     if not has_splits:

@@ -58,7 +58,7 @@ def export(
 
     The CATs are those of a campaign, from its last «curation decisions split», or of gold files. A
     gold file is in the split that it is named after (dev.json, test.json), else in test. The export
-    has all gold labels, also those that a release hides.
+    has all texts and gold labels, also those that a release hides.
     """
     from curation.steps.release import exporting
 

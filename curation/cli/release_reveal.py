@@ -19,7 +19,9 @@ def reveal(
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
-    """Write 7-release/VERSION-revealed: the hidden gold labels of a version, with their proof.
+    """Write 7-release/VERSION-revealed: the gold labels that a version hides, with their proof.
+
+    If it hides the texts, too, the folder has these.
 
     The command first computes every commitment again, and compares texts, options and commitments
     with the public folder. Publish the new folder beside it. Its README.md says how everybody can

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
-from curation.release.layout import STEREOSET
+from curation.release.layout import SEALED, STEREOSET
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.settings import DecisionSettings, RoundSettings
@@ -34,7 +34,7 @@ ALLOWED = (
 """Addresses that any release may name: those of licences, standards, papers and other tools."""
 DATA = (
     *("cats/", "hidden/", "intrasentence/", "intersentence/", "annotations"),
-    *STEREOSET,
+    *(*STEREOSET, SEALED),
 )
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
 _HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")

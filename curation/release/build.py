@@ -13,7 +13,7 @@ from curation.release.harnesses import lm_eval
 from curation.release.metadata import citation, croissant, datapackage
 from curation.release.texts import card, statement
 
-ALGORITHM = 7
+ALGORITHM = 8
 
 Tell = Callable[[str, int, int], None]
 
@@ -29,7 +29,7 @@ def files(
 
     Args:
         contents: what it publishes.
-        facts: what it says about itself; ``canonical`` is filled in here.
+        facts: what it says about itself; ``canonical`` and ``hidden.sealed`` are filled in here.
         errata_lines: the lines of ``errata.jsonl``; empty if there is no earlier version.
         tell: called with the stage and how much of it is done.
     """
@@ -45,6 +45,9 @@ def files(
         data |= part()
     tell("files", len(parts), len(parts) + 1)
     facts = facts.model_copy(update={"canonical": tables.canonical(data)})
+    if facts.hidden and layout.SEALED in data:
+        sha = hashlib.sha256(data[layout.SEALED]).hexdigest()
+        facts = facts.model_copy(update={"hidden": facts.hidden.model_copy(update={"sealed": sha})})
     every = {**data, **_described(contents, facts, describe(contents, data))}
     tell("files", len(parts) + 1, len(parts) + 1)
     return {**every, layout.SUMS: sums(every)}

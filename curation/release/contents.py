@@ -1,7 +1,8 @@
 """What a release publishes: CATs, annotations, terms. Every data file is written from these.
 
 A hidden CAT has no gold labels, no tier and no annotations; its options are in random order, and
-its ids say nothing. ``commitment`` then proves later that its gold labels were not changed.
+its ids say nothing. ``commitment`` then proves later that its gold labels were not changed. Of a
+sealed CAT, the texts are not published either.
 """
 
 import hashlib
@@ -46,6 +47,15 @@ class PublishedCat(NamedTuple):
     commitment: str | None = None
 
 
+class SealedCat(NamedTuple):
+    """What is published of a CAT whose texts are hidden, too: a line of ``sealed.jsonl``."""
+
+    id: str
+    kind: Kind
+    domain: str
+    commitment: str
+
+
 class PublishedTerm(NamedTuple):
     """One target term that has CATs, and how many of them by kind."""
 
@@ -66,6 +76,7 @@ class Contents:
         terms: the terms of these CATs, in the order of their domain and text.
         settings: how the CATs were checked.
         without_votes: ids of CATs that have no votes.
+        sealed: the CATs of the test set if their texts are hidden; they are not in ``cats``.
     """
 
     version: str
@@ -74,6 +85,7 @@ class Contents:
     terms: tuple[PublishedTerm, ...]
     settings: FileSettings
     without_votes: frozenset[str] = frozenset()
+    sealed: tuple[SealedCat, ...] = ()
 
     def part(self, split: SplitName, kind: Kind | None = None) -> list[PublishedCat]:
         """The CATs of a split, of one kind or of both, in order."""

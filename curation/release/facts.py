@@ -223,7 +223,8 @@ class Changes(Part):
 
     ``fields`` has the number of CATs in which each field changed. ``hidden`` counts CATs whose gold
     labels are hidden in one of the versions, so nobody can compare them. ``listed`` counts the CATs
-    in ``errata.jsonl``.
+    in ``errata.jsonl``. ``sealed`` says that the texts of one of the test sets are hidden, so the
+    test sets are not compared.
     """
 
     previous: str
@@ -235,6 +236,7 @@ class Changes(Part):
     renumbered: int = 0
     hidden: int = 0
     listed: int = 0
+    sealed: bool = False
     fields: dict[str, int] = {}
     terms_to_dev: tuple[str, ...] = ()
     terms_to_test: tuple[str, ...] = ()
@@ -251,6 +253,7 @@ class Near(Part):
 class Hidden(Part):
     """The split whose gold labels are hidden, and how many CATs and terms it has.
 
+    ``sealed`` is the sha256 of ``sealed.jsonl`` if the texts are hidden, too; else it is empty.
     ``left_out`` has the names of values about these gold labels that are not published, because
     too many would give the labels away.
     """
@@ -258,6 +261,7 @@ class Hidden(Part):
     split: str
     cats: int
     terms: int
+    sealed: str = ""
     left_out: tuple[str, ...] = ()
 
 
@@ -353,3 +357,8 @@ class Facts(Part):
     trust: TrustFacts | None = None
     anonymous: bool = False
     canonical: str = ""
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the texts of the test set are hidden, so that all its numbers are public."""
+        return bool(self.hidden and self.hidden.sealed)

@@ -12,6 +12,8 @@ CROISSANT, DATAPACKAGE = "croissant.json", "datapackage.json"
 SUMS = "SHA256SUMS"
 STEREOSET = ("dev.json", "test.json")
 ANNOTATIONS, TERMS, ERRATA = "annotations.csv", "terms.jsonl", "errata.jsonl"
+SEALED = "sealed.jsonl"
+"""The commitments of a test set whose texts are hidden; a release has it or ``test.json``."""
 REVEAL = "reveal.jsonl"
 """The proofs in a revealed folder."""
 TASKS = "lm-eval"
@@ -23,7 +25,7 @@ WHOLE = "full"
 DESCRIBED = (CARD, STATEMENT, LICENSE, CITATION, FACTS, CROISSANT, DATAPACKAGE, SUMS)
 """Files about the data."""
 PATTERNS = (
-    *(*DESCRIBED, *STEREOSET, ANNOTATIONS, TERMS, ERRATA, "cats/*.jsonl", f"{TASKS}/*"),
+    *(*DESCRIBED, *STEREOSET, ANNOTATIONS, TERMS, ERRATA, SEALED, "cats/*.jsonl", f"{TASKS}/*"),
     *(f"{config}/*.parquet" for config in CONFIGS),
 )
 """Patterns of the paths that a release may have."""

@@ -12,11 +12,12 @@ def inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
     from curation.release.layout import TERMS
     from curation.release.versions.reading import data_files
+    from curation.steps.release.hidden.golds import gold_file
 
     return [
         path
         for folder in _folders(campaign)
-        for path in (*data_files(folder), folder / TERMS)
+        for path in (*data_files(folder), folder / TERMS, gold_file(campaign, folder.name))
         if path.is_file()
     ]
 
@@ -24,7 +25,8 @@ def inputs(campaign: Campaign) -> list[Path]:
 def splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
     """The splits of terms in the version that ``keep`` names and in those before it, by their ids.
 
-    The last version that has a term decides.
+    The last version that has a term decides. The test terms of a sealed version are those of its
+    private gold file.
 
     Args:
         campaign: the campaign.
@@ -34,6 +36,7 @@ def splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
         CurationError: there is no such version, or one of them is damaged.
     """
     from curation.release.versions.reading import read_version
+    from curation.steps.release.hidden.golds import gold_file, read_golds
 
     own = {(term.domain, term.text): term.id for term in terms}
     found: dict[str, SplitName] = {}
@@ -48,6 +51,11 @@ def splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
         for cat in version.cats:
             if (cat.domain, cat.target) in ids:
                 found[ids[cat.domain, cat.target]] = cat.split
+        if version.sealed:
+            known = {**own, **ids}
+            for gold in read_golds(gold_file(campaign, folder.name)):
+                if term := known.get((gold.bias_type, gold.target)):
+                    found[term] = "test"
     return found
 
 

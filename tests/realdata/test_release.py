@@ -322,13 +322,13 @@ def hidden(
     settings = root / "campaign.toml"
     text = settings.read_text("utf-8").replace('"0.1.0"', '"0.2.0"', 1)
     settings.write_text(text, "utf-8")
-    done = forked("release", "build", "--hide", "test", "-c", root)
+    done = forked("release", "build", "--hide", "labels", "-c", root)
     assert done.code == 1
     assert "hidden_in_vain" in done.err  # version 0.1.0 has the labels
     accept = f"accept = {sorted(KNOWN)}"
     assert accept in text
     settings.write_text(text.replace(accept, f"{accept[:-1]}, 'hidden_in_vain']"), "utf-8")
-    assert forked("release", "build", "--hide", "test", "-c", root).code == 0
+    assert forked("release", "build", "--hide", "labels", "-c", root).code == 0
     done = forked("release", "reveal", "0.2.0", "-c", root)
     assert done.code == 0, done.err
     return root

@@ -48,7 +48,15 @@ def labelled(forked: Any, unlabelled: Path, tmp_path_factory: pytest.TempPathFac
 def hidden(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The campaign with a hidden release, 0.1.0. Copy it before changing anything."""
     root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("hidden") / "c"))
-    assert forked("release", "build", "--hide", "test", "-c", root).code == 0
+    assert forked("release", "build", "--hide", "labels", "-c", root).code == 0
+    return root
+
+
+@pytest.fixture(scope="package")
+def sealed(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The campaign with a sealed release, 0.1.0. Copy it before changing anything."""
+    root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("sealed") / "c"))
+    assert forked("release", "build", "--hide", "all", "-c", root).code == 0
     return root
 
 
@@ -62,7 +70,13 @@ def example_release(example: Path) -> Path:
 def example_hidden(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example's release with a hidden test split."""
     to = tmp_path_factory.mktemp("hidden") / "c"
-    return builds.again(forked, example, to, "--hide", "test")
+    return builds.again(forked, example, to, "--hide", "labels")
+
+
+@pytest.fixture(scope="session")
+def example_sealed(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example's release with a sealed test split."""
+    return builds.again(forked, example, tmp_path_factory.mktemp("sealed") / "c", "--hide", "all")
 
 
 @pytest.fixture(scope="session")

@@ -785,7 +785,7 @@ def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.Mon
 def revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A folder with hidden gold labels, and the one that reveals them."""
     contents = releases.contents()
-    golds = assign([cat for cat in contents.cats if cat.split == "test"], Random(1).randbytes)
+    golds = assign(contents.part("test"), Random(1).randbytes, sealed=False)
     root = tmp_path_factory.mktemp("revealed")
     for name, files in (
         ("public", stereoset_files.files(conceal(contents, golds, "test"))),
@@ -812,7 +812,7 @@ def test_gold_labels_that_were_not_committed_to_are_found(
     changed = Path(shutil.copytree(open_, tmp_path / "changed"))
     edit_json("test.json", flip)(changed)
     found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]
-    assert "test.json has other gold labels than the proof" in found[0].detail
+    assert "test.json has other texts or gold labels than the proof" in found[0].detail
     changed = Path(shutil.copytree(open_, tmp_path / "nonce"))
     edit_lines("reveal.jsonl", lambda rows: rows[0].update(nonce=SHA))(changed)
     found = [f for f in check_release(changed, public=public) if f.code == "not_as_committed"]

@@ -73,7 +73,7 @@ def test_each_sort_of_change_is_named_with_field_before_and_after() -> None:
     facts = errata.facts(changed)
     assert facts.model_dump() == {
         "previous": "A", "added": 1, "removed": 1, "changed": 6, "relabelled": 1, "moved": 1,
-        "renumbered": 0, "hidden": 0, "listed": 10,
+        "renumbered": 0, "hidden": 0, "listed": 10, "sealed": False,
         "fields": {"context": 1, "domain": 1, "kind": 1, "sentence": 1, "target": 1, "tier": 1},
         "terms_to_dev": ("potter (craft)",), "terms_to_test": (),
     }  # fmt: skip

@@ -35,16 +35,20 @@ def keys(paths: Iterable[Path]) -> set[str]:
     return {key for line in lines for key in json.loads(line)}
 
 
-@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_anonymous"])
+@pytest.mark.parametrize("name", ["release", "hidden", "sealed", "anonymous"])
 def test_the_table_of_release_md_lists_every_file(
     demo: object, request: pytest.FixtureRequest, name: str
 ) -> None:
     listed = set(table(section("release.md", "## The files"), "file")) - {"errata.jsonl"}
-    hidden = set() if name == "example_hidden" else {"hidden/"}
-    assert listed - hidden == names(request.getfixturevalue(name))
+    without = {"hidden/", "sealed.jsonl"}
+    if name == "hidden":
+        without = {"sealed.jsonl"}
+    elif name == "sealed":
+        without = {"hidden/", "test.json"}
+    assert listed - without == names(request.getfixturevalue(f"example_{name}"))
 
 
-@pytest.mark.parametrize("name", ["example_release", "example_hidden"])
+@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
 def test_formats_md_lists_every_data_file(
     demo: object, request: pytest.FixtureRequest, name: str
 ) -> None:
@@ -63,12 +67,13 @@ def test_formats_md_lists_every_data_file(
 
 
 def test_formats_md_lists_every_field(
-    demo: object, example_release: Path, example_hidden: Path
+    demo: object, example_release: Path, example_hidden: Path, example_sealed: Path
 ) -> None:
     text = section("formats.md", "## A release")
     cats = [*example_release.glob("cats/*.jsonl"), *example_hidden.glob("cats/*.jsonl")]
     assert set(table(text, "field in `cats/`")) == keys(cats)
     assert set(table(text, "field of `terms.jsonl`")) == keys([example_release / "terms.jsonl"])
+    assert set(table(text, "field of `sealed.jsonl`")) == keys([example_sealed / "sealed.jsonl"])
     with (example_release / "annotations.csv").open(encoding="utf-8", newline="") as file:
         assert table(text, "column of `annotations.csv`") == next(csv.reader(file))
     columns = table(text, "field in `intersentence/` and `intrasentence/`")

@@ -86,7 +86,7 @@ def drawn(seed: int) -> Callable[[int], bytes]:
 
 
 def hide(contents: Contents, seed: int = 0) -> tuple[Contents, list[HiddenGold]]:
-    golds = scheme.assign(contents.part("test"), drawn(seed))
+    golds = scheme.assign(contents.part("test"), drawn(seed), sealed=False)
     return scheme.conceal(contents, golds, "test"), golds
 
 
@@ -145,7 +145,7 @@ def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     contents = made()
     dev = replace(contents, cats=tuple(contents.part("dev")))
     with pytest.raises(CurationError, match="there are no test CATs to hide"):
-        hiding.hide(hiding.with_hide(campaign, "test"), dev, Results(campaign.releases), QUIET)
+        hiding.hide(hiding.with_hide(campaign, "labels"), dev, Results(campaign.releases), QUIET)
 
 
 # --- try to win -----------------------------------------------------------------------------------
@@ -422,12 +422,12 @@ def test_other_labels_give_the_same_folder_but_for_commitments(
     for desk in (before, after):
         monkeypatch.setattr(secrets, "token_bytes", drawn(7))
         monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=4))
-        assert desk.run("release", "build", "--hide", "test").code == 0
+        assert desk.run("release", "build", "--hide", "labels").code == 0
         settings = desk.root / "campaign.toml"
         text = settings.read_text("utf-8").replace('version = "0.1.0"', 'version = "0.2.0"')
         text = text.replace("leave_out = []", f'leave_out = ["{left_out}"]')
         settings.write_text(text, "utf-8")
-        assert desk.run("release", "build", "--hide", "test").code == 0
+        assert desk.run("release", "build", "--hide", "labels").code == 0
         place = desk.root / "7-release"
         files = (path for path in place.glob("0.*/**/*") if path.is_file())
         folders.append({path.relative_to(place): path.read_bytes() for path in files})
@@ -593,7 +593,7 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
     contents = made(400)
     campaign.releases.mkdir()
     path = gold_file(campaign, "0.0.1")
-    opened = hiding.with_hide(campaign, "test")
+    opened = hiding.with_hide(campaign, "labels")
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))

@@ -73,9 +73,9 @@ def test_the_test_set_is_hidden_and_dev_is_not(desk: Desk) -> None:
 
 
 def test_the_command_says_what_to_back_up(desk: Desk) -> None:
-    said = desk.say("release", "build", "--hide", "test")
+    said = desk.say("release", "build", "--hide", "labels")
     assert said["hidden"] == len(golds(desk))
-    done = " ".join(desk.run("release", "build", "--hide", "test").out.split())
+    done = " ".join(desk.run("release", "build", "--hide", "labels").out.split())
     assert f"the gold labels of {said['hidden']} CATs are hidden" in done
     assert "back it up, it cannot be made again" in done
 
@@ -179,7 +179,7 @@ def test_a_second_build_gives_the_same_bytes(desk: Desk) -> None:
     before = shas(desk.root / "7-release")
     shutil.rmtree(desk.root / VERSION)  # as if the build was killed after the gold file
     (desk.root / "7-release/manifest.json").unlink()
-    assert desk.run("release", "build", "--hide", "test").code == 0
+    assert desk.run("release", "build", "--hide", "labels").code == 0
     after = shas(desk.root / "7-release")
     assert after.pop("manifest.json")
     before.pop("manifest.json")
@@ -188,8 +188,8 @@ def test_a_second_build_gives_the_same_bytes(desk: Desk) -> None:
 
 def test_the_option_is_the_setting(desk: Desk) -> None:
     before = shas(desk.root / VERSION)
-    assert open_campaign(desk.root).settings.release.hide == "test"
-    assert "hide" not in desk.run("release", "build", "--hide", "test").err  # nothing to write
+    assert open_campaign(desk.root).settings.release.hide == "labels"
+    assert "hide" not in desk.run("release", "build", "--hide", "labels").err  # nothing to write
     assert desk.run("release", "build").code == 0
     assert shas(desk.root / VERSION) == before
     assert desk.say("status")["steps"][-1]["state"] == "up to date"
@@ -198,7 +198,7 @@ def test_the_option_is_the_setting(desk: Desk) -> None:
 def test_another_draw_gives_other_ids(desk: Desk) -> None:
     before = {item["id"] for item in items(desk.root / VERSION / "test.json")}
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
-    assert desk.run("release", "build", "--hide", "test").code == 0
+    assert desk.run("release", "build", "--hide", "labels").code == 0
     after = {item["id"] for item in items(desk.root / "7-release/0.2.0/test.json")}
     assert len(before) == len(after)
     assert not before & after
@@ -208,7 +208,7 @@ def test_other_cats_under_the_same_version_are_an_error(desk: Desk) -> None:
     before = shas(desk.root / "7-release")
     leave_out = golds(desk)[0]["original"]
     set_to(desk, "leave_out = []", f'leave_out = ["{leave_out}"]')
-    said = desk.refused("release", "build", "--hide", "test")
+    said = desk.refused("release", "build", "--hide", "labels")
     assert (
         f"{GOLD.name}: is about other CATs: 1 hidden CAT changed or were added or removed" in said
     )
@@ -220,7 +220,7 @@ def test_other_cats_under_the_same_version_are_an_error(desk: Desk) -> None:
 def test_a_lost_gold_file_is_an_error_that_says_what_is_lost(desk: Desk) -> None:
     (desk.root / GOLD).unlink()
     before = shas(desk.root / VERSION)
-    said = " ".join(desk.refused("release", "build", "--hide", "test").split())
+    said = " ".join(desk.refused("release", "build", "--hide", "labels").split())
     assert f"{GOLD.name}: is lost, but 7-release/0.1.0 was built with it" in said
     assert "the nonces that prove them" in said
     assert "restore the file from a backup" in said
@@ -270,7 +270,7 @@ def repeat(rows: list[dict[str, Any]]) -> None:
 )
 def test_a_damaged_gold_file_names_line_and_item(desk: Desk, change: Any, says: str) -> None:
     rows = edit_gold(desk, change)
-    for command in (("release", "reveal", "0.1.0"), ("release", "build", "--hide", "test")):
+    for command in (("release", "reveal", "0.1.0"), ("release", "build", "--hide", "labels")):
         said = " ".join(desk.refused(*command).split())
         assert f"{GOLD.name} line 2 (CAT {rows[1]['original']})" in said, said
         assert says in said
@@ -282,14 +282,14 @@ def test_a_damaged_gold_file_names_line_and_item(desk: Desk, change: Any, says: 
 def test_a_gold_file_that_is_none_is_an_error(desk: Desk, content: bytes) -> None:
     (desk.root / GOLD).write_bytes(content)
     assert GOLD.name in desk.refused("release", "reveal", "0.1.0")
-    assert GOLD.name in desk.refused("release", "build", "--hide", "test")
+    assert GOLD.name in desk.refused("release", "build", "--hide", "labels")
 
 
 # --- what must not be published -------------------------------------------------------------------
 
 
 def unhide(desk: Desk) -> None:
-    set_to(desk, 'hide = "test"', 'hide = ""')
+    set_to(desk, 'hide = "labels"', 'hide = ""')
 
 
 def published_golds(desk: Desk) -> list[str]:
@@ -314,7 +314,7 @@ def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(unbuilt:
     statement = unbuilt.root / "7-release/statement.toml"
     statement.parent.mkdir(exist_ok=True)
     statement.write_text("x =\n", "utf-8")
-    assert unbuilt.run("release", "build", "--hide", "test").code == 1
+    assert unbuilt.run("release", "build", "--hide", "labels").code == 1
     statement.unlink()
     assert unbuilt.run("run").code == 0
     assert (unbuilt.root / GOLD).exists()
@@ -323,7 +323,7 @@ def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(unbuilt:
 
 @pytest.mark.parametrize("at", [8, 40])
 def test_what_a_killed_build_was_asked_to_hide_is_not_published(unbuilt: Desk, at: int) -> None:
-    words = ("release", "build", "--hide", "test")
+    words = ("release", "build", "--hide", "labels")
     assert unbuilt.run(*words, before=strike(unbuilt.root, at=at)).code == -signal.SIGKILL
     assert not (unbuilt.root / VERSION).exists()
     assert unbuilt.run("release", "build").code == 0
@@ -333,8 +333,8 @@ def test_what_a_killed_build_was_asked_to_hide_is_not_published(unbuilt: Desk, a
 
 def test_a_build_that_waits_for_another_command_hides_all_the_same(unbuilt: Desk) -> None:
     with open_campaign(unbuilt.root).lock():
-        assert "in use by" in unbuilt.run("release", "build", "--hide", "test").err
-    assert open_campaign(unbuilt.root).settings.release.hide == "test"
+        assert "in use by" in unbuilt.run("release", "build", "--hide", "labels").err
+    assert open_campaign(unbuilt.root).settings.release.hide == "labels"
 
 
 def test_what_the_last_version_hides_stays_hidden_without_its_gold_file(desk: Desk) -> None:
@@ -356,7 +356,7 @@ def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: Desk) -> N
     said = " ".join(desk.refused("release", "build").split())
     assert f"publishes_hidden: the gold labels of {count} CATs would be published" in said
     assert "hidden in version 0.1.0" in said
-    for way in ("--hide test", "release reveal 0.1.0", '"publishes_hidden" to accept'):
+    for way in ("--hide labels", "release reveal 0.1.0", '"publishes_hidden" to accept'):
         assert way in said
     assert not (desk.root / "7-release/0.2.0").exists()
     set_to(desk, "accept = []", 'accept = ["publishes_hidden"]')
@@ -386,19 +386,19 @@ def test_published_gold_labels_cannot_be_hidden(
 ) -> None:
     desk = Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
     assert desk.run("release", "build").code == 0
-    said = " ".join(desk.run("release", "build", "--hide", "test").err.split())
+    said = " ".join(desk.run("release", "build", "--hide", "labels").err.split())
     assert "7-release/0.1.0 is built already with all gold labels" in said
     assert 'set hide = "" in [release]' in said
     count = len(items(desk.root / VERSION / "test.json"))
     set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
-    said = " ".join(desk.refused("release", "build", "--hide", "test").split())
+    said = " ".join(desk.refused("release", "build", "--hide", "labels").split())
     assert (
         f"hidden_in_vain: the gold labels of {count} of {count} CATs to hide are in 7-release/0.1.0"
         in said
     )
     assert [p.name for p in (desk.root / "7-release").glob("gold*")] == []
     set_to(desk, "accept = []", 'accept = ["hidden_in_vain"]')
-    done = desk.run("release", "build", "--hide", "test")
+    done = desk.run("release", "build", "--hide", "labels")
     assert done.code == 0
     assert "hidden_in_vain" in done.err
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import Cat, Task, Term
-from curation.release.contents import Contents, PublishedTerm, published
+from curation.release.contents import Contents, PublishedTerm, SealedCat, published
 from curation.steps.release import changes
 from curation.stereoset import FileSettings
 from support.desk import Desk, label_row, read_csv
@@ -274,6 +275,23 @@ def test_a_dev_text_under_another_term_in_test_is_an_error(campaign: Campaign) -
     facts, _ = changes.changes(accepted, contents([*CATS, copy])) or (None, None)
     assert facts is not None
     assert facts.added == 1
+
+
+def test_public_dev_data_are_not_sealed(campaign: Campaign) -> None:
+    old_release(campaign)
+    back = contents([cat.model_copy(update={"split": "test"}) for cat in CATS])
+    sealed = SealedCat("1" * 32, "intrasentence", "craft", "2" * 64)
+    public = replace(back, cats=(), sealed=(sealed,) * len(CATS))
+    with pytest.raises(CurationError, match=r"since version 0\.1\.0, 2 terms were in dev"):
+        changes.changes(with_version(campaign, "0.2.0"), public, back)
+    accepted = with_version(campaign, "0.2.0", ("moved_to_test",))
+    facts, rows = changes.changes(accepted, public, back) or (None, None)
+    assert facts is not None
+    # What is in dev no longer is named; which term it went to, or that it moved, is not.
+    dev = {cat.id for cat in CATS if cat.split == "dev"}
+    assert (facts.sealed, facts.removed, facts.moved) == (True, len(dev), 0)
+    assert facts.terms_to_test == ()
+    assert {(row.what, row.id) for row in rows or ()} == {("removed", id) for id in dev}
 
 
 def test_dev_data_of_any_earlier_version_must_not_be_in_test(campaign: Campaign) -> None:

@@ -99,7 +99,7 @@ def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(desk: Desk) -> 
         desk.say("rounds", "close", name)
     assert desk.run("trust", "report").code == 0
     (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
-    assert desk.run("release", "build", "--hide", "test").code == 0
+    assert desk.run("release", "build", "--hide", "labels").code == 0
     version = desk.root / "7-release" / "0.1.0"
     before = shas(version)
     assert '"hidden"' in (version / "test.json").read_text("utf-8")
@@ -209,7 +209,7 @@ def test_the_card_says_how_many_rows_are_left_out() -> None:
 
 def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> None:
     assert desk.run("trust", "report").code == 0
-    assert desk.run("release", "build", "--hide", "test").code == 0
+    assert desk.run("release", "build", "--hide", "labels").code == 0
     facts, card = built(desk)
     assert facts["trust"]["rows"] == []
     assert facts["trust"]["left_out"] == 7
@@ -220,7 +220,7 @@ def test_a_row_that_names_a_hidden_cat_stops_the_build(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cat = json.loads((desk.root / "3-decisions/cats.jsonl").read_text("utf-8").splitlines()[0])
-    set_to(desk, 'hide = ""', 'hide = "test"')
+    set_to(desk, 'hide = ""', 'hide = "labels"')
     named = cat["id"]
 
     class Before:

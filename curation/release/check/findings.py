@@ -85,7 +85,7 @@ CODES: dict[str, About] = {
     ),
     "canonical_hash": About(
         "block",
-        "the canonical hash is not that of cats/*.jsonl",
+        "the canonical hash is not that of cats/*.jsonl, or sealed.jsonl has another hash",
         "build the release again",
     ),
     # CATs
@@ -254,7 +254,7 @@ CODES: dict[str, About] = {
     # a hidden test set
     "hidden_leak": About(
         "block",
-        "something in the folder reveals gold labels of hidden CATs",
+        "something in the folder reveals gold labels of hidden CATs, or texts of sealed ones",
         "build the release again; if it was published, its test set is not hidden any more",
     ),
     "hidden_values": About(
@@ -269,13 +269,14 @@ CODES: dict[str, About] = {
     ),
     "commitment": About(
         "block",
-        "a commitment is not 64 hexadecimal digits, or two CATs have the same",
+        "a commitment is not 64 hexadecimal digits, two CATs have the same, or a line of "
+        "sealed.jsonl is not one of a sealed CAT",
         "build the release again",
     ),
     "not_as_committed": About(
         "block",
-        "the gold labels of a revealed CAT are not those that were committed to",
-        "do not use these gold labels: they were changed, or belong to another version",
+        "the texts or gold labels of a revealed CAT are not those that were committed to",
+        "do not use these CATs: they were changed, or belong to another version",
     ),
 }
 """Every code, in the order of the checks."""

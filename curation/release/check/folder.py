@@ -14,7 +14,7 @@ from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
 from curation.release.facts import Facts
-from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, REVEAL, TASKS, TERMS
+from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, REVEAL, SEALED, TASKS, TERMS
 from curation.stereoset import FileSettings
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
@@ -23,7 +23,7 @@ SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, REVEAL),
+        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, SEALED, REVEAL),
         *("dataset_infos.json", "dataset_info.json", "dataset-metadata.json", "metadata.json"),
         *("eval.yaml", "codemeta.json", "package.json"),
     }
@@ -55,6 +55,7 @@ class Release:
         forms: the CATs, by the form of the data.
         annotations: the rows of annotations.csv; None if there is none.
         terms: the rows of terms.jsonl; None if there is none.
+        sealed: the rows of sealed.jsonl; None if there is none.
         tables: the rows of Parquet files that repeat annotations.csv or terms.jsonl, by folder.
         settings: how the CATs of our StereoSet files were checked.
     """
@@ -68,6 +69,7 @@ class Release:
     forms: dict[str, Form] = field(default_factory=dict)
     annotations: list[dict[str, Any]] | None = None
     terms: list[dict[str, Any]] | None = None
+    sealed: list[dict[str, Any]] | None = None
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     settings: list[FileSettings] = field(default_factory=list)
 
@@ -90,7 +92,7 @@ class Release:
     @property
     def hidden(self) -> bool:
         """Whether gold labels are hidden."""
-        return any(cat.hidden for form in self.forms.values() for cat in form)
+        return self.sealed is not None or any(cat.hidden for f in self.forms.values() for cat in f)
 
     def text(self, name: str) -> str:
         """The text of a file.

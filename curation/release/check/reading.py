@@ -27,6 +27,7 @@ from curation.release.check.folder import (
     unreadable,
 )
 from curation.release.check.forms import Form, from_item, from_parquet, from_row
+from curation.release.check.hidden import read_sealed
 from curation.release.facts import Facts
 from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS, split_of
 from curation.stereoset import FileSettings
@@ -64,7 +65,7 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     if not release.files and not findings:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
     release.ours = FACTS in release.files
-    for part in (_facts, _card, _annotations, _terms):
+    for part in (_facts, _card, _annotations, _terms, read_sealed):
         try:
             findings += part(release)
         except CurationError as error:

@@ -12,7 +12,7 @@ from curation.stereoset import Labels, document, item_of
 
 
 def files(contents: Contents) -> dict[str, bytes]:
-    """``dev.json`` and ``test.json``.
+    """``dev.json`` and ``test.json``; only ``dev.json`` if the test set is sealed.
 
     Their labels are the counted ones. A hidden CAT has the gold label "hidden", no labels, no tier,
     and a field ``commitment``.
@@ -20,7 +20,8 @@ def files(contents: Contents) -> dict[str, bytes]:
     Args:
         contents: what the release publishes.
     """
-    return {f"{split}.json": dump_json(_split(contents, split)) for split in SPLITS}
+    splits = SPLITS[:1] if contents.sealed else SPLITS
+    return {f"{split}.json": dump_json(_split(contents, split)) for split in splits}
 
 
 def _split(contents: Contents, split: SplitName) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The flat files: the CATs as JSONL, the annotations as CSV, and the terms as JSONL."""
+"""The flat files: the CATs and the terms as JSONL, the annotations as CSV."""
 
 import hashlib
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ import orjson
 
 from curation.records import KINDS
 from curation.release.contents import SPLITS, Contents, PublishedCat, PublishedTerm
-from curation.release.layout import ANNOTATIONS, TERMS
+from curation.release.layout import ANNOTATIONS, SEALED, TERMS
 
 
 def path(kind: str, split: str) -> str:
@@ -21,8 +21,12 @@ def path(kind: str, split: str) -> str:
 
 
 def files(contents: Contents) -> dict[str, bytes]:
-    """A file of CATs for each kind and split that has any, the annotations and the terms."""
+    """A file of CATs for each kind and split that has any, the annotations and the terms.
+
+    A sealed test set is in ``sealed.jsonl``: id, kind, domain and commitment of each CAT.
+    """
     table = contents.annotations
+    sealed = b"".join(_line(cat._asdict()) for cat in contents.sealed)
     return {
         **{
             path(kind, split): b"".join(map(_line, map(row, cats)))
@@ -32,6 +36,7 @@ def files(contents: Contents) -> dict[str, bytes]:
         },
         ANNOTATIONS: table.to_csv(index=False, lineterminator="\n").encode(),
         TERMS: b"".join(_line(term_row(term)) for term in contents.terms),
+        **({SEALED: sealed} if sealed else {}),
     }
 
 

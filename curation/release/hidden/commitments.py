@@ -1,5 +1,7 @@
 """A hidden test set: CATs whose gold labels are published later, with a proof of no change.
 
+Two levels: *labels* publishes the texts, *all* (a sealed test set) does not.
+
 The scheme, which docs/release.md describes for readers of a release:
 
 * A hidden CAT gets a random id of 128 bits, and so does each of its options. The CATs are in the
@@ -26,7 +28,7 @@ from typing import Annotated, Any
 from pydantic import StringConstraints
 
 from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
-from curation.release.contents import Contents, PublishedCat, PublishedOption
+from curation.release.contents import Contents, PublishedCat, PublishedOption, SealedCat
 from curation.rules import same_text
 
 Draw = Callable[[int], bytes]
@@ -49,7 +51,8 @@ class HiddenGold(Record):
     """A line of ``gold-VERSION.jsonl``: a hidden CAT with its gold labels and its nonce.
 
     It is an item in StereoSet's form with the public ids, so every command can read the file as a
-    gold file. ``original`` is the id in the campaign. The file is private.
+    gold file. ``original`` is the id in the campaign. ``sealed`` says that the texts are hidden,
+    too; it is the same in all lines. The file is private.
     """
 
     id: PublicId
@@ -62,6 +65,7 @@ class HiddenGold(Record):
     original: Id
     nonce: Hash
     commitment: Hash
+    sealed: bool
 
 
 def message(gold: HiddenGold) -> str:
@@ -100,12 +104,13 @@ def holds(gold: HiddenGold) -> bool:
 # --- hide -------------------------------------------------------------------------------------
 
 
-def assign(cats: Iterable[PublishedCat], draw: Draw) -> list[HiddenGold]:
+def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[HiddenGold]:
     """Random ids, nonces and commitments for CATs that are to be hidden.
 
     Args:
         cats: the CATs with their gold labels.
         draw: gives that many random bytes.
+        sealed: whether their texts are to be hidden, too.
 
     Returns:
         One line per CAT, in the order of the public ids.
@@ -132,9 +137,10 @@ def assign(cats: Iterable[PublishedCat], draw: Draw) -> list[HiddenGold]:
             original=cat.id,
             nonce=draw(32).hex(),
             commitment="0" * 64,
+            sealed=sealed,
         )
-        sealed = commitment(message(open_), open_.nonce)
-        golds.append(open_.model_copy(update={"commitment": sealed}))
+        made = commitment(message(open_), open_.nonce)
+        golds.append(open_.model_copy(update={"commitment": made}))
     return sorted(golds, key=lambda gold: gold.id)
 
 
@@ -155,14 +161,45 @@ def conceal(contents: Contents, golds: Sequence[HiddenGold], split: SplitName) -
         golds: all CATs of the split.
         split: the split that is hidden.
     """
+    public = _without(contents, golds)
+    concealed = (_concealed(gold, split) for gold in sorted(golds, key=lambda gold: gold.id))
+    return replace(public, cats=(*public.cats, *concealed))
+
+
+def seal(contents: Contents, golds: Sequence[HiddenGold], *, hide_terms: bool) -> Contents:
+    """The public side: a release without the texts of these CATs.
+
+    Also left out are other names of their targets, and, with ``hide_terms``, their terms.
+
+    Args:
+        contents: the release with all texts and gold labels.
+        golds: all CATs of the test set.
+        hide_terms: whether to leave out the terms of the test set.
+    """
+    public = _without(contents, golds)
+    targets = {(cat.domain, cat.target) for cat in public.cats}
+    names = {
+        domain: {target: own for target, own in of.items() if (domain, target) in targets}
+        for domain, of in contents.settings.names.items()
+    }
+    return replace(
+        public,
+        terms=tuple(t for t in contents.terms if not (hide_terms and t.split == "test")),
+        settings=contents.settings.model_copy(update={"names": names}),
+        sealed=tuple(
+            SealedCat(gold.id, gold.kind, gold.bias_type, gold.commitment)
+            for gold in sorted(golds, key=lambda gold: gold.id)
+        ),
+    )
+
+
+def _without(contents: Contents, golds: Iterable[HiddenGold]) -> Contents:
+    """A release without these CATs and what is known of them."""
     hidden = {gold.original for gold in golds}
     table = contents.annotations
     return replace(
         contents,
-        cats=(
-            *(cat for cat in contents.cats if cat.id not in hidden),
-            *(_concealed(gold, split) for gold in sorted(golds, key=lambda gold: gold.id)),
-        ),
+        cats=tuple(cat for cat in contents.cats if cat.id not in hidden),
         annotations=table[~table["cat_id"].isin(list(hidden))].reset_index(drop=True),
         without_votes=contents.without_votes - hidden,
     )
@@ -236,7 +273,8 @@ def verify(public: Iterable[Mapping[str, Any]], revealed: Iterable[Mapping[str, 
 
     Args:
         public: the hidden CATs of the release: id, kind, domain, target, context, options (each
-            with id and sentence) and commitment, as in ``cats/KIND-test.jsonl``.
+            with id and sentence) and commitment, as in ``cats/KIND-test.jsonl``; or the lines of
+            ``sealed.jsonl``, whose texts the messages have.
         revealed: the lines of ``reveal.jsonl``: id, message, nonce and commitment.
 
     Returns:
@@ -275,7 +313,9 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
     except (ValueError, KeyError, TypeError, AttributeError):
         yield "the message is not that of a CAT"
         return
-    if content != {name: cat.get(name) for name in content} or set(content) != _KEYS:
+    shown = _KEYS if "options" in cat else {"id", "kind", "domain"}
+    whole = set(content) == _KEYS and all(set(o) == _OPTION for o in content["options"])
+    if not whole or any(content[name] != cat.get(name) for name in shown):
         yield "the message is about other texts"
     elif written != text:  # such as a key that is there twice, so that readers see other labels
         yield "the message is not written in the form that the scheme asks for"
@@ -284,6 +324,7 @@ def _problems(cat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iter
 
 
 _KEYS = {"id", "kind", "domain", "target", "context", "options"}
+_OPTION = {"id", "sentence"}
 
 
 def reveal_rows(golds: Iterable[HiddenGold]) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """What a release may say of all hidden CATs together, without giving away the labels of one."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from curation.records import SplitName
 from curation.release.contents import Contents, PublishedCat
@@ -51,22 +51,12 @@ def coarse(facts: Facts, contents: Contents, *, split: SplitName, numbers: bool 
             CATs: the difference would be about a few of them.
     """
     hidden = [cat for cat in contents.cats if cat.commitment is not None]
-    others = [cat for cat in contents.cats if cat.commitment is None]
     enough = numbers and len(hidden) >= FEW
-    tiers = dict.fromkeys(facts.tiers, 0)
-    for cat in others:
-        name = "unknown" if cat.tier is None else str(cat.tier)
-        tiers[name] = tiers.get(name, 0) + 1
-    annotations = contents.annotations
     terms = {(cat.domain, cat.target) for cat in hidden}
     kind = _overall(hidden) if enough else ""
     return facts.model_copy(
         update={
-            "tiers": tiers,
-            "without_votes": len(contents.without_votes),
-            "annotations": len(annotations),
-            "annotators": int(annotations["annotator"].nunique()),
-            "counted": int(annotations["counted"].sum()),
+            **_of_others(facts, contents),
             "agreement": tuple(_rounded(row, _SHARES) for row in facts.agreement if enough),
             "sentiment": tuple(
                 _rounded(row, _POINTS)
@@ -100,6 +90,38 @@ def _overall(cats: Iterable[PublishedCat]) -> str:
     """The kind of rows about all of these CATs."""
     kinds = {cat.kind for cat in cats}
     return "both" if len(kinds) > 1 else "".join(kinds)
+
+
+def sealed_facts(facts: Facts, contents: Contents) -> Facts:
+    """The facts of a release whose test set is sealed: its numbers are public in full.
+
+    Only what is about the files is counted over the published CATs. Nobody can run a model on texts
+    that are not public, so scores tell nothing of single labels.
+
+    Args:
+        facts: the facts of the release.
+        contents: what it publishes, as from ``seal``.
+    """
+    terms = sum(count.terms for count in facts.terms if count.split == "test")
+    hidden = Hidden(split="test", cats=len(contents.sealed), terms=terms)
+    return facts.model_copy(update={**_of_others(facts, contents), "hidden": hidden})
+
+
+def _of_others(facts: Facts, contents: Contents) -> dict[str, Any]:
+    """Tiers and numbers of annotations, over the CATs that are not hidden."""
+    tiers = dict.fromkeys(facts.tiers, 0)
+    for cat in contents.cats:
+        if cat.commitment is None:
+            name = "unknown" if cat.tier is None else str(cat.tier)
+            tiers[name] = tiers.get(name, 0) + 1
+    annotations = contents.annotations
+    return {
+        "tiers": tiers,
+        "without_votes": len(contents.without_votes),
+        "annotations": len(annotations),
+        "annotators": int(annotations["annotator"].nunique()),
+        "counted": int(annotations["counted"].sum()),
+    }
 
 
 def _unchecked(pitfall: PitfallCount) -> PitfallCount:
@@ -136,9 +158,10 @@ def values(facts: Facts) -> dict[str, str]:
     """The values about hidden gold labels in the facts of a release: their names and values.
 
     They are in this order: models, baselines, sentiment, rows of the trust report. lms alone is
-    none, because it treats stereotype and anti-stereotype alike (``budget``).
+    none, because it treats stereotype and anti-stereotype alike (``budget``). A sealed release has
+    none: nobody can run a model on its texts.
     """
-    if facts.hidden is None:
+    if facts.hidden is None or facts.hidden.sealed:
         return {}
     split = facts.hidden.split
     found: dict[str, str] = {}
@@ -161,7 +184,7 @@ def values(facts: Facts) -> dict[str, str]:
 
 def too_much(facts: Facts) -> list[str]:
     """What the facts of a release publish about hidden gold labels beyond ``coarse`` and budget."""
-    if facts.hidden is None:
+    if facts.hidden is None or facts.hidden.sealed:
         return []
     split, cats = facts.hidden.split, facts.hidden.cats
     says = []

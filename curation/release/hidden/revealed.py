@@ -13,25 +13,35 @@ from curation.release.data import stereoset_files
 from curation.release.hidden.commitments import HiddenGold, reveal_rows
 from curation.wording import amount
 
-SNIPPET = """import hashlib, hmac, json, sys
+SNIPPET = """import hashlib, hmac, json, os, sys
+
+def lines(path):
+    return [json.loads(line) for line in open(path, encoding="utf-8")]
 
 def read(folder):
+    if os.path.exists(f"{folder}/sealed.jsonl"):
+        return {cat["id"]: cat for cat in lines(f"{folder}/sealed.jsonl")}
     data = json.load(open(f"{folder}/test.json", encoding="utf-8"))["data"]
-    return {cat["id"]: (kind, cat) for kind in data for cat in data[kind]}
+    return {cat["id"]: dict(cat, kind=kind, domain=cat["bias_type"])
+            for kind in data for cat in data[kind]}
+
+def texts(cat, options):
+    names = ("id", "kind", "domain", "target", "context")
+    pairs = [(option["id"], option["sentence"]) for option in cat[options]]
+    return [cat[name] for name in names] + pairs
 
 release, revealed = sys.argv[1:]
 public, golds = read(release), read(revealed)
-for line in open(f"{revealed}/reveal.jsonl", encoding="utf-8"):
-    row = json.loads(line)
-    kind, cat = public.pop(row["id"])
+for row in lines(f"{revealed}/reveal.jsonl"):
+    cat, gold = public.pop(row["id"]), golds[row["id"]]
     made = hmac.new(bytes.fromhex(row["nonce"]), row["message"].encode(), hashlib.sha256)
     assert made.hexdigest() == cat["commitment"], row["id"]
-    sealed, gold = json.loads(row["message"]), golds[row["id"]][1]
-    for name, value in (("id", cat["id"]), ("kind", kind), ("domain", cat["bias_type"]),
-                        ("target", cat["target"]), ("context", cat["context"])):
-        assert sealed[name] == value, (row["id"], name)
-    texts = [(option["id"], option["sentence"]) for option in cat["sentences"]]
-    assert [(o["id"], o["sentence"]) for o in sealed["options"]] == texts, row["id"]
+    sealed = json.loads(row["message"])
+    assert texts(sealed, "options") == texts(gold, "sentences"), row["id"]
+    if "sentences" in cat:
+        assert texts(sealed, "options") == texts(cat, "sentences"), row["id"]
+    for name in ("id", "kind", "domain"):
+        assert sealed[name] == cat[name], (row["id"], name)
     labels = [option["gold_label"] for option in gold["sentences"]]
     assert [option["gold_label"] for option in sealed["options"]] == labels, row["id"]
 assert not public, "some hidden CATs are not revealed"
@@ -96,12 +106,13 @@ def _annotations(
 def _readme(
     golds: Sequence[HiddenGold], table: pd.DataFrame, *, name: str, warning: str, version: str
 ) -> bytes:
-    text = f"""# {inline(name)} {inline(version)}: the hidden gold labels
+    hidden = "texts and gold labels" if golds[0].sealed else "gold labels"
+    text = f"""# {inline(name)} {inline(version)}: the hidden {hidden}
 
 > {warning}
 
-Release {inline(version)} has {amount(len(golds), "CAT")} without gold labels, and a commitment for
-each of them. These are the gold labels, under the ids of the release.
+Release {inline(version)} has {amount(len(golds), "CAT")} without {hidden}, and a commitment for
+each of them. These are the {hidden}, under the ids of the release.
 
 - `test.json`: the CATs with their gold labels, in StereoSet's format. `tier` and `labels` are empty
   for a CAT that the team changed after the release.

@@ -14,7 +14,7 @@ from curation.records import KINDS
 from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
 from curation.release.data import parquet_files, tables
 from curation.release.facts import Author, Facts
-from curation.release.layout import ANNOTATIONS, TERMS
+from curation.release.layout import ANNOTATIONS, SEALED, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import responsible, summary
 
@@ -86,6 +86,7 @@ _GOLD = {
     "anti_stereotype": "the anti-stereotypical association",
     "unrelated": "the association without meaning in this context",
 }
+_PROVES = "proves later that texts and gold labels were not changed"
 _LIST = {"isArray": True, "arrayShape": "-1"}
 _LABEL_CLASSES = "0 anti-stereotype, 1 stereotype, 2 unrelated"
 
@@ -157,6 +158,8 @@ def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
             path = tables.path(kind, split)
             if path in paths:
                 sets.append(_cats(f"cats-{kind}-{split}", path, hidden=split == hidden))
+    if SEALED in paths:
+        sets.append(_sealed())
     if ANNOTATIONS in paths:
         sets.append(_annotations())
     if TERMS in paths:
@@ -205,8 +208,7 @@ def _cats(name: str, path: str, *, hidden: bool) -> Json:
     table = _Table(name, path)
     fields = [table.field(column, "sc:Text", says) for column, says in _CAT.items()]
     if hidden:
-        says = "proves later that the gold labels were not changed"
-        fields += [_options(table), table.field("commitment", "sc:Text", says)]
+        fields += [_options(table), table.field("commitment", "sc:Text", _PROVES)]
     else:
         fields += [table.field(column, "sc:Text", says) for column, says in _GOLD.items()]
         says = "smallest number of votes of a gold label: 3, 4 or 5; missing if unknown"
@@ -228,6 +230,13 @@ def _options(table: "_Table") -> Json:
             table.part("options", "sentence", "sc:Text", "the association"),
         ],
     }
+
+
+def _sealed() -> Json:
+    table = _Table("sealed", SEALED)
+    fields = [table.field(name, "sc:Text", _CAT[name]) for name in ("id", "kind", "domain")]
+    fields.append(table.field("commitment", "sc:Text", _PROVES))
+    return table.record_set("Test CATs whose texts are hidden, one in a row", fields, key="id")
 
 
 def _annotations() -> Json:

@@ -15,7 +15,7 @@ from curation.records import GOLDS, KINDS, VALUES
 from curation.release.contents import SPLITS, DataFile
 from curation.release.data import tables
 from curation.release.facts import Author, Facts
-from curation.release.layout import ANNOTATIONS, TERMS
+from curation.release.layout import ANNOTATIONS, SEALED, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import summary
 
@@ -93,6 +93,8 @@ def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
         return _annotations()
     if path == TERMS:
         return _terms(facts)
+    if path == SEALED:
+        return _sealed(facts)
     for kind in KINDS:
         for split in SPLITS:
             if path == tables.path(kind, split):
@@ -119,6 +121,12 @@ def _cats(facts: Facts, kind: str, split: str) -> Json:
     else:
         fields += [_text(gold.replace("-", "_")) for gold in GOLDS]
         fields.append(_tier())
+    return {"fields": fields, "primaryKey": ["id"]}
+
+
+def _sealed(facts: Facts) -> Json:
+    fields = [_text("id", unique=True), _text("kind", enum=list(KINDS)), _domain(facts)]
+    fields.append(_text("commitment", unique=True))
     return {"fields": fields, "primaryKey": ["id"]}
 
 

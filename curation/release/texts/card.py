@@ -129,9 +129,10 @@ def _weaknesses(facts: Facts) -> list[str]:
 def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
     hub = facts.statement.hub.id
     place = hub if HUB_ID.fullmatch(hub) else "path/to/this/folder"
-    hidden = facts.hidden.split if facts.hidden else ""
+    hidden = facts.hidden.split if facts.hidden and not facts.is_sealed else ""
     splits = {size.split for size in facts.sizes}
-    public = next((split for split in SPLITS if split in splits - {hidden}), "")
+    private = {facts.hidden.split} if facts.hidden else set()
+    public = next((split for split in SPLITS if split in splits - private), "")
     kinds = [kind for kind in KINDS if any(size.kind == kind for size in facts.sizes if size.cats)]
     has_labels = facts.annotations > 0
     lines = [
@@ -168,8 +169,9 @@ def _loading(facts: Facts, data: Sequence[DataFile]) -> list[str]:
     errata = ["- `errata.jsonl`: what changed since the version before."]
     return [
         *lines,
-        "- `dev.json` and `test.json`: StereoSet's format"
+        f"- {'`dev.json`' if facts.is_sealed else '`dev.json` and `test.json`'}: StereoSet's format"
         + (", with `hidden` for a hidden gold label." if hidden else "."),
+        *(["- `sealed.jsonl`: a commitment for each test CAT."] if facts.is_sealed else []),
         "- `cats/`: one CAT per row, with its tier, as JSON Lines and as Parquet.",
         f"- `annotations.csv`: {_labels(facts)}.",
         "- `terms.jsonl`: the target terms with their ids, numbers of CATs, and Wikidata items as "
@@ -207,12 +209,36 @@ def _made(facts: Facts) -> list[str]:
 # --- the rest --------------------------------------------------------------------------------
 
 
+_COMMITMENT = (
+    "`commitment` of a hidden CAT is the HMAC-SHA256 of its content and gold labels. The key "
+    "is a secret random number of 32 bytes, another one for each CAT. If the team opens the "
+    "test set, it publishes these keys with the labels. Then anyone can compute the "
+    "commitments again and see that nothing was changed. Nobody can guess labels from them."
+)
+
+
 def _hidden(facts: Facts) -> list[str]:
     hidden = facts.hidden
     if hidden is None:
         return []
     address = facts.statement.contact
     send = f"Send it to {inline(address)}." if address else "Send it to the team."
+    if hidden.sealed:
+        return [
+            f"The texts and gold labels of {amount(hidden.cats, 'CAT')} on "
+            f"{amount(hidden.terms, 'target term')} (split {inline(hidden.split)}) are not public. "
+            f"To have a model scored, ask {inline(address) or 'the team'}: the team runs the "
+            "model, and computes lms, ss and icat.",
+            "",
+            "`sealed.jsonl` has a random id, the kind, the domain and a commitment of each of "
+            "these CATs.",
+            "",
+            _COMMITMENT,
+            "",
+            "The sha256 of `sealed.jsonl` identifies this test set. Name it with each score: "
+            f"`{re.sub(r'[^0-9a-f]', '', hidden.sealed)}`.",
+            "",
+        ]
     return [
         f"The gold labels of {amount(hidden.cats, 'CAT')} on {amount(hidden.terms, 'target term')} "
         f"(split {inline(hidden.split)}) are not public. Their options have random ids and are in "
@@ -229,10 +255,7 @@ def _hidden(facts: Facts) -> list[str]:
             else ""
         ),
         "",
-        "`commitment` of a hidden CAT is the HMAC-SHA256 of its content and gold labels. The key "
-        "is a secret random number of 32 bytes, another one for each CAT. If the team opens the "
-        "test set, it publishes these keys with the labels. Then anyone can compute the "
-        "commitments again and see that no label was changed. Nobody can guess labels from them.",
+        _COMMITMENT,
         "",
     ]
 

@@ -55,7 +55,7 @@ def _bounds(ci: Interval, digits: int = 1) -> str:
 def agreement(facts: Facts) -> list[str]:
     """Agreement between annotators."""
     if not facts.agreement:
-        hidden = facts.hidden and facts.annotations
+        hidden = facts.hidden and facts.annotations and not facts.is_sealed
         return [HIDDEN if hidden else "No agreement between annotators is recorded.", ""]
     rows = [
         (
@@ -116,7 +116,7 @@ def retention(facts: Facts) -> list[str]:
 
 def sentiment(facts: Facts) -> list[str]:
     """The share of negative associations by gold label."""
-    if not facts.sentiment and facts.hidden and not facts.sentiment_why:
+    if not (facts.sentiment or facts.sentiment_why or facts.is_sealed) and facts.hidden:
         return [HIDDEN, ""]
     if not facts.sentiment:
         why = f" ({inline(facts.sentiment_why)})" if facts.sentiment_why else ""
@@ -239,7 +239,8 @@ def scores(facts: Facts) -> list[str]:
     if not facts.scores:
         if facts.unscored:
             return _unscored(facts)
-        return [HIDDEN_SCORES if facts.hidden else "No model was scored for this release.", ""]
+        hidden = facts.hidden and not facts.is_sealed
+        return [HIDDEN_SCORES if hidden else "No model was scored for this release.", ""]
     flags = {(row.model, row.rules, flag): None for row in facts.scores for flag in row.flags}
     return [
         "lms is how often a model prefers a meaningful association to the unrelated one, ss how "
@@ -344,6 +345,8 @@ def changes(facts: Facts) -> list[str]:
             f"- Gold labels and tiers of {amount(made.hidden, 'CAT')} are not compared, because "
             "they are hidden in one of the two versions."
         )
+    if made.sealed:
+        parts.append("- Test CATs are not compared, because their texts are not in both versions.")
     for terms, split in ((made.terms_to_dev, "dev"), (made.terms_to_test, "test")):
         if terms:
             named = ", ".join(map(inline, terms))

@@ -164,9 +164,12 @@ def _situation(facts: Facts) -> list[str]:
     )
 
 
+_JSON = ("`dev.json` and `test.json` have", "`dev.json` has")
+
+
 def _preprocessing(facts: Facts) -> list[str]:
     lines = [
-        "`cats/` has one CAT per line, `dev.json` and `test.json` have StereoSet's format. "
+        f"`cats/` has one CAT per line, {_JSON[facts.is_sealed]} StereoSet's format. "
         "Answers are archived as they came, and a release is computed from the archive.",
         "",
     ]
@@ -236,8 +239,9 @@ def _distribution(facts: Facts) -> list[str]:
     return _asked(
         "Is everything public?",
         [
-            f"No: the gold labels of {amount(hidden.cats, 'CAT')} (split {inline(hidden.split)}) "
-            "are hidden. README.md says how to have a model scored.",
+            f"No: the {'texts and ' * facts.is_sealed}gold labels of "
+            f"{amount(hidden.cats, 'CAT')} (split {inline(hidden.split)}) are hidden. "
+            "README.md says how to have a model scored.",
             "",
         ],
     )

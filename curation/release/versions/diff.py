@@ -2,16 +2,16 @@
 
 CATs are matched by id, because ids are permanent. CATs without a partner are then matched by their
 texts, since files without ids, and files with hidden gold labels, get new ids. Gold labels and
-tiers of a hidden CAT are never compared.
+tiers of a hidden CAT are never compared. If one version is sealed, test CATs are not compared.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from curation.release.contents import SPLITS, PublishedCat, PublishedOption
+from curation.release.contents import SPLITS, PublishedCat, PublishedOption, SealedCat
 from curation.rules import same_text
 
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
@@ -32,6 +32,7 @@ class Version:
         terms: the id of each term, by domain and text; None if there is no table of terms.
         has_splits: whether it says which split a CAT is in.
         has_ids: whether CATs and associations have ids; if not, they were made from the texts.
+        sealed: its test CATs if their texts are not public.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Version:
     terms: Mapping[TermKey, str] | None = None
     has_splits: bool = True
     has_ids: bool = True
+    sealed: tuple[SealedCat, ...] = ()
 
 
 class Change(NamedTuple):
@@ -106,6 +108,11 @@ class Difference:
     seen: tuple[str, ...]
 
     @property
+    def sealed(self) -> bool:
+        """Whether the test CATs of a version are sealed, so that test CATs are not compared."""
+        return bool(self.before.sealed or self.after.sealed)
+
+    @property
     def empty(self) -> bool:
         """Whether nothing differs."""
         return not (self.changes or self.renamed or self.to_test or self.to_dev)
@@ -145,6 +152,13 @@ def difference(before: Version, after: Version) -> Difference:
     Moves are compared only if both versions have splits, and ids only if both have ids. A field
     that one of them never has, such as the tier in files of other tools, is not compared.
     """
+    if not (before.sealed or after.sealed):
+        return _difference(before, after)
+    open_ = (replace(v, cats=tuple(c for c in v.cats if c.split == "dev")) for v in (before, after))
+    return replace(_difference(*open_), before=before, after=after)
+
+
+def _difference(before: Version, after: Version) -> Difference:
     pairs, added, removed = _matched(before.cats, after.cats)
     by_after = {pair.after.id: pair for pair in pairs}
     has_splits = before.has_splits and after.has_splits

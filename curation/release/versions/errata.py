@@ -46,6 +46,7 @@ def counts(difference: Difference) -> list[Count]:
     """The counts of each split and kind that either version has."""
     before, after = (
         Counter((cat.split, cat.kind) for cat in version.cats)
+        + Counter(("test", cat.kind) for cat in version.sealed)
         for version in (difference.before, difference.after)
     )
     now: dict[str, PublishedCat] = {cat.id: cat for cat in difference.after.cats}
@@ -72,7 +73,8 @@ def fields_changed(difference: Difference) -> dict[str, int]:
 def domains(difference: Difference) -> tuple[list[str], list[str]]:
     """The domains of the earlier version only, and those of the later version only."""
     old, new = (
-        {cat.domain for cat in version.cats} for version in (difference.before, difference.after)
+        {cat.domain for cat in version.cats} | {cat.domain for cat in version.sealed}
+        for version in (difference.before, difference.after)
     )
     return sorted(old - new), sorted(new - old)
 
@@ -87,6 +89,7 @@ def facts(difference: Difference) -> Changes:
         terms_to_dev=term_names(difference.to_dev),
         terms_to_test=term_names(difference.to_test),
         hidden=difference.not_compared,
+        sealed=difference.sealed,
         listed=len({change.id for change in difference.open_changes()}),
         fields={field: count for field, count in fields.items() if field in changed},
         **number,

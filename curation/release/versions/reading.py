@@ -11,10 +11,11 @@ from curation.catsets.content import read_parts
 from curation.catsets.entries import sentences_of
 from curation.catsets.ids import MADE
 from curation.catsets.labels import HIDDEN, is_hidden
-from curation.files import CurationError, read_bytes, read_text
+from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.records import GOLDS, Kind, SplitName
-from curation.release.contents import PublishedCat, PublishedOption, published
-from curation.release.layout import STEREOSET, TERMS, split_of
+from curation.release.contents import PublishedCat, PublishedOption, SealedCat, published
+from curation.release.hidden.commitments import public_rows
+from curation.release.layout import SEALED, STEREOSET, TERMS, split_of
 from curation.release.versions.diff import TermKey, Version
 from curation.rules import read_label
 from curation.stereoset import read_gold_file
@@ -75,13 +76,41 @@ def read_version(path: Path, *, name: str = "") -> Version:
                 place[id] = file
         cats += own
     terms = path / TERMS
+    sealed = committed(path) if is_folder and os.path.lexists(path / SEALED) else []
     return Version(
         name or path.resolve().name,
         tuple(cats),
         _terms(terms) if is_folder and os.path.lexists(terms) else None,
         is_folder or split_of(path) is not None,
         every,
+        tuple(SealedCat(**row) for row in sealed),
     )
+
+
+def committed(folder: Path) -> list[dict[str, Any]]:
+    """The hidden CATs of a release's folder, as rows for ``commitments.verify``.
+
+    Args:
+        folder: the folder; ``sealed.jsonl`` or ``test.json`` has the commitments.
+
+    Raises:
+        CurationError: there is neither file, or it is damaged.
+    """
+    path, fix = folder / SEALED, "put back the folder as it was published"
+    if not os.path.lexists(path):
+        path = folder / STEREOSET[1]
+        try:
+            return public_rows(read_json(path))
+        except ValueError as error:
+            raise CurationError(f"{path}: {error}", fix) from None
+    rows = []
+    for number, row in read_json_lines(read_text(path), path):
+        if row.keys() != set(SealedCat._fields) or not all(
+            isinstance(v, str) for v in row.values()
+        ):
+            raise CurationError(f"{path} line {number}: is not a sealed CAT", fix)
+        rows.append(row)
+    return rows
 
 
 def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:

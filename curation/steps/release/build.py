@@ -17,6 +17,7 @@ from curation.steps.release import accepting, changes, first_builds, statement, 
 from curation.steps.release.collecting import collect, measured
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import Reporter
+from curation.wording import amount
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
@@ -87,7 +88,13 @@ def _build(
     )
     before = [place.name for place in changes.earlier(campaign)]
     near, _ = repeats.near_public(campaign, collected.contents.cats, versions=before)
-    since = changes.changes(campaign, contents)
+    for place in near if contents.sealed else ():
+        if place.cats:
+            reporter.warn(
+                f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
+                "so their texts are known; «curation release near» lists them"
+            )
+    since = changes.changes(campaign, contents, collected.contents if contents.sealed else None)
     facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
         facts = anonymize(facts, statement.secrets(campaign))
@@ -104,12 +111,12 @@ def _build(
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
     first_builds.record(campaign, first)
     return {
-        "cats": len(contents.cats),
+        "cats": len(contents.cats) + len(contents.sealed),
         "labels_in": collected.labels_in,
         "labels_of_dropped_items": collected.labels_of_dropped_items,
         "annotations": len(contents.annotations),
         "without_votes": len(contents.without_votes),
-        "hidden": sum(cat.commitment is not None for cat in contents.cats),
+        "hidden": sum(cat.commitment is not None for cat in contents.cats) + len(contents.sealed),
         "models": len({(row.model, row.rules) for row in facts.scores}),
         "open_questions": len(facts.open),
     }

@@ -7,7 +7,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes
 from curation.release.contents import Contents
 from curation.release.facts import Changes
-from curation.release.layout import TERMS
+from curation.release.layout import SEALED, TERMS
 from curation.release.versions import errata
 from curation.release.versions.diff import Change, Difference, Version, difference
 from curation.release.versions.reading import data_files, read_version
@@ -78,20 +78,23 @@ def _first_built(path: Path) -> list[str]:
 
 def inputs(campaign: Campaign) -> list[Path]:
     """The data files of the versions before: a release depends on them."""
-    tables = ((folder, folder / TERMS) for folder in earlier(campaign))
     return [
         path
-        for folder, terms in tables
-        for path in (*data_files(folder), *([terms] if terms.is_file() else []))
+        for folder in earlier(campaign)
+        for path in (*data_files(folder), folder / TERMS, folder / SEALED)
+        if path.is_file()
     ]
 
 
-def changes(campaign: Campaign, contents: Contents) -> tuple[Changes, list[Change]] | None:
+def changes(
+    campaign: Campaign, contents: Contents, whole: Contents | None = None
+) -> tuple[Changes, list[Change]] | None:
     """How a release differs from the version before it.
 
     Args:
         campaign: the campaign; its settings name the version.
-        contents: what the release publishes, with hidden gold labels already removed.
+        contents: what the release publishes, with what it hides already removed.
+        whole: if the test set is sealed, the contents with its texts: none may be of public dev.
 
     Returns:
         The numbers, and the errata (written by ``errata.text``). The errata leave out CATs whose
@@ -103,8 +106,9 @@ def changes(campaign: Campaign, contents: Contents) -> tuple[Changes, list[Chang
     """
     since = None
     for folder in reversed(earlier(campaign)):
-        changed = difference(_earlier_version(folder), version_of(contents))
-        check_moved(campaign, changed)
+        before = _earlier_version(folder)
+        changed = difference(before, version_of(contents))
+        check_moved(campaign, difference(before, version_of(whole)) if whole else changed)
         since = since or (errata.facts(changed), changed.open_changes())
         if MOVED in campaign.settings.release.accept:
             break  # older versions are read for this check only
@@ -114,7 +118,7 @@ def changes(campaign: Campaign, contents: Contents) -> tuple[Changes, list[Chang
 def version_of(contents: Contents) -> Version:
     """The contents of a release, as they are compared with other versions."""
     terms = {(line.term.domain, line.term.text): line.term.id for line in contents.terms}
-    return Version(contents.version, contents.cats, terms or None)
+    return Version(contents.version, contents.cats, terms or None, sealed=contents.sealed)
 
 
 def _earlier_version(folder: Path) -> Version:

@@ -15,17 +15,21 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
-from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.files import CurationError, read_bytes, read_text
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
 from curation.release.check.folder import Release, refuse_no_folder
 from curation.release.check.forms import Seen, from_item
-from curation.release.hidden.commitments import public_rows, verify
+from curation.release.check.hidden import quoted
+from curation.release.hidden.commitments import verify
 from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
+from curation.release.versions.reading import committed
 from curation.rules import stable_id
+from curation.steps.release.hidden.golds import read_golds
+from curation.steps.release.versions import ANONYMOUS
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM
 from curation.stereoset import read_entries
@@ -40,11 +44,12 @@ _CODES = 12  # pitfalls that a finding names
 
 @dataclass(frozen=True)
 class Checked:
-    """What was read of a release, and the CATs whose gold labels are known."""
+    """What was read of a release, the CATs whose gold labels are known, and sealed texts."""
 
     release: Release
     cats: list[Cat]
     language: str
+    sealed: list[Texts]
 
 
 def folder_of(campaign: Campaign, version: str = "") -> Path:
@@ -121,13 +126,23 @@ def check_release(
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
     release.annotations, release.tables = None, {}  # checked; what follows needs the memory
-    checked = Checked(release, _cats(release), language or _language(release, campaign))
+    sealed = _sealed(release)
+    findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
+    checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
     for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
         findings += extra(checked, reporter)
     findings += _against(checked, against, reporter)
     if public is not None:
         findings += _revealed(checked, public)
     return in_order(strictly(findings) if strict else findings)
+
+
+def _sealed(release: Release) -> list[Texts]:
+    """The texts of a sealed test set if the release is beside its private gold file."""
+    folder = release.root.resolve()
+    path = folder.parent / f"gold-{folder.name.removesuffix(ANONYMOUS)}.jsonl"
+    golds = read_golds(path) if release.sealed is not None and path.is_file() else []
+    return [Texts(g.id, g.kind, g.context, tuple(o.sentence for o in g.sentences)) for g in golds]
 
 
 def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
@@ -287,7 +302,7 @@ def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Ite
 
 
 def _test(checked: Checked) -> list[Texts]:
-    return [_texts(cat) for cat in checked.release.main if cat.split == "test"]
+    return [_texts(c) for c in checked.release.main if c.split == "test"] or checked.sealed
 
 
 def _texts(cat: Seen) -> Texts:
@@ -306,22 +321,28 @@ def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
 
 def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
     """Whether the gold labels are those that the public side committed to."""
-    path, proof = public / "test.json", checked.release.root / REVEAL
-    fix = "name the public folder of the version"
-    try:
-        hidden = public_rows(read_json(path))
-    except ValueError as error:
-        raise CurationError(f"{path}: {error}", fix) from None
+    proof, hidden = checked.release.root / REVEAL, committed(public)
     if not hidden:
-        raise CurationError(f"{path}: has no hidden CATs", fix)
+        fix = "name the public folder of the version"
+        raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
     problems = verify(hidden, rows)
-    golds = {cat.id: {o.id: o.gold for o in cat.options} for cat in checked.release.main}
+    shown = {
+        cat.id: [
+            *(cat.kind, cat.domain, cat.target, cat.context),
+            *((o.id, o.sentence, o.gold) for o in cat.options),
+        ]
+        for cat in checked.release.main
+    }
     for row in rows:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
-            proved = {o["id"]: o["gold_label"] for o in json.loads(row["message"])["options"]}
-            if golds.get(row["id"]) != proved:
-                problems.append(f"CAT {row['id']}: test.json has other gold labels than the proof")
+            cat = json.loads(row["message"])
+            options = [(o["id"], o["sentence"], o["gold_label"]) for o in cat["options"]]
+            texts = [cat[name] for name in ("kind", "domain", "target", "context")]
+            if shown.get(row["id"]) != [*texts, *options]:
+                problems.append(
+                    f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
+                )
     if problems:
         yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
 

@@ -26,7 +26,8 @@ def near_public(
     """How many test CATs nearly repeat CATs of each public place, and the pairs.
 
     The places are dev of the same release, versions, and files. The dev CATs of a version count.
-    Its test CATs with gold labels count too if the test CATs are to be hidden.
+    Its test CATs with gold labels count too if the test CATs are to be hidden, and all of its test
+    CATs with texts if they are to be sealed.
 
     Args:
         campaign: the campaign.
@@ -38,12 +39,13 @@ def near_public(
         CurationError: a file cannot be read.
     """
     places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
-    is_hidden = bool(as_built(campaign).settings.release.hide)
+    hide = as_built(campaign).settings.release.hide
     for name in versions:
         place = campaign.releases / name
         items = items_of(place, ["dev"])
-        if is_hidden:
-            items += [item for item in items_of(place, ["test"]) if not is_hidden_item(item)]
+        if hide:
+            test = items_of(place, ["test"])
+            items += [item for item in test if hide == "all" or not is_hidden_item(item)]
         places[name] = [texts for item in items if (texts := _texts(item["kind"], item))]
     for path in files:
         entries = read_entries(path)

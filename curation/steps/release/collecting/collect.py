@@ -108,7 +108,7 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
         cats=tuple(map(published, cats)),
         annotations=stereoset_files.annotations(cats, counted.labels),
         terms=_terms(campaign, cats),
-        settings=_file_settings(campaign, cats, reporter),
+        settings=file_settings(campaign, cats, reporter),
         without_votes=frozenset(kept_without_votes(campaign)),
     )
     dropped = ~counted.labels["item"].isin([cat.id for cat in cats])
@@ -131,7 +131,7 @@ def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]
     return tuple(sorted(terms, key=lambda p: (p.term.domain, p.term.text, p.term.id)))
 
 
-def _file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
+def file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
     """How the CATs were checked; warns of contexts that name their target by an old name."""
     terms = read_terms(campaign)
     old: dict[str, dict[str, list[str]]] = defaultdict(dict)

@@ -1,11 +1,11 @@
-"""Hide gold labels in a release, and keep hidden gold labels from being published by mistake."""
+"""Hide a test set in a release, and keep hidden gold labels from being published by mistake."""
 
 import secrets
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from curation.campaign import SETTINGS, Campaign
 from curation.catsets.entries import sentences_of
@@ -18,6 +18,8 @@ from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import FEW
+from curation.release.layout import SEALED
+from curation.settings import Hide
 from curation.settings_file import write_setting
 from curation.steps.release.hidden import ledger
 from curation.steps.release.hidden.golds import (
@@ -37,14 +39,14 @@ CODES = (IN_VAIN, PUBLISHED)
 _SHOWN = 3  # CATs that an error names
 
 
-def with_hide(campaign: Campaign, split: Literal["", "test"]) -> Campaign:
-    """The campaign as if ``hide`` in ``[release]`` were this split."""
-    release = campaign.settings.release.model_copy(update={"hide": split})
+def with_hide(campaign: Campaign, level: Hide) -> Campaign:
+    """The campaign as if ``hide`` in ``[release]`` were this level."""
+    release = campaign.settings.release.model_copy(update={"hide": level})
     return replace(campaign, settings=campaign.settings.model_copy(update={"release": release}))
 
 
-def set_hide(campaign: Campaign, split: Literal["test"], reporter: Reporter) -> Campaign:
-    """Write ``hide`` into ``campaign.toml``, so that no later command publishes these gold labels.
+def set_hide(campaign: Campaign, level: Hide, reporter: Reporter) -> Campaign:
+    """Write ``hide`` into ``campaign.toml``, so that no later command publishes what it hides.
 
     Call it before anything that can fail, and so before the lock is taken: what stops the build
     must not be followed by a command that publishes them.
@@ -55,22 +57,24 @@ def set_hide(campaign: Campaign, split: Literal["test"], reporter: Reporter) -> 
     Raises:
         CurationError: the file cannot be changed; the message has the line to add.
     """
-    if campaign.settings.release.hide != split:
-        write_setting(campaign.root / SETTINGS, "release", "hide", split)
-        reporter.note(f'{SETTINGS}: hide = "{split}" in [release], for later commands, too')
-    return with_hide(campaign, split)
+    if campaign.settings.release.hide != level:
+        write_setting(campaign.root / SETTINGS, "release", "hide", level)
+        reporter.note(f'{SETTINGS}: hide = "{level}" in [release], for later commands, too')
+    return with_hide(campaign, level)
 
 
 def as_built(campaign: Campaign) -> Campaign:
     """The campaign, with the test set hidden if the version that it names was built so.
 
-    A built version is never rewritten, so it stays hidden, also if ``hide`` was given on the
-    command line only.
+    A built version is never rewritten, so it stays hidden, also if ``hide`` was removed since. If
+    ``hide`` names another level, the build is an error.
     """
     version = campaign.settings.release.version
-    folders = (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS))
-    if gold_file(campaign, version).is_file() and any(folder.is_dir() for folder in folders):
-        return with_hide(campaign, "test")
+    folders = [campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)]
+    is_built = gold_file(campaign, version).is_file() and any(map(Path.is_dir, folders))
+    if is_built and not campaign.settings.release.hide:
+        is_sealed = any((folder / SEALED).is_file() for folder in folders)
+        return with_hide(campaign, "all" if is_sealed else "labels")
     return campaign
 
 
@@ -82,7 +86,7 @@ def hide(
     *,
     draw: Draw | None = None,
 ) -> tuple[Contents, list[HiddenGold]]:
-    """The contents as they are published: with ``hide`` in ``[release]``, a split is hidden.
+    """The contents as they are published: with ``hide`` in ``[release]``, test is hidden.
 
     The private gold file is staged. It comes to its place before the folder of the version does.
     If it is there already, its ids and nonces are used again. So the same CATs give the same bytes.
@@ -98,31 +102,40 @@ def hide(
         The public contents, and the lines of the gold file.
 
     Raises:
-        CurationError: the gold file is damaged, lost, or about other CATs; or hidden gold labels
-            would be published, or published ones hidden, and ``accept`` does not allow it.
+        CurationError: the gold file is damaged, lost, or about other CATs or another level; or
+            hidden gold labels would be published, or published ones hidden, and ``accept`` does not
+            allow it.
     """
     release = campaign.settings.release
     if not release.hide:
         check_published(campaign, contents.cats)
         return contents, []
-    cats = contents.part(release.hide)
+    cats, public = contents.part("test"), contents.part("dev")
     if not cats:
         raise CurationError(
-            f"there are no {release.hide} CATs to hide",
-            f'set hide = "" in [release], or collect CATs on more terms for {release.hide}',
+            "there are no test CATs to hide",
+            'set hide = "" in [release], or collect CATs on more terms for test',
         )
-    public = [cat for cat in contents.cats if cat.split != release.hide]
+    if release.hide == "all" and not public:
+        raise CurationError(
+            "there are no dev CATs, so a release without the test CATs would be empty",
+            'set hide = "labels" in [release], or set dev in [split]',
+        )
     check_published(campaign, public)
+    check_published(campaign, cats, release.hide)
     path = gold_file(campaign, release.version)
     if path.exists():
         golds = read_golds(path)
-        _check_same(path, cats, golds)
+        _check_same(campaign, path, cats, golds)
     else:
         _check_not_lost(campaign, path)
         _check_in_vain(campaign, cats, reporter)
-        golds = hidden.assign(cats, draw or secrets.token_bytes)
+        is_sealed = release.hide == "all"
+        golds = hidden.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
     results.records(path.name, golds, private=True)
-    return hidden.conceal(contents, golds, release.hide), golds
+    if release.hide == "all":
+        return hidden.seal(contents, golds, hide_terms=release.hide_terms), golds
+    return hidden.conceal(contents, golds, "test"), golds
 
 
 def public_facts(
@@ -148,25 +161,26 @@ def public_facts(
     Raises:
         CurationError: the trust report names hidden CATs.
     """
-    split = campaign.settings.release.hide
-    if not split or not after.hidden:
+    if not campaign.settings.release.hide:
         return facts
     trust = facts.trust.model_dump_json() if facts.trust else ""
-    if named := [cat.id for cat in before.part(split) if f'"{cat.id}"' in trust]:
+    if named := [cat.id for cat in before.part("test") if f'"{cat.id}"' in trust]:
         raise CurationError(
             f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
             f"hidden, such as {some(named, _SHOWN)}",
             "delete 6-trust/report.json to go on without it, and report this: it is an error of "
             "curation",
         )
-    few = _nearly_the_same(campaign, before.part(split))
+    if after.sealed:
+        return numbers.sealed_facts(facts, after)
+    few = _nearly_the_same(campaign, before.part("test"))
     for version, count in few.items():
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
             "numbers that depend on their gold labels are left out, because the difference to that "
             "version would be about few CATs"
         )
-    public = numbers.coarse(facts, after, split=split, numbers=not few)
+    public = numbers.coarse(facts, after, split="test", numbers=not few)
     return ledger.affordable(campaign, public, golds, results, reporter)
 
 
@@ -193,7 +207,16 @@ def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[s
 # --- what must not happen -------------------------------------------------------------------------
 
 
-def _check_same(path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]) -> None:
+def _check_same(
+    campaign: Campaign, path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]
+) -> None:
+    was, now = "all" if golds[0].sealed else "labels", campaign.settings.release.hide
+    if was != now:
+        raise CurationError(
+            f'{path}: is of a version with hide = "{was}" in [release], which is "{now}" now',
+            f'set hide = "{was}", or raise version; or, if nobody has this version, delete this '
+            "file and the folder of the version",
+        )
     if changed := hidden.differences(cats, golds):
         raise CurationError(
             f"{path}: is about other CATs: {amount(len(changed), 'hidden CAT')} changed or "
@@ -227,29 +250,37 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
 
 def _committed(place: Path) -> bool:
     """Whether a built version has hidden CATs."""
-    return any(is_hidden_item(item) for item in items_of(place))
+    return (place / SEALED).exists() or any(is_hidden_item(item) for item in items_of(place))
 
 
-def check_published(campaign: Campaign, cats: Iterable[PublishedCat]) -> None:
-    """Check that no gold label that is hidden in a version would be published.
+def check_published(campaign: Campaign, cats: Iterable[PublishedCat], hide: Hide = "") -> None:
+    """Check that no gold label that is hidden in a version would be published or given away.
+
+    All scores on a sealed test set are public, so together with texts they give away gold labels.
+    So no CAT may be sealed in one version and have its texts in another.
 
     Args:
         campaign: the campaign.
-        cats: the CATs whose gold labels are to be published, with the ids of the campaign.
+        cats: the CATs that are to be published, with the ids of the campaign.
+        hide: what is to be hidden of them.
 
     Raises:
-        CurationError: some are hidden in a version that is not revealed, and ``accept`` does not
-            allow it.
+        CurationError: some are hidden in another way in a version that is not revealed, and
+            ``accept`` does not allow it.
     """
     by_id = {cat.id: cat for cat in cats}
     keys = {_texts(cat) for cat in by_id.values()}
-    for version, hidden_cats in _unrevealed(campaign):
+    release = campaign.settings.release
+    for version, level, hidden_cats in () if PUBLISHED in release.accept else _unrevealed(campaign):
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
-        if known and PUBLISHED not in campaign.settings.release.accept:
+        other = level != hide and not (hide and version == release.version)
+        if known and other:
+            why = f', with hide = "{level}" there and "{hide}" here: texts and scores tell them'
             raise CurationError(
                 f"{PUBLISHED}: the gold labels of {amount(len(known), 'CAT')} would be published "
-                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
-                f"build with «curation release build --hide test» (or hide in [release]); or "
+                f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}"
+                f"{why * bool(hide)}",
+                f"build with «curation release build --hide {level}» (or hide in [release]); or "
                 f"reveal them with «curation release reveal {version}»; or, if you want to publish "
                 f'them without a proof, add "{PUBLISHED}" to accept in [release]',
             )
@@ -263,10 +294,12 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
     """
     if PUBLISHED in campaign.settings.release.accept:
         return
-    items = [item for item in items_of(folder) if not is_hidden_item(item)]
-    ids = {str(item.get("id")) for item in items}
-    keys = {_texts_of_item(item) for item in items}
-    for version, hidden_cats in _unrevealed(campaign):
+    every = items_of(folder)
+    for version, level, hidden_cats in _unrevealed(campaign):
+        # With the texts of a sealed test set, its scores give away gold labels.
+        items = [item for item in every if level == "all" or not is_hidden_item(item)]
+        ids = {str(item.get("id")) for item in items}
+        keys = {_texts_of_item(item) for item in items}
         known = [id for id, texts in hidden_cats if id in ids or texts in keys]
         if known:
             raise CurationError(
@@ -277,32 +310,43 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
             )
 
 
-def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, list[tuple[str, object]]]]:
-    """The versions that hide gold labels, with the id and the texts of each hidden CAT.
+def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
+    """The versions that hide gold labels, with the level, and id and texts of each hidden CAT.
 
     The ids are those of the campaign; if the gold file is lost, they are the public ones.
     """
     for version, path in hidden_versions(campaign):
         if not is_revealed(campaign, version):
-            yield version, [(gold.original, _texts_of_gold(gold)) for gold in read_golds(path)]
+            golds = read_golds(path)
+            known: list[tuple[str, object]] = [(g.original, _texts_of_gold(g)) for g in golds]
+            yield version, "all" if golds[0].sealed else "labels", known
     for place in built(campaign):
         version = place.name.removesuffix(ANONYMOUS)
         if gold_file(campaign, version).exists() or is_revealed(campaign, version):
             continue
+        if (place / SEALED).exists() and version != campaign.settings.release.version:
+            raise CurationError(
+                f"{gold_file(campaign, version)}: is lost, so nobody knows which CATs {place.name} "
+                "seals, and which must not be published",
+                f'restore the file from a backup; or, if they may be known, add "{PUBLISHED}" to '
+                "accept in [release]",
+            )
         items: list[dict[str, Any]] = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
             items = [item for item in items_of(place) if is_hidden_item(item)]
-        yield version, [(str(item.get("id")), _texts_of_item(item)) for item in items]
+        yield version, "labels", [(str(item.get("id")), _texts_of_item(item)) for item in items]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
     """Warn that CATs with these ids have gold labels that are hidden in a version."""
     for version, path in hidden_versions(campaign):
-        count = sum(gold.original in ids for gold in read_golds(path))
+        golds = read_golds(path)
+        count = sum(gold.original in ids for gold in golds)
         if count and not is_revealed(campaign, version):
+            texts = "texts and " if golds[0].sealed else ""
             reporter.warn(
-                f"the gold labels of {amount(count, 'CAT')} are hidden in version {version}, and "
-                "the export has them: do not publish it"
+                f"the {texts}gold labels of {amount(count, 'CAT')} are hidden in version "
+                f"{version}, and the export has them: do not publish it"
             )
 
 

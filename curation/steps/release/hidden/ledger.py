@@ -90,10 +90,10 @@ def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter)
     return list(dict.fromkeys(value for name in show for value in named[name]))
 
 
-def _names(name: str, value: str) -> bool:
+def _names(given: str, value: str) -> bool:
     """Whether a name in ``show`` is that of a value, such as "model gpt2 (default)"."""
     sort, _, rest = value.partition(" ")
-    return name in (sort if sort in ("sentiment", "trust") else rest, rest.rpartition(" (")[0])
+    return given in (sort if sort in ("sentiment", "trust") else rest, rest.rpartition(" (")[0])
 
 
 def remaining(path: Path) -> str:
@@ -111,6 +111,8 @@ def remaining(path: Path) -> str:
     campaign = open_campaign(folder.parent)
     golds = _golds(campaign)
     if version not in golds or gold_file(campaign, version).resolve() != path.resolve():
+        return ""
+    if golds[version][0].sealed:  # all results may be published
         return ""
     left = max(budget.room(version, golds, _standing(campaign, golds)), 0)
     allowed = amount(budget.budget(len(golds[version])), "value")

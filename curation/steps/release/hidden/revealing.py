@@ -20,9 +20,11 @@ from curation.records import Cat
 from curation.release.contents import Contents, published
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
-from curation.release.layout import SUMS
+from curation.release.layout import STEREOSET, SUMS
+from curation.release.versions.reading import committed
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
+from curation.steps.release.collecting.collect import file_settings
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -30,6 +32,7 @@ from curation.steps.release.hidden.golds import (
     read_golds,
 )
 from curation.steps.release.versions import ANONYMOUS, REVEALED
+from curation.steps.reporter import QUIET
 from curation.steps.rounds.shown import own_texts
 from curation.stereoset import FileSettings
 from curation.wording import amount, some
@@ -102,12 +105,17 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     cats = [cat for cat in every if cat.id not in changed]
     labels = read_counted(campaign, read_items(campaign)).labels
     place = _public(campaign, version)[0]
+    file = place / STEREOSET[0 if golds[0].sealed else 1]
+    settings = FileSettings.model_validate(read_json(file).get("curation", {}))
+    if golds[0].sealed and cats:  # other names of test targets are not public
+        names = file_settings(campaign, cats, QUIET).names
+        settings = settings.model_copy(update={"names": names})
     return Contents(
         version,
         tuple(map(published, cats)),
         annotations(cats, labels),
         (),
-        FileSettings.model_validate(read_json(place / "test.json").get("curation", {})),
+        settings,
         frozenset(kept_without_votes(campaign) if cats else ()),
     )
 
@@ -167,13 +175,7 @@ def _check_sums(place: Path) -> None:
 
 def _check_proved(place: Path, path: Path, golds: Sequence[HiddenGold]) -> None:
     """Check every gold label against the commitments that were published."""
-    try:
-        public = hidden.public_rows(read_json(place / "test.json"))
-    except ValueError as error:
-        raise CurationError(
-            f"{place / 'test.json'}: {error}", "put back the folder as you published it"
-        ) from None
-    problems = hidden.verify(public, hidden.reveal_rows(golds))
+    problems = hidden.verify(committed(place), hidden.reveal_rows(golds))
     if problems:
         raise CurationError(
             f"{path.name} does not reveal {place}: {amount(len(problems), 'problem')}: "
