@@ -100,6 +100,18 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def sources(self) -> set[tuple[str, str]]:
+        """The models, rules and others with figures; ss, icat and intervals of one count once.
+
+        Agreement is not among them: it is about the votes of annotators, which nobody knows.
+        """
+        return {
+            (figure.source, "" if figure.source == "sentiment" else figure.name)
+            for figure in self.figures
+            if figure.source != "agreement"
+        }
+
+    @property
     def gain(self) -> float | None:
         """What the better estimate gains, in points."""
         if self.without is None or self.linear is None or self.annealing is None:
@@ -502,7 +514,8 @@ def report(found: Found) -> Iterator[str]:
     for (source, metric), (number, used) in counts.items():
         yield f"{f'{source} {metric}'.strip():34}{number:9}{used:11}"
     yield f"{'independent equations':43}{found.equations:11}"
-    if found.equations > allowed:
+    yield f"{'models, rules and others':43}{len(found.sources):11}"
+    if max(found.equations, len(found.sources)) > allowed:
         yield f"more than the budget of {allowed}"
     yield ""
     if found.without is not None:
