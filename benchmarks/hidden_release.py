@@ -57,21 +57,38 @@ class Figure(NamedTuple):
     used: bool = False
 
 
+class Option(NamedTuple):
+    """An option of a CAT: its sentence, and its number if the CAT has the sentence twice."""
+
+    sentence: str
+    number: int
+
+
+class CatTexts(NamedTuple):
+    """The texts of a CAT, by which it is the same CAT in two versions; options are sorted."""
+
+    kind: Kind
+    context: str
+    options: tuple[Option, ...]
+
+
+Place = tuple[CatTexts, Option]
+
+
 @dataclass(frozen=True)
 class Hidden:
     """A hidden CAT: its two meaningful options in alphabetical order, and the unrelated one."""
 
-    kind: Kind
     domain: str
     target: str
-    context: str
-    options: tuple[str, str]
-    unrelated: str
+    texts: CatTexts
+    options: tuple[Option, Option]
+    unrelated: Option
 
     @property
-    def key(self) -> tuple[str, str, frozenset[str]]:
-        """The CAT's texts, by which it is the same in two versions."""
-        return self.kind, self.context, frozenset((*self.options, self.unrelated))
+    def kind(self) -> Kind:
+        """The kind of the CAT."""
+        return self.texts.kind
 
 
 @dataclass
@@ -199,16 +216,27 @@ def _items(path: Path) -> Iterator[tuple[Kind, dict[str, Any]]]:
     return ((kind, item) for kind in KINDS for item in data.get(kind, ()))
 
 
+def _options(item: Mapping[str, Any]) -> list[Option]:
+    """The options of an item in its order."""
+    sentences = [str(option["sentence"]) for option in item["sentences"]]
+    return [Option(text, sentences[:at].count(text)) for at, text in enumerate(sentences)]
+
+
+def _texts(kind: Kind, item: Mapping[str, Any]) -> CatTexts:
+    return CatTexts(kind, str(item["context"]), tuple(sorted(_options(item))))
+
+
 class Texts:
-    """What models score: by CAT and sentence, in any version; and each option's gold label."""
+    """What models score: by CAT and option, in any version; and each option's gold label."""
 
     def __init__(self, folders: Iterable[Path], predictions: Sequence[str], gold: Path | None):
-        self.place: dict[str, tuple[str, str, str]] = {}
-        self.gold: dict[tuple[str, str, str], str] = {}
-        self.scores: dict[str, dict[tuple[str, str, str], float]] = {}
+        self.place: dict[str, Place] = {}
+        self.gold: dict[Place, str] = {}
+        self.scores: dict[str, dict[Place, float]] = {}
         for folder in folders:
             for split in ("dev", "test"):
-                for kind, item in _items(folder / f"{split}.json"):
+                path = folder / f"{split}.json"
+                for kind, item in _items(path) if path.exists() else ():
                     self._note(kind, item)
         if gold is not None:
             for line in gold.read_text("utf-8").splitlines():
@@ -221,32 +249,32 @@ class Texts:
             values = {self.place[i]: v for i, v in read.values.items() if i in self.place}
             self.scores[name or file.stem] = values
 
-    def _note(self, kind: str, item: Mapping[str, Any]) -> None:
-        for option in item["sentences"]:
-            place = kind, str(item["context"]), str(option["sentence"])
-            self.place[option["id"]] = place
-            if option["gold_label"] in GOLDS:
-                self.gold[place] = option["gold_label"]
+    def _note(self, kind: Kind, item: Mapping[str, Any]) -> None:
+        cat = _texts(kind, item)
+        for option, given in zip(_options(item), item["sentences"], strict=True):
+            self.place[given["id"]] = cat, option
+            if given["gold_label"] in GOLDS:
+                self.gold[cat, option] = given["gold_label"]
 
-    def unrelated(self, kind: str, context: str, options: Sequence[str]) -> str:
+    def unrelated(self, cat: CatTexts) -> Option:
         """The unrelated option: readers see it; without gold labels, what models like least."""
-        for option in options:
-            if self.gold.get((kind, context, option)) == "unrelated":
+        for option in cat.options:
+            if self.gold.get((cat, option)) == "unrelated":
                 return option
         if not self.scores:
             raise CurationError(
                 "nothing says which options are unrelated", "give --gold or --predictions"
             )
-        ranks = np.zeros(len(options))
+        ranks = np.zeros(len(cat.options))
         for scores in self.scores.values():
-            own = [scores.get((kind, context, option), 0.0) for option in options]
+            own = [scores.get((cat, option), 0.0) for option in cat.options]
             ranks += np.argsort(np.argsort(own))
-        return options[int(ranks.argmin())]
+        return cat.options[int(ranks.argmin())]
 
     def prefers(self, cat: Hidden, model: str) -> float | None:
         """What a model prefers: +1 the first option, -1 the second; None without scores."""
         scores = self.scores[model]
-        first, second = (scores.get((cat.kind, cat.context, option)) for option in cat.options)
+        first, second = (scores.get((cat.texts, option)) for option in cat.options)
         return None if first is None or second is None else float(np.sign(first - second))
 
 
@@ -254,16 +282,10 @@ def hidden_cats(folder: Path, split: str, texts: Texts) -> list[Hidden]:
     """The hidden CATs of a release."""
     found = []
     for kind, item in _items(folder / f"{split}.json"):
-        options = [str(option["sentence"]) for option in item["sentences"]]
-        unrelated = texts.unrelated(kind, str(item["context"]), options)
-        rest = list(options)
-        rest.remove(unrelated)
-        first, second = sorted(rest)
-        found.append(
-            Hidden(
-                kind, item["bias_type"], item["target"], item["context"], (first, second), unrelated
-            )
-        )
+        cat = _texts(kind, item)
+        unrelated = texts.unrelated(cat)
+        first, second = (option for option in cat.options if option != unrelated)
+        found.append(Hidden(item["bias_type"], item["target"], cat, (first, second), unrelated))
     return found
 
 
@@ -278,11 +300,13 @@ def rule_scores(cats: Sequence[Hidden], language: str) -> dict[str, list[float]]
             target=cat.target,
             family=cat.target,
             split="test",
-            context=cat.context,
+            context=cat.texts.context,
             associations=(
-                CatAssociation(id=f"{n}-0", sentence=cat.options[0], gold="stereotype"),
-                CatAssociation(id=f"{n}-1", sentence=cat.options[1], gold="anti-stereotype"),
-                CatAssociation(id=f"{n}-2", sentence=cat.unrelated, gold="unrelated"),
+                CatAssociation(id=f"{n}-0", sentence=cat.options[0].sentence, gold="stereotype"),
+                CatAssociation(
+                    id=f"{n}-1", sentence=cat.options[1].sentence, gold="anti-stereotype"
+                ),
+                CatAssociation(id=f"{n}-2", sentence=cat.unrelated.sentence, gold="unrelated"),
             ),
         )
         for n, cat in enumerate(cats)
@@ -306,8 +330,8 @@ class Builder:
     def __init__(self, folder: Path, cats: list[Hidden], own: list[Hidden], texts: Texts):
         self.folder, self.cats, self.texts = folder, cats, texts
         self.facts = json.loads((folder / "release.json").read_text("utf-8"))
-        keys = {cat.key for cat in own}
-        self.mine = np.array([cat.key in keys for cat in cats])
+        keys = {cat.texts for cat in own}
+        self.mine = np.array([cat.texts in keys for cat in cats])
         terms = {name: n for n, name in enumerate({(c.domain, c.target): 0 for c in cats})}
         self.term = np.array([terms[c.domain, c.target] for c in cats])[:, None]
         self.notes: list[str] = []
@@ -387,8 +411,8 @@ class Builder:
             return False
         try:
             known = self._negative(public).sum()
-            first = self._negative([cat.options[0] for cat in self.cats]) * part
-            second = self._negative([cat.options[1] for cat in self.cats]) * part
+            first = self._negative([cat.options[0].sentence for cat in self.cats]) * part
+            second = self._negative([cat.options[1].sentence for cat in self.cats]) * part
         except NotCheckedError:
             return False
         sign = 1 if figure.name == "stereotype" else -1
@@ -434,9 +458,14 @@ def attack_folder(
         if not facts["hidden"]:
             raise CurationError(f"{folder}: hides no gold labels", "give a release that does")
         split[folder] = facts["hidden"]["split"]
+        if not (folder / f"{split[folder]}.json").exists():
+            raise CurationError(
+                f"{folder}: has no texts of its hidden CATs, so there is nothing to attack",
+                "give a release that hides labels only",
+            )
     texts = Texts(folders, predictions, gold)
     own = {folder: hidden_cats(folder, split[folder], texts) for folder in folders}
-    cats = list({cat.key: cat for folder in folders for cat in own[folder]}.values())
+    cats = list({cat.texts: cat for folder in folders for cat in own[folder]}.values())
     found = Found(len(own[release]), [])
     builders = [Builder(folder, cats, own[folder], texts) for folder in folders]
     for builder in builders:
@@ -477,13 +506,15 @@ def _sets(builder: Builder, cats: Sequence[Hidden], split: str) -> Sets:
     prefers = np.array([[texts.prefers(cat, m) or 0.0 for m in models] for cat in cats])
     public = []
     for kind, item in _items(builder.folder / f"{'dev' if split == 'test' else 'test'}.json"):
-        by_gold = {o["gold_label"]: str(o["sentence"]) for o in item["sentences"]}
+        own = _texts(kind, item)
+        given = zip(_options(item), item["sentences"], strict=True)
+        by_gold = {option["gold_label"]: place for place, option in given}
         pair = by_gold["stereotype"], by_gold["anti-stereotype"]
-        cat = Hidden(kind, item["bias_type"], item["target"], item["context"], pair, "")
+        cat = Hidden(item["bias_type"], item["target"], own, pair, by_gold["unrelated"])
         public.append([texts.prefers(cat, m) or 0.0 for m in models])
     labels = [
         {"stereotype": 1, "anti-stereotype": -1}.get(
-            texts.gold.get((cat.kind, cat.context, cat.options[0]), ""), 0
+            texts.gold.get((cat.texts, cat.options[0]), ""), 0
         )
         for cat in cats
     ]
