@@ -144,7 +144,8 @@ def test_a_release_publishes_no_more_than_its_budget(
     assert len(found.sources) <= budget(found.cats)
     assert found.equations == 0 or found.residual < 2
     assert not found.texts
-    assert found.gain < 8  # one set: 3 points, and what chance adds
+    # One set: 3 points, and what chance adds. The ids are random, and annealing follows their order.
+    assert found.linear - found.without < 8
 
 
 @pytest.mark.long
@@ -161,7 +162,7 @@ def test_full_figures_would_give_labels_away(
     found = folder.attack_folder(forged, predictions, gold=gold)
     assert found.equations == len(found.sources) == 30
     assert found.residual < 2  # the equations hold for the true labels: √3 is the most
-    assert found.gain > 8
+    assert found.linear - found.without > 8
     assert "README.md:1: 12.345" in found.texts
     # Half of them in this version, half in the one before.
     earlier, rows = Path(shutil.copytree(forged, tmp_path / "0.0.9")), facts["scores"]
@@ -170,7 +171,8 @@ def test_full_figures_would_give_labels_away(
         (version / "release.json").write_text(json.dumps(facts), "utf-8")
     assert folder.attack_folder(forged, predictions, gold=gold).equations == 15
     both = folder.attack_folder(forged, predictions, gold=gold, earlier=earlier)
-    assert (both.cats, both.equations, both.gain) == (found.cats, 30, found.gain)
+    assert (both.cats, both.equations) == (found.cats, 30)
+    assert both.linear == pytest.approx(found.linear, abs=2)  # a CAT near 0 may differ
 
 
 def true_row(gold: Path, file: Path) -> dict[str, Any]:
