@@ -144,7 +144,7 @@ def test_a_release_publishes_no_more_than_its_budget(
     assert len(found.sources) <= budget(found.cats)
     assert found.equations == 0 or found.residual < 2
     assert not found.texts
-    # One set: 3 points, and what chance adds. The ids are random, and annealing follows their order.
+    # One set: 3 points, and what chance adds. Annealing follows the order of ids, which are random.
     assert found.linear - found.without < 8
 
 
