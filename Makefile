@@ -29,6 +29,7 @@ check: $(VENV)/test.ready
 bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/chat.py
 	$(IN)/python benchmarks/coverage.py
+	$(IN)/python benchmarks/hidden.py --sets 20 --cats 222 500
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py
 	$(IN)/python benchmarks/import_labels.py

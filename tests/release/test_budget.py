@@ -16,7 +16,7 @@ from curation.files import dump_json, dump_line
 from curation.manifest import Results
 from curation.release.check import check
 from curation.release.contents import Contents
-from curation.release.facts import Baseline, Facts, ScoreRow
+from curation.release.facts import Baseline, Facts, ScoreRow, Size
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden import numbers
 from curation.release.hidden.budget import GivenOut, budget, fingerprint, room, shared_out
@@ -52,20 +52,20 @@ def test_other_public_ids_are_the_same_cats_and_another_label_makes_other_ones()
 def test_a_value_counts_for_every_version_that_shares_a_cat() -> None:
     golds = golds_of(2400)
     old, new, far = golds[:600], golds[500:1200], golds[700:1200]
-    assert (budget(600), budget(700), budget(500)) == (3, 3, 2)
+    assert (budget(600, 400), budget(700, 400), budget(500, 400)) == (3, 3, 2)
     given = [value("1", "model a", old), value("1", "model b", old)]
-    assert room("1", {"1": old}, given) == 1
-    assert room("2", {"1": old, "2": new}, given) == 1
-    assert room("2", {"1": old, "2": far}, given) == 2
+    assert room("1", {"1": old}, given, dev=400) == 1
+    assert room("2", {"1": old, "2": new}, given, dev=400) == 1
+    assert room("2", {"1": old, "2": far}, given, dev=400) == 2
     smaller = {"1": old, "2": new, "3": far}  # a value on the second counts for the others, too
-    assert room("2", smaller, [*given, value("3", "model c", far)]) == 0
-    assert room("1", smaller, [*given, value("2", "model c", new)]) == 0
+    assert room("2", smaller, [*given, value("3", "model c", far)], dev=400) == 0
+    assert room("1", smaller, [*given, value("2", "model c", new)], dev=400) == 0
 
 
 def test_a_value_whose_gold_file_is_lost_counts_for_every_version() -> None:
     golds = golds_of(1200)
     lost = [value("0", "model a", golds_of(20))]
-    assert room("1", {"1": golds}, lost) == budget(600) - 1
+    assert room("1", {"1": golds}, lost, dev=400) == budget(600, 400) - 1
 
 
 def test_what_was_given_out_costs_nothing_and_the_first_new_values_are_shown() -> None:
@@ -96,7 +96,10 @@ def full() -> Facts:
     words = Baseline(model="Words", beyond=beyond, rows=(row("Words", 61.0),))
     ideal = Baseline(model="IdealLM", rows=(row("IdealLM", 50.0),))
     dev = tuple(row(model, 50.0 + n, "dev") for n, model in enumerate(("a", "b", "c")))
-    return facts().model_copy(update={"scores": (*dev, *models), "baselines": (words, ideal)})
+    size = Size(domain="d", kind="intrasentence", split="dev", terms=9, cats=133)
+    return facts().model_copy(
+        update={"scores": (*dev, *models), "baselines": (words, ideal), "sizes": (size,)}
+    )
 
 
 def built(campaign: Campaign, contents: Contents, of: Facts, version: str = "0.1.0") -> Facts:

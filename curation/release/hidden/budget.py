@@ -21,17 +21,26 @@ GAIN = 0.03
 """The largest share of orders that published values may add to what is guessed without them."""
 
 
-def budget(cats: int) -> int:
+HIDDEN_PER_DEV = 5
+"""With fewer dev CATs, a value also tells much of how far a model prefers stereotypes."""
+
+
+def budget(cats: int, dev: int) -> int:
     """How many values may be given out about a number of hidden CATs.
 
     With K values of models whose ss is 50, which is the worst case, the best estimate of the
     order of each of N CATs has a variance of K/N, so it adds sqrt(K / (2 pi N)) to the share of
     orders that are guessed. Terms of different sizes only lower it.
 
-    >>> [budget(cats) for cats in (100, 222, 500, 1_000, 6_000)]
-    [0, 1, 2, 5, 33]
+    Args:
+        cats: the number of hidden CATs.
+        dev: the number of CATs with public gold labels; ``HIDDEN_PER_DEV`` hidden ones count for
+            each.
+
+    >>> [budget(cats, cats // 3) for cats in (100, 222, 500, 1_000, 6_000)], budget(1_000, 100)
+    ([0, 1, 2, 5, 33], 2)
     """
-    return floor(2 * pi * GAIN**2 * cats)
+    return floor(2 * pi * GAIN**2 * min(cats, HIDDEN_PER_DEV * dev))
 
 
 class GivenOut(Record):
@@ -79,7 +88,11 @@ def names(golds: Iterable[HiddenGold]) -> frozenset[object]:
 
 
 def room(
-    version: str, golds: Mapping[str, Sequence[HiddenGold]], given: Collection[GivenOut]
+    version: str,
+    golds: Mapping[str, Sequence[HiddenGold]],
+    given: Collection[GivenOut],
+    *,
+    dev: int,
 ) -> int:
     """How many more values about the hidden CATs of a version may be given out.
 
@@ -90,6 +103,7 @@ def room(
         version: the version.
         golds: the hidden CATs of each version that is not revealed, this one included.
         given: all values that were given out.
+        dev: the number of CATs with public gold labels.
 
     Returns:
         The number; it is negative if more was given out than the budget.
@@ -97,7 +111,7 @@ def room(
     known = {name: names(of) for name, of in golds.items()}
     related = [name for name in known if known[name] & known[version]]
     return min(
-        budget(len(golds[name]))
+        budget(len(golds[name]), dev)
         - len({f.content for f in given if known.get(f.version, known[name]) & known[name]})
         for name in related
     )

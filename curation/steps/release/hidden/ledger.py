@@ -53,7 +53,9 @@ def affordable(
     found = _values(facts, release.version, golds)
     wanted = _wanted(found, release.show, reporter)
     given = _standing(campaign, every)
-    shown, left_out = budget.shared_out(wanted, given, budget.room(release.version, every, given))
+    dev = numbers.dev_cats(facts)
+    room = budget.room(release.version, every, given, dev=dev)
+    shown, left_out = budget.shared_out(wanted, given, room)
     before = read_ledger(campaign)
     new = [value for value in shown if value not in before]
     results.records(LEDGER, [*before, *new], private=True)
@@ -61,8 +63,8 @@ def affordable(
         names = some([value.name for value in left_out], _SHOWN)
         reporter.warn(
             f"{amount(len(left_out), 'value')} about hidden gold labels cannot be published, "
-            f"because too many give the labels away: {names}. "
-            f"{len(golds):,} hidden CATs allow {amount(budget.budget(len(golds)), 'value')}; "
+            f"because too many give the labels away: {names}. {len(golds):,} hidden and {dev:,} dev "
+            f"CATs allow {amount(numbers.allowed(facts), 'value')}; "
             f"{LEDGER} has those given out. lms is published all the same; docs/release.md, What "
             "hidden labels protect"
         )
@@ -114,8 +116,13 @@ def remaining(path: Path) -> str:
         return ""
     if golds[version][0].sealed:  # all results may be published
         return ""
-    left = max(budget.room(version, golds, _standing(campaign, golds)), 0)
-    allowed = amount(budget.budget(len(golds[version])), "value")
+    folders = (campaign.releases / f"{version}{end}" / FACTS for end in ("", ANONYMOUS))
+    facts = next((_facts(path) for path in folders if path.is_file()), None)
+    if facts is None:  # it was not built, or its folder was deleted
+        return ""
+    dev = numbers.dev_cats(facts)
+    left = max(budget.room(version, golds, _standing(campaign, golds), dev=dev), 0)
+    allowed = amount(numbers.allowed(facts), "value")
     return (
         f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
         "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
@@ -147,6 +154,9 @@ def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> 
     for place in built(campaign):
         version = place.name.removesuffix(ANONYMOUS)
         if version in golds and (place / FACTS).is_file():
-            facts = Facts.model_validate(read_json(place / FACTS))
-            found += _values(facts, version, golds[version])
+            found += _values(_facts(place / FACTS), version, golds[version])
     return found
+
+
+def _facts(path: Path) -> Facts:
+    return Facts.model_validate(read_json(path))

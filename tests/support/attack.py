@@ -1,0 +1,120 @@
+"""The attack on hidden labels of ``benchmarks/``, and a release with enough hidden CATs for it."""
+
+import importlib
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from curation.campaign import create_campaign
+from curation.files import read_records
+from curation.records import GOLDS, KINDS, Cat
+from curation.settings import (
+    CampaignSettings,
+    DecisionSettings,
+    ReleaseSettings,
+    Settings,
+    new_id,
+)
+from support.scored import put
+
+BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
+
+
+def module(name: str) -> Any:
+    """A module of ``benchmarks/``, which import each other by their names."""
+    sys.path.insert(0, BENCHMARKS)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(BENCHMARKS)
+
+
+COMMON = """
+about above after again air all along also always another answer any around ask away back because
+before began begin being below between big book both boy bring call came can car carry change
+children city close could country cut day different do does down each early earth eat end enough
+even every example eye face far father feet few find first follow food form found four from get
+girl give go good great grow half hand hard head hear help here high home house idea into just
+keep kind know land large last late learn leave left letter life light line little live long look
+made make man many may mean might mile more most mother mountain move much must name near need
+never new next night now number off often old once only open other our out over own page paper
+part people picture place plant play point put question quite read really right river run same saw
+say school sea second see seem sentence set should show side small some something song soon sound
+spell still stop story study such take talk tell than their then there thing think those thought
+three through time together too took tree try turn under until use very walk want watch water way
+well went where which while white why will with without word work world would write year young
+"""
+WORDS = COMMON.split()
+
+
+def item(number: int) -> dict[str, Any]:
+    """An item of common words in any order; the order of its labels is in no text."""
+    draw = random.Random(number)
+    target = f"{WORDS[7 * (number // 8) % len(WORDS)].title()}son"
+    context = f"The {target} {' '.join(draw.sample(WORDS, 6))}"
+    options = [" ".join(draw.sample(WORDS, 3)) for _ in GOLDS]
+    if kind(number) == "intrasentence":
+        context, texts = f"{context} BLANK.", [f"{context} {option}." for option in options]
+    else:
+        context, texts = f"{context}.", [f"{option.capitalize()}." for option in options]
+    return {
+        "id": f"item-{number}", "target": target, "bias_type": "profession", "context": context,
+        "sentences": [
+            {"id": f"item-{number}-{gold}", "sentence": text, "gold_label": gold, "labels": []}
+            for gold, text in zip(GOLDS, texts, strict=True)
+        ],
+    }  # fmt: skip
+
+
+def kind(number: int) -> str:
+    return KINDS[number // 4 % 2]
+
+
+def campaign(forked: Any, root: Path, *, items: int, models: int) -> Path:
+    """A campaign of trusted items, and models that prefer options by chance."""
+    settings = Settings(
+        campaign=CampaignSettings(id=new_id(), name="Made up"),
+        decisions=DecisionSettings(trust_gold=True),
+        release=ReleaseSettings(licence="CC0 1.0"),
+    )
+    create_campaign(root, settings)
+    data: dict[str, list[Any]] = {name: [] for name in KINDS}
+    for number in range(items):
+        data[kind(number)].append(item(number))
+    file = root.parent / "published.json"
+    file.write_text(json.dumps({"version": "1", "data": data}), "utf-8")
+    for command in (("import", "stereoset", file), ("decisions", "split")):
+        done = forked(*command, "-c", root)
+        assert done.code == 0, done.err
+    cats = read_records(root / "3-decisions" / "cats.jsonl", Cat)
+    for number in range(models):
+        put(root / "5-scores", f"model-{number}", "default", chance(number), cats)
+    return root
+
+
+def chance(number: int) -> Any:
+    """Scores that say nothing of labels."""
+    return lambda cat, gold: random.Random(f"{number}/{cat.id}/{gold}").random()
+
+
+def predictions(root: Path, gold: Path, to: Path) -> list[str]:
+    """Files of what the campaign's models score, by public ids, as everybody can compute them."""
+    public = {}
+    for line in gold.read_text("utf-8").splitlines():
+        for option in json.loads(line)["sentences"]:
+            public[option["original"]] = option["id"]
+    to.mkdir()
+    files = []
+    for folder in sorted((root / "5-scores").iterdir()):
+        lines = (folder / "default" / "scores.jsonl").read_text("utf-8").splitlines()
+        rows = [json.loads(line) for line in lines]
+        scores = [
+            {"id": public.get(row["association"], row["association"]), "score": row["value"]}
+            for row in rows
+        ]
+        path = to / f"{folder.name}.json"
+        path.write_text(json.dumps(scores), "utf-8")
+        files.append(str(path))
+    return files
