@@ -63,8 +63,8 @@ def affordable(
         names = some([value.name for value in left_out], _SHOWN)
         reporter.warn(
             f"{amount(len(left_out), 'value')} about hidden gold labels cannot be published, "
-            f"because too many give the labels away: {names}. {len(golds):,} hidden and {dev:,} dev "
-            f"CATs allow {amount(numbers.allowed(facts), 'value')}; "
+            f"because too many give the labels away: {names}. {len(golds):,} hidden and {dev:,} "
+            f"dev CATs allow {amount(numbers.allowed(facts), 'value')}; "
             f"{LEDGER} has those given out. lms is published all the same; docs/release.md, What "
             "hidden labels protect"
         )
