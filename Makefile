@@ -31,6 +31,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/coverage.py
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py
+	$(IN)/python benchmarks/growth.py
 	$(IN)/python benchmarks/import_labels.py
 	$(IN)/python benchmarks/measures.py
 	$(IN)/python benchmarks/pull.py
