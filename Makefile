@@ -32,6 +32,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/hidden.py --sets 20 --cats 222 500
 	$(IN)/python benchmarks/labels.py
 	$(IN)/python benchmarks/dump.py
+	$(IN)/python benchmarks/growth.py
 	$(IN)/python benchmarks/import_labels.py
 	$(IN)/python benchmarks/measures.py
 	$(IN)/python benchmarks/pull.py

@@ -375,9 +375,9 @@ def dump_line(record: Record) -> bytes:
     return orjson.dumps(record.model_dump(mode="python")) + b"\n"
 
 
-def dump_json(content: Any) -> bytes:
-    """Plain data as indented JSON; NaN and infinity become null."""
-    options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+def dump_json(content: Any, *, indent: bool = True) -> bytes:
+    """Plain data as JSON; NaN and infinity become null."""
+    options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
         return orjson.dumps(content, option=options) + b"\n"
     except orjson.JSONEncodeError:  # a file name that is not UTF-8

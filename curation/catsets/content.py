@@ -7,13 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from curation.catsets.entries import Part, Row
 from curation.catsets.headings import is_by_label, resolve
 from curation.catsets.other_sets import refuse_other_sets
 from curation.catsets.parquet_rows import read_parquet
 from curation.catsets.unreadable import refuse, refuse_address, refuse_folder
 from curation.file_kinds import HEAD, PARQUET
-from curation.files import CurationError, decoded, open_input, parsed_json, read_text
+from curation.files import CurationError, decoded, open_input, parsed_json, read_bytes
 from curation.packed import packing_of, read_lines
 from curation.records import KINDS
 from curation.text_tables import find_header, read_csv, read_json_lines
@@ -45,14 +47,16 @@ def read_parts(path: Path, *, named: Collection[str] | None = None) -> tuple[lis
     curation: Any = {}
     if head.startswith(PARQUET) and not packing:
         parts = _unnested(path, read_parquet(path))
-    elif (text := _text(path, packing)).lstrip()[:1] not in ("{", "["):
+    elif (document := _document(data := _data(path, packing), path)) is None and (
+        text := decoded(data, path)
+    ).lstrip()[:1] not in ("{", "["):
         _refuse_unknown(path, _header(text, path), named)
         parts = [_table(path, text)]
-    elif _is_lines(text, path):
+    elif document is None and _is_lines(text, path):
         lines = read_json_lines(text, path)
         parts = _unnested(path, Part([Row(f"{path.name} line {n}", row) for n, row in lines]))
     else:
-        document = parsed_json(text, path)
+        document = parsed_json(text, path) if document is None else document
         curation = document.get("curation", {}) if isinstance(document, dict) else {}
         parts = list(_parts(document, path, named))
     for part in parts:
@@ -75,10 +79,25 @@ def _head(path: Path) -> tuple[bytes, str]:
     return first[:HEAD], packing
 
 
-def _text(path: Path, packing: str) -> str:
+def _data(path: Path, packing: str) -> bytes:
     if not packing:
-        return read_text(path)
-    return decoded(b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing)), path)
+        return read_bytes(path)
+    return b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing))
+
+
+def _document(data: bytes, path: Path) -> Any:
+    """The content of a file that is one JSON object or list; None of any other.
+
+    It is read from bytes: a text with accents takes twice as much memory, and large files have
+    hundreds of megabytes. Whatever this cannot read is read as a text, whose errors name the place.
+    """
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    one_line = path.suffix.lower() == ".jsonl" and isinstance(document, dict)
+    is_item = one_line and "context" in document
+    return document if isinstance(document, dict | list) and not is_item else None
 
 
 def _refuse_unknown(path: Path, columns: Collection[str], named: Collection[str] | None) -> None:

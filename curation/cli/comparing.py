@@ -141,5 +141,6 @@ def compare(
         write_csv(csv_file, [tables.COLUMNS, *rows])
     if latex:
         write_text(latex, latex_report(report, intervals=intervals))
-    write_json(json_file, report)
+    if json_file:
+        write_json(json_file, tables.compact(report), indent=False)
     side_by_side.show(report, terms=terms, all_tables=bool(profile or rule))

@@ -108,10 +108,10 @@ OriginalTargets = Annotated[
 ]
 
 
-def write_json(path: Path | None, content: Any) -> None:
+def write_json(path: Path | None, content: Any, *, indent: bool = True) -> None:
     """Write results as JSON if a file was given."""
     if path:
-        _write_file(path, dump_json(content))
+        _write_file(path, dump_json(content, indent=indent))
 
 
 def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:

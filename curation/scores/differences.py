@@ -34,6 +34,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
     chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
     codes, _ = board.cats["term"].factorize(sort=True)
     has = ~np.isnan(board.stereotype) & np.asarray(chosen)
+    kind_of = np.asarray(board.cats["kind"], str)
     rows = []
     for a, b in pairs:
         common = has[a] & has[b]
@@ -42,7 +43,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
         _, terms = np.unique(codes[common], return_inverse=True)
         won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
         means = term_means(terms, np.stack([metric[run] for run in (a, b) for metric in won]))
-        kinds = np.unique(np.asarray(board.cats["kind"], str)[common])
+        kinds = np.unique(kind_of[common])
         names = {"a": board.runs[a].name, "b": board.runs[b].name}
         names["kind"] = str(kinds[0]) if len(kinds) == 1 else kind
         sizes = {"cats": int(common.sum()), "terms": len(means), "few_terms": len(means) < FEW}

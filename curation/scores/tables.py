@@ -57,6 +57,55 @@ def tidy(
                     ]
 
 
+def compact(report: Mapping[str, Any]) -> dict[str, Any]:
+    """A report of ``compare`` as its JSON file has it: far smaller, and with the same content.
+
+    The tables of pairs and of terms are objects of columns, which ``pandas.DataFrame`` reads. They
+    lack what follows from the rest (docs/formats.md says how). Numbers have six significant digits.
+    """
+    runs = [
+        {**run, "terms": _by_term(run)}
+        | {"kinds": {k: {**part, "terms": _by_term(part)} for k, part in run["kinds"].items()}}
+        for run in report["runs"]
+    ]
+    groups = [{**group, "differences": _by_kind(group)} for group in report["groups"]]
+    small: dict[str, Any] = _rounded({**report, "runs": runs, "groups": groups})
+    return small
+
+
+def _by_term(part: Mapping[str, Any]) -> dict[str, list[Any]]:
+    cells = part["terms"]
+    names = ("lms", "ss", "lms_ci", "ss_ci", "icat_ci", "cats", "ties")
+    return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in names}
+
+
+def _by_kind(group: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The differences of a group: for each kind the columns of pairs; runs by their place."""
+    place = {run: number for number, run in enumerate(group["models"])}
+    tables: list[dict[str, Any]] = []
+    for kind in dict.fromkeys(row["kind"] for row in group["differences"]):
+        own = [row for row in group["differences"] if row["kind"] == kind]
+        table: dict[str, Any] = {"kind": kind}
+        for metric in METRICS:
+            rows = [row for row in own if row["figure"] == metric]
+            table |= {side: [place[row[side]] for row in rows] for side in ("a", "b")}
+            table |= {name: [row[name] for row in rows] for name in ("cats", "terms")}
+            table |= {f"{metric}_{side}": [row[f"{side}_value"] for row in rows] for side in "ab"}
+            table[f"{metric}_margin"] = [r["ci"] and r["ci"][1] - r["difference"] for r in rows]
+            table[f"{metric}_p"] = [row["p"] for row in rows]
+            table[f"{metric}_unsure"] = [int(row["unsure"]) for row in rows]
+        tables.append(table)
+    return tables
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [*map(_rounded, value)]
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def rule_text(result: Mapping[str, Any], kind: str = BOTH) -> str:
     """The rule of a kind as tables show it, or the rules of both kinds.
 

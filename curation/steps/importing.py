@@ -75,6 +75,12 @@ def import_stereoset(
     Raises:
         CurationError: the file cannot be read, or nothing may be imported here.
     """
+    payloads = _read_published(campaign, file, reporter)
+    return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
+
+
+def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[dict[str, Any]]:
+    """The items of a dataset, as they are kept; says what users should know of them."""
     from curation.catsets.reading import read_dataset
     from curation.rounds.answers.archive import as_json
 
@@ -92,8 +98,7 @@ def import_stereoset(
             "before translation, agreement and tiers are those of the original texts"
         )
     _warn_of_language(campaign, file, dataset, reporter)
-    payloads = [{"kind": entry.kind, "item": entry.item} for entry in dataset.entries]
-    return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
+    return [{"kind": entry.kind, "item": entry.item} for entry in dataset.entries]
 
 
 def _warn_of_language(
@@ -202,6 +207,9 @@ def _import(
         warn_of_targets(new, known, reporter)
         register_terms(campaign, selection, named, known_only=known_only)
         delivery = archive.deliver(campaign.rounds / round / "raw", source, payloads)
+        rows = len(payloads)
+        payloads.clear()  # they may be most of the memory, and are read again from the archive
+        named.clear()
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
@@ -212,7 +220,7 @@ def _import(
     items = [item for item in all_items if item.round == round]
     return Import(
         round=round,
-        rows=len(payloads),
+        rows=rows,
         added=delivery.added,
         known=delivery.known,
         items=len(items),

@@ -46,16 +46,13 @@ def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:
     (group,) = report["groups"]
     assert (group["group"], group["sort"]) == ("default", "profile")
     assert group["models"] == ["mixed/default", "bakery/likes/default", "hates/default"]
-    differ = {
-        (row["a"], row["b"]): row
-        for row in group["differences"]
-        if row["kind"] == "both" and row["figure"] == "icat"
-    }
-    row = differ["mixed/default", "hates/default"]
-    assert (row["difference"], row["ci"], row["terms"]) == (100.0, None, 3)
-    # Every term differs by 100: p = 2 / 2³; two of three pairs differ: times 3.
-    assert row["p_holm"] == pytest.approx(0.75)
-    assert differ["bakery/likes/default", "hates/default"]["p_holm"] == 1.0
+    both = group["differences"][0]
+    # The first with the second and the third, and the second with the third.
+    assert (both["kind"], both["a"], both["b"]) == ("both", [0, 0, 1], [1, 2, 2])
+    assert (both["icat_a"], both["icat_b"]) == ([100.0, 100.0, 0.0], [0.0, 0.0, 0.0])
+    assert (both["icat_margin"], both["terms"]) == ([None] * 3, [3] * 3)
+    assert both["icat_p"] == [0.25, 0.25, 1.0]  # every term differs by 100: p = 2 / 2³
+    assert b"\n" not in out["json"].read_bytes().strip()
     terms = {row["term"]: row for row in group["terms"]}
     assert (terms["term 0"]["ss"], terms["term 0"]["cats"]) == (pytest.approx(50.0), 4)
     agreed = {name: (row["agreement"], row["votes"]) for name, row in terms.items()}

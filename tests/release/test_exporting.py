@@ -1,6 +1,7 @@
 """``release export``: what is written, what is left out and why, and what is refused."""
 
 import json
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from curation.steps.release import exporting
 from curation.stereoset import dataset, read_cats
 from support import commands, harnesses
 from support.cats import cat, intra
+from support.strike import strike, times
 
 GOOD = intra("The baker is BLANK.", "kind", "strict", "square", name="good")
 CUT = intra("The baker is BLANK.", "very kind", "quite strict", "square", name="cut")
@@ -188,6 +190,45 @@ def test_what_is_no_gold_file_is_refused(tmp_path: Path, campaign: Campaign) -> 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("harm", ["changed", "missing", "more"])
+def test_an_export_that_was_changed_is_not_written_to(
+    mixed: Path, tmp_path: Path, harm: str
+) -> None:
+    to = tmp_path / "out"
+    exporting.export("lm-eval", to=to, gold=[mixed], name="Mild")
+    file = next(path for path in sorted(to.rglob("*")) if path.is_file())
+    if harm == "missing":
+        file.unlink()
+    else:
+        (file if harm == "changed" else file.with_name("mine.txt")).write_bytes(b"mine")
+    before = contents(to)
+    with pytest.raises(CurationError, match="is not empty"):
+        exporting.export("lm-eval", to=to, gold=[mixed], name="Mild")
+    assert contents(to) == before
+
+
+@pytest.mark.long
+def test_a_killed_export_that_is_repeated_is_whole(
+    forked: Any, mixed: Path, tmp_path: Path
+) -> None:
+    """It is killed at each call that changes the disk, also after the folder is in its place."""
+    words = ("release", "export", "bias-bench", "--gold", mixed, "--to")
+    whole = tmp_path / "whole"
+    (whole / "out").mkdir(parents=True)
+    moments = times(forked, (*words, whole / "out"), whole)
+    assert moments >= 8  # the folder; two files are opened, synced and renamed; the folder again
+    for at in range(1, moments + 1):
+        below = tmp_path / f"killed-{at}"
+        (below / "out").mkdir(parents=True)
+        died = forked(*words, below / "out", before=strike(below, at=at))
+        assert died.code == -signal.SIGKILL
+        if at == moments:
+            assert contents(below) == contents(whole)
+        again = forked(*words, below / "out")
+        assert again.code == 0, again.err
+        assert contents(below) == contents(whole)
+
+
 # --- the command --------------------------------------------------------------------------------
 
 
@@ -200,9 +241,13 @@ def test_the_command_names_what_is_misread(mixed: Path, tmp_path: Path) -> None:
     assert "Content warning" in done.out
     assert "bias-bench misreads 1 CAT without an error: use --leave-out" in done.err
     assert f"3 CATs in {to}" in done.out
+    before = contents(to)
     again = commands.run("release", "export", "bias-bench", "--gold", mixed, "--to", to)
-    assert again.code == 1
-    assert f"error: {to}: is not empty" in again.err
+    assert (again.code, contents(to)) == (0, before)
+    assert f"{to}: has exactly these files already" in again.err
+    other = commands.run("release", "export", "lm-eval", "--gold", mixed, "--to", to)
+    assert (other.code, contents(to)) == (1, before)
+    assert f"error: {to}: is not empty" in other.err
 
 
 def test_the_command_prints_json(mixed: Path, tmp_path: Path) -> None:

@@ -1,16 +1,26 @@
 """The long table's rows and the LaTeX table, as they stand."""
 
+import operator
+import random
 import re
 from dataclasses import replace
+from typing import Any
 
+import orjson
+import pandas as pd
 import pytest
 
+from curation.files import dump_json
 from curation.records import KINDS
 from curation.scores.boards import board
-from curation.scores.compare import run_results
+from curation.scores.compare import compare_group, run_results
+from curation.scores.groups import groups
 from curation.scores.latex import escape, latex, latex_terms
-from curation.scores.tables import COLUMNS, rule_text, tidy
+from curation.scores.tables import COLUMNS, compact, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
+from curation.stats.intervals import FEW
+from curation.stats.metrics import METRICS
+from curation.stats.tests import holm
 from support.boards import A, S, cat, run
 
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
@@ -27,6 +37,61 @@ SIZES = {"two": {"corpus_gb": 16.0}}
 FOUND = [
     run_results(LAID, number, profiles=["x", "y"][number:], sizes=SIZES) for number in range(2)
 ]
+
+
+def follows(table: dict[str, Any], models: list[str]) -> list[dict[str, Any]]:
+    """The rows of all pairs, from a table of a comparison's JSON, as docs/formats.md says."""
+    columns = pd.DataFrame(table)
+    rows = []
+    for metric in METRICS:
+        adjusted = holm(table[f"{metric}_p"])
+        for number, row in enumerate(columns.to_dict("records")):
+            difference, margin = row[f"{metric}_a"] - row[f"{metric}_b"], row[f"{metric}_margin"]
+            rows.append({
+                "a": models[row["a"]], "b": models[row["b"]], "kind": row["kind"],
+                "figure": metric, "a_value": row[f"{metric}_a"], "b_value": row[f"{metric}_b"],
+                "difference": difference, "p": row[f"{metric}_p"], "p_holm": adjusted[number],
+                "ci": None if pd.isna(margin) else [difference - margin, difference + margin],
+                "unsure": bool(row[f"{metric}_unsure"]), "cats": row["cats"],
+                "terms": row["terms"], "few_terms": row["terms"] < FEW,
+            })  # fmt: skip
+    return rows
+
+
+def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
+    cats = [cat(f"c{n}", f"t{n // 3}", "race", KINDS[n % 2]) for n in range(24)]
+    draw = random.Random(1)
+    runs = [
+        run(name, "ll-bos", **{each.id: draw.choice((A, S)) for each in cats}) for name in "mno"
+    ]
+    runs.append(run("lacks", "ll-bos", **{each.id: S for each in cats[:20]}))
+    both = board(cats, runs)
+    every = [run_results(both, number) for number in range(4)]
+    (group,) = groups(both.runs)
+    whole = compare_group(both, group, every)
+    small = orjson.loads(dump_json(compact({"runs": every, "groups": [whole]}), indent=False))
+    tables = small["groups"][0]["differences"]
+    assert [table["kind"] for table in tables] == ["both", *KINDS]
+    found = [row for table in tables for row in follows(table, small["groups"][0]["models"])]
+    key = operator.itemgetter("kind", "figure", "a", "b")
+    assert len(found) == 3 * 3 * 6  # kinds, scores, pairs of four runs
+    for mine, full in zip(
+        sorted(found, key=key), sorted(whole["differences"], key=key), strict=True
+    ):
+        ends = [mine.pop("ci"), full["ci"]]
+        assert ends[0] == (ends[1] and pytest.approx(ends[1], abs=1e-3))
+        assert mine == pytest.approx({k: v for k, v in full.items() if k != "ci"}, abs=1e-3)
+    for mine, full in zip(small["runs"], every, strict=True):
+        for part, cells in ((mine, full), *((mine["kinds"][k], full["kinds"][k]) for k in KINDS)):
+            rows = pd.DataFrame(part["terms"]).to_dict("records")
+            assert [row.pop("term") for row in rows] == [*cells["terms"]]
+            for row, cell in zip(rows, cells["terms"].values(), strict=True):
+                row["icat"] = row["lms"] * min(row["ss"], 100 - row["ss"]) / 50
+                assert cell["too_wide"] == ([*METRICS] if row["ss_ci"] else [])
+                for name in ("lms", "ss", "icat", "cats", "ties"):
+                    assert row[name] == pytest.approx(cell[name], abs=1e-3)
+                for name in ("lms_ci", "ss_ci", "icat_ci"):
+                    assert row[name] == (cell[name] and pytest.approx(cell[name], abs=1e-3))
 
 
 def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:

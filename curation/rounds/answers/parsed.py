@@ -48,12 +48,13 @@ class Mark(msgspec.Struct, gc=False):
 class Written(msgspec.Struct, gc=False, kw_only=True):
     """An item that was written or published. ``earlier`` are its earlier versions.
 
-    ``original`` is the target of the dataset from which a published item was translated.
+    ``original`` is the target of the dataset from which a published item was translated. The
+    ``record`` of a published item is its JSON; its labels are those of ``published.labels``.
     """
 
     place: Place
     where: str
-    record: dict[str, Any]
+    record: dict[str, Any] | bytes
     id: str
     kind: Kind
     domain: str

@@ -1,8 +1,11 @@
 """Parses an item of a published StereoSet file, and its labels."""
 
 import reprlib
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import orjson
 
 from curation.catsets.gaps import declared, undeclared_gap
 from curation.records import Event, Value
@@ -26,7 +29,9 @@ from curation.rules import read_label, stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
-    """The item as it was published, and its labels in file order. Only its form is checked.
+    """The item as it was published, and what is refused of it. Only its form is checked.
+
+    Its usable labels come from ``labels``.
 
     Raises:
         UnusableError: the item's form is wrong.
@@ -56,7 +61,7 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
     yield Written(
         place=place,
         where=where,
-        record=item,
+        record=orjson.dumps(item),
         id=item_id,
         kind=event.payload["kind"],
         domain=need_id(item, "bias_type"),
@@ -81,7 +86,6 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
             "characters; it is left out",
             target_original=item["target_original"],
         )
-    labels: list[tuple[Option, int, Any]] = []
     for sentence, option in zip(sentences, options, strict=True):
         gold, votes = sentence.get("gold_label"), sentence.get("labels")
         if option.published_gold is None and gold is not None:
@@ -91,30 +95,49 @@ def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswe
                 sentence=option.id,
                 gold_label=gold,
             )
-        if isinstance(votes, list):
-            labels += [(option, number, label) for number, label in enumerate(votes)]
-        elif votes is not None:
+        if votes is not None and not isinstance(votes, list):
             detail = f"labels of {option.id} are not a list"
             yield refused("bad_value", detail, sentence=option.id)
-    for part, (option, number, label) in enumerate(labels, 1):
-        named = {"sentence": option.id, "label": label}
+    for option, number, label in _votes(item, options):
         try:
-            annotator, value = _voted(label, f"label {number} of {option.id}")
+            _voted(label, f"label {number} of {option.id}")
         except UnusableError as problem:
-            yield refused(problem.code, problem.detail, **named)
+            yield refused(problem.code, problem.detail, sentence=option.id, label=label)
+
+
+def labels(answer: Written) -> Iterator[Given]:
+    """The usable labels of an item that ``read`` gave, in file order.
+
+    They are made when they are needed: a large dataset has millions, and each takes a kilobyte.
+    """
+    item = answer.record if isinstance(answer.record, dict) else orjson.loads(answer.record)
+    for part, (option, number, label) in enumerate(_votes(item, answer.options), 1):
+        try:
+            annotator, value = _voted(label, "")
+        except UnusableError:
             continue
         yield Given(
-            place=place._replace(part=part),
-            where=where,
-            record={"item": item_id, **named},
+            place=answer.place._replace(part=part),
+            where=answer.where,
+            record={"item": answer.id, "sentence": option.id, "label": label},
             id=stable_id("label", str(option.id), str(number), annotator, value),
-            item=item_id,
+            item=answer.id,
             marks=(Mark(option.id or "", value),),
-            person=annotator,
+            person=sys.intern(annotator),
             seconds=None,
             version="",
-            source=event.source,
+            source=answer.source,
         )
+
+
+def _votes(
+    item: Mapping[str, Any], options: tuple[Option, ...]
+) -> Iterator[tuple[Option, int, Any]]:
+    """Each label of an item with its association, and its number among the association's."""
+    for sentence, option in zip(item["sentences"], options, strict=True):
+        votes = sentence.get("labels")
+        for number, label in enumerate(votes if isinstance(votes, list) else ()):
+            yield option, number, label
 
 
 def _voted(label: Any, place: str) -> tuple[str, Value]:

@@ -24,6 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from heapq import merge
 from typing import Any, NamedTuple
 
 import orjson
@@ -41,6 +42,7 @@ from curation.rounds.answers.parsed import (
     Written,
     unexpected,
 )
+from curation.rounds.answers.published import labels as published_labels
 from curation.rounds.answers.rows import masked
 from curation.rounds.folding.gate import Gate, Rules
 from curation.rounds.folding.items import Checks, Near, fold_items
@@ -184,7 +186,14 @@ def _fold(
             reviewed.append((round, answer))
     gate, seal = Gate(rules, sorted_out.consents), pseudonym
     items = fold_items(written, checks, gate=gate, name=name, pseudonym=seal, refuse=refuse)
-    labels, flags = fold_labels(given, items, gate=gate, name=name, pseudonym=seal, refuse=refuse)
+    published = (
+        (round, label)
+        for round, answer in written
+        if answer.source == "stereoset"
+        for label in published_labels(answer)
+    )
+    every = merge(given, published, key=lambda pair: pair[1].place)
+    labels, flags = fold_labels(every, items, gate=gate, name=name, pseudonym=seal, refuse=refuse)
     reviews = _reviews(reviewed, checks.terms, gate, name, seal, refuse)
     answers: dict[str, list[AnswerRow]] = defaultdict(list)
     people: dict[str, str] = {}  # who answered, by the answer's place in the archive
@@ -220,9 +229,10 @@ def _fold(
 
 def _shown(answer: Reply, name: Callable[[str], str]) -> dict[str, Any]:
     """What a rejection shows of an answer: its fields, if it has fields."""
-    if not isinstance(answer.record, dict):
+    record = orjson.loads(answer.record) if isinstance(answer.record, bytes) else answer.record
+    if not isinstance(record, dict):
         return {}
-    return answer.record if answer.source == "stereoset" else masked(answer.record, name)
+    return record if answer.source == "stereoset" else masked(record, name)
 
 
 class _SortedOut(NamedTuple):

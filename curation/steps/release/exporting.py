@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from curation.campaign import Campaign, open_campaign
-from curation.files import CurationError, dump_json, dump_line, refuse_links, sync, writing
+from curation.files import (
+    CurationError,
+    dump_json,
+    dump_line,
+    read_bytes,
+    refuse_links,
+    sync,
+    writing,
+)
 from curation.leftovers import beside, sweep_beside
+from curation.manifest import file_names
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.data import tables
@@ -69,7 +78,7 @@ def export(
     Args:
         format: bias-bench (StereoSet's JSON) or lm-eval (tasks, and the files that they read).
         campaign: the campaign or its folder; not looked at if gold files are given.
-        to: the folder to write; it must not exist, or be empty.
+        to: the folder to write; it must not exist, be empty, or have exactly this export.
         gold: gold files. The split of a file is its name if that is dev or test, else test.
         split: dev, test or all.
         kind: export only CATs of this kind.
@@ -78,8 +87,8 @@ def export(
         reporter: where warnings go.
 
     Raises:
-        CurationError: the folder is not empty; there is no such CAT; a file is not a gold file; or
-            nothing is left to export.
+        CurationError: the folder has other files; there is no such CAT; a file is not a gold file;
+            or nothing is left to export.
     """
     refuse_links(to, below=to.parent)
     place = to.resolve()  # a name such as «..» has no name for temporary files
@@ -124,7 +133,11 @@ def export(
         parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
         files |= _flat(kept, version) | lm_eval.tasks(parts, name=name, version=version)
         task_names = tuple(lm_eval.task_name(name, part) for part in parts)
-    _write(place, files)
+    if _check_free(place, files):
+        reporter.note(f"{to}: has exactly these files already")
+        sync(place.parent)
+    else:
+        _write(place, files)
     return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
 
 
@@ -184,20 +197,31 @@ def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
     return {path: data for path, data in tables.files(contents).items() if path.startswith("cats/")}
 
 
-def _check_free(to: Path) -> None:
-    """Refuse a folder that has files, that is a link, or that a shell is in.
+def _check_free(to: Path, files: Mapping[str, bytes] | None = None) -> bool:
+    """Refuse a folder that has other files, that is a link, or that a shell is in.
+
+    Args:
+        to: the folder.
+        files: what will be written, if it is known; before that, any files may be there.
+
+    Returns:
+        Whether it has exactly these files: an earlier export may have been killed at its very end.
 
     Raises:
-        CurationError: something is there already.
+        CurationError: something else is there already.
     """
     fix = "name a new folder with --to"
     refuse_links(to, below=to.parent)
     if to.exists() and not to.is_dir():
         raise CurationError(f"{to}: is not a folder", fix)
-    if to.is_dir() and any(to.iterdir()):
-        raise CurationError(f"{to}: is not empty", fix)
     if to == Path.cwd():  # it would be replaced, and the shell would be nowhere
         raise CurationError(f"{to}: is the folder in which you are", fix)
+    if files is None or not to.is_dir() or not any(to.iterdir()):
+        return False
+    there = file_names(to) == sorted(files)
+    if not there or any(read_bytes(to / name) != content for name, content in files.items()):
+        raise CurationError(f"{to}: is not empty", fix)
+    return True
 
 
 def _write(to: Path, files: Mapping[str, bytes]) -> None:
@@ -208,7 +232,7 @@ def _write(to: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             with writing(staged / name) as file:
                 file.write(content)
-        _check_free(to)
+        _check_free(to, files)
         with suppress(FileNotFoundError):
             to.rmdir()
         os.replace(staged, to)

@@ -69,14 +69,14 @@ def compare(
 
     Returns:
         ``{"split", "kind", "tier", "original_targets", "ties", "cats", "left_out", "runs",
-        "groups", "mechanisms", "shifts", "model_terms", "answers"}``, which is what ``curation
-        scores compare --json`` writes. ``kind`` and ``original_targets`` are the source's.
-        ``left_out`` counts the CATs that a run lacks and that no value includes. ``runs`` are those
-        of ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and with
-        ``kind``. ``groups`` are those of ``compare.compare_group``; the last three are described
-        in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``. ``answers`` are those
-        of ``answers.read_answers``: of all chat models, also of those without a score. If no run
-        has a score, only ``answers`` is not empty.
+        "groups", "mechanisms", "shifts", "model_terms", "answers"}``; ``curation scores compare
+        --json`` writes it as ``tables.compact`` makes it. ``kind`` and ``original_targets`` are the
+        source's. ``left_out`` counts the CATs that a run lacks and that no value includes. ``runs``
+        are those of ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and
+        with ``kind``. ``groups`` are those of ``compare.compare_group``; the last three are
+        described in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``. ``answers``
+        are those of ``answers.read_answers``: of all chat models, also of those without a score. If
+        no run has a score, only ``answers`` is not empty.
 
     Raises:
         CurationError: there are no runs of these CATs, a file is not valid, or an argument names
