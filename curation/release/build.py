@@ -13,7 +13,7 @@ from curation.release.harnesses import lm_eval
 from curation.release.metadata import citation, croissant, datapackage
 from curation.release.texts import card, statement
 
-ALGORITHM = 7
+ALGORITHM = 8
 
 Tell = Callable[[str, int, int], None]
 
