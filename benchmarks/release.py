@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -112,7 +112,7 @@ def run(*args: str | Path) -> tuple[float, float, float]:
 def kinds(release: Path) -> list[tuple[str, int, float]]:
     """The files of a release by ending: how many, and their size in MB."""
     files = [path for path in release.rglob("*") if path.is_file()]
-    sizes: dict[str, float] = Counter()
+    sizes: dict[str, float] = defaultdict(float)
     for path in files:
         sizes[PurePath(path).suffix or path.name] += path.stat().st_size / 1e6
     number = Counter(path.suffix or path.name for path in files)
