@@ -1,11 +1,16 @@
-"""Measure the time and memory of building a release with all its files.
+"""Measure how the time and memory of releases grow, and which near-duplicates are missed.
 
-Makes a campaign of 20,000 made-up CATs of both kinds on 200 terms, with five labels for each
-association and the scores of two made-up models, and brings its steps up to date. Then
-``curation release build`` runs in its own process. Prints the files and one table. Targets: under
-60 s and 1 GB.
+For each size, makes a campaign of made-up CATs of both kinds on 200 terms, with five labels for
+each association and the scores of two made-up models, and brings its steps up to date. Then
+``curation release build``, ``check`` and ``near`` run in processes of their own. Prints one table,
+and the files of the largest release. Targets for 100,000 CATs on two idle cores: 90 s and 1.5 GB
+for each command.
 
-    python benchmarks/release.py [CATS]
+In each dataset, near-duplicates are planted: contexts in which letters or a word are changed. The
+table has how many of them are found. For the smallest size, all similar contexts are compared with
+those that a comparison of all pairs finds.
+
+    python benchmarks/release.py [CATS ...]
 """
 
 import json
@@ -15,13 +20,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from measures import made_up
 
-CATS = 20_000
-SECONDS, MEGABYTES = 60, 1_000
+SIZES = (10_000, 20_000, 50_000, 100_000)
+SECONDS, MEGABYTES = 90, 1_500
+PLANTED = 1_000
 LABELS, PEOPLE = 5, 400
 DOMAINS = ("gender", "profession", "race", "religion")
 MODELS = ("model-a", "model-b")
@@ -105,31 +112,100 @@ def run(*args: str | Path) -> tuple[float, float, float]:
 def kinds(release: Path) -> list[tuple[str, int, float]]:
     """The files of a release by ending: how many, and their size in MB."""
     files = [path for path in release.rglob("*") if path.is_file()]
-    sizes: dict[str, float] = Counter()
+    sizes: dict[str, float] = defaultdict(float)
     for path in files:
         sizes[PurePath(path).suffix or path.name] += path.stat().st_size / 1e6
     number = Counter(path.suffix or path.name for path in files)
     return sorted((name, number[name], size) for name, size in sizes.items())
 
 
+class Found(NamedTuple):
+    """How many planted near-duplicates are found, of how many, and the pairs that are compared."""
+
+    planted: int
+    of: int
+    compared: int
+    lost: int | None
+    """Of all similar pairs; None if they are not known."""
+    similar: int
+
+
+def changed(text: str, words: list[str], drawn: random.Random) -> str:
+    """The text with one word or up to four letters replaced, added or left out."""
+    if drawn.random() < 0.5:
+        parts = text.split()
+        at = drawn.randrange(len(parts))
+        parts[at : at + drawn.randint(0, 1)] = drawn.choice([[drawn.choice(words)], []])
+        return " ".join(parts)
+    for _ in range(drawn.randint(1, 4)):
+        at = drawn.randrange(len(text))
+        letter = drawn.choice("abcdefghijklmnopqrstuvwxyz")
+        text = text[:at] + drawn.choice([letter, ""]) + text[at + drawn.randint(0, 1) :]
+    return text
+
+
+def near_duplicates(count: int, *, whole: bool) -> Found:
+    """Look for similar contexts with planted ones; ``whole`` also compares all pairs."""
+    from rapidfuzz import fuzz, process
+
+    from curation.checks.similar import similar
+
+    drawn = random.Random(3)
+    texts = list(dict.fromkeys(cat.context for cat in made_up(count)))
+    words = [word for text in texts[:1000] for word in text.split()]
+    planted = {changed(text, words, drawn): text for text in drawn.sample(texts, PLANTED)}
+    planted = {a: b for a, b in planted.items() if a != b and fuzz.ratio(a, b) >= 90}
+    texts = list(dict.fromkeys([*texts, *planted]))
+    pairs, compared = set(), 0
+    for part in similar(texts, texts, similarity=0.9):
+        pairs |= set(zip(part.some.tolist(), part.others.tolist(), strict=True))
+        compared += part.compared
+    at = {text: number for number, text in enumerate(texts)}
+    found = sum((at[a], at[b]) in pairs or (at[b], at[a]) in pairs for a, b in planted.items())
+    lost = None
+    if whole:
+        lost = 0
+        for start in range(0, len(texts), 500):
+            ratios = process.cdist(
+                texts[start : start + 500], texts, score_cutoff=90, scorer=fuzz.ratio
+            )
+            lost += sum((start + a, b) not in pairs for a, b in zip(*ratios.nonzero(), strict=True))
+    return Found(found, len(planted), compared, lost, len(pairs) - len(texts))
+
+
 def main() -> None:
     """Print the tables."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else CATS
-    with tempfile.TemporaryDirectory() as name:
-        root = Path(name) / "campaign"
-        start = time.perf_counter()
-        campaign(root, count)
-        made = time.perf_counter() - start
-        seconds, cpu, peak = run("release", "build", "-c", root)
-        (release,) = (path for path in (root / "7-release").iterdir() if path.is_dir())
-        print(f"{count:,} CATs, {count * 3 * LABELS:,} labels, made in {made:.0f} s\n")
-        print(f"{'files':24}{'number':>9}{'MB':>9}")
-        for ending, number, size in kinds(release):
-            print(f"{ending:24}{number:9}{size:9.1f}")
-    print(f"\n{'what':24}{'seconds':>9}{'limit':>8}{'CPU':>9}{'peak MB':>9}{'limit':>8}")
-    print(f"{'release build':24}{seconds:9.1f}{SECONDS:8}{cpu:9.1f}{peak:9.0f}{MEGABYTES:8}")
-    if seconds > SECONDS or peak > MEGABYTES:
-        print("\nthe build is over a limit")
+    sizes = [int(size) for size in sys.argv[1:]] or SIZES
+    print(f"{'CATs':>8}  {'what':16}{'seconds':>9}{'CPU':>8}{'peak MB':>9}", flush=True)
+    over = False
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name) / "campaign"
+            campaign(root, size)
+            for command in ("build", "check", "near"):
+                seconds, cpu, peak = run("release", command, "-c", root)
+                print(
+                    f"{size:8,}  {'release ' + command:16}{seconds:9.1f}{cpu:8.1f}{peak:9.0f}",
+                    flush=True,
+                )
+                over |= seconds > SECONDS or peak > MEGABYTES
+            (release,) = (path for path in (root / "7-release").iterdir() if path.is_dir())
+            files = kinds(release)
+    print(f"\n{'files of the last':24}{'number':>9}{'MB':>9}")
+    for ending, number, megabytes in files:
+        print(f"{ending:24}{number:9}{megabytes:9.1f}")
+    print(
+        f"\n{'CATs':>8}{'planted':>9}{'found':>8}{'compared a text':>17}{'similar':>9}{'lost':>6}"
+    )
+    for size in sizes:
+        found = near_duplicates(size, whole=size == min(sizes))
+        lost = "" if found.lost is None else found.lost
+        print(
+            f"{size:8,}{found.of:9}{found.planted:8}{found.compared / size:17.1f}"
+            f"{found.similar:9}{lost:>6}"
+        )
+    if over:
+        print(f"\na command is over a limit of {SECONDS} s or {MEGABYTES:,} MB")
 
 
 if __name__ == "__main__":

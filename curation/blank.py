@@ -49,6 +49,14 @@ def attribute(context: str, sentence: str) -> tuple[int, int]:
 
 def _between(parts: Sequence[str], sentence: str) -> tuple[int, int] | None:
     """The position of the first gap in a sentence made of these parts, ignoring case; or None."""
+    if len(parts) == 2:  # mostly; a pattern would find the same, but takes long to compile
+        before, after = parts[0].lstrip(), parts[1].rstrip()
+        start, end = len(sentence) - len(sentence.lstrip()), len(sentence.rstrip())
+        if sentence.startswith(before, start) and sentence.endswith(after, start, end):
+            words = sentence[start + len(before) : end - len(after)]
+            start += len(before) + len(words) - len(words.lstrip())
+            if words := words.strip():
+                return start, start + len(words)
     first, second, *others = [
         r"\s+".join(map(re.escape, re.split(r"\s+", part)))
         for part in (parts[0].lstrip(), *parts[1:-1], parts[-1].rstrip())

@@ -58,14 +58,15 @@ def near(texts: Sequence[str], new: str, *, likeness: float) -> int | None:
     True
     """
     lines = compared(new)
-    for n, text in enumerate(texts):
-        others = compared(text)
-        if len(others) == len(lines) and all(
-            a == b or fuzz.ratio(a, b, score_cutoff=100 * likeness)
-            for a, b in zip(others, lines, strict=True)
-        ):
-            return n
-    return None
+    return next((n for n, text in enumerate(texts) if alike(compared(text), lines, likeness)), None)
+
+
+def alike(lines: Sequence[str], others: Sequence[str], likeness: float) -> bool:
+    """Whether each line has this similarity to the other on the same place, as in ``near``."""
+    return len(others) == len(lines) and all(
+        a == b or fuzz.ratio(a, b, score_cutoff=100 * likeness) > 0
+        for a, b in zip(others, lines, strict=True)
+    )
 
 
 @cache

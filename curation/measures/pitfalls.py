@@ -24,7 +24,7 @@ from curation.measures import repeats
 from curation.measures.targets import function_words, in_several_domains
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
 
-ALGORITHM = 7
+ALGORITHM = 8
 DATASET = "the dataset"
 
 Tell = Callable[[str, int, int], None]

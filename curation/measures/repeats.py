@@ -6,13 +6,12 @@ from math import sqrt
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
 
-from curation.checks.content import ENDS, compared, gist
+from curation.checks.content import ENDS, alike, compared, gist
 from curation.checks.lists import in_small
+from curation.checks.similar import similar
 from curation.checks.surface import Finding
-from curation.records import GOLDS, KINDS, Cat
+from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.rules import same_text
 from curation.wording import amount
 from curation.words import WORD
@@ -22,7 +21,6 @@ Findings = Iterator[tuple[int, Finding]]
 ALIKE = 90  # %: contexts with at least this similarity are reported
 REPEATS = 0.95  # the similarity of near duplicates, the same as the default of imports
 FAR = 2  # counts are uneven above this multiple of the median, or below the median divided by it
-_BLOCK = 512  # contexts compared at once
 
 
 def tokens(text: str) -> list[str]:
@@ -89,78 +87,50 @@ def _alike(cats: Sequence[Cat], keys: Sequence[str]) -> Findings:
     for at, key in enumerate(keys):
         places_of[key].append(at)
     texts = sorted(places_of, key=len)
-    for key, other, likeness in zip(texts, *_nearest(texts), strict=True):
-        if not likeness:
+    nearest: dict[int, tuple[float, int]] = {}
+    for pairs in similar(texts, texts, similarity=ALIKE / 100):
+        order = np.lexsort((pairs.others, -pairs.percent, pairs.some))
+        order = order[pairs.some[order] != pairs.others[order]]
+        _, first = np.unique(pairs.some[order], return_index=True)
+        best = (column[order[first]].tolist() for column in pairs[:3])
+        nearest |= {at: (likeness, other) for at, other, likeness in zip(*best, strict=True)}
+    for at, text in enumerate(texts):
+        if at not in nearest:
             continue
+        likeness, other = nearest[at]
         name = _name(cats[places_of[texts[other]][0]])
         detail = f"similarity of {int(likeness)} % to the context of {name}"
-        for at in places_of[key]:
-            yield at, Finding("context_alike_90", None, detail)
+        for place in places_of[text]:
+            yield place, Finding("context_alike_90", None, detail)
             if likeness >= 100 * REPEATS:
-                yield at, Finding("context_alike_95", None, detail)
-
-
-def _nearest(texts: Sequence[str]) -> tuple[list[int], list[float]]:
-    """The most similar other text of each text, and the similarity in percent.
-
-    The similarity is twice the number of letters that the two share, in order, divided by the
-    number of all letters of both. It is 0 if it is below ``ALIKE``.
-
-    Args:
-        texts: different texts, sorted from short to long.
-    """
-    lengths = np.array([len(text) for text in texts])
-    best = np.zeros(len(texts), np.float32)
-    nearest = np.zeros(len(texts), np.int64)
-
-    def better(where: slice, likeness: NDArray[np.float32], others: NDArray[np.int64]) -> None:
-        more = likeness > best[where]
-        best[where] = np.where(more, likeness, best[where])
-        nearest[where] = np.where(more, others, nearest[where])
-
-    for start in range(0, len(texts), _BLOCK):
-        block = texts[start : start + _BLOCK]
-        # A text longer than this would be too different even if it contained the other.
-        longest = len(block[-1]) * (200 - ALIKE) / ALIKE
-        end = int(np.searchsorted(lengths, longest, "right"))
-        likeness = process.cdist(
-            block, texts[start:end], scorer=fuzz.ratio, score_cutoff=ALIKE, dtype=np.float32
-        )
-        likeness = np.triu(likeness, 1)
-        better(slice(start, start + len(block)), likeness.max(1), start + likeness.argmax(1))
-        better(slice(start, end), likeness.max(0), start + likeness.argmax(0))
-    return nearest.tolist(), best.tolist()
+                yield place, Finding("context_alike_95", None, detail)
 
 
 def near_duplicates(cats: Sequence[Cat]) -> Findings:
     """CATs that nearly repeat an earlier one on the same target, as in ``content.near``."""
-    by_target: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    by_target: dict[tuple[Kind, str, str], list[int]] = defaultdict(list)
+    places_of: dict[str, dict[tuple[Kind, str, str], list[int]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for at, cat in enumerate(cats):
-        by_target[cat.kind, cat.domain, cat.target].append(at)
-    for places in by_target.values():
-        pairs = [
-            [a.sentence for gold in GOLDS[:2] for a in cats[at].associations if a.gold == gold]
-            for at in places
-        ]
-        lines = [
-            compared(gist(cats[at].context, pair)) for at, pair in zip(places, pairs, strict=True)
-        ]
-        for start in range(0, len(places), _BLOCK):
-            end = min(start + _BLOCK, len(places))
-            alike = np.tri(end - start, end, start - 1, dtype=bool)  # only earlier CATs
-            for column in zip(*lines[:end], strict=True):
-                if alike.any():
-                    alike &= _much_alike(column[start:], column)
-            for n in np.flatnonzero(alike.any(1)).tolist():
-                first = places[int(alike[n].argmax())]
-                detail = f"nearly identical to {_name(cats[first])}"
-                yield places[start + n], Finding("near_duplicate", None, detail)
-
-
-def _much_alike(some: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
-    cutoff = 100 * REPEATS
-    likeness = process.cdist(some, others, scorer=fuzz.ratio, score_cutoff=cutoff, dtype=np.float32)
-    return np.asarray(likeness >= cutoff)
+        pair = [a.sentence for gold in GOLDS[:2] for a in cat.associations if a.gold == gold]
+        target = (cat.kind, cat.domain, cat.target)
+        by_target[target].append(at)
+        places_of["\n".join(compared(gist(cat.context, pair)))][target].append(at)
+    texts = list(places_of)
+    first: dict[int, int] = {}
+    for pairs in similar(texts, texts, similarity=REPEATS):
+        for a, b in zip(pairs.some.tolist(), pairs.others.tolist(), strict=True):
+            own, known = places_of[texts[a]], places_of[texts[b]]
+            both = own.keys() & known.keys()
+            if both and alike(texts[a].split("\n"), texts[b].split("\n"), REPEATS):
+                for target in both:
+                    for at in own[target]:
+                        first[at] = min(first.get(at, at), known[target][0])
+    for at in (at for places in by_target.values() for at in places):
+        if first.get(at, at) < at:
+            detail = f"nearly identical to {_name(cats[first[at]])}"
+            yield at, Finding("near_duplicate", None, detail)
 
 
 def associations(cats: Sequence[Cat]) -> Findings:

@@ -10,18 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
+from curation.checks.similar import similar
 from curation.records import Kind
 from curation.release.contents import PublishedCat
 from curation.release.facts import Near
 
 SIMILARITY = 0.95
-_BLOCK = 512  # texts compared at once
-_CONTEXT = 4  # counts more than the three options together
 
 
 class Texts(NamedTuple):
@@ -81,22 +78,34 @@ def _of_a_kind(
     lines: Sequence[tuple[str, ...]], known: Sequence[tuple[str, ...]]
 ) -> Iterable[tuple[int, int]]:
     """The same for CATs of a kind, each with the lines that are compared: context and options."""
-    contexts = _Index([line[:1] for line in known])
-    options = _Index([line[1:] for line in known])
-    contexts.look_up(line[0] for line in lines)
-    options.look_up(option for line in lines for option in line[1:])
-    for at, (context, *own) in enumerate(lines):
-        alike = contexts.with_text(context)
-        by_option = [options.with_text(option) for option in own] if len(alike) else []
-        if sum(len(places) > 0 for places in by_option) < 2:
-            continue
-        # A first pass over numbers leaves few CATs for the exact comparison.
-        places = np.concatenate([np.repeat(alike, _CONTEXT), *by_option])
-        hits = np.bincount(places, minlength=len(known))
-        for other in np.flatnonzero(hits >= _CONTEXT + 2).tolist():
-            if _two_alike(own, known[other][1:]):
-                yield at, other
-                break
+    # If two options are alike, then one of all but the last is: it is looked up with the context.
+    asked, homes = _homes(lines, slice(1, -1)), _homes(known, slice(1, None))
+    texts, others = list(asked), list(homes)
+    found: dict[int, int] = {}
+    for pairs in similar(texts, others, similarity=SIMILARITY):
+        for a, b in zip(pairs.some.tolist(), pairs.others.tolist(), strict=True):
+            for at in asked[texts[a]]:
+                for other in homes[others[b]]:
+                    if other >= found.get(at, len(known)):
+                        break
+                    if _repeats_line(lines[at], known[other]):
+                        found[at] = other
+    return found.items()
+
+
+def _homes(lines: Sequence[tuple[str, ...]], options: slice) -> dict[str, list[int]]:
+    """Each context with each of some options, and the CATs that have both."""
+    homes: dict[str, list[int]] = defaultdict(list)
+    for at, line in enumerate(lines):
+        for option in dict.fromkeys(line[options]):
+            homes[f"{line[0]}\n{option}"].append(at)
+    return homes
+
+
+def _repeats_line(line: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return fuzz.ratio(line[0], other[0], score_cutoff=100 * SIMILARITY) > 0 and _two_alike(
+        line[1:], other[1:]
+    )
 
 
 def _two_alike(options: Sequence[str], others: Sequence[str]) -> bool:
@@ -107,49 +116,3 @@ def _two_alike(options: Sequence[str], others: Sequence[str]) -> bool:
         sum(alike[n][at] for n, at in enumerate(order)) >= 2
         for order in permutations(range(len(others)), len(options))
     )
-
-
-class _Index:
-    """The CATs that have a text that is alike to a given one."""
-
-    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        places: dict[str, list[int]] = defaultdict(list)
-        for at, own in enumerate(texts):
-            for text in dict.fromkeys(own):
-                places[text].append(at)
-        self._places = {text: np.array(own) for text, own in places.items()}
-        self._alike: dict[str, list[str]] = {}
-
-    def look_up(self, texts: Iterable[str]) -> None:
-        """Find the texts that are alike to each of these."""
-        self._alike = _alike(dict.fromkeys(texts), self._places)
-
-    def with_text(self, text: str) -> NDArray[np.int64]:
-        """The CATs with a text that is alike to this one, which was looked up."""
-        own = [self._places[other] for other in self._alike.get(text, ())]
-        if len(own) < 2:
-            return own[0] if own else np.zeros(0, np.int64)
-        places: NDArray[np.int64] = np.unique(np.concatenate(own))
-        return places
-
-
-def _alike(texts: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
-    """The texts that are alike to each text, for those that have any.
-
-    Texts are sorted by length, because texts of very different length cannot be alike.
-    """
-    cutoff = 100 * SIMILARITY
-    some, known = sorted(texts, key=len), sorted(others, key=len)
-    lengths = np.array([len(text) for text in known])
-    longer = (2 - SIMILARITY) / SIMILARITY  # by this factor at most, even if it contains the other
-    alike: dict[str, list[str]] = defaultdict(list)
-    for start in range(0, len(some), _BLOCK):
-        block = some[start : start + _BLOCK]
-        first = int(np.searchsorted(lengths, len(block[0]) / longer, "left"))
-        last = int(np.searchsorted(lengths, len(block[-1]) * longer, "right"))
-        likeness = process.cdist(
-            block, known[first:last], scorer=fuzz.ratio, score_cutoff=cutoff, dtype=np.uint8
-        )
-        for at, other in np.argwhere(likeness).tolist():
-            alike[block[at]].append(known[first + other])
-    return alike
