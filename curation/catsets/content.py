@@ -60,7 +60,7 @@ def read_parts(path: Path, *, named: Collection[str] | None = None) -> tuple[lis
         curation = document.get("curation", {}) if isinstance(document, dict) else {}
         parts = list(_parts(document, path, named))
     for part in parts:
-        if part.rows:
+        if part.rows and named is not None:
             _refuse_unknown(path, part.columns(), named)
     return parts, curation
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,13 @@ def read_parquet(path: Path) -> Part:
         CurationError: pyarrow is missing, or the file is cut off or damaged, or unpacks to far
             more than texts would.
     """
+    classes: dict[str, list[str]] = {}
+    rows = enumerate(each_row(path, classes), 1)
+    return Part([Row(f"{path.name} row {n}", values) for n, values in rows], classes=classes)
+
+
+def each_row(path: Path, classes: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
+    """As ``read_parquet``, one row after the other; ``classes`` gets those of the part."""
     try:
         import pyarrow as arrow
         from pyarrow.parquet import ParquetFile
@@ -32,12 +40,11 @@ def read_parquet(path: Path) -> Part:
             f"{path}: reading Parquet needs pyarrow, which is not installed",
             "pip install 'curation[parquet]'",
         ) from None
-    rows: list[Row] = []
     try:
         with open_input(path) as source:
             _refuse_cut(path, source)
             file = ParquetFile(source)
-            classes = _classes(file.schema_arrow.metadata or {})
+            classes.update(_classes(file.schema_arrow.metadata or {}))
             if file.metadata.num_rows > MOST:
                 raise CurationError(
                     f"{path}: has {file.metadata.num_rows:,} rows, and {MOST:,} are the most",
@@ -45,13 +52,11 @@ def read_parquet(path: Path) -> Part:
                 )
             _refuse_large(path, source, file.metadata)
             for batch in file.iter_batches(ROWS):
-                for values in batch.to_pylist():
-                    rows.append(Row(f"{path.name} row {len(rows) + 1}", values))
+                yield from batch.to_pylist()
     except (arrow.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
         raise CurationError(
             f"{path}: cannot be read as Parquet: {_one_line(error)}", "fetch the file again"
         ) from None
-    return Part(rows, classes=classes)
 
 
 def _refuse_large(path: Path, source: BufferedReader, about: Any) -> None:

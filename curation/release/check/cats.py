@@ -124,7 +124,7 @@ def _terms(release: Release) -> Iterator[Finding]:
     """Compare terms.jsonl with the CATs: the same terms, splits and numbers of CATs."""
     if release.terms is None:
         return
-    if "terms" in release.tables and release.tables["terms"] != release.terms:
+    if release.repeated_terms not in (None, release.terms):
         yield finding("forms_differ", "terms.jsonl and terms/", "do not have the same terms")
     tally: Counter[tuple[str, str, str]] = Counter()
     splits: dict[tuple[str, str], set[str]] = defaultdict(set)

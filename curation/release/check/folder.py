@@ -2,9 +2,10 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from sys import intern
 from typing import Any
 
 import yaml
@@ -41,6 +42,31 @@ class Card:
     text: str
 
 
+class Table:
+    """A table with many rows, by column: equal texts are one in memory, a missing cell is None."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[Any]] = {}
+        self.rows = 0
+
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows at the end."""
+        for row in rows:
+            for name, value in row.items():
+                column = self.columns.get(name)
+                if column is None:
+                    column = self.columns[name] = [None] * self.rows
+                column.append(intern(value) if type(value) is str else value)
+            self.rows += 1
+            if len(row) < len(self.columns):
+                for column in self.columns.values():
+                    column += [None] * (self.rows - len(column))
+
+    def column(self, name: str) -> Sequence[Any]:
+        """The cells of a column; None if there is no such column."""
+        return self.columns.get(name) or [None] * self.rows
+
+
 @dataclass
 class Release:
     """What was read of a release folder.
@@ -53,10 +79,11 @@ class Release:
         facts: release.json, if it can be read.
         card: README.md, if there is one.
         forms: the CATs, by the form of the data.
-        annotations: the rows of annotations.csv; None if there is none.
+        annotations: annotations.csv; None if there is none.
+        repeated: the Parquet files that repeat annotations.csv; None if there are none.
         terms: the rows of terms.jsonl; None if there is none.
         sealed: the rows of sealed.jsonl; None if there is none.
-        tables: the rows of Parquet files that repeat annotations.csv or terms.jsonl, by folder.
+        repeated_terms: the rows of Parquet files that repeat terms.jsonl; None if there are none.
         settings: how the CATs of our StereoSet files were checked.
     """
 
@@ -67,10 +94,11 @@ class Release:
     facts: Facts | None = None
     card: Card | None = None
     forms: dict[str, Form] = field(default_factory=dict)
-    annotations: list[dict[str, Any]] | None = None
+    annotations: Table | None = None
+    repeated: Table | None = None
     terms: list[dict[str, Any]] | None = None
     sealed: list[dict[str, Any]] | None = None
-    tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    repeated_terms: list[dict[str, Any]] | None = None
     settings: list[FileSettings] = field(default_factory=list)
 
     @property

@@ -6,6 +6,7 @@ Nothing is checked here: a value may be missing, or of another type than it shou
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
+from sys import intern
 from typing import Any, NamedTuple
 
 from curation.catsets.labels import HIDDEN, is_hidden
@@ -133,12 +134,18 @@ def _seen(
         tier=item.get("tier"),
         options=tuple(options),
         where=where,
-        fields=frozenset(map(str, item)),
+        fields=_fields(tuple(item)),
     )
 
 
+@lru_cache
+def _fields(names: tuple[Any, ...]) -> frozenset[str]:
+    return frozenset(map(str, names))
+
+
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)[:200]
+    """A text, which is one in memory for all forms that have it."""
+    return intern(value) if type(value) is str else "" if value is None else str(value)[:200]
 
 
 def _gold(value: Any) -> str:

@@ -1,17 +1,16 @@
 """Checks the annotations: they refer to what is there, and gold labels follow from them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from operator import eq
-from typing import Any
 
 from curation.records import VALUES
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import Release
+from curation.release.check.folder import Release, Table
 from curation.release.layout import ANNOTATIONS
 from curation.rules import FULL
 
-_TRUE = frozenset({"true", "1", "yes"})
+_TRUE = frozenset({"true", "1", "yes", "none"})  # none: there is no such column
 
 
 def findings(release: Release) -> Iterator[Finding]:
@@ -27,17 +26,21 @@ def findings(release: Release) -> Iterator[Finding]:
 def _annotations(release: Release) -> Iterator[Finding]:
     gold = {option.id: (cat.id, option.gold) for cat in release.main for option in cat.options}
     unknown, foreign = [], []
-    counted: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    votes: dict[str, Counter[str]] = defaultdict(Counter)
-    for number, row in enumerate(release.annotations or (), 1):
-        option, label = str(row.get("association_id")), str(row.get("label"))
-        if gold.get(option, ("", ""))[0] != str(row.get("cat_id")):
-            unknown.append(f"row {number}: {row.get('cat_id')} {option}")
+    counted: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    known: dict[tuple[str, str], tuple[str, str]] = {}  # one pair in memory for equal ones
+    table = release.annotations or Table()
+    names = ("association_id", "label", "cat_id", "annotator", "counted")
+    columns = (map(str, table.column(name)) for name in names)
+    for number, (option, label, cat, annotator, is_counted) in enumerate(
+        zip(*columns, strict=True), 1
+    ):
+        if gold.get(option, ("", ""))[0] != cat:
+            unknown.append(f"row {number}: {cat} {option}")
         elif label not in VALUES:
             foreign.append(f"row {number}: {label!r}")
-        if str(row.get("counted", "true")).lower() in _TRUE:
-            counted[option][str(row.get("annotator")), label] += 1
-            votes[option][label] += 1
+        if is_counted.lower() in _TRUE:
+            pair = annotator, label
+            counted[option].append(known.setdefault(pair, pair))
     if unknown:
         yield finding("annotation_unknown", ANNOTATIONS, f"{len(unknown)}: {named(unknown)}")
     if foreign:
@@ -47,30 +50,30 @@ def _annotations(release: Release) -> Iterator[Finding]:
             option.id
             for cat in release.forms["StereoSet"]
             for option in cat.options
-            if Counter(option.labels) != counted.get(option.id, Counter())
+            if sorted(option.labels) != sorted(counted.get(option.id, ()))
         ]
         if differ:
             where = f"{ANNOTATIONS} and the StereoSet files"
             yield finding("labels_differ", where, f"{len(differ)} associations: {named(differ)}")
-    yield from _decided(release, votes)
+    yield from _decided(release, counted)
     yield from _parquet(release)
 
 
 def _parquet(release: Release) -> Iterator[Finding]:
     """The Parquet table of annotations has the rows of the CSV."""
-    rows = release.tables.get("annotations")
-    if rows is None or not release.annotations:
+    table, again = release.annotations, release.repeated
+    if table is None or again is None or not table.rows:
         return
-    columns = list(release.annotations[0])
-
-    def cells(table: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
-        return (tuple(_cell(row.get(name)) for name in columns) for row in table)
-
-    if len(rows) == len(release.annotations) and all(
-        map(eq, cells(release.annotations), cells(rows))
+    if table.rows == again.rows and all(
+        column == again.column(name)
+        or all(map(eq, map(_cell, column), map(_cell, again.column(name))))
+        for name, column in table.columns.items()
     ):
         return
-    ours, theirs = Counter(cells(release.annotations)), Counter(cells(rows))
+    ours, theirs = (
+        Counter(zip(*(map(_cell, each.column(name)) for name in table.columns), strict=True))
+        for each in (table, again)
+    )
     if unlike := (ours - theirs) + (theirs - ours):
         detail = f"{unlike.total()} rows differ: {named([' '.join(row) for row in unlike])}"
         yield finding("forms_differ", f"{ANNOTATIONS} and annotations/", detail)
@@ -80,7 +83,9 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Finding]:
+def _decided(
+    release: Release, counted: Mapping[str, Sequence[tuple[str, str]]]
+) -> Iterator[Finding]:
     """A gold label needs as many votes as release.json says."""
     facts = release.facts
     if facts is None or not isinstance(facts.decisions.get("needed"), int):
@@ -92,7 +97,7 @@ def _decided(release: Release, votes: dict[str, Counter[str]]) -> Iterator[Findi
     for cat in release.main:
         if cat.hidden:
             continue
-        own = [votes.get(option.id, Counter()) for option in cat.options]
+        own = [Counter(label for _, label in counted.get(o.id, ())) for o in cat.options]
         if not any(own):
             without += 1
             continue

@@ -85,10 +85,9 @@ def _sizes(release: Release) -> Iterator[Finding]:
             )
             yield finding("sizes_differ", FACTS, detail)
     if release.annotations is not None:
-        rows = release.annotations
-        people = len({row.get("annotator") for row in rows})
+        people = len(set(release.annotations.column("annotator")))
         for name, count_stated, actual_count in (
-            ("annotations", facts.annotations, len(rows)),
+            ("annotations", facts.annotations, release.annotations.rows),
             ("annotators", facts.annotators, people),
         ):
             if count_stated != actual_count:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from curation.campaign import PRIVATE
 from curation.files import CurationError
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import LARGEST, Release
+from curation.release.check.folder import LARGEST, Release, Table
 
 NEVER = ("gold-*.jsonl", "people.jsonl", "people.csv", "standing.jsonl", "asked.json", "*.key")
 """Names of files that never leave a campaign."""
@@ -87,7 +87,8 @@ def _in_link(text: str, place: int) -> bool:
 
 def _people(release: Release) -> Iterator[Finding]:
     """Ids of people must not be those of platforms, and answers must have no times."""
-    people = {str(row.get("annotator", "")) for row in release.annotations or ()}
+    table = release.annotations or Table()
+    people = {str(person or "") for person in set(table.column("annotator"))}
     people |= {
         person for cat in release.main for option in cat.options for person, _ in option.labels
     }
@@ -99,10 +100,13 @@ def _people(release: Release) -> Iterator[Finding]:
         yield finding(
             "personal", "the labels", detail, severity="block" if sure else release.lacking
         )
-    for number, row in enumerate(release.annotations or (), 1):
-        if times := [name for name in row if name.lower() in _TIMES]:
-            yield finding("maybe_personal", "annotations.csv", f"has a column {times[0]!r}")
-            return
-        if any(_TIME.search(str(value)) for value in row.values()):
-            yield finding("maybe_personal", f"annotations.csv row {number}", "has a time")
-            return
+    if times := [name for name in table.columns if name.lower() in _TIMES]:
+        yield finding("maybe_personal", "annotations.csv", f"has a column {times[0]!r}")
+        return
+    places = []
+    for column in table.columns.values():
+        found = {cell for cell in set(map(str, column)) if _TIME.search(cell)}
+        if found:
+            places.append(next(n for n, cell in enumerate(column, 1) if str(cell) in found))
+    if places:
+        yield finding("maybe_personal", f"annotations.csv row {min(places)}", "has a time")

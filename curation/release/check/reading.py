@@ -6,12 +6,13 @@ Nothing raises: what cannot be read becomes a finding.
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from sys import intern
 from typing import Any
 
 from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
+from curation.catsets.entries import Part, Row
+from curation.catsets.parquet_rows import each_row
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError, decoded, read_bytes, read_json, read_text
 from curation.records import KINDS
@@ -20,6 +21,7 @@ from curation.release.check.folder import (
     LARGEST_YAML,
     Card,
     Release,
+    Table,
     is_metadata,
     list_files,
     read_yaml,
@@ -44,7 +46,6 @@ DATA = {
 """Suffixes of files that may have CATs, and the form of the data."""
 OTHER_DATA = frozenset({".arrow", ".feather", ".pkl", ".pickle", ".xlsx", ".zip", ".tar"})
 """Words in the names of files, and the split that they mean."""
-TABLES = ("annotations", "terms")
 _OTHER = "not another set of CATs"  # what readers say of other data
 
 
@@ -134,7 +135,8 @@ def _annotations(release: Release) -> Iterator[Finding]:
         return
     path = release.root / name
     _, rows = read_csv(decoded(read_bytes(path), path), path)
-    release.annotations = [_shared(row) for _, row in rows]
+    release.annotations = Table()
+    release.annotations.add(row for _, row in rows)
 
 
 def _terms(release: Release) -> Iterator[Finding]:
@@ -148,11 +150,6 @@ def _terms(release: Release) -> Iterator[Finding]:
     release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
         yield finding("unreadable", name, f"terms without a text: {named(bad)}")
-
-
-def _shared(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with one text in memory for equal texts: tables of labels repeat most of theirs."""
-    return {name: intern(v) if type(v) is str else v for name, v in row.items()}
 
 
 # --- CATs -----------------------------------------------------------------------------------------
@@ -230,7 +227,7 @@ def _ours(release: Release, name: str) -> bool:
                 _split(name),
             )
             for part in file_parts
-            for row in part.rows
+            for row in _drained(part)
         ]
         _settings(release, about)
         return _add(release, "StereoSet", cats)
@@ -241,10 +238,17 @@ def _ours(release: Release, name: str) -> bool:
         return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
     if parts[0] not in CONFIGS or not name.endswith(".parquet"):
         return False
+    if parts[0] == "annotations":
+        release.repeated = release.repeated or Table()
+        release.repeated.add(each_row(path, {}))
+        return True
     file_parts, _ = read_parts(path)
-    rows = [(part, row) for part in file_parts for row in part.rows]
-    if parts[0] in TABLES:
-        release.tables.setdefault(parts[0], []).extend(_shared(row.values) for _, row in rows)
+    rows = ((part, row) for part in file_parts for row in _drained(part))
+    if parts[0] == "terms":
+        release.repeated_terms = [
+            *(release.repeated_terms or ()),
+            *(row.values for _, row in rows),
+        ]
         return True
     if parts[0] in KINDS:
         cats = [
@@ -260,6 +264,13 @@ def _ours(release: Release, name: str) -> bool:
         return _add(release, "Parquet", cats)
     cats = [from_row(row.values, f"{name} {row.where}") for _, row in rows]
     return _add(release, "flat Parquet", cats)
+
+
+def _drained(part: Part) -> Iterator[Row]:
+    """The rows of a part, each of which is free after its turn."""
+    part.rows.reverse()
+    while part.rows:
+        yield part.rows.pop()
 
 
 def _add(release: Release, form: str, cats: Form) -> bool:

@@ -125,7 +125,8 @@ def check_release(
         refuse_no_folder(public)
     reporter.note(f"reading {folder}")
     release, findings = check(folder)
-    release.annotations, release.tables = None, {}  # checked; what follows needs the memory
+    release.annotations = release.repeated = None  # checked; what follows needs the memory
+    release.forms = {name: form for name, form in release.forms.items() if form is release.main}
     sealed = _sealed(release)
     findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
     checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
