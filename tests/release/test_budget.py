@@ -12,11 +12,11 @@ import pytest
 from release.test_hidden import drawn, facts, hide, made
 
 from curation.campaign import Campaign
-from curation.files import dump_json, dump_line
+from curation.files import CurationError, dump_json, dump_line
 from curation.manifest import Results
 from curation.release.check import check
 from curation.release.contents import Contents
-from curation.release.facts import Baseline, Facts, ScoreRow, Size
+from curation.release.facts import Baseline, Facts, ScoreRow
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden import numbers
 from curation.release.hidden.budget import GivenOut, budget, fingerprint, room, shared_out
@@ -96,10 +96,7 @@ def full() -> Facts:
     words = Baseline(model="Words", beyond=beyond, rows=(row("Words", 61.0),))
     ideal = Baseline(model="IdealLM", rows=(row("IdealLM", 50.0),))
     dev = tuple(row(model, 50.0 + n, "dev") for n, model in enumerate(("a", "b", "c")))
-    size = Size(domain="d", kind="intrasentence", split="dev", terms=9, cats=133)
-    return facts().model_copy(
-        update={"scores": (*dev, *models), "baselines": (words, ideal), "sizes": (size,)}
-    )
+    return facts().model_copy(update={"scores": (*dev, *models), "baselines": (words, ideal)})
 
 
 def built(campaign: Campaign, contents: Contents, of: Facts, version: str = "0.1.0") -> Facts:
@@ -162,7 +159,51 @@ def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign)
     (campaign.releases / "0.1.0-revealed").mkdir()
     for version in ("0.2.0", "0.3.0"):
         (campaign.releases / f"{version}-revealed").mkdir()
-    assert shown(built(campaign, contents, later, "0.4.0")) == ["c"]
+    assert shown(built(campaign, contents, later, "0.4.0")) == []  # all labels are known
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_cats_whose_labels_are_known_do_not_count(campaign: Campaign) -> None:
+    built(campaign, made(800), full())
+    (campaign.releases / "0.1.0-revealed").mkdir()
+    half = built(campaign, made(1600), full(), "0.2.0")
+    assert (half.hidden and half.hidden.cats, shown(half)) == (800, ["a", "b"])  # 400 are known
+    (campaign.releases / "0.2.0-revealed").mkdir()
+    more = built(campaign, made(3200), full(), "0.3.0")  # 800 of 1,600 are known
+    assert (more.hidden and more.hidden.cats, shown(more)) == (1600, ["a", "b", "c"])
+    (campaign.releases / "0.3.0-revealed").mkdir()
+    few = built(campaign, made(3300), full(), "0.4.0")  # the labels of 50 are not known
+    assert [r.split for r in few.scores] == ["dev"] * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign) -> None:
+    golds = golds_of(1200)
+    sealed = [gold.model_copy(update={"sealed": True}) for gold in golds]
+    assert room("2", {"1": sealed, "2": golds}, [], dev=400) == 0
+    assert room("2", {"1": sealed[:20], "2": golds[20:]}, [], dev=400) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+def test_a_lost_gold_file_and_ledger_give_nothing_back(campaign: Campaign) -> None:
+    contents = made(800)
+    public = built(campaign, contents, full())
+    folder = campaign.releases / "0.1.0"
+    folder.mkdir()
+    (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
+    (folder / "test.json").write_text('{"data": {}}', "utf-8")
+    (campaign.releases / ledger.LEDGER).unlink()
+    gold_file(campaign, "0.1.0").unlink()
+    later = full().model_copy(update={"scores": full().scores[5:]})
+    assert shown(built(campaign, contents, later, "0.2.0")) == []
+
+
+def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
+    campaign.releases.mkdir()
+    (campaign.releases / ledger.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
+    with pytest.raises(CurationError, match=r"given-out.jsonl line 1") as error:
+        ledger.read_ledger(campaign)
+    assert "How many values" in error.value.fix
 
 
 @pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
@@ -198,14 +239,18 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"pitfalls": facts().pitfalls}, "pitfalls: more than overall numbers"),
         ({}, ""),
-        ({"scores": (row("a", 61.23),)}, "scores on test with more than one decimal"),
+        ({"scores": (row("a", 61.23),)}, "scores: more than overall numbers, or more decimals"),
         (
             {"scores": (row("a", 61.0), row("a", 6.0).model_copy(update={"kind": "both"}))},
-            "scores by kind on test",
+            "scores: more than overall numbers, or more decimals",
         ),
-        ({"scores": full().scores}, "3 values about gold labels, and 400 CATs allow 2"),
-        ({"sentiment": facts().sentiment}, "3 values about gold labels, and 400 CATs allow 2"),
+        ({"scores": full().scores}, "3 values about gold labels, and 400 hidden CATs allow 2"),
+        (
+            {"sentiment": facts().sentiment},
+            "3 values about gold labels, and 400 hidden CATs allow 2",
+        ),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
@@ -222,7 +267,7 @@ def test_a_check_finds_a_release_that_publishes_more(hidden: Path, tmp_path: Pat
     about["scores"] = [row("a", 61.0).model_dump(mode="json")]
     (folder / "release.json").write_text(json.dumps(about), "utf-8")
     (found,) = (found for found in check(folder)[1] if found.code == "hidden_values")
-    assert "1 value about gold labels, and 8 CATs allow 0: model a (default)" in found.detail
+    assert "1 value about gold labels, and 8 hidden CATs allow 0: model a (default)" in found.detail
 
 
 def test_scoring_on_private_gold_says_what_remains(

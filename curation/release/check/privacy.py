@@ -10,7 +10,15 @@ from curation.files import CurationError
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import LARGEST, Release, Table
 
-NEVER = ("gold-*.jsonl", "people.jsonl", "people.csv", "standing.jsonl", "asked.json", "*.key")
+NEVER = (
+    "gold-*.jsonl",
+    "given-out.jsonl",
+    "people.jsonl",
+    "people.csv",
+    "standing.jsonl",
+    "asked.json",
+    "*.key",
+)
 """Names of files that never leave a campaign."""
 FOLDERS = frozenset({"raw", "tasks", "2-rounds", "1-terms"})
 _EMAIL = re.compile(

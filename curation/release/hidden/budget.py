@@ -10,7 +10,7 @@ which association is unrelated. ``benchmarks/hidden.py`` measures what attackers
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
-from math import floor, pi
+from math import ceil, floor, pi
 
 import orjson
 
@@ -21,6 +21,8 @@ GAIN = 0.03
 """The largest share of orders that published values may add to what is guessed without them."""
 
 
+ONE = ceil(1 / (2 * pi * GAIN**2))
+"""The smallest number of hidden CATs about which one value may be given out."""
 HIDDEN_PER_DEV = 5
 """With fewer dev CATs, a value also tells much of how far a model prefers stereotypes."""
 
@@ -97,11 +99,13 @@ def room(
     """How many more values about the hidden CATs of a version may be given out.
 
     A value counts for every version that shares a CAT with its own, because the budget belongs to
-    the CATs. It also counts if the gold file of its own version is lost.
+    the CATs. It also counts if the gold file of its own version is lost. If a related version is
+    sealed, nothing may be given out: all its values are public.
 
     Args:
         version: the version.
-        golds: the hidden CATs of each version that is not revealed, this one included.
+        golds: of each version that is not revealed, this one included, the CATs whose gold labels
+            nobody knows.
         given: all values that were given out.
         dev: the number of CATs with public gold labels.
 
@@ -109,7 +113,9 @@ def room(
         The number; it is negative if more was given out than the budget.
     """
     known = {name: names(of) for name, of in golds.items()}
-    related = [name for name in known if known[name] & known[version]]
+    related = [name for name in known if known[name] & known[version] or name == version]
+    if any(gold.sealed for name in related for gold in golds[name][:1]):
+        return 0
     return min(
         budget(len(golds[name]), dev)
         - len({f.content for f in given if known.get(f.version, known[name]) & known[name]})

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, TypeVar
 
 from curation.records import SplitName
-from curation.release.contents import Contents, PublishedCat
+from curation.release.contents import Contents
 from curation.release.facts import (
     Facts,
     Hidden,
@@ -47,48 +47,51 @@ def coarse(facts: Facts, contents: Contents, *, split: SplitName, numbers: bool 
         facts: the facts of the release.
         contents: what it publishes, as from ``conceal``.
         split: the split that is hidden.
-        numbers: False leaves out all these numbers, because earlier ones are about nearly the same
-            CATs: the difference would be about a few of them.
+        numbers: False leaves out all these numbers, because nearly the same CATs are hidden in an
+            earlier version, or their labels are known: they would be about few CATs.
     """
     hidden = [cat for cat in contents.cats if cat.commitment is not None]
-    enough = numbers and len(hidden) >= FEW
     terms = {(cat.domain, cat.target) for cat in hidden}
-    kind = _overall(hidden) if enough else ""
+    about = Hidden(split=split, cats=len(hidden), terms=len(terms))
+    facts = facts.model_copy(update={**_of_others(facts, contents), "hidden": about})
+    return _overall_only(facts, about, numbers=numbers)
+
+
+def _overall_only(facts: Facts, hidden: Hidden, *, numbers: bool = True) -> Facts:
+    """The facts with overall numbers about the hidden CATs only, rounded."""
+    enough = numbers and hidden.cats >= FEW
+    kind = _overall({size.kind for size in facts.sizes if size.split == hidden.split})
+    every = _overall({size.kind for size in facts.sizes})
     return facts.model_copy(
         update={
-            **_of_others(facts, contents),
             "agreement": tuple(_rounded(row, _SHARES) for row in facts.agreement if enough),
             "sentiment": tuple(
-                _rounded(row, _POINTS)
-                for row in facts.sentiment
-                if enough and row.kind == _overall(contents.cats)
+                _rounded(row, _POINTS) for row in facts.sentiment if enough and row.kind == every
             ),
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
-            "scores": _rows(facts.scores, split, kind),
+            "scores": _rows(facts.scores, hidden.split, kind if enough else ""),
             "unscored": (),
             "baselines": tuple(
                 baseline.model_copy(
                     update={
-                        "rows": _rows(baseline.rows, split, kind),
+                        "rows": _rows(baseline.rows, hidden.split, kind if enough else ""),
                         "beyond": tuple(
                             text
                             for text in baseline.beyond
-                            if not text.endswith(f", {split}")
-                            or text.endswith(f", {kind}, {split}")
+                            if not text.endswith(f", {hidden.split}")
+                            or (enough and text.endswith(f", {kind}, {hidden.split}"))
                         ),
                     }
                 )
                 for baseline in facts.baselines
             ),
             "trust": facts.trust and _trust(facts.trust, enough=enough),
-            "hidden": Hidden(split=split, cats=len(hidden), terms=len(terms)),
         }
     )
 
 
-def _overall(cats: Iterable[PublishedCat]) -> str:
-    """The kind of rows about all of these CATs."""
-    kinds = {cat.kind for cat in cats}
+def _overall(kinds: Collection[str]) -> str:
+    """The kind of rows about CATs of all of these kinds."""
     return "both" if len(kinds) > 1 else "".join(kinds)
 
 
@@ -131,7 +134,7 @@ def _unchecked(pitfall: PitfallCount) -> PitfallCount:
     return pitfall.model_copy(update={"count": None, "why": "it depends on hidden gold labels"})
 
 
-def _rows(rows: Iterable[ScoreRow], split: SplitName, kind: str) -> tuple[ScoreRow, ...]:
+def _rows(rows: Iterable[ScoreRow], split: str, kind: str) -> tuple[ScoreRow, ...]:
     """Rows of scores: of the hidden split only those of this kind, rounded."""
     return tuple(
         row if row.split != split else _rounded(row, _POINTS)
@@ -186,23 +189,19 @@ def too_much(facts: Facts) -> list[str]:
     """What the facts of a release publish about hidden gold labels beyond ``coarse`` and budget."""
     if facts.hidden is None or facts.hidden.sealed:
         return []
-    split, cats = facts.hidden.split, facts.hidden.cats
-    says = []
-    own = [row for _, rows in _by_name(facts) for row in rows if row.split == split]
-    sizes = {row.kind: row.cats for row in own}
-    if any(row.kind != "both" for row in own) and len(sizes) > 1:
-        says.append(f"scores by kind on {split}")
-    if any(row != _rounded(row, _POINTS) for row in own):
-        says.append(f"scores on {split} with more than one decimal")
-    if any(row != _rounded(row, _SHARES) for row in facts.agreement):
-        says.append("agreement with more than two decimals")
-    if cats < FEW and own:
-        says.append(f"scores on {amount(cats, 'hidden CAT')}")
+    most = _overall_only(facts, facts.hidden)
+    says = [
+        f"{name}: more than overall numbers, or more decimals"
+        for name in ("agreement", "sentiment", "pitfalls", "scores", "baselines")
+        if getattr(most, name) != getattr(facts, name)
+    ]
+    if facts.trust and most.trust and most.trust.rows != facts.trust.rows:
+        says.append("trust: rows about few CATs, or more decimals")
     found = values(facts)
     if len(found) > allowed(facts):
         says.append(
-            f"{amount(len(found), 'value')} about gold labels, and {amount(cats, 'CAT')} allow "
-            f"{allowed(facts)}: {some(list(found), _SHOWN)}"
+            f"{amount(len(found), 'value')} about gold labels, and {facts.hidden.cats:,} hidden "
+            f"CATs allow {allowed(facts)}: {some(list(found), _SHOWN)}"
         )
     return says
 
@@ -294,7 +293,8 @@ def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:
         for row in report.rows
         if not _about_gold(row) or (enough and _is_public(row))
     )
-    return report.model_copy(update={"rows": rows, "left_out": len(report.rows) - len(rows)})
+    left_out = report.left_out + len(report.rows) - len(rows)
+    return report.model_copy(update={"rows": rows, "left_out": left_out})
 
 
 def _about_gold(row: TrustRow) -> bool:

@@ -15,6 +15,7 @@ from curation.files import CurationError, digest, read_bytes, read_json, refuse_
 from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
+from curation.release.hidden.commitments import texts
 from curation.release.layout import SUMS
 from curation.steps.rounds.round_files import read_standing
 from curation.wording import some
@@ -187,3 +188,9 @@ def is_hidden_item(item: dict[str, Any]) -> bool:
     """Whether an item of a file has no gold labels."""
     golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
     return not golds or any(gold is None or is_hidden(gold) for gold in golds)
+
+
+def texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
+    """What makes an item of a version the same CAT for a reader, whatever its id and labels are."""
+    sentences = (str(s.get("sentence")) for s in sentences_of(item))
+    return texts(item["kind"], str(item.get("context")), sentences)

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import SETTINGS, Campaign
-from curation.catsets.entries import sentences_of
 from curation.files import CurationError
 from curation.manifest import Results
-from curation.records import KINDS
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
+from curation.release.hidden.budget import ONE, fingerprint
 from curation.release.hidden.commitments import Draw, HiddenGold
-from curation.release.hidden.numbers import FEW
 from curation.release.layout import SEALED
 from curation.settings import Hide
 from curation.settings_file import write_setting
@@ -28,7 +26,14 @@ from curation.steps.release.hidden.golds import (
     is_revealed,
     read_golds,
 )
-from curation.steps.release.versions import ANONYMOUS, REVEALED, built, is_hidden_item, items_of
+from curation.steps.release.versions import (
+    ANONYMOUS,
+    REVEALED,
+    built,
+    is_hidden_item,
+    items_of,
+    texts_of_item,
+)
 from curation.steps.reporter import Reporter
 from curation.wording import amount, some
 
@@ -173,35 +178,28 @@ def public_facts(
         )
     if after.sealed:
         return numbers.sealed_facts(facts, after)
-    few = _nearly_the_same(campaign, before.part("test"))
+    secret = ledger.secret(campaign, golds)
+    few = _nearly_the_same(campaign, secret)
     for version, count in few.items():
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
             "numbers that depend on their gold labels are left out, because the difference to that "
             "version would be about few CATs"
         )
-    public = numbers.coarse(facts, after, split="test", numbers=not few)
-    return ledger.affordable(campaign, public, golds, results, reporter)
+    enough = not few and len(secret) >= numbers.FEW
+    public = numbers.coarse(facts, after, split="test", numbers=enough)
+    return ledger.affordable(campaign, public, secret, results, reporter)
 
 
-def _nearly_the_same(campaign: Campaign, cats: Sequence[PublishedCat]) -> dict[str, int]:
-    """By version with hidden CATs, in how many CATs these differ, if in few of a kind."""
-    counts = {}
-    for version, path in hidden_versions(campaign):
-        if version != campaign.settings.release.version and not is_revealed(campaign, version):
-            golds = read_golds(path)
-            by_kind = [
-                len(
-                    hidden.differences(
-                        (cat for cat in cats if cat.kind == kind),
-                        (gold for gold in golds if gold.kind == kind),
-                    )
-                )
-                for kind in KINDS
-            ]
-            if any(0 < count < FEW for count in by_kind):
-                counts[version] = sum(by_kind)
-    return counts
+def _nearly_the_same(campaign: Campaign, golds: Sequence[HiddenGold]) -> dict[str, int]:
+    """By version with hidden CATs, in how many CATs these differ, if in few."""
+    own = {fingerprint([gold]) for gold in golds}
+    return {
+        version: count
+        for version, others in ledger.hidden_golds(campaign).items()
+        if version != campaign.settings.release.version
+        and 0 < (count := len(own ^ {fingerprint([gold]) for gold in others})) < ONE
+    }
 
 
 # --- what must not happen -------------------------------------------------------------------------
@@ -299,7 +297,7 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
         # With the texts of a sealed test set, its scores give away gold labels.
         items = [item for item in every if level == "all" or not is_hidden_item(item)]
         ids = {str(item.get("id")) for item in items}
-        keys = {_texts_of_item(item) for item in items}
+        keys = {texts_of_item(item) for item in items}
         known = [id for id, texts in hidden_cats if id in ids or texts in keys]
         if known:
             raise CurationError(
@@ -334,7 +332,7 @@ def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, Hide, list[tuple[str,
         items: list[dict[str, Any]] = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
             items = [item for item in items_of(place) if is_hidden_item(item)]
-        yield version, "labels", [(str(item.get("id")), _texts_of_item(item)) for item in items]
+        yield version, "labels", [(str(item.get("id")), texts_of_item(item)) for item in items]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
@@ -364,7 +362,7 @@ def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: R
             if is_hidden_item(item):
                 continue
             id = str(item.get("id"))
-            known.add(id if id in ids else keys.get(_texts_of_item(item), ""))
+            known.add(id if id in ids else keys.get(texts_of_item(item), ""))
         known.discard("")
         if not known:
             continue
@@ -388,8 +386,3 @@ def _texts(cat: PublishedCat) -> tuple[object, ...]:
 
 def _texts_of_gold(gold: HiddenGold) -> tuple[object, ...]:
     return hidden.texts(gold.kind, gold.context, (option.sentence for option in gold.sentences))
-
-
-def _texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
-    sentences = (str(s.get("sentence")) for s in sentences_of(item))
-    return hidden.texts(item["kind"], str(item.get("context")), sentences)

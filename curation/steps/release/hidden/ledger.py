@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
-from curation.files import read_json, read_records
+from curation.files import CurationError, read_json, read_records
 from curation.manifest import Results
 from curation.release.facts import Facts
 from curation.release.hidden import budget, numbers
@@ -21,7 +21,13 @@ from curation.steps.release.hidden.golds import (
     is_revealed,
     read_golds,
 )
-from curation.steps.release.versions import ANONYMOUS, built
+from curation.steps.release.versions import (
+    ANONYMOUS,
+    built,
+    is_hidden_item,
+    items_of,
+    texts_of_item,
+)
 from curation.steps.reporter import Reporter
 from curation.wording import amount, some
 
@@ -44,12 +50,12 @@ def affordable(
     Args:
         campaign: the campaign.
         facts: the facts, as from ``numbers.coarse``.
-        golds: the hidden CATs of the version.
+        golds: the hidden CATs of the version whose gold labels nobody knows, as from ``secret``.
         results: where the ledger is staged.
         reporter: receives the values that are left out.
     """
     release = campaign.settings.release
-    every = {**_golds(campaign), release.version: golds}
+    every = {**hidden_golds(campaign), release.version: golds}
     found = _values(facts, release.version, golds)
     wanted = _wanted(found, release.show, reporter)
     given = _standing(campaign, every)
@@ -61,12 +67,17 @@ def affordable(
     results.records(LEDGER, [*before, *new], private=True)
     if left_out:
         names = some([value.name for value in left_out], _SHOWN)
+        allowed = amount(budget.budget(len(golds), dev), "value")
         reporter.warn(
             f"{amount(len(left_out), 'value')} about hidden gold labels cannot be published, "
             f"because too many give the labels away: {names}. {len(golds):,} hidden and {dev:,} "
-            f"dev CATs allow {amount(numbers.allowed(facts), 'value')}; "
-            f"{LEDGER} has those given out. lms is published all the same; docs/release.md, What "
-            "hidden labels protect"
+            f"dev CATs allow {allowed}; {LEDGER} has those given out. lms is published all the "
+            "same; docs/release.md, What hidden labels protect"
+        )
+    if others := [value.name for value in found if value not in wanted]:
+        reporter.note(
+            "not published of hidden gold labels, because show in [release] does not name them: "
+            f"{some(others, _SHOWN)}"
         )
     return numbers.without(facts, [value.name for value in found if value not in shown])
 
@@ -111,7 +122,7 @@ def remaining(path: Path) -> str:
     if version == path.stem or not (folder.parent / SETTINGS).is_file():
         return ""
     campaign = open_campaign(folder.parent)
-    golds = _golds(campaign)
+    golds = hidden_golds(campaign)
     if version not in golds or gold_file(campaign, version).resolve() != path.resolve():
         return ""
     if golds[version][0].sealed:  # all results may be published
@@ -122,7 +133,7 @@ def remaining(path: Path) -> str:
         return ""
     dev = numbers.dev_cats(facts)
     left = max(budget.room(version, golds, _standing(campaign, golds), dev=dev), 0)
-    allowed = amount(numbers.allowed(facts), "value")
+    allowed = amount(budget.budget(len(golds[version]), dev), "value")
     return (
         f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
         "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
@@ -131,18 +142,39 @@ def remaining(path: Path) -> str:
 
 
 def read_ledger(campaign: Campaign) -> list[GivenOut]:
-    """The lines of the ledger; none if there is no such file."""
+    """The lines of the ledger; none if there is no such file.
+
+    Raises:
+        CurationError: a line is damaged.
+    """
     path = campaign.releases / LEDGER
-    return read_records(path, GivenOut) if path.exists() else []
+    try:
+        return read_records(path, GivenOut) if path.exists() else []
+    except CurationError as error:
+        fix = "correct the line (docs/release.md, How many values), or restore the file"
+        raise CurationError(error.what, fix) from None
 
 
-def _golds(campaign: Campaign) -> dict[str, Sequence[HiddenGold]]:
-    """The hidden CATs of each version that is not revealed."""
+def hidden_golds(campaign: Campaign) -> dict[str, Sequence[HiddenGold]]:
+    """The CATs of each version that is not revealed whose gold labels nobody knows."""
     return {
-        version: read_golds(path)
+        version: secret(campaign, read_golds(path))
         for version, path in hidden_versions(campaign)
         if not is_revealed(campaign, version)
     }
+
+
+def secret(campaign: Campaign, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
+    """The hidden CATs whose gold labels no other version has published or revealed."""
+    public: set[object] = set()
+    for version, path in hidden_versions(campaign):
+        if is_revealed(campaign, version):
+            public |= budget.names(read_golds(path))
+    for place in built(campaign):
+        for item in items_of(place):
+            if not is_hidden_item(item):
+                public |= {str(item.get("id")), texts_of_item(item)}
+    return [gold for gold in golds if not public & budget.names([gold])]
 
 
 def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:
@@ -153,8 +185,8 @@ def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> 
     found = [f for f in read_ledger(campaign) if not is_revealed(campaign, f.version)]
     for place in built(campaign):
         version = place.name.removesuffix(ANONYMOUS)
-        if version in golds and (place / FACTS).is_file():
-            found += _values(_facts(place / FACTS), version, golds[version])
+        if not is_revealed(campaign, version) and (place / FACTS).is_file():
+            found += _values(_facts(place / FACTS), version, golds.get(version, ()))
     return found
 
 
