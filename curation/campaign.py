@@ -11,6 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from curation.files import CurationError, printable, read_bytes, refuse_links, writing
+from curation.interrupts import is_command
 from curation.leftovers import sweep
 from curation.settings import Settings
 from curation.settings_file import read_settings, settings_text
@@ -165,10 +166,9 @@ def open_campaign(root: Path) -> Campaign:
 
 def _command() -> str:
     """The name of the command that runs. Its arguments may hold passwords and are left out."""
-    program, *words = sys.argv or [""]
-    path = Path(program)
-    if path.name != "curation" and path.parts[-2:] != ("curation", "__main__.py"):
+    if not is_command():
         return "a Python program"
+    words = sys.argv[1:]
     return " ".join(["curation", *words[: 2 if words and words[0] in GROUPS else 1]])
 
 

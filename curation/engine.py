@@ -15,7 +15,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Literal, TypeVar
 
 from curation.files import CurationError
-from curation.interrupts import handlers_kept, held
+from curation.interrupts import handlers_kept, held, is_command
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -94,6 +94,14 @@ def each_shard(
         yield from _on_ray(work, shards, workers, gpus)
     else:
         yield from _in_processes(work, shards, workers)
+
+
+def own_workers() -> int:
+    """The workers if nobody chose them: in the command one per processor, at most 8, else 1.
+
+    A new process imports the program again, and a script may lack ``if __name__ == "__main__"``.
+    """
+    return min(os.cpu_count() or 1, 8) if is_command() else 1
 
 
 # --- processes of this machine --------------------------------------------------------------

@@ -4,10 +4,12 @@ Both raise ``Stopped`` in the main thread, so that every ``finally`` on the way 
 """
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -33,6 +35,12 @@ class _Waiting:
 
     holds = 0
     number: int | None = None
+
+
+def is_command() -> bool:
+    """Whether the command ``curation`` runs, and not another program that uses this package."""
+    path = Path(sys.argv[0] if sys.argv else "")
+    return path.name == "curation" or path.parts[-2:] == ("curation", "__main__.py")
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The form of one item: its BLANK, the words that fill it, its target, and its flaws."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -69,6 +70,7 @@ def left(text: str) -> bool:
     return any(not _is_glue(a[-1:]) and not _is_glue(b[:1]) for a, b in pairwise(parts))
 
 
+@lru_cache(maxsize=16)  # several checks of an item need it
 def filler(context: str, sentence: str) -> str | None:
     """The words that fill the context's BLANK in a sentence; None if the sentence does not fit.
 

@@ -31,6 +31,7 @@ MARKS = _marks()
 _RUN = rf"[^\W_]+(?:(?:[{MARKS}]|[\u200c\u200d]+(?=[^\W_]))+[^\W_]*)*"
 # Inside words: apostrophes, the Catalan point, and the quotation marks of Hebrew abbreviations.
 WORD = re.compile(rf"""{_RUN}(?:(?:['’·]|(?<=[א-ת])["״](?=[א-ת])){_RUN})*""")
+_ASCII = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")  # the same words in ASCII, found faster
 LISTED_AS = {"bs": "sh", "hr": "sh", "no": "nb", "sr": "sh", "tl": "fil"}
 """Languages that wordfreq lists under another code."""
 UNSPACED = {"bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh"}
@@ -65,6 +66,15 @@ def base(language: str) -> str:
     return re.split("[-_]", language.lower(), maxsplit=1)[0]
 
 
+def split(text: str) -> list[str]:
+    """The words of a text in a language with spaces between words, as they are written.
+
+    >>> split("It isn't «le café».")
+    ['It', "isn't", 'le', 'café']
+    """
+    return (_ASCII if text.isascii() else WORD).findall(text)
+
+
 def words(text: str, language: str) -> list[str]:
     """The words of a text, in order, in lower case and in one Unicode form (NFC).
 
@@ -81,7 +91,7 @@ def words(text: str, language: str) -> list[str]:
     compared = plain(text, language)
     if base(language) in UNSPACED:
         return _split(compared, base(language))
-    return WORD.findall(compared)
+    return split(compared)
 
 
 def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
@@ -101,7 +111,7 @@ def words_of_each(chunks: Sequence[str], language: str) -> Iterator[list[str]]:
         raise ValueError(f"{language} has no spaces between words")
     # No rule of normalisation looks past a line break, so all texts are normalised at once.
     for text in plain("\n".join(chunks), language).split("\n") if chunks else ():
-        yield [text] if text.isalnum() else WORD.findall(text)
+        yield [text] if text.isalnum() else split(text)
 
 
 def plain(text: str, language: str) -> str:

@@ -58,6 +58,8 @@ def controls(text: str) -> set[str]:
     >>> controls("The baker\u202e sang."), controls("\u200fהאופה שר.")
     ({'U+202E (right-to-left override)'}, set())
     """
+    if text.isascii():
+        return set()
     controls = set(_CONTROL.findall(text))
     if controls & SIDES.keys() and any(
         unicodedata.bidirectional(c) in _RIGHT for c in text if c not in SIDES

@@ -108,5 +108,7 @@ def meta_text(text: str, patterns: Iterable[re.Pattern[str]]) -> str | None:
     >>> meta_text("The song was a hit, and he has no idea why.", meta_patterns("en"))
     """
     plain = " ".join(unicodedata.normalize("NFKC", text).replace("’", "'").split()).strip(ENDS)
-    match = next((match for pattern in patterns if (match := pattern.search(plain))), None)
-    return None if match is None else match[0] or text
+    for pattern in patterns:
+        if match := pattern.search(plain):
+            return match[0] or text
+    return None

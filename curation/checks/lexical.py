@@ -24,10 +24,11 @@ from curation.item_form import filler
 from curation.words import (
     INSTALL,
     UNSPACED,
-    WORD,
     NotCheckedError,
     base,
     frequencies,
+    plain,
+    split,
     words,
     zipf,
 )
@@ -68,7 +69,8 @@ class Lexicon(NamedTuple):
         shares: each word's share of all words.
         names: given names, in lower case.
         targets: the words of the dataset's targets; they are checked once, not in each text.
-        judge: gives the (code, detail) pairs of a word in lower case.
+        judge: gives the (code, detail) pairs of a word.
+        is_known: whether fluent texts have many words as frequent as this one, in lower case.
         classes: gives the word classes of a word in lower case.
         unchecked: the codes that cannot be checked.
     """
@@ -78,6 +80,7 @@ class Lexicon(NamedTuple):
     names: frozenset[str]
     targets: frozenset[str]
     judge: Callable[[str], tuple[tuple[str, str], ...]]
+    is_known: Callable[[str], bool]
     classes: Classes
     unchecked: frozenset[str]
 
@@ -115,14 +118,22 @@ def lexicon(lists: Lists, targets: Iterable[tuple[str, str]]) -> tuple[Lexicon, 
 
     @cache
     def judge(word: str) -> tuple[tuple[str, str], ...]:
-        judgements = []
+        judgements, word = [], word.lower()
         if word in profane:
             judgements.append(("profane_word", repr(word)))
         if check_spelling and word not in own and (meant := _meant(word, shares, classes)):
             judgements.append(("misspelt_word", f"{word!r} for {meant!r}?"))
         return tuple(judgements)
 
-    return Lexicon(lists, shares, names, own, judge, classes, frozenset(why)), why
+    everyday = EVERYDAY_JOINED if base(lists.language) in JOINING - UNSPACED else EVERYDAY
+
+    @cache
+    def is_known(word: str) -> bool:
+        # wordfreq's lists of such languages have English words, which its corpora quote.
+        is_quoted = base(lists.language) in UNCASED and word.isascii()
+        return not is_quoted and zipf(shares.get(word, 0)) >= everyday
+
+    return Lexicon(lists, shares, names, own, judge, is_known, classes, frozenset(why)), why
 
 
 def _load(
@@ -139,9 +150,11 @@ def _load(
 def check(parsed: ParsedItem, lexicon: Lexicon) -> list[Finding]:
     """The findings of one item, without those of codes that cannot be checked."""
     texts = [_words(t.replace(BLANK, " ")) for t in (parsed.item.context, *parsed.item.sentences)]
+    judged = [_judged(words, lexicon) for words in texts]
     findings: list[Finding] = []
     for code in ("misspelt_word", "profane_word"):
-        findings += in_texts(parsed, code, partial(_judged, texts, code, lexicon))
+        details = [{detail for other, detail in pairs if other == code} for pairs in judged]
+        findings += in_texts(parsed, code, details.__getitem__)
     findings += in_texts(parsed, "violent_word", partial(_listed, parsed, "violence"))
     findings += in_texts(parsed, "given_name", lambda at: _names(texts[at], parsed, lexicon))
     findings += in_texts(parsed, "public_figure", partial(_figures, parsed))
@@ -152,19 +165,19 @@ def check(parsed: ParsedItem, lexicon: Lexicon) -> list[Finding]:
 
 
 def _words(text: str) -> list[str]:
-    return WORD.findall(unicodedata.normalize("NFC", text).replace("’", "'"))
+    return split(unicodedata.normalize("NFC", text).replace("’", "'"))
 
 
-def _judged(texts: Sequence[Sequence[str]], code: str, lexicon: Lexicon, at: int) -> set[str]:
-    """The details of a code in a text, from the judgements of its words."""
-    words, details = texts[at], set()
-    all_capitals = all(word.isupper() for word in words)
-    for n, word in enumerate(words):
+def _judged(words: Sequence[str], lexicon: Lexicon) -> set[tuple[str, str]]:
+    """The (code, detail) pairs of a text's words."""
+    found = [(n, word, *pair) for n, word in enumerate(words) for pair in lexicon.judge(word)]
+    has_names = bool(found) and not all(map(str.isupper, words))
+    return {
+        (code, detail)
+        for n, word, code, detail in found
         # A capital letter inside a sentence marks a name, and names have no fixed spelling.
-        if code == "misspelt_word" and n and not word.islower() and not all_capitals:
-            continue
-        details |= {detail for judged, detail in lexicon.judge(word.lower()) if judged == code}
-    return details
+        if not (code == "misspelt_word" and has_names and n and not word.islower())
+    }
 
 
 # --- spelling -------------------------------------------------------------------------------
@@ -293,14 +306,11 @@ def _parts(word: str, lexicon: Lexicon) -> tuple[str, ...] | None:
 
 def _names(words: Sequence[str], parsed: ParsedItem, lexicon: Lexicon) -> set[str]:
     """Given names that are written with a capital letter."""
-    if sum(word[:1].isupper() for word in words) > len(words) / 2:
+    capital = [word for word in words if word[:1].isupper()]
+    found_names = {word for word in capital if word.lower() in lexicon.names}
+    if not found_names or len(capital) > len(words) / 2:
         return set()
-    own = set(_words(parsed.item.target))
-    return {
-        repr(word)
-        for word in words
-        if word[:1].isupper() and word.lower() in lexicon.names and word not in own
-    }
+    return set(map(repr, found_names.difference(_words(parsed.item.target))))
 
 
 def _listed(parsed: ParsedItem, name: str, at: int) -> set[str]:
@@ -315,6 +325,8 @@ def _figures(parsed: ParsedItem, at: int) -> set[str]:
         return _listed(parsed, "public_figure", at)
     figures, tokens = parsed.lists.get("public_figure"), parsed.tokens[at]
     tokens = [token.removesuffix("'s") for token in tokens]
+    if not figures.may_hold(tokens):
+        return set()
     found_names, n = set(), 0
     while n < len(tokens):
         names = (" ".join(tokens[n : n + size]) for size in (3, 2, 1))
@@ -329,18 +341,14 @@ def _foreign(parsed: ParsedItem, lexicon: Lexicon) -> Iterator[Finding]:
     if "other_language" in lexicon.unchecked:
         return
     language = base(parsed.lists.language)
-    least = EVERYDAY_JOINED if language in JOINING - UNSPACED else EVERYDAY
-
-    def is_known(word: str) -> bool:
-        # wordfreq's lists of such languages have English words, which its corpora quote.
-        is_quoted = language in UNCASED and word.isascii()
-        return not is_quoted and zipf(lexicon.shares.get(word, 0)) >= least
-
     spaced = language not in UNSPACED
     for at, text in enumerate((parsed.item.context, *parsed.item.sentences)):
         shown = text if at or not parsed.blanks else around(text, spaced=spaced)
-        tokens = [token for token in words(shown, language) if not token.isdigit()]
-        if len(tokens) >= 4 and sum(map(is_known, tokens)) / len(tokens) < FEW_KNOWN:
+        # Most texts have the same form here, and need not be split again.
+        same = spaced and plain(shown, language) == parsed.small[at]
+        tokens = parsed.tokens[at] if same else words(shown, language)
+        tokens = [token for token in tokens if not token.isdigit()]
+        if len(tokens) >= 4 and sum(map(lexicon.is_known, tokens)) / len(tokens) < FEW_KNOWN:
             yield Finding("other_language", at - 1 if at else None, repr(text))
 
 

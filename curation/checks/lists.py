@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +38,18 @@ class Words(NamedTuple):
         """Whether a word in lower case is on the list."""
         return word in self.whole or word.endswith(self.ends) or word.startswith(self.begins)
 
+    def may_hold(self, tokens: Sequence[str]) -> bool:
+        """Whether a word, or several in a row, may be on the list; if not, none is."""
+        text = " ".join(tokens)
+        parts = (*self.begins, *self.ends)
+        return not _firsts(self.whole).isdisjoint(tokens) or any(part in text for part in parts)
+
+
+@cache
+def _firsts(entries: frozenset[str]) -> frozenset[str]:
+    """The first word of each entry."""
+    return frozenset(entry.partition(" ")[0] for entry in entries)
+
 
 class Lists(NamedTuple):
     """All lists of a language, by name."""
@@ -66,6 +78,8 @@ class Lists(NamedTuple):
             return None
         if base(self.language) in UNSPACED:
             return next((word for word in entries.anywhere if word in text), None)
+        if not (entries.begins or entries.ends) and entries.whole.isdisjoint(tokens):
+            return None
         return next((token for token in tokens if entries.holds(token)), None)
 
 

@@ -19,7 +19,7 @@ from curation.checks.lists import Lists, in_small
 from curation.item_form import filler, flaws, left, names
 from curation.records import Gold, Kind
 from curation.rules import same_text
-from curation.words import AFFIXING, UNSPACED, WORD, base
+from curation.words import AFFIXING, UNSPACED, base, split
 
 MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"
@@ -35,6 +35,7 @@ _CONTACT = re.compile(
     rf"|(?P<telephone>(?:(?<![\w.])|(?<={_UNSPACED}))"
     rf"\+?\(?\d[\d ()./-]{{7,}}\d(?:(?!\w)|(?={_UNSPACED})))"
 )
+_ADDRESS = re.compile(r"[@:/]|www|\.\w|\d")  # the full search is slow; every address has one
 _ARTICLE = re.compile(r"(?<![\w'’.-])([Aa]n?)\s+([^\W\d_][\w'’]*)")
 
 
@@ -89,7 +90,7 @@ def read(item: ItemTexts, lists: Lists) -> ParsedItem:
     """Split the texts of an item into words: the context first, then its associations."""
     small = tuple(map(in_small, (item.context, *item.sentences)))
     blanks = item.context.count(BLANK) if item.kind == "intrasentence" else 0
-    return ParsedItem(item, lists, blanks, small, tuple(WORD.findall(text) for text in small))
+    return ParsedItem(item, lists, blanks, small, tuple(map(split, small)))
 
 
 def check(
@@ -239,7 +240,7 @@ def in_texts(parsed: ParsedItem, code: str, look: Callable[[int], set[str]]) -> 
     of_context = look(0)
     for at in range(len(parsed.small)):
         details = look(at) if at else of_context
-        if at and parsed.item.kind == "intrasentence":
+        if details and at and parsed.item.kind == "intrasentence":
             details = details - of_context
         for detail in sorted(details):
             yield Finding(code, at - 1 if at else None, detail)
@@ -273,8 +274,7 @@ def _contact(parsed: ParsedItem) -> Iterator[Finding]:
     ]
 
     def look(at: int) -> set[str]:
-        # The full search is slow, and every address has one of these.
-        if not re.search(r"[@:/]|www|\.\w|\d", texts[at]):
+        if not _ADDRESS.search(texts[at]):
             return set()
         return {
             f"{match.lastgroup}: {match[0]}"

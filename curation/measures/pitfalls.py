@@ -8,9 +8,11 @@ row says why.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain, count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from curation.checks import lexical
 from curation.checks.codes import PITFALLS, About
@@ -19,13 +21,17 @@ from curation.checks.hits import pitfall
 from curation.checks.languages import unchecked
 from curation.checks.lists import lists
 from curation.checks.surface import Finding, ItemTexts, check, read
+from curation.engine import map_shards
 from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.measures.targets import function_words, in_several_domains
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
+from curation.words import UNSPACED, base
 
 ALGORITHM = 8
 DATASET = "the dataset"
+MANY = 5000  # CATs from which several processes are faster
+SHARD = 1000  # CATs between two reports of progress, or of a worker's turn
 
 Tell = Callable[[str, int, int], None]
 Names = Mapping[str, tuple[str, ...]]
@@ -89,6 +95,7 @@ def pitfalls(
     names: Names | None = None,
     off: Mapping[str, str] | None = None,
     without_votes: Collection[str] | None = None,
+    workers: int = 1,
     tell: Tell = lambda stage, done, total: None,
 ) -> Report:
     """Check a dataset for every pitfall of ``codes.PITFALLS``.
@@ -102,33 +109,35 @@ def pitfalls(
         off: pitfalls that are not checked, with the reason.
         without_votes: ids of CATs whose gold labels are published ones that nobody's votes
             confirm; None if the votes are not known.
+        workers: how many processes check the texts, with 200 MB each; fewer than ``MANY`` CATs
+            need one. With several, a script needs ``if __name__ == "__main__"``.
         tell: called with stage, done and total to report progress.
 
     Raises:
-        CurationError: ``own`` cannot be read; the message names the line.
+        CurationError: ``own`` cannot be read; the message names the line. Or a worker died.
     """
     place = where or (lambda cat: f"CAT {cat.id}")
-    words = lists(language, own)
-    targets = list(dict.fromkeys((cat.domain, cat.target) for cat in cats))
-    lexicon, why = lexical.lexicon(words, targets)
+    targets = tuple(dict.fromkeys((cat.domain, cat.target) for cat in cats))
+    checks = _Checks(language, own, targets)
+    words, lexicon, why = checks.words, checks.lexicon, dict(checks.why)
     if without_votes is None:
         why["no_votes"] = "only a campaign knows who labelled its CATs"
     why |= unchecked(words) | dict(off or {})
-    meta = meta_patterns(language)
-    others = _names(targets)
+    items = [_texts(cat, names) for cat in cats]
+    shards = [items[start : start + SHARD] for start in range(0, len(items), SHARD)]
+    tell("texts", 0, len(cats))
+    done = count(SHARD, SHARD)
+    each = map_shards(
+        checks,
+        shards,
+        workers=workers if len(cats) >= MANY else 1,
+        tell=lambda _: tell("texts", min(next(done), len(cats)), len(cats)),
+    )
     hits: list[Pitfall] = []
-    for n, cat in enumerate(cats):
-        if n % 500 == 0:
-            tell("texts", n, len(cats))
-        parsed = read(_texts(cat, names), words)
-        findings = check(parsed, meta=meta)
-        findings += lexical.check(parsed, lexicon)
-        if "other_target" not in why:
-            findings += _other_targets(cat, parsed.tokens, others)
+    for cat, findings in zip(cats, chain.from_iterable(each), strict=True):
         if without_votes and cat.id in without_votes:
             findings.append(Finding("no_votes", None, "no label of this campaign counts for it"))
         hits += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
-    tell("texts", len(cats), len(cats))
     for n, check_whole in enumerate(repeats.CHECKS):
         tell("dataset", n, len(repeats.CHECKS))
         for at, finding in check_whole(cats):
@@ -144,6 +153,32 @@ def pitfalls(
         hits.append(pitfall(code, DATASET, detail))
     tell("dataset", len(repeats.CHECKS), len(repeats.CHECKS))
     return Report(language, len(cats), hits, _table(hits, cats, why))
+
+
+class _Checks:
+    """The checks of single CATs; calling it gives the findings of each item of a shard."""
+
+    def __init__(self, language: str, own: Path | None, targets: tuple[tuple[str, str], ...]):
+        self.settings = language, own, targets
+        self.words, self.meta = lists(language, own), meta_patterns(language)
+        self.lexicon, self.why = lexical.lexicon(self.words, targets)
+        self.others = {} if base(language) in UNSPACED else _names(targets)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _in_worker, self.settings
+
+    def __call__(self, items: Sequence[ItemTexts]) -> list[list[Finding]]:
+        return [self._findings(item) for item in items]
+
+    def _findings(self, item: ItemTexts) -> list[Finding]:
+        parsed = read(item, self.words)
+        findings = check(parsed, meta=self.meta) + lexical.check(parsed, self.lexicon)
+        return findings + _other_targets(item, parsed.tokens, self.others)
+
+
+@lru_cache(maxsize=1)  # a worker loads the word lists once, not for each shard
+def _in_worker(*settings: Any) -> _Checks:
+    return _Checks(*settings)
 
 
 def blocking(
@@ -221,7 +256,7 @@ def _names(targets: Iterable[tuple[str, str]]) -> dict[str, list[tuple[list[str]
 
 
 def _other_targets(
-    cat: Cat,
+    cat: ItemTexts,
     texts: Sequence[Sequence[str]],
     names: Mapping[str, list[tuple[list[str], str, str]]],
 ) -> list[Finding]:

@@ -14,7 +14,7 @@ from curation.checks.surface import Finding
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.rules import same_text
 from curation.wording import amount
-from curation.words import WORD
+from curation.words import split
 
 Findings = Iterator[tuple[int, Finding]]
 """The index of a CAT, and a finding in it."""
@@ -25,7 +25,7 @@ FAR = 2  # counts are uneven above this multiple of the median, or below the med
 
 def tokens(text: str) -> list[str]:
     """The words of a text in lower case, split as in the checks of one item."""
-    return WORD.findall(in_small(text))
+    return split(in_small(text))
 
 
 def _key(text: str) -> str:

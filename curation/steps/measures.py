@@ -318,6 +318,7 @@ def pitfalls_of(
     Raises:
         CurationError: ``own`` cannot be read.
     """
+    from curation.engine import own_workers
     from curation.measures.pitfalls import pitfalls
 
     campaign = source.campaign
@@ -330,6 +331,7 @@ def pitfalls_of(
             own=own,
             **source.allowed(),
             without_votes=kept_without_votes(campaign) if campaign else None,
+            workers=own_workers(),
             tell=tell,
         )
 

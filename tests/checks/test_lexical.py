@@ -212,3 +212,17 @@ def test_a_package_that_is_missing_is_named(
     assert all(pip in reason and "pip install" in reason for reason in why.values())
     for item in (says("He is talanted bullshit, Sarah."), fills("extremelyrich", "liar")):
         assert not {one.code for one in check(read(item, lists("en")), made)} & set(why)
+
+
+def test_names_of_figures_may_be_parts_of_words(tmp_path: Path) -> None:
+    own = tmp_path / "own.csv"
+    own.write_text("language,list,word\ntlh,public_figure,ann lee*\ntlh,public_figure,*boro\n")
+    words = lists("tlh", own)
+    lexicon_, _ = lexicon(words, [])
+
+    def figures(text: str) -> set[str]:
+        findings = check(read(says(text), words), lexicon_)
+        return {one.detail for one in findings if one.code == "public_figure"}
+
+    assert figures("Marlboro's Ann Leeson") == {"'ann leeson'", "'marlboro'"}
+    assert figures("Boros met Ann and Lee.") == set()

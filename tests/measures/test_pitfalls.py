@@ -11,6 +11,7 @@ from curation.checks.content import gist, near
 from curation.cli.console import CONTENT_WARNING
 from curation.cli.pitfalls import show
 from curation.files import CurationError
+from curation.measures import pitfalls as module
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
 
@@ -313,6 +314,24 @@ def test_progress_is_reported() -> None:
     assert reported[0] == ("texts", 0, 1)
     assert ("texts", 1, 1) in reported
     assert reported[-1] == ("dataset", 4, 4)
+
+
+def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "MANY", 5)
+    monkeypatch.setattr(module, "SHARD", 2)
+    own = tmp_path / "own.csv"
+    own.write_text("language,list,word\ntlh,violence,bomb*\n", "utf-8")
+    texts = ["The baker  came {}.", "The teacher saw the baker {}.", "It bombed the baker {}."]
+    cats = [cat(n, texts[n % 3]) for n in range(6)]
+    cats += [cat(n, "The teacher came {}.", target="teacher", domain="school") for n in (6,)]
+    options: dict[str, Any] = {"language": "tlh", "own": own, "names": {"t-baker": ("cook",)}}
+    one, reported = look(*cats, **options), list[tuple[str, int, int]]()
+    many = look(*cats, **options, workers=2, tell=lambda *stage: reported.append(stage))
+    assert many == one
+    assert hits(many, "space_doubled") == ["c0", "c3"]
+    assert hits(many, "other_target") == ["c1", "c4"]
+    assert hits(many, "violent_word") == ["c2", "c5"]
+    assert [done for stage, done, _ in reported if stage == "texts"] == [0, 2, 4, 6, 7]
 
 
 def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:

@@ -203,6 +203,7 @@ def _cat(seen: Seen) -> Cat:
 
 
 def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+    from curation.engine import own_workers
     from curation.measures.pitfalls import pitfalls
 
     if checked.release.hidden:
@@ -220,6 +221,7 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             language=checked.language,
             off=_off(checked.release),
             names=_other_names(checked.release),
+            workers=own_workers(),
             tell=tell,
         )
     warned = []
