@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 
 from curation.files import dump_json
 from curation.release import layout
@@ -24,33 +24,43 @@ def files(
     *,
     errata_lines: bytes = b"",
     tell: Tell = lambda stage, done, total: None,
-) -> dict[str, bytes]:
-    """All files of a release by their path in its folder.
+) -> Iterator[tuple[str, bytes]]:
+    """Make all files of a release one by one, so that only one is in memory.
 
     Args:
         contents: what it publishes.
         facts: what it says about itself; ``canonical`` and ``hidden.sealed`` are filled in here.
+            The canonical hash is the sha256 of the JSONL files in ``cats/``, joined in order of
+            name: ``cat cats/*.jsonl | sha256sum`` gives the same. It depends on the CATs only, so
+            two versions with the same hash have the same CATs in the same order.
         errata_lines: the lines of ``errata.jsonl``; empty if there is no earlier version.
         tell: called with the stage and how much of it is done.
+
+    Returns:
+        Path in the release's folder and bytes of each file.
     """
-    parts: list[tuple[str, Callable[[], Mapping[str, bytes]]]] = [
-        ("StereoSet's format", lambda: stereoset_files.files(contents)),
-        ("Parquet", lambda: parquet_files.files(contents)),
-        ("tables", lambda: tables.files(contents)),
-        ("errata", lambda: {layout.ERRATA: errata_lines} if errata_lines else {}),
-    ]
-    data: dict[str, bytes] = {}
-    for number, (_, part) in enumerate(parts):
-        tell("files", number, len(parts) + 1)
-        data |= part()
-    tell("files", len(parts), len(parts) + 1)
-    facts = facts.model_copy(update={"canonical": tables.canonical(data)})
+    errata = [(layout.ERRATA, errata_lines)] if errata_lines else []
+    parts = [make(contents) for make in (stereoset_files.files, parquet_files.files, tables.files)]
+    data: dict[str, DataFile] = {}
+    canonical = hashlib.sha256()
+    for number, part in enumerate([*parts, errata]):
+        tell("files", number, len(parts) + 2)
+        for path, content in part:
+            data[path] = DataFile.of(path, content, _rows(contents, path, content))
+            if path.startswith("cats/") and path.endswith(".jsonl"):
+                canonical.update(content)
+            yield path, content
+            del content
+    tell("files", len(parts) + 1, len(parts) + 2)
+    facts = facts.model_copy(update={"canonical": canonical.hexdigest()})
     if facts.hidden and layout.SEALED in data:
-        sha = hashlib.sha256(data[layout.SEALED]).hexdigest()
-        facts = facts.model_copy(update={"hidden": facts.hidden.model_copy(update={"sealed": sha})})
-    every = {**data, **_described(contents, facts, describe(contents, data))}
-    tell("files", len(parts) + 1, len(parts) + 1)
-    return {**every, layout.SUMS: sums(every)}
+        sealed = {"sealed": data[layout.SEALED].sha256}
+        facts = facts.model_copy(update={"hidden": facts.hidden.model_copy(update=sealed)})
+    described = _described(contents, facts, tuple(data[path] for path in sorted(data)))
+    yield from described.items()
+    tell("files", len(parts) + 2, len(parts) + 2)
+    every = [*data.values(), *(DataFile.of(*file) for file in described.items())]
+    yield layout.SUMS, "".join(f"{f.sha256}  {f.path}\n" for f in sorted(every)).encode()
 
 
 def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> dict[str, bytes]:
@@ -67,19 +77,6 @@ def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> 
     }
 
 
-def describe(contents: Contents, data: Mapping[str, bytes]) -> tuple[DataFile, ...]:
-    """The descriptions of data files, in the order of their paths.
-
-    Args:
-        contents: what the release publishes.
-        data: the files by path.
-    """
-    return tuple(
-        DataFile.of(path, content, _rows(contents, path, content))
-        for path, content in sorted(data.items())
-    )
-
-
 def _rows(contents: Contents, path: str, content: bytes) -> int | None:
     """How many CATs, annotations, terms or errata a file has."""
     if path.endswith(".parquet"):
@@ -90,9 +87,3 @@ def _rows(contents: Contents, path: str, content: bytes) -> int | None:
         return content.count(b"\n")
     cats = {f"{split}.json": len(contents.part(split)) for split in SPLITS}
     return {**cats, layout.ANNOTATIONS: len(contents.annotations)}.get(path)
-
-
-def sums(files: Mapping[str, bytes]) -> bytes:
-    """The content of ``SHA256SUMS``, in the order of paths; ``sha256sum -c`` reads it."""
-    lines = (f"{hashlib.sha256(files[path]).hexdigest()}  {path}\n" for path in sorted(files))
-    return "".join(lines).encode()

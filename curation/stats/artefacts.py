@@ -135,13 +135,16 @@ def unigram(cats: Sequence[Cat], *, language: str, total: bool = False) -> Score
 
     least = 1e-8 if code in wordfreq.available_languages("large") else 1e-6
     scores, every, unknown = {}, 0, 0
+    known: dict[str, list[float]] = {}
     try:
         for cat in cats:
             for association, option in zip(cat.associations, options(cat), strict=True):
-                frequencies = [
-                    float(wordfreq.word_frequency(word, code, minimum=least))
-                    for word in lossy_tokenize(option, base(language))
-                ]
+                if option not in known:
+                    known[option] = [
+                        float(wordfreq.word_frequency(word, code, minimum=least))
+                        for word in lossy_tokenize(option, base(language))
+                    ]
+                frequencies = known[option]
                 every += len(frequencies)
                 unknown += sum(frequency <= least for frequency in frequencies)
                 logs = [math.log(frequency) for frequency in frequencies or [least]]

@@ -158,6 +158,12 @@ def read_labels(campaign: Campaign) -> "pd.DataFrame":
     return _labels(_stamps(label_files(campaign)))
 
 
+def forget_answers() -> None:
+    """Free the items and labels that ``read_items`` and ``read_labels`` keep in memory."""
+    _items.cache_clear()
+    _labels.cache_clear()
+
+
 def read_terms(campaign: Campaign) -> dict[str, Term]:
     """The campaign's terms by id."""
     return {t.id: t for t in read_records(campaign.terms / "targets.jsonl", Term)}

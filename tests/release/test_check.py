@@ -788,7 +788,7 @@ def revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     golds = assign(contents.part("test"), Random(1).randbytes, sealed=False)
     root = tmp_path_factory.mktemp("revealed")
     for name, files in (
-        ("public", stereoset_files.files(conceal(contents, golds, "test"))),
+        ("public", dict(stereoset_files.files(conceal(contents, golds, "test")))),
         ("open", revealing(golds, contents, name="Jobs", warning="Stereotypes.")),
     ):
         for path, content in files.items():

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.outside  # it builds six releases
 
 
 def write(folder: Path, contents: Contents, facts: Facts) -> Path:
-    for name, content in build.files(contents, facts).items():
+    for name, content in build.files(contents, facts):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder

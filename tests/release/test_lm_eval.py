@@ -63,7 +63,7 @@ def test_each_kind_and_split_has_a_task_over_terms_and_three_without_python() ->
 
 
 def test_tasks_read_files_of_the_release_and_functions_of_the_metrics(metrics: Any) -> None:
-    data = tables.files(releases.contents())
+    data = dict(tables.files(releases.contents()))
     for content in YAML.values():
         if "dataset_kwargs" in content:
             [(split, path)] = content["dataset_kwargs"]["data_files"].items()

@@ -99,7 +99,7 @@ def command(*tasks: str) -> str:
 
 def export(folder: Path, contents: Contents) -> list[str]:
     """Write the flat files and the tasks of a release; the names of the tasks of both forms."""
-    files = {**tables.files(contents), **lm_eval.files(contents, releases.facts(name="Mild"))}
+    files = {**dict(tables.files(contents)), **lm_eval.files(contents, releases.facts(name="Mild"))}
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

@@ -25,7 +25,11 @@ Files = tuple[dict[str, bytes], list[DataFile]]
 @pytest.fixture(scope="module")
 def files() -> Files:
     content = releases.contents()
-    data = {**parquet_files.files(content), **tables.files(content), "dev.json": b"{}\n"}
+    data = {
+        **dict(parquet_files.files(content)),
+        **dict(tables.files(content)),
+        "dev.json": b"{}\n",
+    }
     return data, releases.data_files(data, content)
 
 
@@ -99,7 +103,7 @@ def test_every_field_of_croissant_is_a_column_of_its_file(hidden: bool) -> None:
     if hidden:
         content = releases.hidden(content)
         facts = releases.facts(hidden=Hidden(split="test", cats=4, terms=2))
-    data = {**parquet_files.files(content), **tables.files(content)}
+    data = {**dict(parquet_files.files(content)), **dict(tables.files(content))}
     about = json.loads(croissant(facts, releases.data_files(data, content)))
     for records in about["recordSet"]:
         flat = [part for field in records["field"] for part in field.get("subField", [field])]

@@ -24,7 +24,7 @@ VALIDATION = "intersentence/validation-00000-of-00001.parquet"
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return parquet_files.files(releases.contents())
+    return dict(parquet_files.files(releases.contents()))
 
 
 def table(content: bytes) -> Any:
@@ -52,11 +52,11 @@ def test_there_is_a_file_for_each_configuration_and_split(files: dict[str, bytes
     }
     content = releases.contents()
     less = replace(content, cats=tuple(c for c in content.cats if c.kind == "intersentence"))
-    assert "intrasentence" not in parquet_files.configs(parquet_files.files(less))
+    assert "intrasentence" not in parquet_files.configs(dict(parquet_files.files(less)))
 
 
 def test_the_tables_have_the_rows_of_the_flat_files(files: dict[str, bytes]) -> None:
-    flat = tables.files(releases.contents())
+    flat = dict(tables.files(releases.contents()))
     for split in ("dev", "test"):
         wanted = [row for kind in KINDS for row in rows(flat[f"cats/{kind}-{split}.jsonl"])]
         assert table(files[f"cats/{split}-00000-of-00001.parquet"]).to_pylist() == wanted
@@ -111,11 +111,11 @@ def test_our_reader_gives_the_same_cats(files: dict[str, bytes], tmp_path: Path)
 
 
 def test_the_same_contents_give_the_same_bytes(files: dict[str, bytes]) -> None:
-    assert parquet_files.files(releases.contents()) == files
+    assert dict(parquet_files.files(releases.contents())) == files
 
 
 def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
-    files = parquet_files.files(releases.hidden(releases.contents()))
+    files = dict(parquet_files.files(releases.hidden(releases.contents())))
     name = "intersentence/test-00000-of-00001.parquet"
     for row in table(files[name]).to_pylist():
         assert row["sentences"]["gold_label"] == [-1, -1, -1]

@@ -353,8 +353,8 @@ def write(folder: Path, content: Contents, about: Facts) -> Path:
             for split in SPLITS
             if not any(cat.commitment for cat in content.part(split))
         },
-        **parquet_files.files(content),
-        **tables.files(content),
+        **dict(parquet_files.files(content)),
+        **dict(tables.files(content)),
     }
     described = data_files(data, content)
     files = {

@@ -115,8 +115,10 @@ def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     return {config: files for config, files in files_of.items() if files}
 
 
-def files(contents: Contents) -> dict[str, bytes]:
-    """A file for each configuration and split that has rows; the same pyarrow writes the same.
+def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    """Path and bytes of a file for each configuration and split that has rows.
+
+    The same version of pyarrow writes the same bytes.
 
     The configurations are ``intersentence`` and ``intrasentence``; ``cats``, the CATs as in
     ``tables``, by split; ``hidden``, the same for hidden CATs, whose fields are others;
@@ -127,11 +129,9 @@ def files(contents: Contents) -> dict[str, bytes]:
         CurationError: pyarrow is not installed.
     """
     check_installed()
-    return {
-        path(config, split): _parquet(features, rows)
-        for config, split, features, rows in _tables(contents)
-        if len(rows)
-    }
+    for config, split, features, rows in _tables(contents):
+        if len(rows):
+            yield path(config, split), _parquet(features, rows)
 
 
 def _tables(

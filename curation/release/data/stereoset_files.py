@@ -1,6 +1,6 @@
 """The files in StereoSet's format, and the table of annotations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,8 +11,8 @@ from curation.release.contents import SPLITS, Contents, PublishedCat
 from curation.stereoset import Labels, document, item_of
 
 
-def files(contents: Contents) -> dict[str, bytes]:
-    """``dev.json`` and ``test.json``; only ``dev.json`` if the test set is sealed.
+def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    """Path and bytes of ``dev.json`` and of ``test.json``, unless the test set is sealed.
 
     Their labels are the counted ones. A hidden CAT has the gold label "hidden", no labels, no tier,
     and a field ``commitment``.
@@ -21,7 +21,8 @@ def files(contents: Contents) -> dict[str, bytes]:
         contents: what the release publishes.
     """
     splits = SPLITS[:1] if contents.sealed else SPLITS
-    return {f"{split}.json": dump_json(_split(contents, split)) for split in splits}
+    for split in splits:
+        yield f"{split}.json", dump_json(_split(contents, split))
 
 
 def _split(contents: Contents, split: SplitName) -> dict[str, Any]:

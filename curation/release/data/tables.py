@@ -1,7 +1,6 @@
 """The flat files: the CATs and the terms as JSONL, the annotations as CSV."""
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -20,37 +19,23 @@ def path(kind: str, split: str) -> str:
     return f"cats/{kind}-{split}.jsonl"
 
 
-def files(contents: Contents) -> dict[str, bytes]:
+def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """A file of CATs for each kind and split that has any, the annotations and the terms.
 
     A sealed test set is in ``sealed.jsonl``: id, kind, domain and commitment of each CAT.
+
+    Returns:
+        Path and bytes of each; the files of CATs are in order of path.
     """
+    for kind in sorted(KINDS):
+        for split in SPLITS:
+            if cats := contents.part(split, kind):
+                yield path(kind, split), b"".join(map(_line, map(row, cats)))
     table = contents.annotations
-    sealed = b"".join(_line(cat._asdict()) for cat in contents.sealed)
-    return {
-        **{
-            path(kind, split): b"".join(map(_line, map(row, cats)))
-            for kind in KINDS
-            for split in SPLITS
-            if (cats := contents.part(split, kind))
-        },
-        ANNOTATIONS: table.to_csv(index=False, lineterminator="\n").encode(),
-        TERMS: b"".join(_line(term_row(term)) for term in contents.terms),
-        **({SEALED: sealed} if sealed else {}),
-    }
-
-
-def canonical(files: Mapping[str, bytes]) -> str:
-    """The canonical hash: sha256 of the JSONL files in ``cats/``, joined in order of name.
-
-    ``cat cats/*.jsonl | sha256sum`` gives the same. It depends on the CATs only, so two versions
-    with the same hash have the same CATs in the same order.
-    """
-    digest = hashlib.sha256()
-    names = (name for name in files if name.startswith("cats/") and name.endswith(".jsonl"))
-    for name in sorted(names):
-        digest.update(files[name])
-    return digest.hexdigest()
+    yield ANNOTATIONS, table.to_csv(index=False, lineterminator="\n").encode()
+    yield TERMS, b"".join(_line(term_row(term)) for term in contents.terms)
+    if contents.sealed:
+        yield SEALED, b"".join(_line(cat._asdict()) for cat in contents.sealed)
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -79,7 +79,7 @@ def files(
         "README.md": _readme(golds, table, name=name, warning=warning, version=contents.version),
         "annotations.csv": table.to_csv(index=False, lineterminator="\n").encode(),
         "reveal.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in reveal_rows(golds)),
-        "test.json": stereoset_files.files(opened)["test.json"],
+        "test.json": dict(stereoset_files.files(opened))["test.json"],
     }
 
 

@@ -4,13 +4,14 @@ First everything is checked and computed, then the line of ``built.jsonl`` is wr
 folder, which appears as a whole.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import read_text, writing
-from curation.manifest import Results
+from curation.files import read_bytes, read_text, writing
+from curation.garbage import uncollected
+from curation.manifest import Results, file_names
 from curation.release.facts import Licence, Statement
 from curation.release.texts.licences import OWN, licence
 from curation.steps.release import accepting, changes, first_builds, statement, versions
@@ -51,12 +52,14 @@ def anonymous_settings(campaign: Campaign) -> dict[str, Any]:
 
 def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the published folder."""
-    return _build(campaign, results, reporter, anonymous=False)
+    with uncollected():
+        return _build(campaign, results, reporter, anonymous=False)
 
 
 def anonymous_release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the folder for anonymous review."""
-    return _build(campaign, results, reporter, anonymous=True)
+    with uncollected():
+        return _build(campaign, results, reporter, anonymous=True)
 
 
 def _build(
@@ -82,32 +85,32 @@ def _build(
         open_questions=[question.key for question in statement.open_questions(answers)],
         reporter=reporter,
     )
-    contents, golds = hiding.hide(campaign, collected.contents, results, reporter)
-    facts = hiding.public_facts(
-        campaign, facts, collected.contents, contents, golds, results, reporter
-    )
+    collected.cats.clear()  # they take more memory than all that follows
+    whole = collected.contents
+    contents, golds = hiding.hide(campaign, whole, results, reporter)
+    facts = hiding.public_facts(campaign, facts, whole, contents, golds, results, reporter)
     before = [place.name for place in changes.earlier(campaign)]
-    near, _ = repeats.near_public(campaign, collected.contents.cats, versions=before)
+    near, _ = repeats.near_public(campaign, whole.cats, versions=before)
     for place in near if contents.sealed else ():
         if place.cats:
             reporter.warn(
                 f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
                 "so their texts are known; «curation release near» lists them"
             )
-    since = changes.changes(campaign, contents, collected.contents if contents.sealed else None)
+    since = changes.changes(campaign, contents, whole if contents.sealed else None)
     facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
         facts = anonymize(facts, statement.secrets(campaign))
     with reporter.stages() as tell:
         errata_lines = errata.text(since[1]).encode() if since else b""
-        content = build.files(contents, facts, errata_lines=errata_lines, tell=tell)
+        staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
+        for path, data in build.files(contents, facts, errata_lines=errata_lines, tell=tell):
+            (staged / path).parent.mkdir(parents=True, exist_ok=True)
+            with writing(staged / path) as file:
+                file.write(data)
+            del data
     if anonymous:
-        _check_anonymous(content, statement.secrets(campaign), reporter)
-    staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
-    for path, data in content.items():
-        (staged / path).parent.mkdir(parents=True, exist_ok=True)
-        with writing(staged / path) as file:
-            file.write(data)
+        _check_anonymous(staged, statement.secrets(campaign), reporter)
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
     first_builds.record(campaign, first)
     return {
@@ -129,9 +132,7 @@ def _licence(campaign: Campaign, statement: Statement, date: str) -> Licence:
     return licence(campaign.settings.release.licence, own, holders=holders, year=date[:4])
 
 
-def _check_anonymous(
-    files: Mapping[str, bytes], secrets: Collection[str], reporter: Reporter
-) -> None:
+def _check_anonymous(staged: Path, secrets: Collection[str], reporter: Reporter) -> None:
     """Check that no file names the team; warns of words that may be part of a name.
 
     Raises:
@@ -139,7 +140,7 @@ def _check_anonymous(
     """
     from curation.release.anonymous import doubts, refusal, scan
 
-    places = scan(files, secrets)
+    places = scan({name: read_bytes(staged / name) for name in file_names(staged)}, secrets)
     if error := refusal(places):
         raise error
     if text := doubts(places):

@@ -194,7 +194,7 @@ def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
     contents = Contents(
         version, tuple(map(published, cats)), pd.DataFrame(), (), settings=FileSettings()
     )
-    return {path: data for path, data in tables.files(contents).items() if path.startswith("cats/")}
+    return {path: data for path, data in tables.files(contents) if path.startswith("cats/")}
 
 
 def _check_free(to: Path, files: Mapping[str, bytes] | None = None) -> bool:

@@ -6,16 +6,17 @@ Each number is read from the report that has it, or computed by the function tha
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.item_form import names
-from curation.records import KINDS, Cat, Decision, Item
+from curation.records import KINDS, Cat, Decision
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
-from curation.release.facts import Facts, Licence, Size, Statement, TermCount
+from curation.release.facts import Facts, Licence, RoundFacts, Size, Statement, TermCount
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import (
+    forget_answers,
     item_files,
     label_files,
     read_counted,
@@ -32,9 +33,6 @@ from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
 from curation.stereoset import FileSettings
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _UNKNOWN = "unknown"
 _PAY = {"pay_review", "pay_write", "pay_label", "currency", "per_person", "per_term"}
 
@@ -44,16 +42,18 @@ class Collected(NamedTuple):
 
     Attributes:
         cats: the CATs, in the order of the files.
-        items: all items of the campaign.
         contents: what is published if nothing is hidden.
+        answered: person and round of the answers in the release.
+        rounds: the facts about each round, and the numbers of people: of ``people.round_facts``.
         labels_in: the number of labels of the campaign.
         labels_of_dropped_items: how many of them are about items that are not CATs.
         not_counted: how many of them do not count, by reason code.
     """
 
     cats: list[Cat]
-    items: list[Item]
     contents: Contents
+    answered: set[tuple[str, str]]
+    rounds: tuple[tuple[RoundFacts, ...], dict[str, int]]
     labels_in: int
     labels_of_dropped_items: int
     not_counted: dict[str, int]
@@ -94,6 +94,13 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
     """
     from curation.release.data import stereoset_files
 
+    # Items, all labels and CATs are never in memory together.
+    items = read_items(campaign)
+    rounds = people.round_facts(campaign, items, read_labels(campaign))
+    labels = read_counted(campaign, items).labels
+    written = {(i.id, i.writer, i.round) for i in items if i.writer}
+    del items
+    forget_answers()
     cats = campaign_source(campaign).cats
     if not cats:
         raise CurationError(
@@ -101,20 +108,21 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
             "«curation decisions filter» shows why items are dropped; check that labels are in, or "
             "set trust_gold in [decisions] if published gold labels are to decide",
         )
-    items = read_items(campaign)
-    counted = read_counted(campaign, items)
     made = Contents(
         version=campaign.settings.release.version,
         cats=tuple(map(published, cats)),
-        annotations=stereoset_files.annotations(cats, counted.labels),
+        annotations=stereoset_files.annotations(cats, labels),
         terms=_terms(campaign, cats),
         settings=file_settings(campaign, cats, reporter),
         without_votes=frozenset(kept_without_votes(campaign)),
     )
-    dropped = ~counted.labels["item"].isin([cat.id for cat in cats])
-    codes = Counter(code for code in counted.labels["code"] if code)
-    labels_in, labels_out = len(counted.labels), int(dropped.sum())
-    return Collected(cats, items, made, labels_in, labels_out, dict(sorted(codes.items())))
+    ids = {cat.id for cat in cats}
+    dropped = ~labels["item"].isin(list(ids))
+    codes = Counter(code for code in labels["code"] if code)
+    answered = {(writer, round) for item, writer, round in written if item in ids}
+    answered |= set(zip(made.annotations["annotator"], made.annotations["round"], strict=True))
+    numbers = len(labels), int(dropped.sum()), dict(sorted(codes.items()))
+    return Collected(cats, made, answered, rounds, *numbers)
 
 
 def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
@@ -185,8 +193,7 @@ def facts(
 
     settings, cats = campaign.settings, collected.cats
     table = collected.contents.annotations
-    answered = _answered(cats, collected.items, table)
-    rounds, by_kind = people.round_facts(campaign, collected.items, read_labels(campaign))
+    rounds, by_kind = collected.rounds
     agreement, retention = measured.agreement(campaign)
     sentiment, sentiment_by, sentiment_why = measured.sentiment(campaign)
     translated, in_both = _translated(cats)
@@ -200,7 +207,7 @@ def facts(
         canary=build.canary,
         warning=warning(campaign),
         licence=licence,
-        other_licences=licences.others(campaign, answered, reporter),
+        other_licences=licences.others(campaign, collected.answered, reporter),
         statement=statement,
         open=tuple(open_questions),
         sizes=_sizes(cats),
@@ -235,15 +242,6 @@ def facts(
         trust=measured.trust(campaign),
         anonymous=build.anonymous,
     )
-
-
-def _answered(
-    cats: Sequence[Cat], items: Sequence[Item], table: "pd.DataFrame"
-) -> set[tuple[str, str]]:
-    """Person and round of the answers in a release: its labels, and the items' writers."""
-    ids = {cat.id for cat in cats}
-    written = {(i.writer, i.round) for i in items if i.writer and i.id in ids}
-    return written | set(zip(table["annotator"], table["round"], strict=True))
 
 
 def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:

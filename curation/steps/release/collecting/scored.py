@@ -20,7 +20,7 @@ from curation.scores.runs import Run
 from curation.sentiment import Sentiment
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
-from curation.steps.release.collecting.measured import BOTH
+from curation.steps.release.collecting.measured import BOTH, sentiment
 from curation.steps.reporter import Reporter
 from curation.steps.scores.surface import baseline_results, read_sentiment
 from curation.wording import amount
@@ -40,7 +40,8 @@ def baselines(campaign: Campaign, cats: Sequence[Cat], reporter: Reporter) -> tu
         CurationError: the sentiment that the step kept is damaged.
     """
     values = None
-    if campaign.settings.measures.sentiment != VADER:
+    *_, why = sentiment(campaign)
+    if campaign.settings.measures.sentiment != VADER or not why:
         values = read_sentiment(campaign.measures / "sentiment_scores.json", cats)
     language = campaign.settings.campaign.language
     every: dict[str, Baseline] = {}
