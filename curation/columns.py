@@ -22,7 +22,9 @@ class Column:
         import numpy as np
 
         known = self.code_of
-        codes = (known.setdefault(value, len(known) - 1) for value in values)
+        for value in dict.fromkeys(values):
+            known.setdefault(value, len(known) - 1)
+        codes = map(known.__getitem__, values)
         self.codes.append(np.fromiter(codes, dtype=np.int32, count=len(values)))
 
     def whole(self) -> Any:

@@ -245,7 +245,10 @@ def read_table(paths: Sequence[Path], record: type[Record]) -> "pd.DataFrame":
         values: dict[str, list[Any]] = {}
         try:
             rows = orjson.loads(b"[" + b",".join(lines) + b"]")
-            values = {n: [row.get(n, default) for row in rows] for n, default in defaults.items()}
+            if all(row.keys() == names for row in rows):
+                values = {name: [row[name] for row in rows] for name in names}
+            else:
+                values = {n: [r.get(n, default) for r in rows] for n, default in defaults.items()}
             fits = len(rows) == len(lines) and _one_a_line(lines)
             fits = fits and all(row.keys() <= names for row in rows)
             for name, check in checks.items():

@@ -95,10 +95,10 @@ class Contents:
         """The (annotator, label) pairs that were counted, by the id of their association."""
         labels: dict[str, list[tuple[str, Value]]] = defaultdict(list)
         counted = self.annotations[self.annotations["counted"]]
-        for association, annotator, label in zip(
-            counted["association_id"], counted["annotator"], counted["label"], strict=True
-        ):
-            labels[association].append((annotator, label))
+        once: dict[tuple[str, Value], tuple[str, Value]] = {}  # equal pairs are the same object
+        pairs = zip(counted["annotator"], counted["label"], strict=True)
+        for association, pair in zip(counted["association_id"], pairs, strict=True):
+            labels[association].append(once.setdefault(pair, pair))
         return labels
 
     @property

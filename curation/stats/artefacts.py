@@ -56,6 +56,7 @@ _PRONOUNS = (
 )
 PRONOUNS = frozenset(_PRONOUNS.split())
 """English pronouns of the third person, with possessives and reflexives."""
+_NO_CONTENT = STOP_WORDS | PRONOUNS
 
 WORD = re.compile(r"[^\W_]+")
 MIRRORED = {"ShortestLM": "LongestLM", "LastLM": "FirstLM"}
@@ -218,7 +219,7 @@ def content_words(text: str) -> set[str]:
     >>> sorted(content_words("The baker's cakes are a mess; they like buses."))
     ['baker', 'buse', 'cake', 'mess']
     """
-    return {_singular(word) for word in words(text) if word not in STOP_WORDS | PRONOUNS}
+    return {_singular(word) for word in words(text) if word not in _NO_CONTENT}
 
 
 def negativity(

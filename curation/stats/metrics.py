@@ -38,8 +38,9 @@ def comparisons(
         KeyError: an association has no score.
     """
     values = [
-        [next(scores[a.id] for a in cat.associations if a.gold == gold) for gold in GOLDS]
+        [of_gold[gold] for gold in GOLDS]
         for cat in cats
+        for of_gold in [{a.gold: scores[a.id] for a in cat.associations}]
     ]
     meaningful, stereotype, tied = judge(np.array(values, float).reshape(-1, 3), ties=ties)
     return pd.DataFrame(

@@ -143,6 +143,7 @@ def _tables(
         for split in SPLITS:
             cats = contents.part(split, kind)
             yield kind, HUB_SPLITS[split], _CATS, [_as_on_the_hub(cat, labels) for cat in cats]
+    del labels
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
         public = [tables.row(cat) for cat in cats if cat.commitment is None]

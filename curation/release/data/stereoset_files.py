@@ -21,12 +21,12 @@ def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
         contents: what the release publishes.
     """
     splits = SPLITS[:1] if contents.sealed else SPLITS
-    for split in splits:
-        yield f"{split}.json", dump_json(_split(contents, split))
-
-
-def _split(contents: Contents, split: SplitName) -> dict[str, Any]:
     labels = contents.labels()
+    for split in splits:
+        yield f"{split}.json", dump_json(_split(contents, split, labels))
+
+
+def _split(contents: Contents, split: SplitName, labels: Labels) -> dict[str, Any]:
     part = contents.part(split)
     number = sum(cat.id in contents.without_votes for cat in part)
     return document(

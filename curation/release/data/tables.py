@@ -1,6 +1,7 @@
 """The flat files: the CATs and the terms as JSONL, the annotations as CSV."""
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any
 
 import orjson
@@ -31,8 +32,10 @@ def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
         for split in SPLITS:
             if cats := contents.part(split, kind):
                 yield path(kind, split), b"".join(map(_line, map(row, cats)))
-    table = contents.annotations
-    yield ANNOTATIONS, table.to_csv(index=False, lineterminator="\n").encode()
+    table = BytesIO()  # a text would take several times the memory while it is made
+    contents.annotations.to_csv(table, index=False, lineterminator="\n")
+    yield ANNOTATIONS, table.getvalue()
+    del table
     yield TERMS, b"".join(_line(term_row(term)) for term in contents.terms)
     if contents.sealed:
         yield SEALED, b"".join(_line(cat._asdict()) for cat in contents.sealed)
