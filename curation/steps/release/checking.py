@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_bytes, read_text
+from curation.garbage import uncollected
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
@@ -93,6 +94,7 @@ def named_folder(name: str, campaign: Path) -> Path:
     return folder_of(opened, name)
 
 
+@uncollected()
 def check_release(
     folder: Path,
     *,
