@@ -109,8 +109,8 @@ def pitfalls(
         off: pitfalls that are not checked, with the reason.
         without_votes: ids of CATs whose gold labels are published ones that nobody's votes
             confirm; None if the votes are not known.
-        workers: how many processes check the texts, with 200 MB each; fewer than ``MANY`` CATs
-            need one. With several, a script needs ``if __name__ == "__main__"``.
+        workers: how many processes check the texts, with 200 to 500 MB each; below ``MANY`` CATs
+            it is one. With several, a script needs ``if __name__ == "__main__"``.
         tell: called with stage, done and total to report progress.
 
     Raises:
