@@ -67,7 +67,8 @@ def _data(release: Release) -> Iterator[Finding]:
             text = release.text(name)
         except CurationError:
             continue  # reported as unreadable, or empty
-        if home := next((m for m in _HOME.finditer(text) if not _in_link(text, m.start())), None):
+        homes = _HOME.finditer(text) if "/home/" in text or "Users" in text else iter(())
+        if home := next((m for m in homes if not _in_link(text, m.start())), None):
             line = text.count("\n", 0, home.start()) + 1
             yield finding("maybe_personal", name, f"a folder of somebody's computer: line {line}")
         if name in _TEXTS:
