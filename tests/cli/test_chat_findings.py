@@ -72,7 +72,7 @@ def test_each_finding_has_its_mark(scored: Path) -> None:
     }
     uneven = next(row for row in report["answers"] if row["model"] == "uneven")
     assert [row["group"] for row in uneven["differ"]] == ["profession/thatcher"]
-    assert uneven["no_answer"]["share"] == pytest.approx(1 / 6)
+    assert uneven["no_answer"]["share"] == pytest.approx(1 / 6, rel=1e-5)  # six digits
     for text in ("a-only/choice#", "silent/choice‖", "uneven‖※", "a-only/choice has no score"):
         assert text in out
 
