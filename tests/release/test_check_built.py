@@ -12,7 +12,8 @@ from curation.release import build
 from curation.release.anonymous import anonymous
 from curation.release.check import check
 from curation.release.contents import Contents
-from curation.release.facts import Facts, Hidden
+from curation.release.facts import Facts
+from curation.release.hidden import numbers
 from support import releases
 
 Run = Callable[..., Any]
@@ -34,12 +35,8 @@ def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None
     contents, facts = releases.contents(), releases.facts()
     if form == "hidden":
         contents = releases.hidden(contents)
-        number = sum(cat.commitment is not None for cat in contents.cats)
-        about = Hidden(split="test", cats=number, terms=2)
-        facts = releases.facts(
-            hidden=about, scores=(), agreement=(), tiers={"4": 2, "5": 1, "unknown": 1}
-        )
-        facts = facts.model_copy(update={"annotations": len(contents.annotations)})
+        facts = numbers.coarse(facts, contents, split="test")
+        facts = facts.model_copy(update={"tiers": {"4": 2, "5": 1, "unknown": 1}})
     if form == "anonymous":
         facts = anonymous(facts)
     _, findings = check(write(tmp_path / "1.0.0", contents, facts))
