@@ -184,20 +184,6 @@ def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign
     assert room("2", {"1": sealed[:20], "2": golds[20:]}, [], dev=400) == 3
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
-def test_a_lost_gold_file_and_ledger_give_nothing_back(campaign: Campaign) -> None:
-    contents = made(800)
-    public = built(campaign, contents, full())
-    folder = campaign.releases / "0.1.0"
-    folder.mkdir()
-    (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
-    (folder / "test.json").write_text('{"data": {}}', "utf-8")
-    (campaign.releases / ledger.LEDGER).unlink()
-    gold_file(campaign, "0.1.0").unlink()
-    later = full().model_copy(update={"scores": full().scores[5:]})
-    assert shown(built(campaign, contents, later, "0.2.0")) == []
-
-
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
     campaign.releases.mkdir()
     (campaign.releases / ledger.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
@@ -221,7 +207,8 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
-def test_a_lost_ledger_gives_nothing_back(campaign: Campaign) -> None:
+@pytest.mark.parametrize("gold_is_lost", [False, True])
+def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool) -> None:
     contents = made(800)
     public = built(campaign, contents, full())
     folder = campaign.releases / "0.1.0"
@@ -229,6 +216,8 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign) -> None:
     (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
     (folder / "test.json").write_text('{"data": {}}', "utf-8")
     (campaign.releases / ledger.LEDGER).unlink()
+    if gold_is_lost:
+        gold_file(campaign, "0.1.0").unlink()
     later = full().model_copy(update={"scores": full().scores[5:]})
     assert shown(built(campaign, contents, later, "0.2.0")) == []
 

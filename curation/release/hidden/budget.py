@@ -19,8 +19,6 @@ from curation.release.hidden.commitments import Hash, HiddenGold, texts
 
 GAIN = 0.03
 """The largest share of orders that published values may add to what is guessed without them."""
-
-
 ONE = ceil(1 / (2 * pi * GAIN**2))
 """The smallest number of hidden CATs about which one value may be given out."""
 HIDDEN_PER_DEV = 5
