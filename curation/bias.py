@@ -15,7 +15,16 @@ from curation.records import Id, Record, Text, Timestamp
 Pair = tuple[float, float]
 Share = Annotated[float, Field(ge=0, le=1)]
 Subject = Literal["measure", "dataset", "scores"]
-Status = Literal["pass", "fail", "inconclusive", "not_applicable", "attested", "not_run"]
+Status = Literal[
+    "pass",
+    "fail",
+    "inconclusive",
+    "not_applicable",
+    "attested",
+    "not_run",
+    "holds",
+    "broken",
+]
 CriterionName = Literal[
     "face",
     "content",
@@ -116,10 +125,12 @@ class Criterion(Record):
     """One test of one subject; a row of the trust report.
 
     ``name`` is the subject's name: a run of a measure, the dataset, or a set of scoring rules.
-    ``control`` says that the row is a negative control: a measure that must fail this criterion.
-    Its status is then "pass" if it was rejected. ``power`` is the probability of a significant
-    result if the true value were at the threshold. ``evidence`` names the files, ``computed`` says
-    in words what was computed, ``change`` what would change the verdict.
+    ``kind`` says that the row is a test, a negative control (which must fail this criterion; its
+    status is "pass" if it was rejected), or a check of the software, which "holds" or is "broken"
+    and is no evidence. ``power`` is the probability of a significant result if the true value were
+    at the threshold, and ``source`` says where the threshold comes from. ``evidence`` names the
+    files, ``computed`` says in words what was computed and what it shows, ``change`` what would
+    change the verdict.
     """
 
     subject: Subject
@@ -127,7 +138,7 @@ class Criterion(Record):
     criterion: CriterionName
     check: Id
     status: Status
-    control: bool = False
+    kind: Literal["test", "control", "software"] = "test"
     statistic: str = ""
     value: float | None = None
     ci: Pair | None = None
@@ -136,6 +147,7 @@ class Criterion(Record):
     p: Share | None = None
     power: Share | None = None
     threshold: float | None = None
+    source: str = ""
     computed: str = ""
     change: str = ""
     evidence: tuple[str, ...] = ()

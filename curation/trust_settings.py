@@ -60,6 +60,9 @@ class TrustSettings(Section):
     power: Annotated[
         float, Field(gt=0, lt=1, description="power below which a missing effect is inconclusive")
     ] = 0.8
+    face: Annotated[
+        float, Field(ge=0.5, le=1, description="share of anchors that must have the expected sign")
+    ] = 0.75
     convergent: Annotated[
         float, Field(ge=0, le=1, description="rank correlation that two measures must reach")
     ] = 0.7

@@ -139,8 +139,8 @@ def _show(found: "TrustReport", *, every: bool) -> None:
     from curation.steps.trust.report import PAGE
     from curation.trust.protocol.report import NO_VERDICT, SUBJECTS
 
-    tested = [row for row in found.rows if not row.control]
-    controls = [row for row in found.rows if row.control]
+    tested = [row for row in found.rows if row.kind == "test"]
+    controls = [row for row in found.rows if row.kind == "control"]
     if tested and not every:
         _counted(tested)
     for subject, title in SUBJECTS.items():
@@ -151,6 +151,12 @@ def _show(found: "TrustReport", *, every: bool) -> None:
     _table(
         "Negative controls (wrong on purpose): pass means that they were rejected",
         controls if every else [row for row in controls if row.status == "fail"],
+        named=True,
+    )
+    software = [row for row in found.rows if row.kind == "software"]
+    _table(
+        "Checks of the software: what holds by construction, and is no evidence",
+        software if every else [row for row in software if row.status == "broken"],
         named=True,
     )
     if not tested:
@@ -212,4 +218,4 @@ def _table(title: str, rows: "Sequence[Criterion]", *, named: bool = False) -> N
         ]
         for row in rows
     ]
-    console.table(title, [*(["control of"] if named else []), *heads], cells)
+    console.table(title, [*(["of"] if named else []), *heads], cells)

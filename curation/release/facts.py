@@ -273,7 +273,7 @@ class TrustRow(Part):
     criterion: str
     check: str
     status: str
-    control: bool = False
+    kind: str = "test"
     statistic: str = ""
     value: float | None = None
     ci: Interval = None

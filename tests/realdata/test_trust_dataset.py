@@ -13,8 +13,8 @@ from curation.bias import Criterion
 from curation.stats.metrics import judge
 from curation.steps.source import gold_source
 from curation.steps.trust.dataset import dataset_input
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.criteria import dataset_criteria
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust_settings import TrustSettings
 from support.cats import REAL
 from support.judged import found
@@ -80,7 +80,7 @@ def test_the_report_finds_the_dependence_on_normalisation(rows: list[Criterion])
 
 def test_alpha_depends_on_the_set(rows: list[Criterion]) -> None:
     """.67 over all labels, .48 and .50 where the gold label is stereotype or anti-stereotype."""
-    chosen = [row for row in rows if row.criterion == "agreement" and not row.control]
+    chosen = [row for row in rows if row.criterion == "agreement" and row.kind == "test"]
     alphas = {row.check: round(row.value or 0, 2) for row in chosen if row.subject == "dataset"}
     assert alphas == {
         "all-labels": 0.67,
@@ -95,12 +95,9 @@ def test_alpha_depends_on_the_set(rows: list[Criterion]) -> None:
 
 
 def test_controls_fail_as_they_must(rows: list[Criterion]) -> None:
-    """Of SentimentModel there is nothing to reverse: its lms is below 50."""
-    assert {(row.check, row.status) for row in rows if row.control} == {
+    assert {(row.check, row.status) for row in rows if row.kind == "control"} == {
         ("shuffled-labels", "pass"),
         ("padding-LongestLM", "pass"),
-        ("reversed:gpt2", "pass"),
-        ("reversed:sentiment", "not_applicable"),
     }
 
 
@@ -141,7 +138,7 @@ def test_random_models_mostly_end_inconclusive(data: DatasetInput) -> None:
         row
         for row in rows
         if row.subject == "scores"
-        and not row.control
+        and row.kind == "test"
         and row.status in ("pass", "fail", "inconclusive")
     ]
     counts = Counter(row.status for row in tests)

@@ -144,7 +144,7 @@ def full(text: str = "plain") -> Facts:
                          status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
                          unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
                 TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
-                         status="pass", control=True),
+                         status="pass", kind="control"),
             ),
             thresholds={text: text}, open=(text,), left_out=4848,
         ),

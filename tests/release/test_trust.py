@@ -34,7 +34,7 @@ ROW: dict[str, Any] = {
     "computed": "the rank correlation of 150 terms",
     "change": "another rule",
 }
-CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "control": True}
+CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "kind": "control"}
 
 
 @pytest.fixture

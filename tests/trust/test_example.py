@@ -20,11 +20,12 @@ def test_the_demo_measures_its_tales_and_reports_what_may_be_trusted(example: Pa
     found = {
         (row.name, row.criterion, row.check): row.status
         for row in report.rows
-        if not row.control and row.subject == "measure"
+        if row.kind == "test" and row.subject == "measure"
     }
     name = "text-automated/villages-tales"
     assert found[name, "face", "anchors"] == "pass"
     assert found[name, "predictive", "signed"] == "pass"
     assert found[name, "convergent", "text-human"] == "pass"
-    assert found["text-human/villages-tales", "agreement", "annotators"] == "pass"
-    assert {row.status for row in report.rows if row.control} == {"pass"}
+    # Alpha is above the threshold, but so few passages do not show it.
+    assert found["text-human/villages-tales", "agreement", "annotators"] == "inconclusive"
+    assert {row.status for row in report.rows if row.kind == "control"} == {"pass"}

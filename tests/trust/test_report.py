@@ -34,7 +34,7 @@ def row(**fields: Any) -> Criterion:
 ROWS = [
     row(status="fail", check="length", value=-0.25, ci=(-0.5, 0.125), n=1200, unit="terms"),
     row(subject="measure", name="vectors/gender-w2v", criterion="face", check="sign", p=0.00001),
-    row(subject="measure", name="manzini/gender-w2v", criterion="content", control=True),
+    row(subject="measure", name="manzini/gender-w2v", criterion="content", kind="control"),
     row(subject="dataset", name="mild", criterion="agreement", status="inconclusive", power=0.44),
     row(subject="measure", name="vectors/gender-w2v", criterion="content", status="not_run"),
 ]
@@ -56,7 +56,7 @@ class Warned(Quiet):
 
 def test_rows_are_ordered_and_have_the_sha256_of_their_settings() -> None:
     made = report.ordered(ROWS, settings={"alpha": 0.05})
-    assert [(r.subject, r.criterion, r.control) for r in made] == [
+    assert [(r.subject, r.criterion, r.kind == "control") for r in made] == [
         ("measure", "content", True),  # «manzini» comes before «vectors»
         ("measure", "face", False),
         ("measure", "content", False),
@@ -73,13 +73,13 @@ def test_rows_are_ordered_and_have_the_sha256_of_their_settings() -> None:
 
 
 def test_counts_leave_controls_out() -> None:
-    failed = row(control=True, status="fail")
+    failed = row(kind="control", status="fail")
     counts = report.counts([*ROWS, failed])
     assert counts["pass"] == 1  # the control that was rejected is not among them
     assert (counts["fail"], counts["inconclusive"], counts["not_run"]) == (1, 1, 1)
     assert (counts["controls"], counts["controls_failed"]) == (2, 1)
     assert report.failed([*ROWS, failed]) == [ROWS[0]]
-    assert {*report.STATUSES} == {*get_args(Status)}
+    assert {*report.STATUSES, "holds", "broken"} == {*get_args(Status)}
     assert {*report.ASPECTS} == {*CRITERIA}
 
 
@@ -121,7 +121,7 @@ def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> N
 def test_foreign_texts_in_the_page_are_no_markup() -> None:
     def tokens(text: str) -> list[str]:
         names = dict.fromkeys(("name", "check", "statistic", "unit", "computed", "change"), text)
-        rows = [row(**names, evidence=(text,)), row(**names, control=True)]
+        rows = [row(**names, evidence=(text,)), row(**names, kind="control")]
         answers = Attestation.model_validate({q.key: text for q in QUESTIONS} | {"objective": "no"})
         page = written(rows, answers, title=text, left_out={text: text})
         return [token.type for token in MarkdownIt("commonmark").enable("table").parse(page)]
@@ -414,7 +414,7 @@ def test_a_damaged_report_names_the_place(tmp_path: Path, content: Any, where: s
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [*ROWS, row(control=True, status="fail", check="swapped")]
+    rows = [*ROWS, row(kind="control", status="fail", check="swapped")]
 
     def of_dataset(source: Any, **how: Any) -> list[Criterion]:
         return list(rows)

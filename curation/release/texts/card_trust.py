@@ -23,9 +23,9 @@ def trust(facts: Facts) -> list[str]:
     report = facts.trust
     if report is None:
         return []
-    tested = [row for row in report.rows if not row.control]
+    tested = [row for row in report.rows if row.kind == "test"]
     lines = [_NO_VERDICT, "", _STATUSES, "", *_table(tested)]
-    if controls := [row for row in report.rows if row.control]:
+    if controls := [row for row in report.rows if row.kind == "control"]:
         lines += ["Negative controls, wrong on purpose; `pass` means that they were rejected:", ""]
         lines += _table(controls)
     counts = Counter(row.status for row in tested)

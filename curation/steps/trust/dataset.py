@@ -22,7 +22,7 @@ from curation.words import NotCheckedError
 if TYPE_CHECKING:
     from curation.scores.runs import Run
     from curation.stats.agreement import Counts
-    from curation.trust.protocol.dataset.data import (
+    from curation.trust.protocol.data import (
         DatasetInput,
         MeasureValues,
         PitfallCount,
@@ -83,7 +83,7 @@ def dataset_input(
         CurationError: a file is not valid.
     """
     from curation.stats.artefacts import artefacts, unigram
-    from curation.trust.protocol.dataset.data import DatasetInput
+    from curation.trust.protocol.data import DatasetInput
 
     campaign, cats = source.campaign, source.cats
     runs, rule_groups = _scores(source, predictions, lower_is_likelier, reporter)
@@ -133,7 +133,7 @@ def measure_values(runs: Sequence[TrustRun]) -> list["MeasureValues"]:
     They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
     not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
-    from curation.trust.protocol.dataset.data import MeasureValues
+    from curation.trust.protocol.data import MeasureValues
 
     found = (
         MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
@@ -156,7 +156,7 @@ def _scores(
     from curation.scores.groups import groups
     from curation.scores.runs import found_runs
     from curation.steps.scores.runs import current_runs, read_runs
-    from curation.trust.protocol.dataset.data import RuleGroup, Scored
+    from curation.trust.protocol.data import RuleGroup, Scored
 
     runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
     if source.scores.exists():
@@ -280,7 +280,7 @@ def _retests(
     """Second labels by the same annotator, and majorities of the first two rounds."""
     import numpy as np
 
-    from curation.trust.protocol.dataset.data import Retest
+    from curation.trust.protocol.data import Retest
 
     found: dict[str, list[tuple[int, int, int]]] = {SAME: [], ROUNDS: []}
     for number, cat in enumerate(cats):
@@ -321,7 +321,7 @@ def _majority(values: Sequence[int]) -> int | None:
 def _pitfalls(source: Source, reporter: Reporter) -> list["PitfallCount"] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
     from curation.steps.measures import pitfall_table, pitfalls_of
-    from curation.trust.protocol.dataset.data import PitfallCount
+    from curation.trust.protocol.data import PitfallCount
 
     if source.campaign is None:
         table = pitfall_table(pitfalls_of(source, reporter=reporter))

@@ -187,7 +187,6 @@ def _row(
         threshold=threshold,
         ci=evidence.ci,
         p=evidence.p,
-        null=0.0,
         limits=Limits(settings.alpha, settings.power),
     )
     if evidence.check.startswith(CONTROL):
@@ -196,7 +195,7 @@ def _row(
         todo = "more passages: there is no interval for one passage, or if all disagreement is in "
         todo += "one"
     elif status == "pass":
-        todo = f"a value below {threshold:g}, or an interval that contains 0"
+        todo = f"an interval that contains {threshold:g}, on other passages"
     elif status == "fail":
         todo = "clearer guidelines and new labels; more labels of this sort cannot change it"
     elif more := _more(evidence, threshold):

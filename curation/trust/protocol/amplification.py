@@ -9,10 +9,9 @@ pair passes if the question is answered, whatever the answer is.
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import permutations
 from statistics import NormalDist
 
-from curation.bias import Bias, Criterion, Status
+from curation.bias import Bias, Criterion
 from curation.stats.intervals import difference_interval
 from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.pairs import (
@@ -26,8 +25,6 @@ from curation.trust.protocol.pairs import (
 from curation.trust.protocol.rows import row
 from curation.trust.protocol.verdicts import ANSWERED, decided
 from curation.trust_settings import TrustSettings
-
-TELESCOPE = 0.001  # the rounding of Table 6
 
 
 def amplification_criteria(runs: Sequence[MeasureRun], settings: TrustSettings) -> list[Criterion]:
@@ -44,7 +41,7 @@ def amplification_criteria(runs: Sequence[MeasureRun], settings: TrustSettings) 
             rows.append(row(after, "amplification", "pair", "not_applicable", computed=why))
         elif after and before:
             rows += _pair(after, before, settings)
-    return rows + _telescoping(settings.amplification, known)
+    return rows
 
 
 def changes(after: MeasureRun, before: MeasureRun) -> dict[str, tuple[float, ...]]:
@@ -54,23 +51,6 @@ def changes(after: MeasureRun, before: MeasureRun) -> dict[str, tuple[float, ...
         bias.target: tuple(a - b for a, b in zip(bias.p, known[bias.target], strict=True))
         for bias in after.biases
         if bias.p is not None and bias.target in known
-    }
-
-
-def telescopes(
-    second_to_first: Mapping[str, float],
-    third_to_second: Mapping[str, float],
-    third_to_first: Mapping[str, float],
-) -> dict[str, float]:
-    """By how much the two steps and the whole way differ, for each target.
-
-    p3 − p1 is the sum of p3 − p2 and p2 − p1. Table 6 holds this within its rounding, 0.001.
-    """
-    common = third_to_first.keys() & second_to_first.keys() & third_to_second.keys()
-    return {
-        target: abs(second_to_first[target] + third_to_second[target] - third_to_first[target])
-        for target in third_to_first
-        if target in common
     }
 
 
@@ -191,43 +171,3 @@ def _row(
         computed=f"{computed}; {ANSWERED}",
         what_next="targets that change in both directions" if status == "pass" else more,
     )
-
-
-def _telescoping(pairs: Sequence[Sequence[str]], runs: Mapping[str, MeasureRun]) -> list[Criterion]:
-    """Each three runs whose three pairs are given: the steps add up to the whole way."""
-    given = {tuple(pair) for pair in pairs if find(pair, runs)[2] == ""}
-    rows = []
-    for first, second, third in permutations(dict.fromkeys(n for p in given for n in p), 3):
-        if not {(second, first), (third, second), (third, first)} <= given:
-            continue
-        own = [runs[name] for name in (first, second, third)]
-        if any(run.prior for run in own):
-            continue
-        steps = [
-            {target: each[0] for target, each in changes(after, before).items()}
-            for after, before in ((own[1], own[0]), (own[2], own[1]), (own[2], own[0]))
-        ]
-        gaps = telescopes(*steps)
-        worst = max(gaps.values(), default=None)
-        status: Status = "inconclusive"
-        if worst is not None:
-            status = "pass" if worst <= TELESCOPE else "fail"
-        rows.append(
-            row(
-                own[2],
-                "amplification",
-                "telescoping",
-                status,
-                statistic="largest gap between two steps and the whole way",
-                value=worst,
-                n=len(gaps),
-                unit="targets",
-                threshold=TELESCOPE,
-                computed=f"{first}, {second}, {third}: the signed changes of two steps are added. "
-                "This holds by definition if the runs have the same groups: a check of the "
-                "software, not evidence for the measure",
-                change="results that are not p − p0 of the same groups",
-                evidence=(third, second, first),
-            )
-        )
-    return rows

@@ -5,11 +5,11 @@ must compare groups, must not depend on their order, and must be 0 if and only i
 equal the reference. The paper argues this; here each point is computed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from curation.bias import Bias, Criterion, Evidence, Status
+from curation.bias import Bias, Criterion, Evidence
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.changes import (
@@ -20,10 +20,9 @@ from curation.trust.protocol.changes import (
     with_references,
 )
 from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence
+from curation.trust.protocol.rows import evidence_row, own_evidence
 
 _CLOSE = 1e-6  # values may differ by this much because of rounding
-SUM = f"{CONTROL}sum"
 FLIP = "antisymmetry: 1 if exchanging two groups flips the sign, -1 if it changes nothing"
 SHARE = "share of targets for which it holds"
 
@@ -41,9 +40,7 @@ def content_evidence(
     """
     exchanged = reordered(groups, (1, 0, *range(2, len(groups.words))))
     swapped, why = attempt(again, exchanged, policies)
-    found = [_flip("swap", base, swapped, _difference, why)]
-    if any(bias.soa for bias in base):
-        found.append(_flip(SUM, base, swapped, _sum, why))
+    found = [_flip(base, swapped, why)]
     if any(bias.value is not None for bias in base):
         prior = "a prior measure has one value, without a distribution and a reference"
         return [*found, _evidence("distribution", [], prior)]
@@ -58,19 +55,26 @@ def content_evidence(
 
 
 def content_criteria(run: MeasureRun) -> list[Criterion]:
-    """The rows of content validity: each property must hold exactly, for all targets."""
+    """The rows of content validity.
+
+    Random and constant vectors have these properties, too, because the definition of a measure
+    gives them. So a property that holds is a check of the software, and not evidence; one that does
+    not hold fails.
+    """
     rows = []
     for evidence in own_evidence(run, "content"):
-        status: Status | None = None
-        if evidence.value is not None:
-            status = "pass" if evidence.value >= 1 - _CLOSE else "fail"
-        if evidence.check.startswith(CONTROL):
-            rows.append(from_control(run, evidence, status or "inconclusive", threshold=1.0))
+        if evidence.value is None:
+            rows.append(evidence_row(run, evidence, None, threshold=1.0))
             continue
-        change = {"pass": "only another definition of the measure", None: ""}.get(
-            status, "another definition of the measure: more data cannot change it"
+        holds = evidence.value >= 1 - _CLOSE
+        made = evidence_row(
+            run,
+            evidence,
+            "holds" if holds else "fail",
+            threshold=1.0,
+            change="" if holds else "another definition of the measure: more data cannot change it",
         )
-        rows.append(evidence_row(run, evidence, status, threshold=1.0, change=change))
+        rows.append(made.model_copy(update={"kind": "software"}) if holds else made)
     return rows
 
 
@@ -92,40 +96,28 @@ def _difference(bias: Bias) -> float | None:
     return None if bias.signed is None else bias.signed[0] - bias.signed[1]
 
 
-def _sum(bias: Bias) -> float | None:
-    """What a measure would say that adds the groups' associations, as Manzini et al. (2019) do."""
-    values = [value for value in bias.soa if value is not None]
-    return sum(values) if values and len(values) == len(bias.soa) else None
-
-
-def _flip(
-    check: str,
-    base: Sequence[Bias],
-    swapped: Sequence[Bias],
-    of: Callable[[Bias], float | None],
-    why: str,
-) -> Evidence:
+def _flip(base: Sequence[Bias], swapped: Sequence[Bias], why: str) -> Evidence:
     """Difference, not sum: whether the value changes its sign if the first two groups exchange."""
-    after = {bias.target: of(bias) for bias in swapped}
+    after = {bias.target: _difference(bias) for bias in swapped}
     pairs = [
         (value, other)
         for bias in base
-        if (value := of(bias)) is not None and (other := after.get(bias.target)) is not None
+        if (value := _difference(bias)) is not None
+        and (other := after.get(bias.target)) is not None
     ]
     return Evidence(
         criterion="content",
-        check=check,
+        check="swap",
         statistic=FLIP,
         value=antisymmetry(*zip(*pairs, strict=True)) if pairs else None,
         n=len(pairs),
-        detail=_REASONS[check] if swapped else why,
+        detail=_REASONS["swap"] if swapped else why,
     )
 
 
 _REASONS = {
-    "swap": "the first two groups were exchanged; a difference of associations changes its sign",
-    SUM: "a measure that adds the associations of the groups, as that of Manzini et al. (2019); "
-    "section 8 shows that it must fail",
+    "swap": "the first two groups were exchanged; a difference of associations changes its sign. A "
+    "measure that adds them, as that of Manzini et al. (2019), does not (section 8)",
     "simplex": "p has no negative entry and sums to 1",
     "permutation": "the groups were given in another order; L1 must stay the same, and p − p0 must "
     "follow the groups",

@@ -37,15 +37,16 @@ def report(
         answers: what people answered.
         left_out: runs that the report does not use, and why.
     """
-    tested = [row for row in rows if not row.control]
-    controls = [row for row in rows if row.control]
+    tested = [row for row in rows if row.kind == "test"]
+    controls = [row for row in rows if row.kind == "control"]
     lines = [f"# Trust report: {inline(title)}", "", NO_VERDICT, "", *_statuses()]
     lines += _summary(tested)
     for subject, heading in SUBJECTS.items():
         own = [row for row in tested if row.subject == subject]
         if own:
             lines += [f"## {heading}", "", *_subject(own)]
-    lines += _controls(controls) + _left_out(left_out) + _attestation(answers)
+    lines += _controls(controls) + _software([row for row in rows if row.kind == "software"])
+    lines += _left_out(left_out) + _attestation(answers)
     lines += _thresholds(thresholds)
     if shas := sorted({row.settings for row in rows if row.settings}):
         lines += [f"The sha256 of all settings of the rows begins with {', '.join(shas)}."]
@@ -119,6 +120,28 @@ def _controls(rows: Sequence[Criterion]) -> list[str]:
         "",
         *table(("control of", *_HEADS), ((inline(row.name), *_cells(row)) for row in rows)),
         *_details(rows),
+    ]
+
+
+def _software(rows: Sequence[Criterion]) -> list[str]:
+    if not rows:
+        return []
+    return [
+        "## Checks of the software",
+        "",
+        "What must hold by construction, for any data. It is no evidence for a measure or a "
+        "dataset; if a check is broken, report it as a defect.",
+        "",
+        *table(
+            ("of", "criterion", "check", "status", "computed"),
+            (
+                (
+                    *(inline(row.name), ASPECTS[row.criterion], inline(row.check)),
+                    *(shown(row.status), inline(row.computed)),
+                )
+                for row in rows
+            ),
+        ),
     ]
 
 

@@ -1,13 +1,16 @@
 """The results of a measure as the criteria compare them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias, Evidence
+from curation.bias import Bias, CriterionName, Evidence
 from curation.stats.correlations import r_squared, rho
 from curation.trust.framework import Floats
+from curation.trust.groups import Groups
+from curation.trust.protocol.checks import Case
 
 HUMAN, AUTOMATED = "text-human", "text-automated"
 OURS = (HUMAN, AUTOMATED, "vectors", "contextual", "probe")
@@ -108,3 +111,33 @@ def alike(of: Paired) -> Alike:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None
+
+
+# --- the cases ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All runs of bias measures, and the groups by name, with anchors and outcomes."""
+
+    runs: tuple[MeasureRun, ...]
+    groups: Mapping[str, Groups]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureCase(Case):
+    """A run of a bias measure, among all runs."""
+
+    run: MeasureRun
+    all: Measures
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups of the run, with anchors and outcomes; None if they are not known."""
+        return self.all.groups.get(self.run.groups)
+
+    def own(self, criterion: CriterionName, check: str) -> list[Evidence]:
+        """What the run computed for a check."""
+        return [
+            each for each in self.run.evidence if (each.criterion, each.check) == (criterion, check)
+        ]

@@ -6,15 +6,16 @@ from curation.bias import CRITERIA, Criterion, CriterionName, Status
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import agreement_criteria, retest_criteria
 from curation.trust.protocol.amplification import amplification_criteria
+from curation.trust.protocol.checks import KINDS, obey_controls, rows_of
 from curation.trust.protocol.content import content_criteria
 from curation.trust.protocol.convergent import convergent_criteria
-from curation.trust.protocol.face import face_criteria
-from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.measured import MeasureCase, MeasureRun, Measures
 from curation.trust.protocol.mitigation import mitigation_criteria
 from curation.trust.protocol.predictive import predictive_criteria
-from curation.trust.protocol.rows import obey_controls, row
+from curation.trust.protocol.rows import row
 from curation.trust.protocol.sensitivity import sensitivity_criteria
 from curation.trust.protocol.split_half import split_half_criteria
+from curation.trust.protocol.table import CHECKS
 from curation.trust_settings import TrustSettings
 
 __all__ = ["MeasureRun", "measure_criteria"]
@@ -44,9 +45,18 @@ def measure_criteria(
     rows = predictive_criteria(runs, groups, settings, seed=seed)
     rows += amplification_criteria(runs, settings)
     rows += mitigation_criteria(runs, settings)
+    every = Measures(tuple(runs), groups)
     for run in runs:
-        own = groups.get(run.groups)
-        rows += face_criteria(run, own.anchors if own else {}, settings)
+        case = MeasureCase(
+            subject="measure",
+            name=run.name,
+            settings=settings,
+            seed=seed,
+            files={"": (run.name,)},
+            run=run,
+            all=every,
+        )
+        rows += rows_of(CHECKS, case)
         rows += content_criteria(run)
         rows += convergent_criteria(run, runs, settings, seed=seed)
         rows += agreement_criteria(run, settings)
@@ -55,7 +65,9 @@ def measure_criteria(
         rows += retest_criteria(run, settings)
     rows += _missing(runs, rows)
     places = {run.name: place for place, run in enumerate(runs)}
-    rows.sort(key=lambda row: (places[row.name], CRITERIA.index(row.criterion), row.control))
+    rows.sort(
+        key=lambda row: (places[row.name], CRITERIA.index(row.criterion), KINDS.index(row.kind))
+    )
     return obey_controls(rows)
 
 

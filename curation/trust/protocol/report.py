@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from curation.bias import CRITERIA, Criterion, Status, Subject
 from curation.files import dump_json
+from curation.trust.protocol.checks import KINDS
 
 ALGORITHM = 2
 
@@ -24,7 +25,8 @@ STATUSES: dict[Status, str] = {
     "attested": "people answered for it; nothing was computed",
     "not_run": "the data, runs or answers that it needs are missing",
 }
-"""What each status means. A negative control passes if its criterion rejected it."""
+"""What each status of a test means. A negative control passes if its criterion rejected it. A check
+of the software «holds» or is «broken»: what holds by construction is no evidence."""
 SUBJECTS: dict[Subject, str] = {
     "measure": "Measures of bias",
     "dataset": "The dataset",
@@ -65,7 +67,7 @@ def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[C
         return (
             subjects.index(row.subject),
             row.name,
-            row.control,
+            KINDS.index(row.kind),
             CRITERIA.index(row.criterion),
             row.check,
         )
@@ -77,14 +79,17 @@ def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[C
 def counts(rows: Sequence[Criterion]) -> dict[str, int]:
     """How many rows have each status; negative controls are counted apart.
 
-    ``controls`` is their number, ``controls_failed`` counts those that their criterion accepted.
+    ``controls`` is their number, ``controls_failed`` counts those that their criterion accepted;
+    the same of checks of the software.
     """
-    tally = Counter(row.status for row in rows if not row.control)
-    controls = [row for row in rows if row.control]
+    tally = Counter(row.status for row in rows if row.kind == "test")
+    controls = [row for row in rows if row.kind == "control"]
     return {
         **{status: tally[status] for status in STATUSES},
         "controls": len(controls),
         "controls_failed": sum(row.status == "fail" for row in controls),
+        "software": sum(row.kind == "software" for row in rows),
+        "software_broken": sum(row.status == "broken" for row in rows),
     }
 
 
@@ -92,11 +97,11 @@ def by_subject(rows: Sequence[Criterion]) -> dict[tuple[Subject, str], dict[Stat
     """How many rows have each status, for each subject and name; negative controls do not count."""
     tally: dict[tuple[Subject, str], Counter[Status]] = {}
     for row in rows:
-        if not row.control:
+        if row.kind == "test":
             tally.setdefault((row.subject, row.name), Counter())[row.status] += 1
     return {key: {status: own[status] for status in STATUSES} for key, own in tally.items()}
 
 
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
     """The rows with the status «fail» that are not negative controls."""
-    return [row for row in rows if row.status == "fail" and not row.control]
+    return [row for row in rows if row.status == "fail" and row.kind == "test"]

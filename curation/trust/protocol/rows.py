@@ -89,7 +89,7 @@ def from_control(
     made = evidence_row(
         run, evidence, status, threshold=threshold, change=_CHANGES[status], **fields
     )
-    return made.model_copy(update={"control": True})
+    return made.model_copy(update={"kind": "control"})
 
 
 _CHANGES: dict[str, str] = {
@@ -98,28 +98,3 @@ _CHANGES: dict[str, str] = {
     "more targets, passages or annotators, or another measure",
     "inconclusive": "more units, so that the control can be seen to fail",
 }
-
-
-def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The rows, where a criterion fails if one of its negative controls passed.
-
-    A criterion that its control passes cannot tell good from bad, so a row of it that passed or was
-    inconclusive fails.
-
-    Args:
-        rows: rows of all subjects. The status of a control is "fail" if it passed.
-    """
-    broken = {
-        (row.subject, row.name, row.criterion): row.check
-        for row in rows
-        if row.control and row.status == "fail"
-    }
-    kept = []
-    for row in rows:
-        control = broken.get((row.subject, row.name, row.criterion))
-        if control and not row.control and row.status in ("pass", "inconclusive"):
-            computed = f"{row.computed}. It fails because the negative control «{control}» passed"
-            change = f"the negative control «{control}» must fail first"
-            row = row.model_copy(update={"status": "fail", "computed": computed, "change": change})
-        kept.append(row)
-    return kept

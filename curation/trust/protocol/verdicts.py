@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.bias import Pair, Status
+from curation.trust.protocol.checks import Found
+from curation.trust_settings import TrustSettings
 
 
 class Limits(NamedTuple):
@@ -115,3 +117,37 @@ def of_control(status: Status) -> Status:
     """
     opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
     return opposite.get(status, status)
+
+
+# --- as judges of checks ------------------------------------------------------------------------
+
+
+def reached(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the whole interval is at the threshold or above, fail if it is wholly below."""
+    if found.value is None or found.ci is None:
+        return "inconclusive"
+    if found.ci[0] >= threshold:
+        return "pass"
+    return "fail" if found.ci[1] < threshold else "inconclusive"
+
+
+def correlated(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """``verdict`` of a value with a p, and a power at the threshold."""
+    return verdict(
+        found.value,
+        threshold=threshold,
+        ci=None if found.ci is None else (found.ci[0], found.ci[1]),
+        p=1.0 if found.p is None else found.p,
+        power=found.power,
+        limits=Limits(settings.alpha, settings.power),
+    )
+
+
+def unmoved(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """``within``: the threshold is the margin."""
+    return within(found.ci, threshold)
+
+
+def answered(found: Found, threshold: float, settings: TrustSettings) -> Status:
+    """``decided``: the threshold is the value without an effect."""
+    return decided(None if found.ci is None else (found.ci[0], found.ci[1]), null=threshold)

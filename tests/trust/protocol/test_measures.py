@@ -1,5 +1,7 @@
 """The criteria of bias measures, on the paper's printed tables and by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,15 +15,13 @@ from curation.trust.protocol.agreement import (
     label_agreement,
     shuffled_agreement,
 )
-from curation.trust.protocol.amplification import TELESCOPE, changes, telescopes
+from curation.trust.protocol.amplification import changes
 from curation.trust.protocol.convergent import matrix
 from curation.trust.protocol.correlated import correlation_row
-from curation.trust.protocol.face import face_criteria
 from curation.trust.protocol.measured import MeasureRun, alike, paired
 from curation.trust.protocol.measures import measure_criteria
 from curation.trust.protocol.mitigation import ONLY_OPTIMISED
 from curation.trust.protocol.predictive import predictions
-from curation.trust.protocol.rows import obey_controls
 from curation.trust_settings import TrustSettings
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
 
@@ -52,14 +52,22 @@ def outcomes(shares: dict[str, float]) -> Groups:
 # --- face ---------------------------------------------------------------------------------------
 
 
+def face(run: MeasureRun, anchors: dict[str, str] = ANCHORS) -> Criterion:
+    """The row of face validity."""
+    groups = replace(GENDER, name=run.groups, anchors=anchors)
+    rows = measure_criteria([run], {run.groups: groups}, SETTINGS, seed=1)
+    return next(row for row in rows if row.criterion == "face")
+
+
 @pytest.mark.parametrize("column", TABLE_3)
 def test_every_column_of_table_3_has_face_validity(column: str) -> None:
-    result, control = face_criteria(run_of(TABLE_3[column]), ANCHORS, SETTINGS)
+    result = face(run_of(TABLE_3[column]))
     right = 8 if column in ("word2vec", "glove") else 7
     assert (result.status, result.value, result.n) == ("pass", right / 8, 8)
     assert result.p == pytest.approx({7: 9 / 256, 8: 1 / 256}[right])
     assert ("exceptions: librarian" in result.computed) == (right == 7)
-    assert (control.control, control.status, control.value) == (True, "pass", 1 - right / 8)
+    assert result.threshold == SETTINGS.face
+    assert "a setting of ours" in result.source
 
 
 @pytest.mark.parametrize(
@@ -69,7 +77,7 @@ def test_every_column_of_table_3_has_face_validity(column: str) -> None:
 def test_the_verdict_of_eight_signs(right: int, status: Status) -> None:
     wrong = TARGETS[right:]
     signs = {t: 0.1 * (-1 if (ANCHORS[t] == "male") != (t in wrong) else 1) for t in TARGETS}
-    result = face_criteria(run_of(signs), ANCHORS, SETTINGS)[0]
+    result = face(run_of(signs))
     assert (result.status, result.value) == (status, right / 8)
     assert result.p == pytest.approx(sign_test(right, 8))
 
@@ -79,28 +87,22 @@ def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -
         Bias(target=t, groups=GENDER.names, undefined="missing_target") for t in TARGETS[4:]
     )
     run = run_of({t: (0.1 if ANCHORS[t] == "female" else -0.1) for t in TARGETS[:4]})
-    result = face_criteria(run._replace(biases=run.biases + undefined), ANCHORS, SETTINGS)[0]
+    result = face(run._replace(biases=run.biases + undefined))
     assert (result.status, result.n, result.value) == ("inconclusive", 4, 1.0)
     assert "without a result: 4" in result.computed
-    assert "4 more anchors" in result.change
-    nothing = face_criteria(run._replace(biases=undefined), ANCHORS, SETTINGS)
-    assert [(row.status, row.n, row.value) for row in nothing] == [("inconclusive", 0, None)]
-    assert face_criteria(run, {}, SETTINGS)[0].status == "not_run"
-    other = face_criteria(run, {"carpenter": "somebody"}, SETTINGS)[0]
+    assert result.change == "4 more with a result (8 in all, for power 0.8)"
+    nothing = face(run._replace(biases=undefined))
+    assert (nothing.status, nothing.n, nothing.value) == ("inconclusive", 0, None)
+    assert face(run, {}).status == "not_run"
+    other = face(run, {"carpenter": "somebody"})
     assert (other.status, other.n) == ("inconclusive", 0)
 
 
 def test_what_is_missing_is_counted_in_words() -> None:
-    run = run_of({t: (0.1 if ANCHORS[t] == "female" else -0.1) for t in TARGETS[:4]})
     wrong = dict.fromkeys(TARGETS[:7], "female") | {TARGETS[7]: "male"}
     seven = run_of(dict.fromkeys(TARGETS[:6], 0.1) | {TARGETS[6]: -0.1})
-    result = face_criteria(seven, wrong, SETTINGS)[0]
-    assert result.change == "1 more right sign, or 1 more anchor with a result (power 0.8)"
-    control = face_criteria(run, ANCHORS, SETTINGS)[1]
-    assert (control.status, control.change) == (
-        "inconclusive",
-        "4 more anchors with a result (power 0.8)",
-    )
+    needed = "1 more right sign, or 1 more with a result (8 in all, for power 0.8)"
+    assert face(seven, wrong).change == needed
 
 
 @pytest.mark.parametrize(
@@ -130,26 +132,22 @@ def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
 
 def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
     signed = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
-    assert face_criteria(prior_run(signed), ANCHORS, SETTINGS)[0].status == "pass"
+    assert face(prior_run(signed)).status == "pass"
     unsigned = {target: abs(value) for target, value in signed.items()}
-    assert face_criteria(prior_run(unsigned), ANCHORS, SETTINGS)[0].status == "fail"
+    assert face(prior_run(unsigned)).status == "fail"
 
 
 def test_a_prior_measure_of_several_groups_has_no_direction() -> None:
     races = ("white", "hispanic", "asian")
     biases = (Bias(target="clerk", groups=races, value=0.3),)
     run = MeasureRun("manzini/race-made", "manzini", "race", biases)
-    assert face_criteria(run, {"clerk": "asian"}, SETTINGS)[0].status == "not_applicable"
+    assert face(run, {"clerk": "asian"}).status == "not_applicable"
 
 
-def test_exchanged_groups_must_fail_and_break_the_criterion_if_they_do_not() -> None:
-    mirrored = run_of([-value for value in TABLE_3["word2vec"]])
-    result, control = face_criteria(mirrored, ANCHORS, SETTINGS)
-    assert (result.status, control.status) == ("fail", "fail")
-    broken = [result.model_copy(update={"status": "pass"}), control]
-    rows = obey_controls(broken)
-    assert (rows[0].status, rows[1].status) == ("fail", "fail")
-    assert "exchanged-groups" in rows[0].change
+def test_exchanged_groups_fail_and_the_advice_says_so() -> None:
+    row = face(run_of([-value for value in TABLE_3["word2vec"]]))
+    assert (row.status, row.value) == ("fail", 0.0)
+    assert "groups and anchors in the right order" in row.change
 
 
 def test_face_validity_does_not_depend_on_the_reference() -> None:
@@ -161,7 +159,7 @@ def test_face_validity_does_not_depend_on_the_reference() -> None:
         for bias in run.biases
         if bias.p
     ]
-    result, _ = face_criteria(run._replace(biases=tuple(census)), ANCHORS, SETTINGS)
+    result = face(run._replace(biases=tuple(census)))
     assert (result.status, result.value, result.n) == ("pass", 1.0, 8)
 
 
@@ -343,13 +341,6 @@ def test_what_would_change_a_pass_is_above_what_holm_asks_for() -> None:
 # --- hypotheses ---------------------------------------------------------------------------------
 
 
-def test_table_6_telescopes_within_its_rounding() -> None:
-    steps = [dict(zip(TARGETS, column, strict=True)) for column in TABLE_6.values()]
-    gaps = telescopes(*steps)
-    assert len(gaps) == 8
-    assert max(gaps.values()) <= TELESCOPE + 1e-9
-
-
 def three_runs(half: float | None = 0.05) -> list[MeasureRun]:
     """Training text, a model, and text of the model, with Table 6's changes of p."""
     start = dict.fromkeys(TARGETS, 0.0)
@@ -378,8 +369,6 @@ def test_amplification_of_table_6() -> None:
         pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"]))),
         "pass",
     )
-    total = found[f"{three} amplification telescoping"]
-    assert (total.status, total.value) == ("pass", pytest.approx(0, abs=1e-12))
     assert found[f"{one} amplification amplification"].status == "not_applicable"
 
 
@@ -479,12 +468,14 @@ def labelled(table: np.ndarray, *, control: bool = False) -> MeasureRun:
 
 
 def test_agreement_passes_with_its_control() -> None:
-    found = criteria(labelled(votes(40, 0.93), control=True))
+    found = criteria(labelled(votes(40, 0.97), control=True))
     row = found["text-human/gender-wiki agreement annotators"]
     assert (row.status, row.n, row.unit, row.threshold) == ("pass", 40, "passages", 0.667)
+    assert row.ci is not None
+    assert row.ci[0] > 0.667
     assert "Fleiss' kappa" in row.computed
     control = found[f"text-human/gender-wiki agreement {SHUFFLED}"]
-    assert (control.control, control.status, control.n) == (True, "pass", 100)
+    assert (control.kind, control.status, control.n) == ("control", "pass", 100)
     assert abs(control.value or 1) < 0.15
 
 
@@ -495,6 +486,22 @@ def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold()
     few = labelled(votes(4, 0.95), control=True)
     control = criteria(few)[f"text-human/gender-wiki agreement {SHUFFLED}"]
     assert control.status == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [[2, 0]] * 4 + [[0, 2]] * 3 + [[1, 1]],  # one passage with a disagreement: alpha .76
+        [[5, 0]] * 3 + [[0, 5]] * 3,  # nobody disagrees
+    ],
+)
+def test_few_passages_do_not_pass_agreement(table: list[list[int]]) -> None:
+    row = criteria(labelled(np.array(table), control=True))[
+        "text-human/gender-wiki agreement annotators"
+    ]
+    assert row.value is not None
+    assert row.value > 0.667
+    assert row.status == "inconclusive"
 
 
 def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() -> None:
@@ -509,10 +516,10 @@ def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() ->
 
 def test_labels_without_any_disagreement_pass_if_there_are_enough() -> None:
     name = "text-human/gender-wiki agreement annotators"
-    whole = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]] * 10)))[name]
+    whole = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]] * 12)))[name]
     assert (whole.value, whole.status) == (1.0, "pass")
     assert whole.ci is not None
-    assert (round(whole.ci[0], 2), whole.ci[1]) == (0.67, 1.0)
+    assert (round(whole.ci[0], 2), whole.ci[1]) == (0.72, 1.0)
     few = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]])))[name]
     assert (few.value, few.status) == (1.0, "inconclusive")
 

@@ -9,7 +9,7 @@ from curation.bias import Bias, Evidence
 from curation.files import CurationError
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.content import SUM, antisymmetry
+from curation.trust.protocol.content import antisymmetry
 from curation.trust.protocol.lists import used_words
 from curation.trust.protocol.measured import MeasureRun
 from curation.trust.protocol.measures import measure_criteria
@@ -57,16 +57,16 @@ def test_a_divdist_measure_has_the_structure_of_bias(vectors: dict[str, np.ndarr
     for check in ("swap", "simplex", "permutation", "zero", "reference", "groups"):
         assert (found[f"content {check}"].value, found[f"content {check}"].n) == (1.0, 8)
     own = statuses(cosine_measure(vectors))
-    assert {status for name, status in own.items() if name.startswith("content")} == {"pass"}
+    assert {status for name, status in own.items() if name.startswith("content")} == {"holds"}
 
 
 def test_the_structure_holds_for_counts_references_and_three_groups() -> None:
     shares = dict.fromkeys(TARGETS, (0.25, 0.75))
     found = evidence(count_measure(COUNTS), replace(GENDER, references=shares))
-    assert {e.value for n, e in found.items() if n.startswith("content") and SUM not in n} == {1.0}
+    assert {e.value for n, e in found.items() if n.startswith("content")} == {1.0}
     words = {"one": ("she", "woman"), "two": ("he",), "three": ("man", "boy")}
     found = evidence(count_measure(COUNTS), replace(GENDER, words=words))
-    assert {e.value for n, e in found.items() if n.startswith("content") and SUM not in n} == {1.0}
+    assert {e.value for n, e in found.items() if n.startswith("content")} == {1.0}
 
 
 def test_adding_the_groups_fails_content(vectors: dict[str, np.ndarray]) -> None:
@@ -76,12 +76,7 @@ def test_adding_the_groups_fails_content(vectors: dict[str, np.ndarray]) -> None
     assert own["content swap"] == "fail"
     assert own["content distribution"] == "not_applicable"
     assert evidence(prior_measure(vectors, caliskan))["content swap"].value == 1.0
-    assert statuses(prior_measure(vectors, caliskan), "caliskan")["content swap"] == "pass"
-
-
-def test_every_measure_has_the_sum_as_a_negative_control(vectors: dict[str, np.ndarray]) -> None:
-    assert evidence(cosine_measure(vectors))[f"content {SUM}"].value == -1.0
-    assert statuses(cosine_measure(vectors))[f"content {SUM}"] == "pass"
+    assert statuses(prior_measure(vectors, caliskan), "caliskan")["content swap"] == "holds"
 
 
 def test_a_measure_that_ignores_the_order_or_the_reference_fails() -> None:
@@ -138,7 +133,7 @@ def test_lists_are_cut_and_one_word_is_left_out(vectors: dict[str, np.ndarray]) 
     assert "8 words were left out one at a time" in found["sensitivity one-word"].detail
     own = statuses(cosine_measure(vectors))
     assert own["sensitivity words-5"] == "not_applicable"
-    assert own["sensitivity one-word"] == "pass"
+    assert own["sensitivity one-word"] == "not_applicable"
 
 
 def test_l2_says_nothing_for_two_groups_and_softmax_nothing_for_counts() -> None:
@@ -209,7 +204,7 @@ def test_a_measure_of_labels_has_no_lists_to_cut() -> None:
         return count_measure(counts)(replace(groups, words={g: (g,) for g in groups.names}))
 
     own = statuses(labelled, "text-human")
-    assert own["content swap"] == own["content permutation"] == own["content zero"] == "pass"
+    assert own["content swap"] == own["content permutation"] == own["content zero"] == "holds"
     assert own["content groups"] == "not_applicable"
     for name in ("sensitivity words-3", "sensitivity one-word", "split_half words"):
         assert own[name] == "not_applicable"

@@ -8,7 +8,7 @@ import pytest
 from curation.bias import Pair, Status
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
-from curation.trust.protocol.signs import judge_signs
+from curation.trust.protocol.face import judge_signs, signs_found
 from curation.trust.protocol.verdicts import Limits, decided, verdict
 from curation.trust_settings import TrustSettings
 
@@ -40,13 +40,18 @@ def test_verdicts_at_a_threshold_of_0_7(
     [
         (7, 8, "pass"),  # as in the paper: one exception of eight
         (6, 8, "inconclusive"),
+        (59, 100, "fail"),  # p is .04, but the whole interval is below .75
+        (70, 100, "inconclusive"),  # surely more than half, but too many are wrong
         (18, 30, "inconclusive"),  # more than half are right, though not surely
+        (4, 4, "inconclusive"),  # four signs cannot be significant
         (15, 30, "fail"),  # the power at a share of .9 sufficed
         (0, 5, "fail"),  # the interval is below one half
     ],
 )
 def test_signs(right: int, n: int, status: Status) -> None:
-    assert judge_signs(right, n, TrustSettings()).status == status
+    settings = TrustSettings()
+    found = signs_found({str(place): place < right for place in range(n)}, settings)
+    assert judge_signs(found, settings.face, settings) == status
 
 
 def test_an_interval_above_no_effect_takes_the_place_of_p() -> None:

@@ -7,8 +7,9 @@ from curation.bias import Criterion, Pair, Status
 from curation.records import VALUES
 from curation.stats.agreement import coefficient, shuffled
 from curation.trust.protocol.agreement import MUST_FAIL, SHUFFLES, alpha_with_interval
-from curation.trust.protocol.dataset.data import DatasetInput
-from curation.trust.protocol.dataset.rows import About, span
+from curation.trust.protocol.data import DatasetInput
+from curation.trust.protocol.dataset.rows import About
+from curation.trust.protocol.over_terms import span
 from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings
 
@@ -67,7 +68,7 @@ def _row(
     value, ci = alpha_with_interval(
         data.votes[chosen], cats[chosen], confidence=settings.confidence
     )
-    status = verdict(value, threshold=settings.agreement, ci=ci, null=0.0)
+    status = verdict(value, threshold=settings.agreement, ci=ci)
     domains = np.repeat(data.domains[data.codes], 3)
     parts = []
     for domain in sorted(set(data.domains)):
@@ -105,17 +106,15 @@ def _change(
     """What would change the verdict: a stricter tier, or more CATs."""
     if value is None or ci is None:
         return "label more CATs with two or more annotators each"
-    if verdict(value, threshold=settings.agreement, ci=ci, null=0.0) == "inconclusive":
-        limit = "0" if value >= settings.agreement else f"the threshold {settings.agreement:g}"
-        return f"more labelled CATs: the interval {span(ci, 3)} includes {limit}"
+    if verdict(value, threshold=settings.agreement, ci=ci) == "inconclusive":
+        return (
+            f"more labelled CATs: the interval {span(ci, 3)} includes the threshold "
+            f"{settings.agreement:g}"
+        )
     assert data.votes is not None
     chosen = _chosen(data, name, kind)
     if value >= settings.agreement:
-        return f"an alpha below {settings.agreement:g} in new labels" + (
-            f"; the interval {span(ci, 3)} includes values below it"
-            if ci[0] < settings.agreement
-            else ""
-        )
+        return f"an interval that contains {settings.agreement:g}, in new labels"
     gold_votes = data.votes[np.arange(len(data.votes)), data.golds.ravel()]
     least = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3)
     strict = chosen & (least >= _STRICT)
@@ -139,7 +138,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         mixed = shuffled(votes, rng)
         value, ci = alpha_with_interval(mixed, cats, confidence=settings.confidence)
         values.append(_CHANCE if value is None else value)
-        verdicts.append(verdict(value, threshold=settings.agreement, ci=ci, null=0.0))
+        verdicts.append(verdict(value, threshold=settings.agreement, ci=ci))
     failed, passed = verdicts.count("fail"), verdicts.count("pass")
     status: Status = "pass" if failed >= MUST_FAIL * SHUFFLES else "inconclusive"
     if passed > (1 - MUST_FAIL) * SHUFFLES:
@@ -149,7 +148,7 @@ def _shuffled(data: DatasetInput, about: About, settings: TrustSettings, *, seed
         "agreement",
         "shuffled-labels",
         status,
-        control=True,
+        kind="control",
         statistic="Krippendorff's alpha (signed), median of the shuffles",
         value=float(np.median(values)),
         ci=(low, high),
@@ -182,7 +181,7 @@ def retest(data: DatasetInput, about: About, settings: TrustSettings) -> list[Cr
         np.add.at(votes, (np.arange(len(votes)), again.labels[:, 1]), 1)
         value, ci = alpha_with_interval(votes, again.cats, confidence=settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
-        status = verdict(value, threshold=settings.reliability, ci=ci, null=0.0)
+        status = verdict(value, threshold=settings.reliability, ci=ci)
         rows.append(
             about.row(
                 "retest",

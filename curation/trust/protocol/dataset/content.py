@@ -11,11 +11,10 @@ import numpy as np
 from curation.bias import Criterion, Pair, Status
 from curation.stats.artefacts import MIRRORED, Artefact
 from curation.stats.intervals import Floats
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored, won
-from curation.trust.protocol.dataset.rows import (
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored, won
+from curation.trust.protocol.dataset.rows import About, Rows
+from curation.trust.protocol.over_terms import (
     CHANCE,
-    About,
-    Rows,
     change_over_terms,
     more_terms,
     share_of_terms,

@@ -9,7 +9,7 @@ from curation.bias import Criterion, CriterionName, Status
 from curation.stats.correlations import Correlation, correlate
 from curation.stats.intervals import Floats
 from curation.stats.power import needed_units, rank_power
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings

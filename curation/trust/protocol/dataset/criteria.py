@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from curation.bias import Criterion, CriterionName
+from curation.trust.protocol.checks import obey_controls, rows_of
+from curation.trust.protocol.data import DatasetCase, DatasetInput, RuleGroup, ScoresCase, Tell
 from curation.trust.protocol.dataset.agreement import agreement, retest
 from curation.trust.protocol.dataset.content import above_artefacts, content, judged
 from curation.trust.protocol.dataset.convergent import convergent
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Tell
-from curation.trust.protocol.dataset.face import face, informative
 from curation.trust.protocol.dataset.hypothesis import amplification, mitigation
 from curation.trust.protocol.dataset.predictive import predictive
 from curation.trust.protocol.dataset.rows import About, hold, with_files
@@ -15,7 +15,8 @@ from curation.trust.protocol.dataset.sensitivity import of_lms, sensitivity
 from curation.trust.protocol.dataset.split_half import split_half
 from curation.trust.protocol.dataset.surface import of_dataset
 from curation.trust.protocol.dataset.synthetic import software
-from curation.trust.protocol.rows import obey_controls
+from curation.trust.protocol.face import informative
+from curation.trust.protocol.table import CHECKS
 from curation.trust_settings import TrustSettings
 
 
@@ -47,7 +48,16 @@ def dataset_criteria(
     total = 1 + len(data.groups)
     tell("trust", 0, total)
     rules = judged(data)
+    case = DatasetCase(
+        subject="dataset",
+        name=data.name,
+        settings=settings,
+        seed=seed,
+        files=data.evidence,
+        data=data,
+    )
     rows = [
+        *rows_of(CHECKS, case),
         software(data, about),
         *content(data, rules, about, settings),
         *agreement(data, about, settings, seed=seed),
@@ -76,8 +86,18 @@ def _of_scores(
     """The criteria of the models under one set of rules."""
     about = About("scores", group.name, data.evidence)
     of_norms = of_lms(data, group, about, settings)
+    case = ScoresCase(
+        subject="scores",
+        name=group.name,
+        settings=settings,
+        seed=seed,
+        files=data.evidence,
+        silent=frozenset(silent),
+        data=data,
+        group=group,
+    )
     return [
-        *(with_files(*row) for row in face(data, group, about, settings)),
+        *rows_of(CHECKS, case),
         *(with_files(*row) for row in above_artefacts(data, rules, group, about, settings)),
         *hold(convergent(data, group, about, settings, seed=seed), silent),
         *hold(predictive(data, group, about, settings, seed=seed), silent),

@@ -13,15 +13,9 @@ import numpy as np
 from curation.bias import Criterion, Status
 from curation.stats.intervals import Floats, mean_interval, pseudo_values
 from curation.stats.metrics import icat
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import (
-    CHANCE,
-    About,
-    Rows,
-    change_over_terms,
-    more_terms,
-    span,
-)
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
+from curation.trust.protocol.dataset.rows import About, Rows
+from curation.trust.protocol.over_terms import CHANCE, change_over_terms, more_terms, span
 from curation.trust.protocol.verdicts import verdict, within, worst
 from curation.trust_settings import TrustSettings
 

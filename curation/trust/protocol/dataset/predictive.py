@@ -6,8 +6,8 @@ from curation.bias import Status
 from curation.stats.correlations import Correlation, correlate
 from curation.stats.power import needed_units, rank_power
 from curation.stats.tests import holm
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.convergent import FEWEST, fields, r_squared
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings

@@ -7,16 +7,10 @@ import numpy as np
 
 from curation.bias import Criterion, Status
 from curation.stats.intervals import Floats, t_quantile
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.convergent import earlier, pairs
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
-from curation.trust.protocol.dataset.rows import (
-    About,
-    Rows,
-    change_over_terms,
-    more_terms,
-    share_of_terms,
-    span,
-)
+from curation.trust.protocol.dataset.rows import About, Rows
+from curation.trust.protocol.over_terms import change_over_terms, more_terms, share_of_terms, span
 from curation.trust.protocol.verdicts import within, worst
 from curation.trust_settings import TrustSettings
 from curation.wording import amount

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from curation.bias import Criterion
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
-from curation.trust.protocol.dataset.data import DatasetInput, RuleGroup, Scored
+from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.dataset.rows import About, Rows
 from curation.trust.protocol.verdicts import verdict
 from curation.trust_settings import TrustSettings

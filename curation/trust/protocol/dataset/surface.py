@@ -8,8 +8,9 @@ import numpy as np
 from curation.bias import Criterion
 from curation.records import GOLDS
 from curation.stats.artefacts import length
-from curation.trust.protocol.dataset.data import DatasetInput, won
-from curation.trust.protocol.dataset.rows import About, change_over_terms, more_terms
+from curation.trust.protocol.data import DatasetInput, won
+from curation.trust.protocol.dataset.rows import About
+from curation.trust.protocol.over_terms import change_over_terms, more_terms
 from curation.trust.protocol.verdicts import of_control, within, worst
 from curation.trust_settings import TrustSettings
 
@@ -101,7 +102,7 @@ def padding(data: DatasetInput, about: About, settings: TrustSettings) -> Criter
         "sensitivity",
         "padding-LongestLM",
         of_control(status),
-        control=True,
+        kind="control",
         statistic="change of ss with padding (signed), in points",
         value=value,
         ci=ci,

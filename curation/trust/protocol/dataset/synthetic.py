@@ -7,7 +7,7 @@ import numpy as np
 from curation.bias import Criterion
 from curation.stats.intervals import Floats
 from curation.stats.metrics import icat, judge
-from curation.trust.protocol.dataset.data import DatasetInput
+from curation.trust.protocol.data import DatasetInput
 from curation.trust.protocol.dataset.rows import About
 
 _ROUNDING = 1e-6
@@ -32,13 +32,14 @@ def software(data: DatasetInput, about: About) -> Criterion:
     return about.row(
         "face",
         "software",
-        "pass" if largest <= _ROUNDING else "fail",
+        "holds" if largest <= _ROUNDING else "broken",
+        kind="software",
         statistic="largest distance of lms, ss or icat from the known value, in points",
         value=largest,
         n=len(SCORERS),
         unit="synthetic scorers",
         threshold=_ROUNDING,
-        computed="a check of the software, not of the dataset's face validity: the ideal scorer "
+        computed="the ideal scorer "
         "has lms 100, ss 50, icat 100; the stereotyped one ss 100, icat 0; the anti-stereotyped "
         "one ss 0, icat 0; a random one lms, ss and icat 50 in expectation",
         change="a defect of curation: report it" if largest > _ROUNDING else "nothing",

@@ -14,6 +14,7 @@ from curation.stats.artefacts import Artefact
 from curation.stats.intervals import Floats
 from curation.stats.metrics import judge
 from curation.trust.groups import Groups
+from curation.trust.protocol.checks import Case
 
 Tell = Callable[[str, int, int], None]
 """Receives progress: what is done, how many are done, how many there are."""
@@ -46,6 +47,11 @@ class Scored(NamedTuple):
     def under(self) -> str:
         """The rules as the run's name has them, without the model."""
         return self.name.removeprefix(f"{self.model}/")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """``where``, as the evidence of a row."""
+        return (self.where,) if self.where else ()
 
     @property
     def by_choice(self) -> bool:
@@ -210,3 +216,25 @@ def won(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Float
     lms, ss = 50 * meaningful, 100 * stereotype
     lms[missing] = ss[missing] = np.nan
     return lms, ss
+
+
+# --- the cases ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCase(Case):
+    """A dataset of CATs and the labels of its annotators."""
+
+    data: DatasetInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoresCase(DatasetCase):
+    """The scores of models on a dataset under one set of rules."""
+
+    group: RuleGroup
+
+    @property
+    def runs(self) -> list[Scored]:
+        """The runs of the group."""
+        return [self.data.runs[number] for number in self.group.runs]
