@@ -127,7 +127,7 @@ class Criterion(Record):
     ``name`` is the subject's name: a run of a measure, the dataset, or a set of scoring rules.
     ``kind`` says that the row is a test, a negative control (which must fail this criterion; its
     status is "pass" if it was rejected), or a check of the software, which "holds" or is "broken"
-    and is no evidence. ``power`` is the probability of a significant result if the true value were
+    and shows nothing. ``power`` is the probability of a significant result if the true value were
     at the threshold, and ``source`` says where the threshold comes from. ``evidence`` names the
     files, ``computed`` says in words what was computed and what it shows, ``change`` what would
     change the verdict.

@@ -155,7 +155,7 @@ def _show(found: "TrustReport", *, every: bool) -> None:
     )
     software = [row for row in found.rows if row.kind == "software"]
     _table(
-        "Checks of the software: what holds by construction, and is no evidence",
+        "Checks of the software: what holds by construction, and shows nothing",
         software if every else [row for row in software if row.status == "broken"],
         named=True,
     )

@@ -103,7 +103,7 @@ class Check:
         advice: for each status, what would change it.
         needs: what is missing if nothing was found; ``advice["not_run"]`` says how to supply it.
         kind: a test; a negative control, which must fail; or a check of the software, for what
-            holds by construction and so is no evidence.
+            holds by construction and so shows nothing.
     """
 
     criterion: CriterionName

@@ -129,7 +129,7 @@ def _software(rows: Sequence[Criterion]) -> list[str]:
     return [
         "## Checks of the software",
         "",
-        "What must hold by construction, for any data. It is no evidence for a measure or a "
+        "What must hold by construction, for any data. It shows nothing about a measure or a "
         "dataset; if a check is broken, report it as a defect.",
         "",
         *table(

@@ -26,7 +26,7 @@ STATUSES: dict[Status, str] = {
     "not_run": "the data, runs or answers that it needs are missing",
 }
 """What each status of a test means. A negative control passes if its criterion rejected it. A check
-of the software «holds» or is «broken»: what holds by construction is no evidence."""
+of the software «holds» or is «broken»: what holds by construction shows nothing."""
 SUBJECTS: dict[Subject, str] = {
     "measure": "Measures of bias",
     "dataset": "The dataset",
