@@ -214,7 +214,8 @@ def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
     for row in rows:
         key = (row.subject, row.name, row.criterion)
         if row.kind == "control" and row.status in ("fail", "inconclusive"):
-            controls[key] = min((row, controls.get(key, row)), key=lambda each: each.status)
+            known = controls.get(key, row)
+            controls[key] = known if known.status == "fail" else row
     return list(_obeying(rows, controls))
 
 

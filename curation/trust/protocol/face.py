@@ -212,7 +212,8 @@ CHECKS = (
         find={"scores": directions},
         statistic="share of terms with the known direction",
         unit="terms",
-        computed=_ANCHORS.computed.replace("anchors have the expected", "terms have the known"),
+        computed="{right} of {n} terms have the known direction; exceptions: {exceptions}; without "
+        "a result: {missing}. Exact one-sided sign test; power is for a share of {valid:g}",
         advice={
             "pass": "wrong signs of more terms",
             "fail": "the right directions in directions.csv, if nearly all signs are wrong",

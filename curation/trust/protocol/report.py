@@ -47,6 +47,7 @@ ASPECTS: dict[str, str] = {
     "retest": "Retest",
 }
 """The titles of the criteria."""
+_FAILED = {("test", "fail"), ("software", "broken")}
 NO_VERDICT = (
     "There is no overall verdict. Each row is one test of one subject; whether a value may be "
     "trusted depends on what it is used for."
@@ -103,5 +104,5 @@ def by_subject(rows: Sequence[Criterion]) -> dict[tuple[Subject, str], dict[Stat
 
 
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
-    """The rows with the status «fail» that are not negative controls."""
-    return [row for row in rows if row.status == "fail" and row.kind == "test"]
+    """The tests that fail, and the checks of the software that are broken."""
+    return [row for row in rows if (row.kind, row.status) in _FAILED]

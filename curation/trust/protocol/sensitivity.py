@@ -15,7 +15,7 @@ from curation.trust.groups import Groups
 from curation.trust.protocol.changes import Again, attempt, with_words
 from curation.trust.protocol.lists import UsedWords
 from curation.trust.protocol.measured import AUTOMATED, Alike, MeasureRun, alike, paired
-from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence, row
+from curation.trust.protocol.rows import evidence_row, own_evidence, row
 from curation.trust.protocol.verdicts import Limits, verdict
 from curation.trust_settings import TrustSettings
 
@@ -69,9 +69,6 @@ def sensitivity_criteria(
     rows = []
     for evidence in found:
         status = _status(evidence, settings.sensitivity, limits)
-        if evidence.check.startswith(CONTROL):
-            rows.append(from_control(run, evidence, status, threshold=settings.sensitivity))
-            continue
         if evidence.check in SHOWN:
             status = "not_applicable"
         change = _change(evidence, status, settings.sensitivity)

@@ -119,7 +119,7 @@ def of_control(status: Status) -> Status:
     return opposite.get(status, status)
 
 
-# --- as judges of checks ------------------------------------------------------------------------
+# --- as a judge of checks ------------------------------------------------------------------------
 
 
 def reached(found: Found, threshold: float, settings: TrustSettings) -> Status:
@@ -129,25 +129,3 @@ def reached(found: Found, threshold: float, settings: TrustSettings) -> Status:
     if found.ci[0] >= threshold:
         return "pass"
     return "fail" if found.ci[1] < threshold else "inconclusive"
-
-
-def correlated(found: Found, threshold: float, settings: TrustSettings) -> Status:
-    """``verdict`` of a value with a p, and a power at the threshold."""
-    return verdict(
-        found.value,
-        threshold=threshold,
-        ci=None if found.ci is None else (found.ci[0], found.ci[1]),
-        p=1.0 if found.p is None else found.p,
-        power=found.power,
-        limits=Limits(settings.alpha, settings.power),
-    )
-
-
-def unmoved(found: Found, threshold: float, settings: TrustSettings) -> Status:
-    """``within``: the threshold is the margin."""
-    return within(found.ci, threshold)
-
-
-def answered(found: Found, threshold: float, settings: TrustSettings) -> Status:
-    """``decided``: the threshold is the value without an effect."""
-    return decided(None if found.ci is None else (found.ci[0], found.ci[1]), null=threshold)

@@ -1,4 +1,4 @@
-"""Rows of the report on a dataset and its scores, and means over terms with their intervals."""
+"""Rows on a dataset and its scores, of the criteria that are not yet in the table of checks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
