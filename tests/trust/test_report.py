@@ -79,6 +79,9 @@ def test_counts_leave_controls_out() -> None:
     assert (counts["fail"], counts["inconclusive"], counts["not_run"]) == (1, 1, 1)
     assert (counts["controls"], counts["controls_failed"]) == (2, 1)
     assert report.failed([*ROWS, failed]) == [ROWS[0]]
+    broken = row(kind="software", status="broken")
+    assert report.failed([broken, row(kind="software", status="holds")]) == [broken]
+    assert report.counts([broken])["software_broken"] == 1
     assert {*report.STATUSES, "holds", "broken"} == {*get_args(Status)}
     assert {*report.ASPECTS} == {*CRITERIA}
 
@@ -92,9 +95,10 @@ def written(rows: list[Criterion], answers: Attestation = WHOLE, **more: Any) ->
 
 
 def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
-    text = written([*ROWS, row(computed="the rank correlation", change="about 12 more terms")])
+    more = row(computed="the rank correlation", source="ours", change="about 12 more terms")
+    text = written([*ROWS, more])
     assert "There is no overall verdict." in text
-    assert "Computed: the rank correlation. What would change it: about 12 more terms." in text
+    assert "Computed: the rank correlation. Threshold: ours. What would change it: about 12 more terms." in text
     line = next(line for line in text.splitlines() if "length" in line and line.startswith("|"))
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[:3] == ["Sensitivity", "length", "fail"]

@@ -98,6 +98,7 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
     for row in rows:
         head = f"**{ASPECTS[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
         parts = [head, f"Computed: {_sentence(row.computed)}"]
+        parts += [f"Threshold: {_sentence(row.source)}"] if row.source else []
         parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
         parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []
         lines += [f"- {' '.join(parts)}"]
