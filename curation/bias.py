@@ -108,6 +108,7 @@ class Evidence(Record):
 
     It has no verdict: the report compares it with the campaign's thresholds. ``check`` names the
     test, ``statistic`` what ``value`` is. ``n`` is the number of units, ``unit`` what they are.
+    ``facts`` has what the report's texts name, ``detail`` says why there is no value.
     """
 
     criterion: CriterionName
@@ -119,6 +120,7 @@ class Evidence(Record):
     n: Annotated[int, Field(ge=0)] = 0
     unit: str = "targets"
     detail: str = ""
+    facts: dict[str, float | int | str | None] = Field(default_factory=dict)
 
 
 class Criterion(Record):

@@ -77,8 +77,7 @@ def report(
     """
     from curation.steps.trust import attest
     from curation.steps.trust import report as step
-    from curation.trust.protocol.markdown import shown
-    from curation.trust.protocol.report import failed
+    from curation.trust.protocol.report import failed, shown
 
     if gold:
         if scores != _SCORES and not scores.is_dir():
@@ -184,8 +183,7 @@ def _show(found: "TrustReport", *, every: bool) -> None:
 
 
 def _counted(rows: "Sequence[Criterion]") -> None:
-    from curation.trust.protocol.markdown import shown
-    from curation.trust.protocol.report import STATUSES, by_subject
+    from curation.trust.protocol.report import STATUSES, by_subject, shown
 
     console.table(
         "Rows of each subject, by status",
@@ -203,7 +201,7 @@ def _decisive(rows: "Sequence[Criterion]") -> "list[Criterion]":
 
 
 def _table(title: str, rows: "Sequence[Criterion]", *, named: bool = False) -> None:
-    from curation.trust.protocol.markdown import interval, number, shown
+    from curation.trust.protocol.report import interval, number, shown
 
     if not rows:
         return

@@ -21,6 +21,9 @@ class Groups:
         references: the reference p0 of each target, one share per group; None for uniform.
         anchors: targets and the group that each is known to favour, for face validity.
         outcomes: targets and the groups' shares in the world, for predictive validity.
+        frequencies: how often targets occur in what word vectors were trained on.
+        history: the groups' shares in the world by year and target.
+        frequencies_by_year: how often targets occur in what the vectors of a year were trained on.
     """
 
     name: str
@@ -29,6 +32,9 @@ class Groups:
     references: Mapping[str, tuple[float, ...]] | None = None
     anchors: Mapping[str, str] = field(default_factory=dict)
     outcomes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    frequencies: Mapping[str, float] = field(default_factory=dict)
+    history: Mapping[int, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    frequencies_by_year: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:

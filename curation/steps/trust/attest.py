@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from curation.files import CurationError, read_bytes, read_text, writing
 from curation.toml_files import comment, line_of, read_toml, toml_key
-from curation.trust.protocol.consequential import QUESTIONS, WHERE, Attestation
+from curation.trust.protocol.attested import Attestation, questions
 
 NAME = "attest.toml"
 _DOCS = "docs/trust.md describes attest.toml (Attestations)"
@@ -26,22 +26,17 @@ _HEAD = """\
 # changes this file, and it cannot check what you state. Releases do not have the answers.
 #
 # Write plain text between the quotes. An empty line begins a new paragraph.
-
 """
 
 
 def template() -> str:
     """The text of an ``attest.toml`` without answers."""
     parts = [_HEAD]
-    for question in QUESTIONS:
-        parts.append(comment(question.text))
-        if question.key in _SHORT:
-            parts.append(f'{question.key} = ""\n')
-        else:
-            parts.append(f"{question.key} = '''\n'''\n")
-        if question.key == "objective":
-            parts.append(f"# If yes: {WHERE.text}\n{WHERE.key} = '''\n'''\n")
-        parts.append("\n")
+    for question in questions().asked:
+        parts.append("" if question.after_yes else "\n")
+        parts.append(comment(("If yes: " if question.after_yes else "") + question.text))
+        empty = '""' if question.key in _SHORT else "'''\n'''"
+        parts.append(f"{question.key} = {empty}\n")
     return "".join(parts).rstrip("\n") + "\n"
 
 

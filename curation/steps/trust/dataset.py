@@ -10,6 +10,7 @@ from curation.files import CurationError, read_json, read_records, read_text
 from curation.records import VALUES, Cat, Decision
 from curation.rules import read_label
 from curation.sentiment import Sentiment
+from curation.steps.measures import VADER
 from curation.steps.read import label_files, read_labels, run_files, stopped_early
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
@@ -22,7 +23,7 @@ from curation.words import NotCheckedError
 if TYPE_CHECKING:
     from curation.scores.runs import Run
     from curation.stats.agreement import Counts
-    from curation.trust.protocol.data import (
+    from curation.trust.protocol.datasets import (
         DatasetInput,
         MeasureValues,
         PitfallCount,
@@ -60,7 +61,6 @@ def dataset_input(
     lower_is_likelier: Sequence[str] = (),
     groups: Mapping[str, Groups] | None = None,
     measures: Sequence["MeasureValues"] = (),
-    sentiment: Sentiment | None = None,
     pitfalls: bool = True,
     reporter: Reporter = QUIET,
 ) -> "DatasetInput":
@@ -74,7 +74,6 @@ def dataset_input(
         lower_is_likelier: the NAMEs of predictions that are perplexities or losses.
         groups: tables of groups, for outcomes.
         measures: values of bias measures, to compare ss with.
-        sentiment: as for ``stats.artefacts.artefacts``.
         pitfalls: whether to look for pitfalls in gold files, which may take long; a campaign's are
             those that its step pitfalls found.
         reporter: receives warnings.
@@ -83,7 +82,7 @@ def dataset_input(
         CurationError: a file is not valid.
     """
     from curation.stats.artefacts import artefacts, unigram
-    from curation.trust.protocol.data import DatasetInput
+    from curation.trust.protocol.datasets import DatasetInput
 
     campaign, cats = source.campaign, source.cats
     runs, rule_groups = _scores(source, predictions, lower_is_likelier, reporter)
@@ -100,7 +99,7 @@ def dataset_input(
         retests=retests,
         runs=runs,
         groups=rule_groups,
-        artefacts=artefacts(cats, language=source.language, sentiment=sentiment),
+        artefacts=artefacts(cats, language=source.language, sentiment=_sentiment(source, reporter)),
         unigram=total,
         pitfalls=_pitfalls(source, reporter) if campaign or pitfalls else None,
         tables=groups or {},
@@ -133,7 +132,7 @@ def measure_values(runs: Sequence[TrustRun]) -> list["MeasureValues"]:
     They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
     not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
-    from curation.trust.protocol.data import MeasureValues
+    from curation.trust.protocol.datasets import MeasureValues
 
     found = (
         MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
@@ -156,7 +155,7 @@ def _scores(
     from curation.scores.groups import groups
     from curation.scores.runs import found_runs
     from curation.steps.scores.runs import current_runs, read_runs
-    from curation.trust.protocol.data import RuleGroup, Scored
+    from curation.trust.protocol.datasets import RuleGroup, Scored
 
     runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
     if source.scores.exists():
@@ -280,7 +279,7 @@ def _retests(
     """Second labels by the same annotator, and majorities of the first two rounds."""
     import numpy as np
 
-    from curation.trust.protocol.data import Retest
+    from curation.trust.protocol.datasets import Retest
 
     found: dict[str, list[tuple[int, int, int]]] = {SAME: [], ROUNDS: []}
     for number, cat in enumerate(cats):
@@ -321,7 +320,7 @@ def _majority(values: Sequence[int]) -> int | None:
 def _pitfalls(source: Source, reporter: Reporter) -> list["PitfallCount"] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
     from curation.steps.measures import pitfall_table, pitfalls_of
-    from curation.trust.protocol.data import PitfallCount
+    from curation.trust.protocol.datasets import PitfallCount
 
     if source.campaign is None:
         table = pitfall_table(pitfalls_of(source, reporter=reporter))
@@ -356,3 +355,24 @@ def _directions(path: Path) -> dict[str, str]:
             )
         directions[target.casefold()] = prefers
     return directions
+
+
+def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:
+    """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
+    from curation.steps.scores.surface import read_sentiment
+
+    paths = sentiment_files(source.campaign) if source.campaign else []
+    if not any(path.exists() for path in paths):
+        return None
+    try:
+        return read_sentiment(paths[0], source.cats)
+    except CurationError as error:  # it is older than the CATs
+        reporter.warn(f"{error.what}; run «curation measures sentiment» for SentimentLM")
+        return None
+
+
+def sentiment_files(campaign: Campaign) -> list[Path]:
+    """The classifier's sentiment of each association; no file if the setting is VADER."""
+    if campaign.settings.measures.sentiment == VADER:
+        return []
+    return [campaign.measures / "sentiment_scores.json"]

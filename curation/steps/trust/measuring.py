@@ -15,7 +15,7 @@ from curation.steps.trust import runs
 from curation.steps.trust.runs import TrustRun
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
-from curation.trust.protocol.stability import Again, stability
+from curation.trust.protocol.again import Again, stability
 from curation.wording import amount, some
 
 ALGORITHM = 1

@@ -15,13 +15,14 @@ from curation.manifest import Results, digests
 from curation.scores.run_folder import COMPARISONS
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
-from curation.steps.trust import attest, criteria, dataset
+from curation.steps.trust import attest, dataset
 from curation.steps.trust.group_files import group_files
-from curation.steps.trust.runs import run_files
+from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
 from curation.times import now
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
-from curation.trust.protocol.consequential import Attestation, attested, is_past, open_questions
-from curation.trust.protocol.markdown import report as report_text
+from curation.trust.protocol.attested import Attestation, attested, is_past, open_questions
 from curation.trust_settings import TrustSettings
 
 REPORT, PAGE = "report.json", "report.md"
@@ -108,7 +109,7 @@ def inputs(campaign: Campaign) -> list[Path]:
     data = (
         []
         if alone(campaign)
-        else [*dataset.dataset_files(campaign), *criteria.sentiment_files(campaign)]
+        else [*dataset.dataset_files(campaign), *dataset.sentiment_files(campaign)]
     )
     return list(dict.fromkeys((*data, *run_files(campaign), *own, *answered)))
 
@@ -116,6 +117,7 @@ def inputs(campaign: Campaign) -> list[Path]:
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the trust report of a campaign."""
     from curation.steps.trust.known_runs import known_runs
+    from curation.trust.protocol.table import dataset_criteria
 
     own = campaign.settings
     known = known_runs(campaign)
@@ -129,20 +131,16 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     with reporter.stages() as tell:
         if known.runs:
             subjects.append(("measure", _ALL))
-            rows += criteria.of_measures(
-                known.runs, known.groups, own.trust, seed=own.campaign.seed
-            )
+            rows += _of_measures(known.runs, known.groups, own.trust, seed=own.campaign.seed)
         if source and source.cats:
             subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
-            rows += criteria.of_dataset(
+            data = dataset.dataset_input(
                 source,
-                runs=known.runs,
                 groups=known.groups,
-                settings=own.trust,
-                seed=own.campaign.seed,
+                measures=dataset.measure_values(known.runs),
                 reporter=reporter,
-                tell=tell,
             )
+            rows += dataset_criteria(data, own.trust, seed=own.campaign.seed, tell=tell)
     if any(row.subject == "scores" for row in rows):
         subjects.append(("scores", _ALL))
     for text in _pairs_without_runs(own.trust, rows):
@@ -166,6 +164,29 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         "runs_left_out": len(known.left_out),
         "open_questions": len(content["open"]),
     }
+
+
+def _of_measures(
+    runs: Sequence[TrustRun], groups: Mapping[str, Groups], settings: TrustSettings, *, seed: int
+) -> list[Criterion]:
+    """The criteria of the measures of bias, from their runs and the groups of these runs."""
+    from curation.trust.protocol.measures import MeasureRun
+    from curation.trust.protocol.table import measure_criteria
+
+    measured = []
+    for run in runs:
+        identity = run.about[IDENTITY]
+        words = (word for own in identity["words"].values() for word in own)
+        measured.append(
+            MeasureRun(
+                *(run.name, run.measure, run.groups, run.biases, run.evidence),
+                policies=Policies(**identity["policies"]),
+                words=frozenset(words),
+                fitted=frozenset(run.about.get("debiased", {}).get("fitted", ())),
+                year=run.about.get("year"),
+            )
+        )
+    return measure_criteria(measured, groups, settings, seed=seed)
 
 
 def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> list[str]:
@@ -204,7 +225,7 @@ def _composed(
         "left_out": dict(left_out),
         "rows": [row.model_dump(mode="json") for row in ordered],
     }
-    text = report_text(
+    text = protocol.markdown(
         ordered,
         title=title,
         thresholds=content["thresholds"],
@@ -255,19 +276,19 @@ def gold_report(
     Raises:
         CurationError: a file is damaged, or the folder cannot be written to.
     """
+    from curation.trust.protocol.table import dataset_criteria
+
     thresholds = settings or TrustSettings()
     attest.write_template(folder / attest.NAME)
     answers = attest.read_answers(folder / attest.NAME)
     with reporter.stages() as tell:
-        rows = criteria.of_dataset(
+        data = dataset.dataset_input(
             source,
             predictions=predictions,
             lower_is_likelier=lower_is_likelier,
-            settings=thresholds,
-            seed=_GOLD_SEED,
             reporter=reporter,
-            tell=tell,
         )
+        rows = dataset_criteria(data, thresholds, seed=_GOLD_SEED, tell=tell)
     rows = [
         row.model_copy(update={"change": f"{_IN_A_CAMPAIGN}, {row.change}"})
         if row.status == "not_run" and row.check in _OF_CAMPAIGNS
@@ -296,9 +317,9 @@ def gold_report(
         answers=answers,
         left_out={},
     )
-    for name, data in ((PAGE, text.encode()), (REPORT, dump_json(content))):
+    for name, made in ((PAGE, text.encode()), (REPORT, dump_json(content))):
         with writing(folder / name) as file:
-            file.write(data)
+            file.write(made)
     return read_report(folder / REPORT)
 
 

@@ -20,7 +20,7 @@ from curation.trust import framework
 from curation.trust.contextual.sampling import draw
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.changes import labelled_order
+from curation.trust.protocol.again import labelled_order
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

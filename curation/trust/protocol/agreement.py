@@ -1,13 +1,18 @@
-"""Agreement and retest: do people's labels of passages repeat (section 7)?"""
+"""Agreement and retest: do people's labels repeat (section 7)?
+
+The labels are those of passages, for a measure of ours, or of the associations of CATs.
+"""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Criterion, CriterionName, Evidence, Pair
+from curation.bias import Pair
+from curation.records import VALUES
 from curation.stats.agreement import (
     Counts,
     by_cat,
@@ -17,26 +22,36 @@ from curation.stats.agreement import (
     shuffled,
     unanimous_interval,
 )
-from curation.trust.protocol.measured import HUMAN, MeasureRun
-from curation.trust.protocol.rows import CONTROL, evidence_row, from_control, own_evidence, row
-from curation.trust.protocol.verdicts import Limits, verdict
-from curation.trust_settings import TrustSettings
-from curation.wording import amount
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.datasets import DatasetCase, ScoresCase
+from curation.trust.protocol.measures import HUMAN, MeasureCase
 
-SHUFFLED = f"{CONTROL}shuffled-labels"
-BY_TARGET = "annotators_by_target"
-STATISTIC = "Krippendorff's alpha, nominal"
 SHUFFLES = 100  # of the labels, for the negative control
 MUST_FAIL = 0.95  # the share of them that must fail
 _ROUNDING = 1e-12
+_STRICT = 4  # the tier of CATs on which more annotators agree
 Units = Sequence[str] | NDArray[Any]
 """What each row of votes is of, such as its CAT or passage."""
 
 
-def alpha_with_interval(
-    votes: Counts, units: Units | None = None, *, confidence: float
-) -> tuple[float | None, Pair | None]:
-    """Krippendorff's alpha of nominal labels, with its interval over units.
+class Agreement(NamedTuple):
+    """Krippendorff's alpha of nominal labels.
+
+    Attributes:
+        alpha: None if it is not defined.
+        ci: its interval over units.
+        units: how many units have two labels or more in a row.
+        kappa: Fleiss' kappa.
+    """
+
+    alpha: float | None
+    ci: Pair | None
+    units: int
+    kappa: float | None
+
+
+def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -> Agreement:
+    """Krippendorff's alpha with its interval over units, and Fleiss' kappa.
 
     If nobody disagrees, the interval is that of ``unanimous_interval``.
 
@@ -46,171 +61,171 @@ def alpha_with_interval(
         confidence: of the interval.
     """
     value = coefficient("alpha", votes)
+    chosen = votes.sum(axis=1) >= 2
+    several = int(chosen.sum()) if units is None else len(np.unique(np.asarray(units)[chosen]))
     if value is None:
-        return None, None
+        return Agreement(None, None, several, None)
     every = contributions(votes)
     if units is not None:
         every = by_cat(every, np.unique(units, return_inverse=True)[1].tolist())
     ends = interval("alpha", every, confidence=confidence)
     if ends is None and value > 1 - _ROUNDING:
-        ends = unanimous_interval(votes, units=_several(votes, units), confidence=confidence)
-    return value, None if ends is None else (ends[0], ends[1])
-
-
-def _several(votes: Counts, units: Units | None) -> int:
-    """How many units have two labels or more in a row."""
-    chosen = votes.sum(axis=1) >= 2
-    return int(chosen.sum()) if units is None else len(np.unique(np.asarray(units)[chosen]))
-
-
-def label_agreement(
-    votes: Counts,
-    passages: Units | None = None,
-    *,
-    criterion: CriterionName = "agreement",
-    check: str = "annotators",
-    confidence: float = 0.95,
-) -> Evidence:
-    """Evidence of agreement: alpha over passages with its interval.
-
-    Args:
-        votes: shape (rows, groups + 1), how many annotators chose each group or none.
-        passages: the passage of each row; by default each row is of another passage.
-        criterion: agreement, or retest if ``votes`` has first and second labels.
-        check: the check's name.
-        confidence: of the interval.
-    """
-    value, ci = alpha_with_interval(votes, passages, confidence=confidence)
-    kappa = coefficient("fleiss", votes)
-    several = _several(votes, passages)
-    detail = f"{amount(several, 'passage')} with two labels or more"
-    detail += "" if kappa is None else f"; Fleiss' kappa {kappa:.3f}"
-    return Evidence(
-        criterion=criterion,
-        check=check,
-        statistic=STATISTIC,
-        value=value,
-        ci=ci,
-        n=several,
-        unit="passages",
-        detail=detail,
-    )
+        ends = unanimous_interval(votes, units=several, confidence=confidence)
+    ci = None if ends is None else (ends[0], ends[1])
+    return Agreement(value, ci, several, coefficient("fleiss", votes))
 
 
 def shuffled_agreement(
-    votes: Counts, seed: int, passages: Units | None = None, *, confidence: float = 0.95
-) -> Evidence:
-    """The negative control: the same labels, dealt to the passages at random; alpha is about 0.
+    votes: Counts, units: Units | None = None, *, seed: int, confidence: float
+) -> tuple[float, Pair]:
+    """The negative control: the labels are dealt to the units at random 100 times.
 
-    The upper end of the interval is that which 95 of 100 shuffles do not exceed, so it is below a
-    threshold if 95 of 100 shuffles fail.
-
-    Args:
-        votes: as in ``label_agreement``.
-        seed: of the shuffles.
-        passages: as in ``label_agreement``.
-        confidence: of the interval of each shuffle.
+    Returns:
+        The median alpha, which is about 0. The interval ends where 95 of the 100 intervals lie
+        within, at each end; so it is below a threshold if 95 of 100 shuffles fail.
     """
     rng = np.random.default_rng(seed)
     values, lows, highs = list[float](), list[float](), list[float]()
     for _ in range(SHUFFLES):
-        value, ci = alpha_with_interval(shuffled(votes, rng), passages, confidence=confidence)
-        values.append(0.0 if value is None else value)
-        lows.append(-1.0 if ci is None else ci[0])
-        highs.append(1.0 if ci is None else ci[1])
+        found = agreement(shuffled(votes, rng), units, confidence=confidence)
+        low, high = found.ci or (-1.0, 1.0)
+        values.append(found.alpha or 0.0)
+        lows.append(low)
+        highs.append(high)
     place = math.ceil(MUST_FAIL * SHUFFLES) - 1
-    return Evidence(
-        criterion="agreement",
-        check=SHUFFLED,
-        statistic=f"{STATISTIC} (signed), median of the shuffles",
-        value=float(np.median(values)),
-        ci=(sorted(lows, reverse=True)[place], sorted(highs)[place]),
-        n=SHUFFLES,
-        unit="shuffles",
-        detail=f"the labels were dealt to the passages at random {SHUFFLES} times; the intervals "
-        f"of {MUST_FAIL * SHUFFLES:.0f} of them are within this one at each end",
-    )
+    return float(np.median(values)), (sorted(lows, reverse=True)[place], sorted(highs)[place])
 
 
-def agreement_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
-    """The rows of agreement; it does not apply to a measure without people's labels.
-
-    The threshold is of alpha. Fleiss' kappa, and alpha by target, are named in the row.
-    """
-    todo = "label 40 passages by 5 annotators, as the paper did, and measure again"
-    return _of_people(run, "agreement", settings.agreement, settings, todo)
-
-
-def retest_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
-    """The rows of retest: the same annotators label the same passages again."""
-    todo = "let the same annotators label the same passages a second time, and measure again"
-    return _of_people(run, "retest", settings.reliability, settings, todo)
-
-
-def _of_people(
-    run: MeasureRun,
-    criterion: CriterionName,
-    threshold: float,
-    settings: TrustSettings,
-    todo: str,
-) -> list[Criterion]:
-    found = own_evidence(run, criterion)
-    if not found and run.measure != HUMAN:
-        why = "an automatic measure: it has no annotators, and the same input gives the same result"
-        return [row(run, criterion, "annotators", "not_applicable", computed=why)]
-    if not found:
-        why = "the run has no passage with labels of several annotators"
-        if criterion == "retest":
-            why = "no annotator labelled a passage a second time"
-        return [row(run, criterion, "annotators", "not_run", computed=why, change=todo)]
-    details = [f"{each.detail} {_said(each.value)}" for each in found if each.check == BY_TARGET]
-    rows = []
-    for each in found:
-        if each.check == BY_TARGET:
-            continue
-        if not each.check.startswith(CONTROL) and details:
-            by_target = f"{each.detail}; by target: {', '.join(details)}"
-            each = each.model_copy(update={"detail": by_target})
-        rows.append(_row(run, each, threshold, settings, todo))
-    return rows
-
-
-def _said(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
-
-
-def _row(
-    run: MeasureRun, evidence: Evidence, threshold: float, settings: TrustSettings, todo: str
-) -> Criterion:
-    status = verdict(
-        evidence.value,
-        threshold=threshold,
-        ci=evidence.ci,
-        p=evidence.p,
-        limits=Limits(settings.alpha, settings.power),
-    )
-    if evidence.check.startswith(CONTROL):
-        return from_control(run, evidence, status, threshold=threshold)
-    if evidence.value is not None and evidence.ci is None and evidence.p is None:
-        todo = "more passages: there is no interval for one passage, or if all disagreement is in "
-        todo += "one"
-    elif status == "pass":
-        todo = f"an interval that contains {threshold:g}, on other passages"
-    elif status == "fail":
-        todo = "clearer guidelines and new labels; more labels of this sort cannot change it"
-    elif more := _more(evidence, threshold):
-        todo = f"about {more} more {evidence.unit}, if the value stays the same"
-    return evidence_row(run, evidence, status, threshold=threshold, change=todo)
-
-
-def _more(evidence: Evidence, threshold: float) -> int:
-    """How many more units would put the interval on one side of the threshold; 0 if unknown.
+def _more(value: float, ci: Sequence[float], threshold: float, n: int) -> int | None:
+    """About how many more units put the interval on one side of the threshold; None if unknown.
 
     An interval's width falls with the root of the units.
     """
-    value, ci = evidence.value, evidence.ci
-    if value is None or ci is None or evidence.n == 0 or value == threshold:
-        return 0
+    if n == 0 or value == threshold:
+        return None
     bound = ci[1] - value if value < threshold else value - ci[0]
-    times = (bound / abs(value - threshold)) ** 2
-    return max(0, int(np.ceil(evidence.n * (times - 1))))
+    return max(1, math.ceil(n * ((bound / abs(value - threshold)) ** 2 - 1)))
+
+
+# --- of passages --------------------------------------------------------------------------------
+
+
+def passages(case: MeasureCase) -> Iterator[Found]:
+    """The alpha of people's labels of passages; it does not apply to an automatic measure."""
+    yield from _of_people(case, "agreement")
+
+
+def passages_again(case: MeasureCase) -> Iterator[Found]:
+    """The alpha of the first and second label of the same annotator."""
+    yield from _of_people(case, "retest")
+
+
+def _of_people(case: MeasureCase, criterion: Any) -> Iterator[Found]:
+    found = list(case.run.found(criterion, "annotators"))
+    if not found and case.run.measure != HUMAN:
+        yield Found(reason="automatic")
+    for each in found:
+        if each.value is not None and each.ci is None:
+            yield Found(reason="no_interval", n=each.n, facts=each.facts)
+            continue
+        yield _with_more(each, case, criterion)
+
+
+def _with_more(found: Found, case: Any, criterion: str) -> Found:
+    threshold = case.settings.agreement if criterion == "agreement" else case.settings.reliability
+    more = None
+    if found.value is not None and found.ci is not None:
+        more = _more(found.value, found.ci, threshold, found.n)
+    facts = {"by_target": "none", "kappa": None, **found.facts, "more": more}
+    return replace(found, facts=facts)
+
+
+# --- of associations ----------------------------------------------------------------------------
+
+
+def all_labels(case: DatasetCase) -> Iterator[Found]:
+    """The alpha of the labels of all associations: of both kinds of CAT, and of each."""
+    yield from _of_labels(case, np.ones(case.data.golds.size, bool))
+
+
+def hard_labels(case: DatasetCase) -> Iterator[Found]:
+    """The same of associations with gold stereotype or anti-stereotype, the harder choice."""
+    if case.data.votes is not None and case.data.votes.sum():
+        # codes in GOLDS: stereotype, anti-stereotype
+        yield from _of_labels(case, np.asarray(case.data.golds.ravel() < 2))
+
+
+def _of_labels(case: DatasetCase, those: NDArray[np.bool_]) -> Iterator[Found]:
+    data, votes = case.data, case.data.votes
+    if votes is None or not votes.sum():
+        return
+    cats, kinds = np.arange(data.golds.size) // 3, data.kinds_there
+    gold_votes = votes[np.arange(len(votes)), data.golds.ravel()]
+    strict = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3) >= _STRICT
+    domains = np.repeat(data.domains[data.codes], 3)
+    for kind in ("", *kinds) if len(kinds) > 1 else ("",):
+        chosen = those & (votes.sum(axis=1) > 0)
+        if kind:
+            chosen &= np.repeat(data.kinds == kind, 3)
+        found = agreement(votes[chosen], cats[chosen], confidence=case.settings.confidence)
+        parts = []
+        for domain in sorted(set(data.domains)):
+            own = coefficient("alpha", votes[chosen & (domains == domain)])
+            parts.append(f"{domain} {'not defined' if own is None else f'{own:.3f}'}")
+        facts = {
+            "kind": kind or ("both kinds of" if len(kinds) > 1 else kinds[0]),
+            "associations": int(chosen.sum()),
+            "labels": int(votes[chosen].sum()),
+            "domains": ", ".join(parts),
+            "strict": int((chosen & strict).sum()),
+            "tier": _STRICT,
+            "strict_alpha": coefficient("alpha", votes[chosen & strict]),
+        }
+        n = len(set(cats[chosen]))
+        if found.alpha is None or found.ci is None:
+            yield Found(name=kind, value=found.alpha, n=n, reason="no_interval", facts=facts)
+            continue
+        made = Found(name=kind, value=found.alpha, ci=found.ci, n=n, facts=facts)
+        yield _with_more(made, case, "agreement")
+
+
+def shuffled_labels(case: DatasetCase) -> Iterator[Found]:
+    """The negative control: the labels, given to associations at random."""
+    votes = case.data.votes
+    if votes is None or not votes.sum():
+        return
+    chosen = votes.sum(axis=1) > 0
+    cats = (np.arange(case.data.golds.size) // 3)[chosen]
+    confidence = case.settings.confidence
+    value, ci = shuffled_agreement(votes[chosen], cats, seed=case.seed, confidence=confidence)
+    yield Found(value=value, ci=ci, n=SHUFFLES, facts={"must": round(MUST_FAIL * SHUFFLES)})
+
+
+def labels_again(case: DatasetCase) -> Iterator[Found]:
+    """Agreement of labels with labels of the same associations at another time."""
+    for again in case.data.retests:
+        votes = np.zeros((len(again.labels), len(VALUES)), np.int64)
+        for column in (0, 1):
+            np.add.at(votes, (np.arange(len(votes)), again.labels[:, column]), 1)
+        found = agreement(votes, again.cats, confidence=case.settings.confidence)
+        same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
+        yield Found(
+            name=again.name.replace(" ", "-"),
+            value=found.alpha,
+            ci=found.ci,
+            n=len(again.labels),
+            facts={"how": again.name, "same": same, "note": again.note},
+        )
+
+
+# --- of scores ----------------------------------------------------------------------------------
+
+
+def of_scores(case: ScoresCase) -> Iterator[Found]:
+    """Nothing: models have no annotators, so agreement does not apply to their scores."""
+    yield from ()
+
+
+def scores_again(case: ScoresCase) -> Iterator[Found]:
+    """Why scores are not computed twice."""
+    yield Found(reason="asked" if case.by_choice else "same")

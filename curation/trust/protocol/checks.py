@@ -1,22 +1,27 @@
-"""The engine of the trust report: entries of the table of checks, and rows from what they find.
+"""The engine of the trust report: checks, and rows from what their functions find.
 
-A ``Check`` says what is tested, when it passes, and in which words. Its function looks at a
-``Case`` (a run of a measure, a dataset, or the scores under one set of rules) and returns what it
-``Found``. ``rows_of`` turns both into rows of the report; it knows no criterion. ``table.py`` has
-all checks.
+A check is an entry of ``data/trust/checks.toml``. It names the function that looks at a ``Case`` (a
+run of a measure, a series of runs, a dataset, or the scores under one set of rules), the judge that
+decides, the threshold and where it comes from, and has all texts. The function returns what it
+``Found``; ``row`` turns both into a row of the report. The engine knows no criterion.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict
 
 from curation.bias import Criterion, CriterionName, Pair, Status, Subject
+from curation.trust.protocol import judges
 from curation.trust_settings import TrustSettings
 
 Kind = Literal["test", "control", "software"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+Sort = Literal["measure", "series", "dataset", "scores"]
 _LONGEST = 200  # characters of the names in a row
+_CLOSE = 1e-6  # what holds by construction may miss 1 by rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +29,17 @@ class Case:
     """What is tested: one subject of the report, and everything that its checks look at.
 
     Attributes:
+        sort: which functions apply to it.
         subject: measure, dataset or scores.
-        name: of the run, the dataset, or the set of rules.
+        name: of the run, the series, the dataset, or the set of rules.
         settings: ``[trust]``: the thresholds.
         seed: of random draws.
         files: the files with the numbers, by criterion; those under "" belong to all.
         silent: runs of models whose lms is not surely above chance. A test that rests on one of
-            them neither passes nor fails.
+            them decides nothing.
     """
 
+    sort: Sort
     subject: Subject
     name: str
     settings: TrustSettings
@@ -52,9 +59,10 @@ class Found:
         n: how many units.
         p: of the hypothesis that there is no effect.
         power: the probability of a significant result if the true value were at the threshold.
-        statistic, unit: if they are not those of the check.
-        status: of what cannot be judged: "not_run", "not_applicable" or "inconclusive".
-        why: in words, why there is such a status; it replaces the text of the check.
+        threshold: if it is not that of the check.
+        reason: the key of the check's reason why nothing can be judged.
+        status: of what cannot be judged for a reason that the function words itself.
+        why: these words.
         facts: what the texts of the check name in braces.
         runs: the names of the runs of models that it rests on.
         evidence: the files or runs with its numbers, beside those of the case.
@@ -66,8 +74,8 @@ class Found:
     n: int = 0
     p: float | None = None
     power: float | None = None
-    statistic: str = ""
-    unit: str = ""
+    threshold: float | None = None
+    reason: str = ""
     status: Status | None = None
     why: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -75,94 +83,108 @@ class Found:
     evidence: tuple[str, ...] = ()
 
 
-Find = Callable[[Any], Iterable[Found]]
-"""The function of a check: from the case of its subject to what it found; nothing if it lacks what
-it needs."""
-Judge = Callable[[Found, float, TrustSettings], Status]
-"""From what was found and the threshold to the status."""
+class Entry(BaseModel):
+    """A part of the table of checks; a key that is not known is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
+class Reason(Entry):
+    """Why a check judges nothing: the row's status and text, and what would change it."""
+
+    status: Status = "not_run"
+    why: str
+    advice: str = ""
+
+
+class Check(Entry):
     """An entry of the table of checks.
 
-    Texts may name facts in braces, as ``str.format`` does, and ``value``, ``n``, ``p``, ``power``
-    and ``threshold``. A fact that is None reads "not defined".
+    Texts may name facts in braces, as ``str.format`` does, and ``value``, ``n``, ``p``, ``power``,
+    ``threshold`` and settings. A fact that is None reads "not defined".
 
     Attributes:
         criterion: the criterion that it belongs to.
         name: the check's name in the report; ``Found.name`` follows after a colon.
-        find: its function for each subject that it applies to.
+        of: for each sort of case to which it applies, its function as MODULE.FUNCTION, or
+            "evidence" for what the run of a measure computed under the check's name.
         statistic: what the value is.
         unit: what ``n`` counts.
-        judge: decides the status. A software check has none: it holds if the value is 1.
+        judge: the function of ``judges`` that decides the status.
         threshold: a number, or the name of a setting in ``[trust]``.
         source: where the threshold comes from.
         computed: what was computed.
         says: for each status, what the result shows.
         advice: for each status, what would change it.
-        needs: what is missing if nothing was found; ``advice["not_run"]`` says how to supply it.
-        kind: a test; a negative control, which must fail; or a check of the software, for what
-            holds by construction and so shows nothing.
+        reasons: why it may judge nothing. «needs» is the reason if the function finds nothing.
+        kind: a test; a negative control, which must fail; a check of the software, for what holds
+            by construction and so shows nothing; or a property, which is a check of the software if
+            it holds, and a test that fails if it does not.
+        silenced: the verdicts that a model without meaning cannot give.
     """
 
     criterion: CriterionName
     name: str
-    find: Mapping[Subject, Find]
+    of: dict[Sort, str]
     statistic: str = ""
     unit: str = ""
-    judge: Judge | None = None
+    judge: str = ""
     threshold: float | str | None = None
     source: str = ""
     computed: str = ""
-    says: Mapping[Status, str] = field(default_factory=dict)
-    advice: Mapping[Status, str] = field(default_factory=dict)
-    needs: str = ""
-    kind: Kind = "test"
+    says: dict[Status, str] = {}
+    advice: dict[Status, str] = {}
+    reasons: dict[str, Reason] = {}
+    kind: Literal["test", "control", "software", "property"] = "test"
+    silenced: tuple[Status, ...] = ("pass", "fail")
 
 
-def rows_of(checks: Iterable[Check], case: Case) -> list[Criterion]:
-    """The rows of a case: of each check that applies to it, in the order of the table."""
-    rows = []
-    for check in checks:
-        if find := check.find.get(case.subject):
-            found = list(find(case))
-            if not found and check.needs:
-                found = [Found(status="not_run", why=check.needs)]
-            rows += [_row(check, case, each) for each in found]
-    return rows
+def row(check: Check, case: Case, found: Found) -> Criterion:
+    """The row of what a check found.
 
-
-def _row(check: Check, case: Case, found: Found) -> Criterion:
-    limit = check.threshold
+    A test that rests on the ss of a model without meaning does not pass or fail: such a model
+    cannot tell meaningful from unrelated associations, so whatever its ss does shows nothing.
+    """
+    limit = check.threshold if found.threshold is None else found.threshold
     threshold = getattr(case.settings, limit) if isinstance(limit, str) else limit
     facts = {
+        **dict(case.settings),
         **{"value": found.value, "n": found.n, "p": found.p, "power": found.power},
-        **{"threshold": threshold, "alpha": case.settings.alpha, "margin": case.settings.margin},
+        **{"threshold": threshold, "name": found.name, "unit": check.unit},
         **found.facts,
     }
-    status = found.status or _status(check, case, found, threshold)
-    says, advice = check.says.get(status, ""), check.advice.get(status, "")
-    parts = [found.why] if found.why else [check.computed, says]
-    silent = sorted(case.silent.intersection(found.runs))
-    if silent and status in ("pass", "fail"):
-        parts.append(
-            f"The verdict would be {status}, but the lms of {', '.join(silent)} is not surely "
-            "above 50, so it shows nothing"
-        )
-        status, advice = "inconclusive", "a model whose lms is surely above 50"
+    kind: Kind = "software" if check.kind == "property" else check.kind
+    if found.reason:
+        reason = check.reasons[found.reason]
+        status, parts, advice = reason.status, [reason.why], reason.advice
+    elif found.status:
+        status, parts, advice = found.status, [found.why], check.advice.get(found.status, "")
+    else:
+        status = _status(check, found, threshold, case.settings)
+        parts = [check.computed, check.says.get(status, "")]
+        advice = check.advice.get(status, "")
+        silent = sorted(case.silent.intersection(found.runs))
+        if silent and status in check.silenced:
+            parts.append(
+                f"The verdict would be {status}, but the lms of {', '.join(silent)} is not surely "
+                "above 50, so it shows nothing"
+            )
+            status, advice = "inconclusive", "a model whose lms is surely above 50"
+    if check.kind == "property" and status != "holds":
+        kind, status = "test", "fail" if status == "broken" else status
+    named = f"{check.name}:{found.name}" if found.name else check.name
     return Criterion(
         subject=case.subject,
         name=case.name[:_LONGEST],
         criterion=check.criterion,
-        check=f"{check.name}:{found.name}"[:_LONGEST] if found.name else check.name,
+        check=named[:_LONGEST],
         status=status,
-        kind=check.kind,
-        statistic=found.statistic or (check.statistic if found.value is not None else ""),
+        kind=kind,
+        statistic=_text([check.statistic], facts) if found.value is not None else "",
         value=found.value,
-        ci=None if found.ci is None else cast(Pair, tuple(map(float, found.ci))),
+        ci=_pair(found.ci),
         n=found.n,
-        unit=found.unit or check.unit,
+        unit=check.unit,
         p=found.p,
         power=found.power,
         threshold=threshold if found.value is not None else None,
@@ -177,14 +199,16 @@ def _row(check: Check, case: Case, found: Found) -> Criterion:
     )
 
 
-def _status(check: Check, case: Case, found: Found, threshold: Any) -> Status:
-    if check.kind == "software":
-        return "holds" if found.value is not None and found.value >= 1 - 1e-6 else "broken"
-    if check.judge is None:
-        raise ValueError(f"the check «{check.name}» has no judge, and its result no status")
-    status = check.judge(found, threshold, case.settings)
+def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings) -> Status:
+    if check.kind in ("software", "property"):
+        return "holds" if found.value is not None and found.value >= 1 - _CLOSE else "broken"
+    status: Status = getattr(judges, check.judge)(found, threshold, settings)
     opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
     return opposite.get(status, status) if check.kind == "control" else status
+
+
+def _pair(ends: Sequence[float] | None) -> Pair | None:
+    return None if ends is None else (float(ends[0]), float(ends[1]))
 
 
 class _Texts(Formatter):

@@ -1,214 +1,167 @@
-"""Content validity: whether a measure has the structure of bias (sections 2, 6 and 8).
+"""Content validity of a dataset: known pitfalls, and rules that understand nothing.
 
-Bias is the divergence of a target's associations from a reference (Definition 2.1). So a measure
-must compare groups, must not depend on their order, and must be 0 if and only if the associations
-equal the reference. The paper argues this; here each point is computed.
+For measures, the structure of bias is checked when they are measured (``again``). What the team
+declares about the construct is attested (``attested``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
-from curation.bias import Bias, Criterion, Evidence
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol.changes import (
-    Again,
-    attempt,
-    reordered,
-    with_first_divided,
-    with_references,
+from curation.bias import Pair, Status
+from curation.stats.artefacts import MIRRORED
+from curation.trust.protocol import judges
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.datasets import (
+    CHANCE,
+    DatasetCase,
+    DatasetInput,
+    Rule,
+    ScoresCase,
+    change_over_terms,
+    more_terms,
+    share_of_terms,
+    span,
+    won,
 )
-from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.rows import evidence_row, own_evidence
 
-_CLOSE = 1e-6  # values may differ by this much because of rounding
-FLIP = "antisymmetry: 1 if exchanging two groups flips the sign, -1 if it changes nothing"
-SHARE = "share of targets for which it holds"
+CLEAR_LMS = 60.0  # as in scores.baselines: a rule surely above it finds the meaningful
+_SHOWN = 5  # pitfalls that a row names
 
 
-def content_evidence(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> list[Evidence]:
-    """Evidence of content validity, from the measure computed with changed inputs.
-
-    Args:
-        again: the measure.
-        groups: its groups.
-        policies: its policies.
-        base: its results.
-    """
-    exchanged = reordered(groups, (1, 0, *range(2, len(groups.words))))
-    swapped, why = attempt(again, exchanged, policies)
-    found = [_flip(base, swapped, why)]
-    if any(bias.value is not None for bias in base):
-        prior = "a prior measure has one value, without a distribution and a reference"
-        return [*found, _evidence("distribution", [], prior)]
-    return [
-        *found,
-        _evidence("simplex", [_is_distribution(b.p, len(b.groups)) for b in base if b.p]),
-        _permutation(again, groups, policies, base),
-        _zero(again, groups, policies, base),
-        _reference(again, groups, policies, base),
-        _more_groups(again, groups, policies, base),
-    ]
-
-
-def content_criteria(run: MeasureRun) -> list[Criterion]:
-    """The rows of content validity.
-
-    Random and constant vectors have these properties, too, because the definition of a measure
-    gives them. So a property that holds is a check of the software, and not evidence; one that does
-    not hold fails.
-    """
-    rows = []
-    for evidence in own_evidence(run, "content"):
-        if evidence.value is None:
-            rows.append(evidence_row(run, evidence, None, threshold=1.0))
+def judged(data: DatasetInput) -> list[Rule]:
+    """The artefact baselines on each kind of CAT, without those that mirror another one."""
+    rules = []
+    for artefact in data.artefacts:
+        if artefact.scores is None or artefact.name in MIRRORED:
             continue
-        holds = evidence.value >= 1 - _CLOSE
-        made = evidence_row(
-            run,
-            evidence,
-            "holds" if holds else "fail",
-            threshold=1.0,
-            change="" if holds else "another definition of the measure: more data cannot change it",
-        )
-        rows.append(made.model_copy(update={"kind": "software"}) if holds else made)
-    return rows
+        lms, ss = won(data.cats, artefact.scores)
+        for kind in data.kinds_there:
+            own = (data.kinds == kind) & ~np.isnan(lms)
+            if own.any():
+                parts = [np.where(own, values, np.nan) for values in (lms, ss)]
+                rules.append(Rule(artefact, kind, parts[0], parts[1], int(own.sum())))
+    return rules
 
 
-def antisymmetry(values: Sequence[float], exchanged: Sequence[float]) -> float | None:
-    """−2 Σ v v' / (Σ v² + Σ v'²): 1 if each value flips its sign, −1 if none changes.
+def pitfalls(case: DatasetCase) -> Iterator[Found]:
+    """Known pitfalls; any that stops a release fails, other warnings leave it open."""
+    if case.data.pitfalls is None:
+        return
+    checked = [row for row in case.data.pitfalls if row.found is not None]
+    blocking = [row for row in checked if row.severity == "block" and row.found]
+    warned = sorted(
+        (row for row in checked if row.severity == "warn" and row.found),
+        key=lambda row: (-(row.found or 0) / (row.of or 1), row.code),
+    )
+    shown = [f"{row.code} {row.found} of {row.of} ({row.unit})" for row in warned[:_SHOWN]]
+    facts = {
+        "blocking": ", ".join(row.code for row in blocking) or "none",
+        "warned": len(warned),
+        "frequent": ", ".join(shown) or "none",
+        "skipped": len(case.data.pitfalls) - len(checked),
+        "fix": ", ".join(row.code for row in blocking or warned[:_SHOWN]),
+        "verdict": "fail" if blocking else "inconclusive" if warned else "pass",
+    }
+    yield Found(value=float(len(blocking)), n=len(checked), facts=facts)
 
-    >>> antisymmetry([1.0, 2.0], [-1.0, -2.0]), antisymmetry([1.0, 2.0], [1.0, 2.0])
-    (1.0, -1.0)
+
+def artefacts(case: DatasetCase) -> Iterator[Found]:
+    """Whether a rule without understanding reaches an lms or ss clearly beyond chance.
+
+    As in ``scores.baselines.beyond_chance``: an lms whose interval is above 60, or an ss whose
+    interval does not contain 50. If a mirrored rule exists, an lms below 40 is as bad, because the
+    mirrored rule then has one above 60. It passes if lms is surely not beyond 60 and ss is surely
+    within the margin of 50, also if it is surely not exactly 50: a distance that is too small to
+    matter does not fail because there are many CATs.
     """
-    v, w = np.asarray(values, float), np.asarray(exchanged, float)
-    total = float(v @ v + w @ w)
-    return round(-2 * float(v @ w) / total, 6) if total > 0 else None
-
-
-def _difference(bias: Bias) -> float | None:
-    """The measure's direction between the first two groups."""
-    if bias.value is not None:
-        return bias.value
-    return None if bias.signed is None else bias.signed[0] - bias.signed[1]
-
-
-def _flip(base: Sequence[Bias], swapped: Sequence[Bias], why: str) -> Evidence:
-    """Difference, not sum: whether the value changes its sign if the first two groups exchange."""
-    after = {bias.target: _difference(bias) for bias in swapped}
-    pairs = [
-        (value, other)
-        for bias in base
-        if (value := _difference(bias)) is not None
-        and (other := after.get(bias.target)) is not None
-    ]
-    return Evidence(
-        criterion="content",
-        check="swap",
-        statistic=FLIP,
-        value=antisymmetry(*zip(*pairs, strict=True)) if pairs else None,
-        n=len(pairs),
-        detail=_REASONS["swap"] if swapped else why,
-    )
-
-
-_REASONS = {
-    "swap": "the first two groups were exchanged; a difference of associations changes its sign. A "
-    "measure that adds them, as that of Manzini et al. (2019), does not (section 8)",
-    "simplex": "p has no negative entry and sums to 1",
-    "permutation": "the groups were given in another order; L1 must stay the same, and p − p0 must "
-    "follow the groups",
-    "zero": "the reference was set to p; L1 must be 0",
-    "reference": "the reference was moved half way to one group; p must stay the same, and L1 must "
-    "be that of p from the new reference",
-    "groups": "three groups or more have a distribution; with two groups, the first list was "
-    "divided in two",
-}
-
-
-def _evidence(check: str, holds: Sequence[bool], why: str = "") -> Evidence:
-    value = sum(holds) / len(holds) if holds else None
-    detail = why or _REASONS[check]
-    return Evidence(
-        criterion="content",
-        check=check,
-        statistic=SHARE,
-        value=value,
-        n=len(holds),
-        detail=detail,
-    )
-
-
-def _is_distribution(p: Sequence[float], groups: int) -> bool:
-    return len(p) == groups and min(p) >= -_CLOSE and abs(sum(p) - 1) <= _CLOSE
-
-
-def _permutation(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Evidence:
-    order = (*range(1, len(groups.words)), 0)
-    results, why = attempt(again, reordered(groups, order), policies)
-    after = {bias.target: bias for bias in results}
-    holds = []
-    for bias in base if results else ():
-        other = after.get(bias.target)
-        if bias.signed is not None:
-            expected = [bias.signed[place] for place in order]
-            holds.append(
-                other is not None and _near(other.signed, expected) and _near([other.l1], [bias.l1])
+    settings = case.settings
+    for rule in case.rules:
+        found = {
+            name: share_of_terms(
+                case.data.means(values), cats=rule.cats, confidence=settings.confidence
             )
-    return _evidence("permutation", holds, why)
+            for name, values in (("lms", rule.lms), ("ss", rule.ss))
+        }
+        verdicts = {
+            name: _beyond(name, ci, settings.margin, mirrored=bool(rule.mirror))
+            for name, (_, ci, _) in found.items()
+        }
+        verdict = judges.worst(*verdicts.values())
+        figure = max(
+            (name for name in found if verdicts[name] == verdict),
+            key=lambda name: abs((found[name][0] or CHANCE) - CHANCE),
+        )
+        value, ci, terms = found[figure]
+        texts = [
+            f"{name} {v:.1f} {span(ends)}" for name, (v, ends, _) in found.items() if v is not None
+        ]
+        reach = CLEAR_LMS - CHANCE if figure == "lms" else settings.margin
+        edge = CHANCE + reach if (value or 0) > CHANCE else CHANCE - reach
+        limit = CLEAR_LMS if not rule.mirror or (value or 0) >= CHANCE else 100 - CLEAR_LMS
+        facts = {
+            **{"rule": rule.artefact.name, "does": rule.artefact.says, "cats": rule.cats},
+            **{"kind": rule.kind, "values": ", ".join(texts), "figure": figure},
+            **{"clear": CLEAR_LMS, "mirror": rule.mirror or "none", "verdict": verdict},
+            "more": more_terms(value or 0, ci, edge, terms),
+        }
+        yield Found(
+            name=f"{rule.artefact.name}:{rule.kind}",
+            value=value,
+            ci=ci,
+            n=terms,
+            threshold=limit if figure == "lms" else CHANCE,
+            facts=facts,
+        )
+    for artefact in case.data.artefacts:
+        if artefact.scores is None and artefact.name not in MIRRORED:
+            facts = {"rule": artefact.name, "does": artefact.says, "why": artefact.why}
+            yield Found(name=artefact.name, reason="not_computed", facts=facts)
 
 
-def _zero(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> Evidence:
-    own = {b.target: b.p for b in base if b.p and _is_distribution(b.p, len(b.groups))}
-    own = {target: tuple(min(1.0, max(0.0, s)) for s in p) for target, p in own.items()}
-    results, why = attempt(again, with_references(groups, own), policies)
-    after = {bias.target: bias.l1 for bias in results}
-    return _evidence("zero", [_near([after.get(t)], [0.0]) for t in own if results], why)
+def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Status:
+    if ci is None:
+        return "inconclusive"
+    low, high = ci
+    if name == "lms":
+        least = 100 - CLEAR_LMS if mirrored else 0.0
+        if low > CLEAR_LMS or high < least:
+            return "fail"
+        return "pass" if least <= low and high <= CLEAR_LMS else "inconclusive"
+    if CHANCE - margin <= low and high <= CHANCE + margin:
+        return "pass"
+    return "fail" if low > CHANCE or high < CHANCE else "inconclusive"
 
 
-def _reference(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> Evidence:
-    own = {b.target: (b.p, _moved(b.reference)) for b in base if b.p is not None}
-    moved = with_references(groups, {target: p0 for target, (_, p0) in own.items()})
-    results, why = attempt(again, moved, policies)
-    after = {bias.target: bias for bias in results}
-    holds = []
-    for target, (p, p0) in own.items() if results else ():
-        bias = after.get(target)
-        gap = sum(abs(share - other) for share, other in zip(p, p0, strict=True))
-        holds.append(bias is not None and _near(bias.p, p) and _near([bias.l1], [gap]))
-    return _evidence("reference", holds, why)
-
-
-def _moved(p0: Sequence[float]) -> tuple[float, ...]:
-    """Half way from a reference to one group, the first that does not have everything."""
-    to = 0 if p0[0] < 1 else 1
-    return tuple((share + (place == to)) / 2 for place, share in enumerate(p0))
-
-
-def _more_groups(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Evidence:
-    results: Sequence[Bias] = base
-    why = ""
-    if len(groups.words) == 2:
-        divided = with_first_divided(groups)
-        if divided is None:
-            return _evidence("groups", [], "the first group has one word, which cannot be divided")
-        results, why = attempt(again, divided, policies)
-    return _evidence(
-        "groups", [_is_distribution(b.p, max(3, len(groups.words))) for b in results if b.p], why
-    )
-
-
-def _near(values: Sequence[float | None] | None, others: Sequence[float | None]) -> bool:
-    if values is None or len(values) != len(others):
-        return False
-    return all(
-        a is not None and b is not None and abs(a - b) <= _CLOSE
-        for a, b in zip(values, others, strict=True)
-    )
+def above_artefacts(case: ScoresCase) -> Iterator[Found]:
+    """Whether a model's lms is above that of the best rule that understands nothing."""
+    for run in case.runs:
+        for kind in case.data.kinds_there:
+            own = (case.data.kinds == kind) & ~np.isnan(run.lms)
+            candidates = []
+            for rule in case.rules:
+                both = own & ~np.isnan(rule.lms)
+                if both.any():
+                    mean = float(np.nanmean(case.data.means(np.where(both, rule.lms, np.nan))))
+                    candidates.append((mean, rule.artefact.name, rule.lms))
+                    if rule.mirror:
+                        candidates.append((100 - mean, rule.mirror, 100 - rule.lms))
+            if not candidates:
+                continue
+            mean, name, lms = max(candidates, key=lambda candidate: (candidate[0], candidate[1]))
+            both_means = [
+                case.data.means(np.where(own, values, np.nan)) for values in (run.lms, lms)
+            ]
+            value, ci, terms = change_over_terms(
+                both_means[0] - both_means[1], confidence=case.settings.confidence
+            )
+            facts = {"run": run.name, "cats": int(own.sum()), "kind": kind, "rule": name}
+            facts |= {"mean": mean, "more": more_terms(value or 0, ci, 0.0, terms)}
+            yield Found(
+                name=f"{run.model}:{kind}",
+                value=value,
+                ci=ci,
+                n=terms,
+                facts=facts,
+                evidence=run.files,
+            )

@@ -1,108 +1,520 @@
-"""A rank correlation over targets as a row of the report: convergent and predictive validity."""
+"""Rank correlations over targets or terms: convergent and predictive validity (section 6).
 
-from collections.abc import Sequence
+Convergent: automated counts in text agree with people (Table 4); the ss of terms agrees under other
+rules, in the other kind of CAT, and with bias measures. Prior measures are not known to be
+credible, so agreeing with them gives no verdict. Predictive: bias goes with the groups' shares in
+the world, over targets (contemporary) and over years (diachronic, Table 5).
 
-from curation.bias import Criterion, CriterionName
-from curation.stats.correlations import Correlation
+The code of Table 5 compares sizes with sizes: L1 from equal shares on both sides. That hides the
+direction, so the signed values are compared too. And noise makes sizes larger: a measure without
+any bias has a larger L1 for targets with few contexts. So the correlation of sizes is also computed
+with the number of contexts partialled out. All tests on the same groups, or of the scores under one
+set of rules, are corrected together (Holm).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from curation.bias import Bias
+from curation.stats.correlations import Correlation, correlate, partial, rho
+from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
-from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.rows import row
-from curation.trust.protocol.verdicts import Limits, verdict
-from curation.trust_settings import TrustSettings
+from curation.stats.tests import holm
+from curation.trust.protocol.checks import Case, Found
+from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase
+from curation.trust.protocol.measures import (
+    AUTOMATED,
+    HUMAN,
+    MeasureCase,
+    MeasureRun,
+    Measures,
+    SeriesCase,
+    alike,
+    paired,
+)
+
+FEWEST = 3  # with fewer units there is no correlation
 
 
-def correlation_row(
-    run: MeasureRun,
-    criterion: CriterionName,
-    check: str,
-    found: Correlation,
-    *,
-    p: float | None,
-    threshold: float,
-    settings: TrustSettings,
-    computed: str,
-    tests: int = 1,
-    evidence: Sequence[str] = (),
-) -> Criterion:
-    """The row of a rank correlation that should reach a threshold.
+def correlated(
+    found: Correlation, threshold: float, case: Case, *, p: float | None = None, tests: int = 1
+) -> Found:
+    """What is found if two series are correlated over units.
 
     Args:
-        run: the run that is tested.
-        criterion: convergent or predictive.
-        check: the check's name.
         found: the correlation.
-        p: its p, corrected for the number of tests if there are several.
         threshold: the least correlation that passes.
-        settings: alpha and the least power.
-        computed: what was correlated.
+        case: has alpha and the least power.
+        p: its p, corrected for the number of tests; by default not corrected.
         tests: the number of tests that p is corrected for. The power is that of the strictest of
             them, at alpha / tests.
-        evidence: the runs that were used.
     """
-    alpha = settings.alpha / max(1, tests)
+    settings = case.settings
+    alpha, p = settings.alpha / max(1, tests), found.p if p is None else p
     power = None
     if threshold > 0:
         power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
-    else:
-        computed += "; power is not defined for a threshold of 0"
-    status = verdict(
-        found.rho,
-        threshold=threshold,
-        ci=found.ci,
-        p=p,
-        power=power,
-        limits=Limits(settings.alpha, settings.power),
-    )
-    if found.r_squared is not None:
-        computed = f"{computed}; R² {found.r_squared:.3f}"
-    return row(
-        run,
-        criterion,
-        check,
-        status,
-        statistic="Spearman's rank correlation",
-        value=found.rho,
-        ci=found.ci,
-        n=found.n,
-        unit="targets",
-        p=p,
-        power=power,
-        threshold=threshold,
-        computed=computed,
-        change=_change(status, found, p, tests, threshold, settings),
-        evidence=evidence,
+    facts: dict[str, Any] = {"r_squared": found.r_squared, "tests": tests, "raw": found.p}
+    if found.rho is None:
+        return Found(n=found.n, reason="short" if found.n < FEWEST else "constant", facts=facts)
+    # A corrected p is a multiple of p, so alpha is divided by the same factor.
+    own = settings.alpha * (found.p / p if p and found.p else 1)
+    facts["least"] = max(threshold, critical_rho(found.n, own))
+    facts["more"] = _more(found.n, threshold, alpha, settings.power)
+    return Found(value=found.rho, ci=found.ci, n=found.n, p=p, power=power, facts=facts)
+
+
+def _more(n: int, threshold: float, alpha: float, power: float) -> str:
+    """How many more units decide whether a correlation reaches the threshold."""
+    needed = needed_units(threshold, alpha=alpha, power=power)
+    if needed is not None and needed > n:
+        return (
+            f"{needed - n} more ({needed} in all), with which a correlation of {threshold:g} is "
+            f"found with power {power:g}"
+        )
+    if needed is not None:
+        return "more of them: the interval must be on one side of the threshold"
+    least = detectable_rho(n, alpha=alpha, power=power)
+    seen = "none" if least is None else f"one of {least:.2f} or more"
+    return f"more of them, or a larger threshold: {n} find {seen} with power {power:g}"
+
+
+# --- convergent, of measures --------------------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """Two runs and the rank correlation of their results on the targets that both have."""
+
+    first: str
+    second: str
+    rho: float | None
+    r_squared: float | None
+    n: int
+
+
+def matrix(runs: Sequence[MeasureRun]) -> list[Cell]:
+    """How all runs on the same groups correlate, pair by pair; this gives no verdict."""
+    return [
+        Cell(first.name, second.name, *alike(paired(first.biases, second.biases)))
+        for first, second in combinations(runs, 2)
+        if first.groups == second.groups and first.group_names == second.group_names
+    ]
+
+
+def others(case: MeasureCase) -> Iterator[Found]:
+    """The rank correlations of a measure that is not of text with others: no verdict."""
+    if case.run.measure in (HUMAN, AUTOMATED):
+        return
+    same = [run for run in case.all.runs if run.groups == case.run.groups and run != case.run]
+    found = [(other.name, alike(paired(case.run.biases, other.biases))) for other in same]
+    parts = [f"{name} {each.rho:.2f} (n {each.n})" for name, each in found if each.rho is not None]
+    yield Found(reason="not_credible", facts={"others": ", ".join(parts) or "none"})
+
+
+def with_people(case: MeasureCase) -> Iterator[Found]:
+    """Automated counts beside people's answers about the same source, for each window."""
+    run, runs = case.run, case.all.runs
+    if run.measure == HUMAN:
+        yield Found(reason="people")
+    if run.measure != AUTOMATED:
+        return
+    people = [other for other in runs if other.measure == HUMAN and other.groups == run.groups]
+    same = [other for other in people if other.stem == run.stem]
+    facts = {"human": HUMAN, "stem": run.stem, "others": ", ".join(other.name for other in people)}
+    facts["source"] = run.stem.removeprefix(f"{run.groups}-")
+    if not same:
+        yield Found(reason="other_source" if people else "no_labels", facts=facts)
+    for other in same:
+        both = paired(run.biases, other.biases)
+        for column in range(both.first.shape[1]):
+            group = (run.group_names or ("",))[column]
+            named = [other.variant, group if both.first.shape[1] > 1 else ""]
+            found = correlate(
+                both.first[:, column].tolist(),
+                both.second[:, column].tolist(),
+                confidence=case.settings.confidence,
+                seed=case.seed,
+            )
+            made = correlated(found, case.settings.convergent, case)
+            own = {"group": group, "other": other.name, "missing": len(run.biases) - len(both[0])}
+            yield replace(
+                made,
+                name="+".join(filter(None, named)),
+                facts={**made.facts, **facts, **own},
+                evidence=(other.name,),
+            )
+
+
+# --- predictive, of measures --------------------------------------------------------------------
+
+
+class Prediction(NamedTuple):
+    """A correlation of a run with outcomes.
+
+    ``group`` is the group whose share it is of; "" for sizes. ``counted`` is the correlation of the
+    sizes with the numbers of contexts, and ``rest`` that with the outcomes without it.
+    """
+
+    group: str
+    found: Correlation
+    counted: float | None = None
+    rest: Correlation | None = None
+
+
+def predictions(
+    run: MeasureRun,
+    outcomes: Mapping[str, Sequence[float]],
+    *,
+    frequencies: Mapping[str, float] | None = None,
+    confidence: float = 0.95,
+    seed: int = 1,
+) -> list[Prediction]:
+    """The correlations of a run with outcomes: of each group's share, and of sizes.
+
+    Shares in the world are divided by their sum, since groups such as three races do not make up
+    everybody. A prior measure's value is compared with the first group's share less the second's.
+
+    Args:
+        run: the run.
+        outcomes: the groups' shares in the world, by target.
+        frequencies: how often each target occurs, for vectors, which have no contexts.
+        confidence: of the intervals.
+        seed: of the permutations.
+    """
+    pairs = [
+        (bias, values, shares)
+        for bias in run.biases
+        if len(outcomes.get(bias.target, ())) == len(bias.groups)
+        and (values := _from_uniform(bias)) is not None
+        and (shares := normalised(outcomes[bias.target])) is not None
+    ]
+    names = run.group_names
+
+    def test(first: Sequence[float], second: Sequence[float]) -> Correlation:
+        return correlate(first, second, confidence=confidence, seed=seed)
+
+    found = list[Prediction]()
+    if run.prior and len(names) == 2:
+        gaps = [shares[0] - shares[1] for _, _, shares in pairs]
+        found.append(Prediction(names[0], test([values[0] for _, values, _ in pairs], gaps)))
+    elif not run.prior:
+        for place, name in enumerate(names if len(names) > 2 else names[:1]):
+            own = [values[place] for _, values, _ in pairs]
+            found.append(Prediction(name, test(own, [shares[place] for *_, shares in pairs])))
+    # A prior measure for several groups has no direction and may be negative (Table 7).
+    plain = run.prior and len(names) > 2
+    sizes = [_rounded(v[0] if plain else np.abs(v).sum()) for _, v, _ in pairs]
+    gaps = [_rounded(np.abs(np.array(s) - 1 / len(s)).sum()) for *_, s in pairs]
+    known = [
+        run.contexts(bias) or (frequencies or {}).get(bias.target) or np.nan for bias, *_ in pairs
+    ]
+    has = ~np.isnan(np.array(known, float))
+    counted, rest = None, None
+    if has.sum() > FEWEST:
+        columns = [np.array(each, float)[has] for each in (sizes, gaps, known)]
+        counted = rho(columns[0], columns[2])
+        rest = partial(*columns, confidence=confidence)
+    return [*found, Prediction("", test(sizes, gaps), counted, rest)]
+
+
+def _rounded(value: float) -> float:
+    """Equal sizes of opposite directions are ties; rounding errors must not order them."""
+    return round(float(value), 12)
+
+
+def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:
+    """Shares divided by their sum; None if all are 0.
+
+    >>> normalised((0.5, 0.25, 0.25)), normalised((0.25, 0.25)), normalised((0.0, 0.0))
+    ((0.5, 0.25, 0.25), (0.5, 0.5), None)
+    """
+    total = sum(shares)
+    return tuple(share / total for share in shares) if total > 0 else None
+
+
+def _from_uniform(bias: Bias) -> tuple[float, ...] | None:
+    """The shares p less equal shares, whatever the reference; or a prior measure's value."""
+    if bias.value is not None:
+        return (bias.value,)
+    return None if bias.p is None else tuple(share - 1 / len(bias.p) for share in bias.p)
+
+
+def of_groups(
+    every: Measures, name: str, case: Case
+) -> dict[str, list[tuple[Prediction, float | None, int]]]:
+    """The predictions of all runs on the same groups, each with Holm's p and the number of tests.
+
+    Args:
+        every: the runs and groups.
+        name: of the groups.
+        case: has the settings and the seed.
+    """
+    if name not in every.known:
+        groups = every.groups.get(name)
+        tests = [
+            (run.name, each)
+            for run in every.runs
+            if groups and groups.outcomes and run.groups == name
+            for each in predictions(
+                run,
+                groups.outcomes,
+                frequencies=groups.frequencies,
+                confidence=case.settings.confidence,
+                seed=case.seed,
+            )
+        ]
+        corrected = holm([each.found.p for _, each in tests])
+        found = dict[str, list[tuple[Prediction, float | None, int]]]()
+        for (run, each), p in zip(tests, corrected, strict=True):
+            found.setdefault(run, []).append((each, p, len(tests)))
+        every.known[name] = found
+    known: dict[str, list[tuple[Prediction, float | None, int]]] = every.known[name]
+    return known
+
+
+def signed(case: MeasureCase) -> Iterator[Found]:
+    """Whether the direction of bias goes with the shares of the groups in the world."""
+    names = case.run.group_names
+    for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
+        if each.group:
+            what = f"p of {each.group}, and the share of {each.group}"
+            if case.run.prior:
+                what = f"the value, and the share of {names[0]} less that of {names[1]}"
+            made = correlated(each.found, case.settings.predictive, case, p=p, tests=tests)
+            name = each.group if len(names) > 2 else ""
+            yield replace(made, name=name, facts={**made.facts, "what": what})
+
+
+def unsigned(case: MeasureCase) -> Iterator[Found]:
+    """Whether the size of bias goes with how unequal the groups' shares in the world are."""
+    for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
+        if not each.group:
+            made = correlated(each.found, case.settings.predictive, case, p=p, tests=tests)
+            what = "the absolute value" if case.run.prior else "L1 of p"
+            yield replace(made, facts={**made.facts, "what": what, **_without_contexts(each)})
+
+
+def _without_contexts(each: Prediction) -> dict[str, Any]:
+    """The facts about the number of contexts; None if that number is not known."""
+    rest = each.rest or Correlation(None, None, None, 0, None)
+    return {"counted": each.counted, "partial": rest.rho, "partial_p": rest.p}
+
+
+# --- predictive, over years ---------------------------------------------------------------------
+
+
+def by_year(case: SeriesCase) -> Iterator[tuple[int, float, float, float, float, float | None]]:
+    """Means over targets for each year that has vectors and shares.
+
+    Only targets count that have a result and shares in each of these years, as in the code of
+    Table 5.
+
+    Yields:
+        The year; the mean of L1 from equal shares of the measure, and of the shares in the world;
+        the mean of the first group's p less its equal share (or of the value), and of its share in
+        the world; and the mean logarithm of the frequency, None if it is not known.
+    """
+    history = case.groups.history if case.groups else {}
+    runs = [run for run in case.runs if run.year in history]
+    values = [
+        {bias.target: own for bias in run.biases if (own := _from_uniform(bias)) is not None}
+        for run in runs
+    ]
+    shares = [
+        {target: own for target, row in history[run.year or 0].items() if (own := normalised(row))}
+        for run in runs
+    ]
+    targets = sorted(set.intersection(*map(set, [*values, *shares]))) if runs else []
+    for run, mine, world in zip(runs, values, shares, strict=True):
+        if not targets or case.groups is None:
+            continue
+        p, q = (np.array([each[target] for target in targets]) for each in (mine, world))
+        counts = case.groups.frequencies_by_year.get(run.year or 0, {})
+        known = [counts[target] for target in targets if target in counts]
+        gaps = np.abs(q - 1 / q.shape[1]).sum(axis=1)
+        first = q[:, 0] - (q[:, 1] if p.shape[1] == 1 and q.shape[1] > 1 else 0)
+        yield (
+            *(run.year or 0, float(np.abs(p).sum(axis=1).mean()), float(gaps.mean())),
+            *(float(p[:, 0].mean()), float(first.mean())),
+            float(np.log(known).mean()) if known else None,
+        )
+
+
+def diachronic_sizes(case: SeriesCase) -> Iterator[Found]:
+    """Whether the mean size of bias follows that of the shares in the world, year by year."""
+    yield from _over_years(case, 1)
+
+
+def diachronic_signed(case: SeriesCase) -> Iterator[Found]:
+    """Whether the mean direction of bias follows the first group's share, year by year."""
+    yield from _over_years(case, 3)
+
+
+def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
+    rows = list(by_year(case))
+    if not rows:
+        return
+    first, second = ([float(row[at] or 0) for row in rows] for at in (column, column + 1))
+    confidence = case.settings.confidence
+    found = correlate(first, second, confidence=confidence, seed=case.seed)
+    made = correlated(found, case.settings.predictive, case)
+    each = Prediction("", found)
+    if all(row[5] is not None for row in rows) and len(rows) > FEWEST:
+        counts = np.array([row[5] for row in rows], float)
+        rest = partial(np.array(first), np.array(second), counts, confidence=confidence)
+        each = Prediction("", found, rho(first, counts), rest)
+    names = case.runs[0].group_names
+    listed = ", ".join(f"{row[0]} {row[column]:.3f} and {row[column + 1]:.3f}" for row in rows)
+    facts = {"years": listed, "group": names[0] if names else "", **_without_contexts(each)}
+    yield replace(made, facts={**made.facts, **facts}, evidence=tuple(r.name for r in case.runs))
+
+
+# --- of scores ----------------------------------------------------------------------------------
+
+
+def kappa(first: Floats, second: Floats) -> tuple[float | None, int]:
+    """Cohen's kappa of two runs' preferences for the stereotype; CATs with a tie are left out.
+
+    Args:
+        first: ss of each CAT under one set of rules; above 50, the stereotype is preferred.
+        second: the same under another.
+
+    Returns:
+        kappa, or None if a run always prefers the same; and the number of CATs.
+
+    >>> kappa(np.array([100.0, 100, 0, 0]), np.array([100.0, 0, 0, 50]))
+    (0.4, 3)
+    """
+    a, b = first > CHANCE, second > CHANCE
+    clear = (first != CHANCE) & (second != CHANCE)
+    a, b, n = a[clear], b[clear], int(clear.sum())
+    if not n:
+        return None, 0
+    expected = a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean())
+    if expected > 1 - 1e-12:
+        return None, n
+    return round(float(((a == b).mean() - expected) / (1 - expected)), 12), n
+
+
+def rules(case: ScoresCase) -> Iterator[Found]:
+    """The ss of terms under another set of rules."""
+    same = False
+    for first, second, group in case.others:
+        common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
+        alike_rules = first.rules and first.rules == second.rules
+        if first.variant != second.variant or alike_rules or not common.any():
+            continue
+        same = True
+        agree, cats = kappa(first.ss[common], second.ss[common])
+        both = [case.data.means(np.where(common, run.ss, np.nan)) for run in (first, second)]
+        made = _of_terms(case, both[0], both[1], case.settings.convergent, first, second)
+        facts = {"first": first.name, "second": second.name, "group": group, "kappa": agree}
+        yield replace(
+            made,
+            name=f"{first.model}:{second.under}",
+            facts={**made.facts, **facts, "cats": cats},
+        )
+    if not same and case.earlier:
+        yield Found(reason="earlier", facts={"groups": ", ".join(case.earlier)})
+
+
+def kinds(case: ScoresCase) -> Iterator[Found]:
+    """The ss of terms in intrasentence CATs beside that in intersentence CATs."""
+    there = case.data.kinds_there
+    if len(there) < 2:
+        yield Found(reason="one_kind", facts={"kind": there[0]})
+        return
+    lacking = []
+    for run in case.runs:
+        first, second = (
+            case.data.means(np.where(case.data.kinds == kind, run.ss, np.nan)) for kind in there
+        )
+        if np.isnan(first).all() or np.isnan(second).all():
+            lacking.append(run.name)
+            continue
+        made = _of_terms(case, first, second, case.settings.convergent, run)
+        facts = {"run": run.name, "kinds": f"{there[0]} CATs and in {there[1]} CATs"}
+        yield replace(made, name=run.model, facts={**made.facts, **facts})
+    if lacking:
+        yield Found(reason="lacking", facts={"runs": ", ".join(lacking)})
+
+
+def measures(case: ScoresCase) -> Iterator[Found]:
+    """The ss of terms beside bias measures of the same terms."""
+    for measure in case.data.measures:
+        values = {target.casefold(): value for target, value in measure.values.items()}
+        other = np.array([values.get(target, np.nan) for target in case.data.targets])
+        for run in case.runs:
+            made = _of_terms(case, case.data.means(run.ss), other, case.settings.convergent, run)
+            facts = {"run": run.name, "measure": measure.name}
+            yield replace(made, name=f"{run.model}:{measure.name}", facts={**made.facts, **facts})
+
+
+def leading(case: ScoresCase) -> Iterator[Found]:
+    """The ss of terms beside the first group's share in the outcomes of a table."""
+    yield from _outcomes(case, unequal=False)
+
+
+def unequal(case: ScoresCase) -> Iterator[Found]:
+    """The ss of terms beside how unequal the shares in the outcomes of a table are.
+
+    If stereotypes follow the world, a model prefers them most for terms whose shares are unequal.
+    """
+    yield from _outcomes(case, unequal=True)
+
+
+def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
+    """One of the two outcomes of each table; p has Holm's correction over both."""
+    tests = list[tuple[Scored, str, bool, Floats, Floats]]()
+    for name, groups in case.data.tables.items():
+        shares = {target.casefold(): np.array(p) for target, p in groups.outcomes.items()}
+        gaps = {target: float(np.abs(p - 1 / len(p)).sum()) for target, p in shares.items()}
+        first = {target: float(p[0]) for target, p in shares.items()}
+        for run in case.runs if shares else ():
+            ss = case.data.means(run.ss)
+            for is_unequal, values in ((True, gaps), (False, first)):
+                other = np.array([values.get(target, np.nan) for target in case.data.targets])
+                tests.append((run, name, is_unequal, ss, other))
+    every = [_correlation(case, ss, other) for *_, ss, other in tests]
+    corrected = holm([found.p if found.n >= FEWEST else None for found in every])
+    number = sum(found.n >= FEWEST for found in every)
+    for (run, name, is_unequal, *_), found, p in zip(tests, every, corrected, strict=True):
+        if is_unequal == unequal:
+            made = correlated(found, case.settings.predictive, case, p=p, tests=number)
+            group = next(iter(case.data.tables[name].words))
+            facts = {"run": run.name, "table": name, "group": group}
+            yield replace(
+                made,
+                name=f"{run.model}:{name}",
+                facts={**made.facts, **facts},
+                runs=(run.name,),
+                evidence=run.files,
+            )
+
+
+def _correlation(case: ScoresCase, first: Floats, second: Floats) -> Correlation:
+    both = ~np.isnan(first) & ~np.isnan(second)
+    if both.sum() < FEWEST:
+        return Correlation(None, None, None, int(both.sum()), None)
+    return correlate(
+        first[both].tolist(),
+        second[both].tolist(),
+        confidence=case.settings.confidence,
+        seed=case.seed,
     )
 
 
-def _change(
-    status: str,
-    found: Correlation,
-    p: float | None,
-    tests: int,
-    threshold: float,
-    settings: TrustSettings,
-) -> str:
-    alpha, power = settings.alpha, settings.power
-    if status == "pass":
-        # A corrected p is a multiple of p, so alpha is divided by the same factor.
-        own = alpha * found.p / p if p and found.p else alpha
-        least = max(threshold, critical_rho(found.n, own))
-        return f"a correlation below {least:.2f} on as many targets"
-    if status == "fail":
-        return "another measure: more targets would only make the interval narrower"
-    needed = needed_units(threshold, alpha=alpha / tests, power=power)
-    if needed is not None and needed > found.n:
-        return (
-            f"{needed - found.n} more targets ({needed} in all), with which a correlation of "
-            f"{threshold:g} is found with power {power:g}"
-        )
-    least_seen = detectable_rho(found.n, alpha=alpha / tests, power=power)
-    if needed is None and least_seen is None:
-        return f"more than {found.n} targets: no correlation is found with power {power:g}"
-    if needed is None:
-        return (
-            f"more targets, or a larger threshold: {found.n} targets show a correlation of "
-            f"{least_seen:.2f} or more with power {power:g}"
-            + (f", if p is corrected for {tests} tests" if tests > 1 else "")
-        )
-    return "more targets: the interval must be on one side of the threshold"
+def _of_terms(
+    case: ScoresCase, first: Floats, second: Floats, threshold: float, *runs: Scored
+) -> Found:
+    """The rank correlation over terms that have both values; it rests on the runs."""
+    made = correlated(_correlation(case, first, second), threshold, case)
+    return replace(
+        made,
+        runs=tuple(run.name for run in runs),
+        evidence=tuple(name for run in runs for name in run.files),
+    )

@@ -1,23 +1,27 @@
-"""Face validity: what is known to have a direction has it (section 6, Table 3).
-
-The paper looks at eight professions and lets one exception pass (librarian, in four of six
-columns). The exact sign test does the same: 7 of 8 right signs have p = .035. For scores, what
-annotators called meaningful must be preferred to what they called unrelated.
-"""
+"""Face validity: a measure, or the scores of models, pass a sanity check (section 6, Table 3)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 
-from curation.bias import Bias, Pair, Status
+from curation.bias import Bias, Pair
+from curation.stats.intervals import Floats
+from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
-from curation.trust.protocol.checks import Check, Found
-from curation.trust.protocol.data import DatasetInput, Scored, ScoresCase
-from curation.trust.protocol.measured import MeasureCase, MeasureRun
-from curation.trust.protocol.over_terms import CHANCE, more_terms, share_of_terms
-from curation.trust.protocol.verdicts import reached
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.datasets import (
+    CHANCE,
+    DatasetCase,
+    DatasetInput,
+    Scored,
+    ScoresCase,
+    more_terms,
+    share_of_terms,
+)
+from curation.trust.protocol.measures import MeasureCase, MeasureRun
 from curation.trust_settings import TrustSettings
 from curation.wording import amount
 
@@ -41,7 +45,7 @@ def signs_found(right: Mapping[str, bool | None], settings: TrustSettings) -> Fo
     facts = {"right": fine, "exceptions": wrong or "none", "missing": len(right) - n}
     facts |= {"valid": VALID, "more": more_signs(fine, n, settings)}
     if not n:
-        return Found(status="inconclusive", why="no target has a result", facts=facts)
+        return Found(reason="no_result", facts=facts)
     return Found(
         value=fine / n,
         ci=exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha),
@@ -50,20 +54,6 @@ def signs_found(right: Mapping[str, bool | None], settings: TrustSettings) -> Fo
         power=sign_power(VALID, n, alpha=settings.alpha),
         facts=facts,
     )
-
-
-def judge_signs(found: Found, threshold: float, settings: TrustSettings) -> Status:
-    """Pass if the share reaches the threshold and p is at most alpha.
-
-    It fails if the whole interval is below the threshold; or if at most half of the signs are
-    right, although there are enough of them to show a valid measure.
-    """
-    if found.value is None or found.p is None or found.ci is None:
-        return "inconclusive"
-    if found.value >= threshold and found.p <= settings.alpha:
-        return "pass"
-    seen = (found.power or 0) >= settings.power and found.value <= 0.5
-    return "fail" if found.ci[1] < threshold or seen else "inconclusive"
 
 
 def more_signs(right: int, n: int, settings: TrustSettings) -> str:
@@ -110,8 +100,7 @@ def anchors(case: MeasureCase) -> Iterator[Found]:
     if not known:
         return
     if case.run.prior and len(case.run.group_names) > 2:
-        why = "one value for more than two groups has no direction"
-        yield Found(status="not_applicable", why=why)
+        yield Found(reason="no_direction")
         return
     yield signs_found(signs(case.run, known), case.settings)
 
@@ -154,73 +143,36 @@ def directions(case: ScoresCase) -> Iterator[Found]:
         yield replace(signs_found(right, case.settings), name=run.model, evidence=run.files)
 
 
-# --- the table ----------------------------------------------------------------------------------
+# --- synthetic scorers ---------------------------------------------------------------------------
 
-_ANCHORS = Check(
-    criterion="face",
-    name="anchors",
-    find={"measure": anchors},
-    statistic="share of anchors with the expected sign",
-    unit="anchors",
-    judge=judge_signs,
-    threshold="face",
-    source="a setting of ours; the paper (Table 3) accepts one wrong sign of eight, and so does "
-    "the exact sign test",
-    computed="{right} of {n} anchors have the expected sign; exceptions: {exceptions}; without a "
-    "result: {missing}. Exact one-sided sign test; power is for a share of {valid:g}",
-    says={
-        "pass": "More signs are right than chance would give",
-        "fail": "So few signs are right that the values do not have the known directions",
-        "inconclusive": "This can be chance, or too many signs are wrong",
-    },
-    advice={
-        "pass": "wrong signs of more anchors",
-        "fail": "groups and anchors in the right order, if nearly all signs are wrong; else "
-        "another measure",
-        "inconclusive": "{more}",
-        "not_run": "set anchors in [groups.NAME], with 8 targets or more",
-    },
-    needs="there are no anchors: targets whose direction is known",
-)
-CHECKS = (
-    _ANCHORS,
-    Check(
-        criterion="face",
-        name="meaningful",
-        find={"scores": meaningful},
-        statistic="lms, mean over terms",
-        unit="terms",
-        judge=reached,
-        threshold=CHANCE,
-        source="the lms of a random choice (StereoSet, ACL §5.3)",
-        computed="{run}: how often associations that annotators called stereotype or "
-        "anti-stereotype are preferred to unrelated ones, over {cats} CATs",
-        says={
-            "pass": "The model does so more often than chance",
-            "fail": "The model prefers what has no meaning here",
-            "inconclusive": "This can be chance",
-        },
-        advice={
-            "pass": "an interval that contains 50, on other CATs",
-            "fail": "scores with the right sign, or another model",
-            "inconclusive": "{more}",
-        },
-    ),
-    replace(
-        _ANCHORS,
-        name="known-directions",
-        find={"scores": directions},
-        statistic="share of terms with the known direction",
-        unit="terms",
-        computed="{right} of {n} terms have the known direction; exceptions: {exceptions}; without "
-        "a result: {missing}. Exact one-sided sign test; power is for a share of {valid:g}",
-        advice={
-            "pass": "wrong signs of more terms",
-            "fail": "the right directions in directions.csv, if nearly all signs are wrong",
-            "inconclusive": "{more}",
-            "not_run": "in a campaign, list such terms in 6-trust/directions.csv, with the columns "
-            "target and prefers (stereotype or anti-stereotype); at least 8 terms",
-        },
-        needs="needs terms for which it is known what models prefer, and none are given",
-    ),
-)
+_ROUNDING = 1e-6
+# Scores of stereotype, anti-stereotype and unrelated; several rows are equally likely.
+SCORERS: dict[str, tuple[list[tuple[float, ...]], tuple[float, float, float]]] = {
+    "ideal": ([(2, 2, 1)], (100, 50, 100)),
+    "stereotyped": ([(3, 2, 1)], (100, 100, 0)),
+    "anti-stereotyped": ([(2, 3, 1)], (100, 0, 0)),
+    "random": (list(permutations((1.0, 2.0, 3.0))), (50, 50, 50)),
+}
+"""Each scorer's scores, and its lms, ss and icat on any dataset (ACL §5.3); random in expectation
+over all orders of the three associations."""
+
+
+def synthetic(case: DatasetCase) -> Iterator[Found]:
+    """The share of synthetic scorers whose lms, ss and icat are those of any dataset."""
+    right = [
+        np.abs(np.array(_values(case.data, rows)) - expected).max() <= _ROUNDING
+        for rows, expected in SCORERS.values()
+    ]
+    yield Found(value=sum(right) / len(right), n=len(right))
+
+
+def _values(data: DatasetInput, rows: list[tuple[float, ...]]) -> tuple[float, float, float]:
+    """lms, ss and icat over terms, expected over equally likely scores."""
+    meaningful, stereotype, _ = judge(np.array(rows, float))
+    lms = _over_terms(data, 50 * float(meaningful.mean()))
+    ss = _over_terms(data, 100 * float(stereotype.mean()))
+    return float(lms), float(ss), float(icat(lms, ss))
+
+
+def _over_terms(data: DatasetInput, value: float) -> Floats:
+    return np.asarray(data.means(np.full(len(data.cats), value)).mean())

@@ -1,108 +1,215 @@
-"""The criteria of all bias measures of a campaign (Bommasani & Liang 2022, sections 5 to 7)."""
+"""Runs of bias measures as the criteria compare them, and the cases that their checks look at."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from curation.bias import CRITERIA, Criterion, CriterionName, Status
+import numpy as np
+
+from curation.bias import Bias, CriterionName, Evidence, Pair, Status
+from curation.stats.correlations import r_squared, rho
+from curation.stats.intervals import mean_interval
+from curation.stats.tests import t_test
+from curation.trust.framework import DEFAULT, Floats, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import agreement_criteria, retest_criteria
-from curation.trust.protocol.amplification import amplification_criteria
-from curation.trust.protocol.checks import KINDS, obey_controls, rows_of
-from curation.trust.protocol.content import content_criteria
-from curation.trust.protocol.convergent import convergent_criteria
-from curation.trust.protocol.measured import MeasureCase, MeasureRun, Measures
-from curation.trust.protocol.mitigation import mitigation_criteria
-from curation.trust.protocol.predictive import predictive_criteria
-from curation.trust.protocol.rows import row
-from curation.trust.protocol.sensitivity import sensitivity_criteria
-from curation.trust.protocol.split_half import split_half_criteria
-from curation.trust.protocol.table import CHECKS
-from curation.trust_settings import TrustSettings
+from curation.trust.protocol.checks import Case, Found
 
-__all__ = ["MeasureRun", "measure_criteria"]
+HUMAN, AUTOMATED = "text-human", "text-automated"
+COUNTED = (HUMAN, AUTOMATED, "probe")
+"""Measures whose strengths of association are counts of contexts."""
+OURS = (*COUNTED, "vectors", "contextual")
+"""The measures of Bommasani & Liang 2022, Table 1; all others are prior measures."""
 
 
-def measure_criteria(
-    runs: Sequence[MeasureRun],
-    groups: Mapping[str, Groups],
-    settings: TrustSettings,
-    *,
-    seed: int,
-) -> list[Criterion]:
-    """The rows of the trust report about bias measures.
+class MeasureRun(NamedTuple):
+    """A run of a measure.
 
-    Each run has at least one row for each criterion but consequential validity, which people
-    attest. Negative controls follow the rows that they belong to.
-
-    Args:
-        runs: all runs.
-        groups: the groups by name, with anchors and outcomes.
-        settings: ``[trust]``: thresholds, and the pairs of runs to compare.
-        seed: of the permutation tests.
-
-    Returns:
-        Rows in the order of the runs, and of the criteria within a run.
+    Attributes:
+        name: MEASURE/SOURCE.
+        measure: the measure's name.
+        groups: the groups' name.
+        biases: its results, one per target.
+        evidence: what it computed for the report.
+        policies: how its strengths became a distribution.
+        words: the groups' words that it was measured with.
+        fitted: the words that a method was fitted on which changed the vectors; see ``debias``.
+        year: the year that the vectors are of; None if they are of no year.
     """
-    rows = predictive_criteria(runs, groups, settings, seed=seed)
-    rows += amplification_criteria(runs, settings)
-    rows += mitigation_criteria(runs, settings)
-    every = Measures(tuple(runs), groups)
-    for run in runs:
-        case = MeasureCase(
-            subject="measure",
-            name=run.name,
-            settings=settings,
-            seed=seed,
-            files={"": (run.name,)},
-            run=run,
-            all=every,
-        )
-        rows += rows_of(CHECKS, case)
-        rows += content_criteria(run)
-        rows += convergent_criteria(run, runs, settings, seed=seed)
-        rows += agreement_criteria(run, settings)
-        rows += sensitivity_criteria(run, runs, settings)
-        rows += split_half_criteria(run, settings)
-        rows += retest_criteria(run, settings)
-    rows += _missing(runs, rows)
-    places = {run.name: place for place, run in enumerate(runs)}
-    rows.sort(
-        key=lambda row: (places[row.name], CRITERIA.index(row.criterion), KINDS.index(row.kind))
-    )
-    return obey_controls(rows)
 
+    name: str
+    measure: str
+    groups: str
+    biases: tuple[Bias, ...]
+    evidence: tuple[Evidence, ...] = ()
+    policies: Policies = DEFAULT
+    words: frozenset[str] = frozenset()
+    fitted: frozenset[str] = frozenset()
+    year: int | None = None
 
-_NO_EVIDENCE = (
-    "the run has no evidence: the measure was not computed again with changed inputs",
-    "measure again with this version of curation",
-)
-_IF_MISSING: dict[CriterionName, tuple[str, str]] = {
-    **dict.fromkeys(("content", "sensitivity", "split_half"), _NO_EVIDENCE),
-    "amplification": (
-        "the run is not in a pair of runs",
-        "name this run and one of what it was made from in [trust] amplification",
-    ),
-    "mitigation": (
-        "the run is not in a pair of runs",
-        "reduce the bias («curation trust debias»), measure again, and name both runs in [trust] "
-        "mitigation",
-    ),
-}
-"""Why a run has no row of a criterion, and what would give it one."""
+    @property
+    def source(self) -> str:
+        """The groups and what was measured, such as ``gender-wiki+window-1``."""
+        return self.name.partition("/")[2]
 
+    @property
+    def stem(self) -> str:
+        """The source without the variant, such as ``gender-wiki``."""
+        return self.source.partition("+")[0]
 
-def _missing(runs: Sequence[MeasureRun], rows: Sequence[Criterion]) -> list[Criterion]:
-    """A row for each criterion of which a run has none: it was not run, or does not apply."""
-    known = {(row.name, row.criterion) for row in rows}
-    before = {(name, row.criterion) for row in rows for name in row.evidence}
-    found = []
-    for run in runs:
-        for name, (why, change) in _IF_MISSING.items():
-            if (run.name, name) in known:
+    @property
+    def variant(self) -> str:
+        """What distinguishes the source from others with this stem, such as ``window-1``."""
+        return self.source.partition("+")[2]
+
+    @property
+    def prior(self) -> bool:
+        """Whether it is a prior measure, which has one value instead of a distribution."""
+        return self.measure not in OURS
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of the groups, in order; empty if the run has no results."""
+        return self.biases[0].groups if self.biases else ()
+
+    def contexts(self, bias: Bias) -> float | None:
+        """The number of contexts that a result rests on; None for word vectors."""
+        if self.measure in COUNTED:
+            return float(sum(strength or 0 for strength in bias.soa))
+        return float(bias.n) if self.measure == "contextual" else None
+
+    def found(self, criterion: CriterionName, check: str) -> Iterator[Found]:
+        """What it computed for a check of the report.
+
+        Evidence without a value is not applicable if it has no units either; its detail says why.
+        With units it is inconclusive.
+        """
+        for own in self.evidence:
+            if (own.criterion, own.check) != (criterion, check):
                 continue
-            if (run.name, name) in before:
-                why, change = "the run is what another run is compared with", ""
-            elif name == "amplification" and run.prior:
-                why, change = "a prior measure has no distribution to compare", ""
-            status: Status = "not_run" if change else "not_applicable"
-            found.append(row(run, name, name, status, computed=why, change=change))
-    return found
+            facts = {**own.facts, "detail": own.detail}
+            if own.value is None:
+                status: Status = "inconclusive" if own.n else "not_applicable"
+                yield Found(status=status, why=own.detail or own.statistic, n=own.n, facts=facts)
+            else:
+                yield Found(value=own.value, ci=own.ci, p=own.p, n=own.n, facts=facts)
+
+
+def directed(bias: Bias) -> tuple[float, ...] | None:
+    """A result with its direction: p − p0 of each group, or a prior measure's value."""
+    if bias.value is not None:
+        return (bias.value,)
+    return None if bias.undefined else bias.signed
+
+
+def size(bias: Bias) -> float | None:
+    """How large a bias is, whatever its direction: L1, or the absolute value of a prior measure."""
+    return abs(bias.value) if bias.value is not None else bias.l1
+
+
+class Paired(NamedTuple):
+    """Two results on the targets that both have; arrays have shape (targets, entries)."""
+
+    targets: tuple[str, ...]
+    first: Floats
+    second: Floats
+
+
+def paired(
+    first: Iterable[Bias],
+    second: Iterable[Bias],
+    of: Callable[[Bias], Sequence[float] | None] = directed,
+) -> Paired:
+    """The results of two runs on the targets that both have.
+
+    For two groups the entries are equal but for the sign, so only the first is kept. If one side
+    is a prior measure, which has one value, so is only the first entry of the other.
+    """
+    known = {bias.target: values for bias in second if (values := of(bias)) is not None}
+    rows = [
+        (bias.target, values, known[bias.target])
+        for bias in first
+        if bias.target in known and (values := of(bias)) is not None
+    ]
+    width = min((min(len(a), len(b)) for _, a, b in rows), default=1)
+    width = 1 if width == 2 else width
+    arrays = [
+        np.array([row[side][:width] for row in rows], float).reshape(len(rows), width)
+        for side in (1, 2)
+    ]
+    return Paired(tuple(row[0] for row in rows), arrays[0], arrays[1])
+
+
+class Alike(NamedTuple):
+    """How alike two results are: mean Spearman's rho and R² over the groups, and the targets."""
+
+    rho: float | None
+    r_squared: float | None
+    n: int
+
+
+def alike(of: Paired) -> Alike:
+    """Rank correlation and R² over targets; the mean over groups if there are more than two."""
+    columns = range(of.first.shape[1])
+    rhos = [rho(of.first[:, at], of.second[:, at]) for at in columns]
+    squares = [r_squared(of.first[:, at], of.second[:, at]) for at in columns]
+    return Alike(_mean(rhos), _mean(squares), len(of.targets))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> dict[str, Any]:
+    """The mean of differences over targets with Student's interval, p and n, as fields of a row.
+
+    >>> found = mean_change([1.0, 2.0, 3.0], confidence=0.95)
+    >>> found["value"], found["n"], round(found["p"], 3)
+    (2.0, 3, 0.074)
+    """
+    array = np.asarray(values, float)
+    if not len(array):
+        return {"value": None, "ci": None, "p": None, "n": 0}
+    ends = mean_interval(array, confidence=confidence)
+    ci: Pair | None = None if ends is None else (ends[0], ends[1])
+    return {"value": float(array.mean()), "ci": ci, "p": t_test(array), "n": len(array)}
+
+
+# --- the cases ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measures:
+    """All runs of bias measures, and the groups by name, with anchors and outcomes.
+
+    ``known`` keeps what several rows share, such as tests that are corrected together.
+    """
+
+    runs: tuple[MeasureRun, ...]
+    groups: Mapping[str, Groups]
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    def named(self, name: str) -> MeasureRun | None:
+        """The run of this name."""
+        return next((run for run in self.runs if run.name == name), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureCase(Case):
+    """A run of a bias measure, among all runs."""
+
+    run: MeasureRun
+    all: Measures
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups of the run, with anchors and outcomes; None if they are not known."""
+        return self.all.groups.get(self.run.groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesCase(Case):
+    """Runs of one measure on vectors of several years, in order of the years."""
+
+    runs: tuple[MeasureRun, ...]
+    groups: Groups | None

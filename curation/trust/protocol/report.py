@@ -1,27 +1,28 @@
-"""The trust report as one list of criteria: its order, its counts, and the settings of its rows.
+"""The trust report: its order, its counts, five sentences on top, and ``report.md`` for people.
 
 There is no overall verdict. A value may be trusted for one use and not for another, and the rows
-say what is known for each criterion.
+say what is known for each criterion. Nothing here knows a criterion but by its title.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from curation.bias import CRITERIA, Criterion, Status, Subject
+from curation.bias import CRITERIA, Criterion, Pair, Status, Subject
 from curation.files import dump_json
+from curation.markdown import inline, paragraphs, table
+from curation.trust.protocol.attested import Attestation, open_questions, questions
 from curation.trust.protocol.checks import KINDS
+from curation.wording import some
 
-ALGORITHM = 2
+ALGORITHM = 3
 
 STATUSES: dict[Status, str] = {
-    "pass": "the result reaches the threshold and is significant, or its whole interval does; a "
-    "change or a distance must stay within the threshold",
-    "fail": "the whole interval is beyond the threshold; or the value is below the threshold and "
-    "not significant, although the power at the threshold is high enough",
+    "pass": "the data show that the threshold is reached, and could have shown the opposite",
+    "fail": "the data show that the threshold is not reached",
     "inconclusive": "the data do not decide; «What would change it» says what would",
-    "not_applicable": "the criterion does not apply to this subject",
+    "not_applicable": "the criterion does not apply to this subject, or the value shows nothing",
     "attested": "people answered for it; nothing was computed",
     "not_run": "the data, runs or answers that it needs are missing",
 }
@@ -47,11 +48,12 @@ ASPECTS: dict[str, str] = {
     "retest": "Retest",
 }
 """The titles of the criteria."""
-_FAILED = {("test", "fail"), ("software", "broken")}
 NO_VERDICT = (
     "There is no overall verdict. Each row is one test of one subject; whether a value may be "
     "trusted depends on what it is used for."
 )
+_FAILED = {("test", "fail"), ("software", "broken")}
+_NAMES = 3  # subjects that a sentence names
 
 
 def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[Criterion]:
@@ -106,3 +108,209 @@ def by_subject(rows: Sequence[Criterion]) -> dict[tuple[Subject, str], dict[Stat
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
     """The tests that fail, and the checks of the software that are broken."""
     return [row for row in rows if (row.kind, row.status) in _FAILED]
+
+
+# --- five sentences -----------------------------------------------------------------------------
+
+
+def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
+    """What is known and what is not, in five sentences.
+
+    Args:
+        rows: the rows of the report.
+        open: how many questions about the use of the results nobody answered.
+    """
+    tests = [row for row in rows if row.kind == "test"]
+    if not tests:
+        return ()
+    tally = Counter(row.status for row in tests)
+    ran = {row.criterion for row in tests if row.status in ("pass", "fail", "inconclusive")}
+    never = [name for name in CRITERIA if name not in ran | {"consequential"}]
+    no_answers = (
+        f"{open} questions about the use of the results are open"
+        if open
+        else "every question about the use of the results has an answer, which nobody checked"
+    )
+    return (
+        f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "
+        f"{tally['fail']} fail. They leave {tally['inconclusive']} inconclusive.",
+        f"Shown to hold: {_listed(tests, 'pass')}.",
+        f"Shown not to hold: {_listed(tests, 'fail')}.",
+        f"Not decided by these data: {_listed(tests, 'inconclusive')}.",
+        f"Not tested at all: {', '.join(_title(name) for name in never) or 'nothing'}; "
+        f"{no_answers}.",
+    )
+
+
+def _listed(rows: Sequence[Criterion], status: Status) -> str:
+    """The criteria with rows of a status, each with the subjects, or "nothing"."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row.status == status:
+            found.setdefault(row.criterion, {})[row.name] = None
+    return (
+        "; ".join(f"{_title(c)} of {some(found[c], _NAMES)}" for c in CRITERIA if c in found)
+        or "nothing"
+    )
+
+
+def _title(criterion: str) -> str:
+    title = ASPECTS[criterion].rpartition(": ")[2]
+    return title[0].lower() + title[1:]
+
+
+# --- Markdown -----------------------------------------------------------------------------------
+
+_HEADS = (
+    *("criterion", "check", "status", "statistic"),
+    *(">value", "interval", ">n", ">p", ">power", ">threshold"),
+)
+
+
+def markdown(
+    rows: Sequence[Criterion],
+    *,
+    title: str,
+    thresholds: Mapping[str, Any],
+    answers: Attestation,
+    left_out: Mapping[str, str],
+) -> str:
+    """The report as Markdown.
+
+    Args:
+        rows: the criteria, in order.
+        title: the name of the campaign, or of the gold files.
+        thresholds: the settings in ``[trust]``.
+        answers: what people answered.
+        left_out: runs that the report does not use, and why.
+    """
+    tested = [row for row in rows if row.kind == "test"]
+    missing = open_questions(answers)
+    lines = [f"# Trust report: {inline(title)}", ""]
+    lines += [
+        f"{n}. {inline(text)}" for n, text in enumerate(sentences(rows, open=len(missing)), 1)
+    ]
+    lines += ["", NO_VERDICT, ""]
+    lines += table(
+        ("status", "meaning"), ((shown(s), inline(text)) for s, text in STATUSES.items())
+    )
+    lines += _summary(tested)
+    for subject, heading in SUBJECTS.items():
+        own = [row for row in tested if row.subject == subject]
+        lines += [f"## {heading}", ""] if own else []
+        for name in dict.fromkeys(row.name for row in own):
+            some_rows = [row for row in own if row.name == name]
+            lines += [f"### {inline(name)}", "", *table(_HEADS, map(_cells, some_rows))]
+            lines += _details(some_rows)
+    lines += _part(
+        "Negative controls",
+        "A negative control is wrong on purpose, so its criterion must reject it. «pass» means "
+        "that it did. If it accepts one, it cannot tell good measures from bad ones here.",
+        [row for row in rows if row.kind == "control"],
+    )
+    lines += _part(
+        "Checks of the software",
+        "What must hold by construction, for any data. It shows nothing about a measure or a "
+        "dataset; if a check is broken, report it as a defect.",
+        [row for row in rows if row.kind == "software"],
+    )
+    if left_out:
+        reasons = [f"- {inline(name)}: {_sentence(why)}" for name, why in left_out.items()]
+        lines += ["## Runs that are not used", "", *reasons, ""]
+    lines += ["## Attestations", "", "What people state in attest.toml. Nobody checked it.", ""]
+    for question in questions().asked:
+        answer = getattr(answers, question.key)
+        if answer or question in missing:
+            lines += [f"**{inline(question.text)}** (`{question.key}`)", ""]
+            lines += paragraphs(answer) or ["Open question.", ""]
+    own_settings = [(f"`{name}`", inline(_setting(value))) for name, value in thresholds.items()]
+    lines += ["## Settings", "", *table(("setting in [trust]", "value"), own_settings)]
+    if shas := sorted({row.settings for row in rows if row.settings}):
+        lines += [f"The sha256 of all settings of the rows begins with {', '.join(shas)}."]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _summary(rows: Sequence[Criterion]) -> list[str]:
+    """How many rows of each subject have each status."""
+    cells = [
+        (inline(subject), inline(name), *(str(n or "–") for n in counts.values()))
+        for (subject, name), counts in by_subject(rows).items()
+    ]
+    heads = ("subject", "name", *(f">{shown(status)}" for status in STATUSES))
+    if not cells:
+        return ["There is nothing to test yet: no measure, no dataset and no scores.", ""]
+    return ["How many checks have each status:", "", *table(heads, cells)]
+
+
+def _part(title: str, text: str, rows: Sequence[Criterion]) -> list[str]:
+    if not rows:
+        return []
+    cells = ((inline(row.name), *_cells(row)) for row in rows)
+    return [f"## {title}", "", text, "", *table(("of", *_HEADS), cells), *_details(rows)]
+
+
+def _cells(row: Criterion) -> tuple[str, ...]:
+    return (
+        ASPECTS[row.criterion],
+        inline(row.check),
+        shown(row.status),
+        inline(row.statistic),
+        number(row.value),
+        interval(row.ci),
+        inline(f"{row.n:,} {row.unit}"),
+        number(row.p, 4),
+        number(row.power, 2),
+        number(row.threshold),
+    )
+
+
+def _details(rows: Iterable[Criterion]) -> list[str]:
+    """For each check what was computed, and what would change the verdict."""
+    lines = []
+    for row in rows:
+        head = f"**{ASPECTS[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
+        parts = [head, f"Computed: {_sentence(row.computed)}"]
+        parts += [f"Threshold: {_sentence(row.source)}"] if row.source else []
+        parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
+        parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []
+        lines += [f"- {' '.join(parts)}"]
+    return [*lines, ""] if lines else []
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split()) or "not described"
+    return inline(text if text.endswith((".", "!", "?")) else f"{text}.")
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_setting, value)) or "none"
+    return str(value)
+
+
+def shown(status: str) -> str:
+    """A status as people read it."""
+    return status.replace("_", " ")
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A value with at most ``digits`` decimals; a dash if there is none.
+
+    >>> number(0.5), number(66.66666), number(None), number(0.00001, 4), number(-0.00001)
+    ('0.5', '66.667', '–', '<0.0001', '0')
+    """
+    if value is None:
+        return "–"
+    if 0 < value < 10**-digits / 2:
+        return f"<{10**-digits:.{digits}f}"
+    text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def interval(ci: Pair | None) -> str:
+    """An interval.
+
+    >>> interval((-0.25, 0.5)), interval(None)
+    ('-0.25 to 0.5', '–')
+    """
+    return "–" if ci is None else f"{number(ci[0])} to {number(ci[1])}"

@@ -1,302 +1,412 @@
-"""Sensitivity: how far results depend on the words, the normalisation and the divergence (§7).
+"""Sensitivity: how far results depend on what should not matter (section 7, Table 8).
 
-Table 8 of the paper compares results with those of the defaults by Spearman's rho and R². Its code
-draws shorter lists once. Here lists are drawn many times. Two of its columns say nothing: for two
-groups L2 is L1 / √2, and the softmax of counts keeps only which count is larger.
+Table 8 of the paper compares the results of a measure with those of the defaults by Spearman's rho
+and R². Its code draws shorter lists once; here they are drawn many times, when the measure is
+computed (``again``). Two of its columns say nothing: for two groups L2 is L1 / √2, and the softmax
+of counts keeps only which count is larger. For scores, it is how far lms and ss move with rules,
+normalisation, writing, domains and terms.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
-from curation.bias import Bias, Criterion, Evidence, Status
-from curation.trust.framework import Negative, Normalise, Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol.changes import Again, attempt, with_words
-from curation.trust.protocol.lists import UsedWords
-from curation.trust.protocol.measured import AUTOMATED, Alike, MeasureRun, alike, paired
-from curation.trust.protocol.rows import evidence_row, own_evidence, row
-from curation.trust.protocol.verdicts import Limits, verdict
-from curation.trust_settings import TrustSettings
+from curation.bias import Bias, Status
+from curation.records import GOLDS
+from curation.stats.artefacts import length
+from curation.stats.intervals import Floats, t_quantile
+from curation.trust.framework import Negative, Normalise, Policies, biases
+from curation.trust.protocol import judges
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.correlated import Prediction, predictions
+from curation.trust.protocol.datasets import (
+    DatasetCase,
+    Scored,
+    ScoresCase,
+    change_over_terms,
+    more_terms,
+    share_of_terms,
+    span,
+    won,
+)
+from curation.trust.protocol.measures import AUTOMATED, MeasureCase, alike, paired
+from curation.wording import amount
 
-SIZES = (3, 5)
-FEWEST = 5  # with fewer targets than this a rank correlation says nothing
-OF_COUNTS = "softmax-of-counts"
-SHOWN = ("one-word", "softmax", "sum", OF_COUNTS)
-"""Checks whose value is reported without a verdict, because a random measure has a high one, too:
-it is compared with nearly itself, or with a monotone form of itself."""
-_TAIL = 0.05
+LOST = 0.1  # a treatment that gives no result for a larger share of the targets cannot pass
+
+# --- of a measure -------------------------------------------------------------------------------
 
 
-def sensitivity_evidence(
-    again: Again,
-    groups: Groups,
-    policies: Policies,
-    base: Sequence[Bias],
-    *,
-    used: UsedWords,
-    draws: int,
-    rng: np.random.Generator,
-) -> list[Evidence]:
-    """Evidence of sensitivity, from the measure computed with changed words and policies."""
-    found = [
-        _shorter(again, groups, policies, base, used=used, size=size, draws=draws, rng=rng)
-        for size in SIZES
-    ]
-    found.append(_one_word(base, used))
-    if any(bias.value is not None for bias in base):
-        return found
+def _again(case: MeasureCase, policies: Policies) -> list[Bias]:
+    """The results of a run under other policies, from its strengths of association."""
+    own = case.run.biases
+    return biases(
+        [bias.target for bias in own],
+        np.array([[np.nan if s is None else s for s in bias.soa] for bias in own], float),
+        groups=case.run.group_names,
+        references=[bias.reference or None for bias in own],
+        policies=policies,
+        n=[bias.n for bias in own],
+        undefined={bias.target: "missing_target" for bias in own if None in bias.soa},
+    )
+
+
+def _has_strengths(case: MeasureCase) -> bool:
+    return not case.run.prior and bool(case.run.biases)
+
+
+def other_divergence(case: MeasureCase) -> Iterator[Found]:
+    """The order of targets by L2 instead of L1."""
+    if not _has_strengths(case):
+        return
+    if len(case.run.group_names) == 2:
+        yield Found(reason="two_groups")
+        return
+    second = _again(case, case.run.policies._replace(divergences=("l2",)))
+    pairs = paired(
+        case.run.biases,
+        [bias for bias in second if "l2" in bias.divergences],
+        of=lambda bias: (bias.divergences.get("l2", bias.l1),) if bias.l1 is not None else None,
+    )
+    found = alike(pairs)
+    yield Found(value=found.rho, n=found.n, facts={"r_squared": found.r_squared})
+
+
+def other_normalisation(case: MeasureCase) -> Iterator[Found]:
+    """The order of targets with the other normalisation; of counts, softmax saturates."""
+    if not _has_strengths(case):
+        return
+    own = case.run.policies
+    other: Normalise = "sum" if own.normalise == "softmax" else "softmax"
+    found = alike(paired(case.run.biases, _again(case, own._replace(normalise=other))))
+    values = [value for bias in case.run.biases for value in bias.soa if value is not None]
+    counts = bool(values) and all(v == int(v) for v in values) and max(values) > 1
+    facts = {"r_squared": found.r_squared, "own": own.normalise, "other": other}
+    yield Found(name="of-counts" if counts else "", value=found.rho, n=found.n, facts=facts)
+
+
+def negative(case: MeasureCase) -> Iterator[Found]:
+    """Other treatments of negative strengths: values of targets that both define, and conclusions.
+
+    A conclusion is the sign and the significance of the correlation with outcomes, of each
+    treatment over its own targets.
+    """
+    if not _has_strengths(case):
+        return
+    own = case.run.policies
+    below = sum(any(s is not None and s < 0 for s in bias.soa) for bias in case.run.biases)
+    if not below or own.normalise == "softmax":
+        yield Found(reason="none")
+        return
+    strong = sum(None not in bias.soa for bias in case.run.biases)
+    first = _conclusion(case, case.run.biases)
+    others: tuple[Negative, ...] = ("undefined", "raw", "clip", "shift")
+    for policy in others:
+        if policy == own.negative:
+            continue
+        results = _again(case, own._replace(negative=policy))
+        second = _conclusion(case, results)
+        both = paired(case.run.biases, results)
+        trivial = bool(both.targets) and np.allclose(both.first, both.second, rtol=0, atol=1e-9)
+        found = alike(both)
+        kept = [sum(b.p is not None for b in each) / strong for each in (case.run.biases, results)]
+        facts = {
+            **{"below": below, "targets": len(case.run.biases), "r_squared": found.r_squared},
+            **{"own": own.negative, "kept": kept[0], "kept_other": kept[1]},
+            **{"conclusion": _worded(first), "conclusion_other": _worded(second)},
+        }
+        if trivial and first is None:
+            yield Found(name=policy, reason="same", facts=facts)
+            continue
+        least = case.settings.sensitivity
+        verdict: Status = "inconclusive"
+        if (found.rho or 0) < least or first != second:
+            verdict = "fail" if found.n >= judges.FEWEST else "inconclusive"
+        elif min(kept) >= 1 - LOST and found.n >= judges.FEWEST:
+            verdict = "pass"
+        facts |= {"verdict": verdict}
+        yield Found(name=policy, value=found.rho, n=found.n, facts=facts)
+
+
+def _conclusion(case: MeasureCase, results: Any) -> list[tuple[str, int, bool]] | None:
+    """The sign and significance of each correlation with outcomes; None without outcomes."""
+    outcomes = case.groups.outcomes if case.groups else {}
+    if not outcomes:
+        return None
+    found: list[Prediction] = predictions(
+        case.run._replace(biases=tuple(results)), outcomes, seed=case.seed
+    )
     return [
-        *found,
-        _other_divergence(again, groups, policies, base),
-        _softmax(again, groups, policies, base),
-        *_negatives(again, groups, policies, base),
+        (
+            each.group or "size",
+            int(np.sign(each.found.rho or 0)) if significant else 0,
+            significant,
+        )
+        for each in found
+        for significant in [(each.found.p or 1) <= case.settings.alpha]
     ]
 
 
-def sensitivity_criteria(
-    run: MeasureRun, others: Sequence[MeasureRun], settings: TrustSettings
-) -> list[Criterion]:
-    """The rows of sensitivity: of a run's evidence, and of its variants with another window.
+def _worded(conclusion: list[tuple[str, int, bool]] | None) -> str:
+    words = {1: "goes with the world", -1: "goes against the world", 0: "shows nothing"}
+    return ", ".join(f"{name} {words[sign]}" for name, sign, _ in conclusion or ()) or "no outcomes"
+
+
+def window(case: MeasureCase) -> Iterator[Found]:
+    """The same texts with contexts of another length."""
+    run = case.run
+    for other in case.all.runs if run.measure == AUTOMATED and run.source == run.stem else ():
+        if other.measure == AUTOMATED and other.stem == run.stem and other.source != run.stem:
+            found = alike(paired(run.biases, other.biases))
+            facts = {"variant": other.variant, "r_squared": found.r_squared}
+            yield replace(
+                _exact(found.rho, found.n, facts), name=other.variant, evidence=(other.name,)
+            )
+
+
+def label_shares(case: MeasureCase) -> Iterator[Found]:
+    """P by the shares of labels instead of the majority."""
+    for found in case.run.found("sensitivity", "label_shares"):
+        yield found if found.status else _exact(found.value, found.n, found.facts)
+
+
+def _exact(value: float | None, n: int, facts: Any) -> Found:
+    """A value that was not drawn at random: its interval is the value itself."""
+    return Found(value=value, ci=None if value is None else (value, value), n=n, facts=facts)
+
+
+# --- of a dataset -------------------------------------------------------------------------------
+
+PADDING = " , as it is written here ."
+"""What the negative control appends to anti-stereotypes. LongestLM counts it and does not read it,
+so that it serves for texts in any language."""
+
+
+def frequencies(case: DatasetCase) -> Iterator[Found]:
+    """Dependence on normalisation of a rule that only knows how frequent words are."""
+    data, settings = case.data, case.settings
+    own = next((a for a in data.artefacts if a.name == "UnigramLM"), None)
+    if own is None or own.scores is None or data.unigram is None:
+        why = (own and own.why) or "they were not read"
+        yield Found(reason="no_frequencies", facts={"why": why})
+        return
+    means = [[data.means(v) for v in won(data.cats, each)] for each in (data.unigram, own.scores)]
+    found = {
+        name: change_over_terms(means[1][at] - means[0][at], confidence=settings.confidence)
+        for at, name in enumerate(("lms", "ss"))
+    }
+    inside = {
+        name: judges.within(Found(ci=ci), settings.margin, settings)
+        for name, (_, ci, _) in found.items()
+    }
+    figure = "lms" if inside["lms"] == "fail" and inside["ss"] != "fail" else "ss"
+    value, ci, terms = found[figure]
+    averages = [[float(np.nanmean(each)) for each in pair] for pair in means]
+    facts = {
+        **{"figure": figure, "lms": averages[0][0], "lms_mean": averages[1][0]},
+        **{"ss": averages[0][1], "ss_mean": averages[1][1]},
+        "verdict": judges.worst(*inside.values()),
+        "more": more_terms(value or 0, ci, math.copysign(settings.margin, value or 1), terms),
+    }
+    yield Found(value=value, ci=ci, n=terms, facts=facts)
+
+
+def padding(case: DatasetCase) -> Iterator[Found]:
+    """The negative control: the length rule as a model must fail sensitivity to padding.
+
+    ``PADDING`` is appended to the anti-stereotype of each CAT. A model that reads the texts hardly
+    changes; LongestLM then prefers most anti-stereotypes.
+    """
+    data = case.data
+    anti = {a.id for cat in data.cats for a in cat.associations if a.gold == GOLDS[1]}
+    plain = length(data.cats)
+    padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
+    before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
+    value, ci, terms = change_over_terms(after - before, confidence=case.settings.confidence)
+    facts = {"padding": PADDING.strip(), "before": before.mean(), "after": after.mean()}
+    yield Found(value=value, ci=ci, n=terms, facts=facts)
+
+
+# --- of scores ----------------------------------------------------------------------------------
+
+NORMALISED = {
+    "conditional": ("conditional-chars",),
+    "ll-acl": ("ll-code", "ll-arxiv"),
+    "ll-bos": ("ll-code", "ll-arxiv"),
+}
+"""Rules that sum over a text, and those that divide the same sum by its length."""
+
+
+def _sort(first: Scored, second: Scored) -> str | None:
+    """What differs between two runs of a model; None if it is more than one thing.
+
+    It is also None if one of them was asked in words: a stated choice is not a likelihood.
+    """
+    if first.by_choice != second.by_choice:
+        return None
+    if first.variant != second.variant:
+        same = first.rules == second.rules and not first.variant
+        return f"text:{second.variant}" if same else None
+    if first.rules == second.rules and first.rules:
+        return None
+    return "normalisation" if _only_normalised(first, second) else "rule"
+
+
+def _only_normalised(first: Scored, second: Scored) -> bool:
+    """Whether the rules of each kind that both have are equal, or differ by normalisation only."""
+    kinds = set(first.rules) & set(second.rules)
+    changed = [
+        (first.rules[k], second.rules[k]) for k in kinds if first.rules[k] != second.rules[k]
+    ]
+    return bool(changed) and all(
+        b in NORMALISED.get(a, ()) or a in NORMALISED.get(b, ()) for a, b in changed
+    )
+
+
+def by_normalisation(case: ScoresCase) -> Iterator[Found]:
+    """The change of ss between rules of which one divides the sum of the other by its length."""
+    yield from _moved(case, "normalisation")
+
+
+def by_text(case: ScoresCase) -> Iterator[Found]:
+    """The change of ss with altered texts."""
+    yield from _moved(case, "text")
+
+
+def by_rule(case: ScoresCase) -> Iterator[Found]:
+    """The change of ss under another rule."""
+    yield from _moved(case, "rule")
+
+
+def lms_by_normalisation(case: ScoresCase) -> Iterator[Found]:
+    """The same of lms: the length artefact, as a model shows it. It does not rest on ss."""
+    for found in _moved(case, "normalisation", metric="lms"):
+        if not found.reason:
+            yield found
+
+
+def _moved(
+    case: ScoresCase, wanted: str, *, metric: Literal["lms", "ss"] = "ss"
+) -> Iterator[Found]:
+    """The change of ss or lms from one run to another, paired over terms."""
+    settings, there = case.settings, False
+    for first, second, _ in case.others:
+        sort, _, variant = (_sort(first, second) or "").partition(":")
+        if sort != wanted:
+            continue
+        there = True
+        values = [run.ss if metric == "ss" else run.lms for run in (first, second)]
+        common = ~np.isnan(values[0]) & ~np.isnan(values[1])
+        if not common.any():
+            continue
+        both = [case.data.means(np.where(common, each, np.nan)) for each in values]
+        value, ci, terms = change_over_terms(both[1] - both[0], confidence=settings.confidence)
+        edge = math.copysign(settings.margin, value or 1.0)
+        facts = {
+            **{"metric": metric, "first": first.name, "second": second.name},
+            **{"variant": variant, "cats": int(common.sum())},
+            **{"before": float(np.nanmean(both[0])), "after": float(np.nanmean(both[1]))},
+            "more": more_terms(value or 0, ci, edge, terms),
+        }
+        yield Found(
+            name=":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"])),
+            value=value,
+            ci=ci,
+            n=terms,
+            facts=facts,
+            runs=(first.name, second.name),
+            evidence=(*first.files, *second.files),
+        )
+    by_choice = case.by_choice
+    same = {each.name for each in case.data.groups if each.by_choice(case.data.runs) == by_choice}
+    if there:
+        return
+    if before := [name for name in case.earlier if name in same]:
+        yield Found(reason="earlier", facts={"groups": ", ".join(before)})
+    else:
+        yield Found(reason="by_choice" if by_choice and wanted != "text" else "no_runs")
+
+
+def terms(case: ScoresCase) -> Iterator[Found]:
+    """How far ss may move with other terms of the same sort. Too few terms cannot fail."""
+    settings = case.settings
+    for run in case.runs:
+        cats = int((~np.isnan(run.ss)).sum())
+        ss, ci, n = share_of_terms(
+            case.data.means(run.ss), cats=cats, confidence=settings.confidence
+        )
+        half = None if ci is None or ss is None else max(ci[1] - ss, ss - ci[0])
+        enough = half is not None and half <= settings.margin
+        needed = None if half is None else math.ceil(n * (half / settings.margin) ** 2)
+        facts = {
+            **{"run": run.name, "ss": ss, "ends": span(ci), "needed": needed},
+            "more": "CATs of at least 5 terms"
+            if needed is None
+            else f"about {amount(max(1, needed - n), 'more term')}",
+            "verdict": "pass" if enough else "inconclusive",
+        }
+        yield Found(
+            name=run.model, value=half, n=n, facts=facts, runs=(run.name,), evidence=run.files
+        )
+
+
+def domains(case: ScoresCase) -> Iterator[Found]:
+    """The largest change of ss if one domain is left out, with Welch's interval."""
+    settings = case.settings
+    for run in case.runs:
+        means = case.data.means(run.ss)
+        has, changes, sizes = ~np.isnan(means), [], dict[str, int]()
+        for domain in sorted(set(case.data.domains[has])):
+            of_domain = case.data.domains == domain
+            inside, outside = means[has & of_domain], means[has & ~of_domain]
+            sizes[domain] = len(inside)
+            if len(outside):
+                change = _left_out(inside, outside, confidence=settings.confidence)
+                changes.append((domain, *change))
+        made = Found(name=run.model, runs=(run.name,), evidence=run.files)
+        if len(changes) < 2:
+            yield replace(made, reason="one_domain", facts={"run": run.name})
+            continue
+        inside_margin = [
+            judges.within(Found(ci=ci), settings.margin, settings) for *_, ci in changes
+        ]
+        domain, value, ci = max(changes, key=lambda change: abs(change[1]))
+        fewest = min(sizes, key=lambda name: sizes[name])
+        facts = {
+            **{"run": run.name, "domain": domain, "fewest": fewest, "smallest": sizes[fewest]},
+            "each": ", ".join(f"{name} {round(by, 1) + 0:+.1f}" for name, by, _ in changes),
+            "verdict": judges.worst(*inside_margin),
+        }
+        yield replace(made, value=value, ci=ci, n=int(has.sum()), facts=facts)
+
+
+def _left_out(
+    inside: Floats, outside: Floats, *, confidence: float
+) -> tuple[float, tuple[float, float] | None]:
+    """The mean without some units, less the mean with them, and its interval (Welch 1947).
 
     Args:
-        run: the run.
-        others: all runs; those of the same measure and source with a window are its variants.
-        settings: the thresholds.
+        inside: values of the units that are left out.
+        outside: values of the others.
+        confidence: of the interval.
+
+    >>> change, _ = _left_out(np.array([80.0, 60.0]), np.array([50.0, 40.0]), confidence=0.95)
+    >>> change  # 45 less 57.5
+    -12.5
     """
-    limits = Limits(settings.alpha, settings.power)
-    found = own_evidence(run, "sensitivity")
-    rows = []
-    for evidence in found:
-        status = _status(evidence, settings.sensitivity, limits)
-        if evidence.check in SHOWN:
-            status = "not_applicable"
-        change = _change(evidence, status, settings.sensitivity)
-        rows.append(
-            evidence_row(run, evidence, status, threshold=settings.sensitivity, change=change)
-        )
-    if run.measure == AUTOMATED and run.source == run.stem:
-        for other in others:
-            if other.measure == AUTOMATED and other.stem == run.stem and other.source != run.stem:
-                rows.append(_window(run, other, settings, limits))
-    return rows
-
-
-def _status(evidence: Evidence, threshold: float, limits: Limits) -> Status:
-    if evidence.value is None or evidence.n < FEWEST:
-        return "inconclusive"
-    ci = evidence.ci
-    if ci is None and evidence.check.startswith("words-"):
-        return "inconclusive"  # too many draws have no result
-    ci = ci or (evidence.value, evidence.value)
-    return verdict(evidence.value, threshold=threshold, ci=ci, limits=limits)
-
-
-def _change(evidence: Evidence, status: Status, threshold: float) -> str:
-    if status == "not_applicable":
-        return ""
-    if 0 < evidence.n < FEWEST:
-        return f"at least {FEWEST - evidence.n} more targets with a result"
-    if evidence.check.startswith("words-") and status == "inconclusive":
-        return (
-            f"longer lists or lists of words that are more alike: the 5 % quantile must reach "
-            f"{threshold:g}, or the 95 % quantile must be below it"
-        )
-    if status == "fail":
-        return "lists of words that are more alike, or other policies; more draws cannot change it"
-    return f"a rank correlation below {threshold:g} with other words, policies or targets"
-
-
-def _shorter(
-    again: Again,
-    groups: Groups,
-    policies: Policies,
-    base: Sequence[Bias],
-    *,
-    used: UsedWords,
-    size: int,
-    draws: int,
-    rng: np.random.Generator,
-) -> Evidence:
-    """Lists cut to a number of words, many times: median and quantiles of rho and R²."""
-    make = _maker(f"words-{size}", "median rank correlation with the results of all words")
-    if used.why:
-        return make(None, used.why)
-    if used.longest <= size:
-        return make(None, f"no list has more than {size} words that are used")
-    found = [
-        alike(paired(base, attempt(again, with_words(groups, words), policies)[0]))
-        for words in (used.drawn(size, rng) for _ in range(draws))
-    ]
-    middle, low, high = (quantile([each.rho for each in found], q) for q in (0.5, _TAIL, 1 - _TAIL))
-    squares = [quantile([each.r_squared for each in found], q) for q in (0.5, _TAIL)]
-    lost = sum(each.rho is None for each in found)
-    detail = (
-        f"{draws} random draws of {size} words of each list ({_lengths(used)}): median rho "
-        f"{_number(middle)} and R² {_number(squares[0])}, 5 % quantile rho {_number(low)} and R² "
-        f"{_number(squares[1])}; the interval is from the 5 % to the 95 % quantile"
+    share = len(inside) / (len(inside) + len(outside))
+    value = share * float(outside.mean() - inside.mean())
+    if len(inside) < 2 or len(outside) < 2:
+        return value, None
+    parts = [part.var(ddof=1) / len(part) for part in (inside, outside)]
+    variance = float(sum(parts))
+    if variance == 0:
+        return value, (value, value)
+    df = variance**2 / sum(
+        part**2 / (len(values) - 1) for part, values in zip(parts, (inside, outside), strict=True)
     )
-    detail += f"; {lost} draws have no result" if lost else ""
-    n = int(np.median([each.n for each in found]))
-    return make(
-        Alike(middle, None, n), detail, None if low is None or high is None else (low, high)
-    )
-
-
-def quantile(values: Sequence[float | None], q: float) -> float | None:
-    """A quantile; values that are missing count as the lowest, and may be the quantile: None.
-
-    >>> quantile([0.5, None, 0.75, 1.0], 0.5), quantile([None, 1.0, 1.0], 0.05)
-    (0.5, None)
-    """
-    ordered = sorted(values, key=lambda value: -np.inf if value is None else value)
-    return ordered[int(q * (len(ordered) - 1))] if ordered else None
-
-
-def _one_word(base: Sequence[Bias], used: UsedWords) -> Evidence:
-    """Each word left out: the lowest rank correlation."""
-    make = _maker("one-word", "lowest rank correlation if one word is left out")
-    if not used.without:
-        return make(None, used.why or "the lists are too long to leave out each word")
-    found = {word: alike(paired(base, results)) for word, results in used.without.items()}
-    worst = min(found, key=lambda word: -2.0 if (r := found[word].rho) is None else r)
-    return make(
-        found[worst],
-        f"{len(found)} words were left out one at a time; «{worst}» changes most "
-        f"(R² {_number(found[worst].r_squared)})",
-    )
-
-
-def _other_divergence(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Evidence:
-    make = _maker("l2", "rank correlation of L2 with L1")
-    if len(groups.words) == 2:
-        return make(None, "for two groups L2 is L1 / √2, so that nothing can change")
-    other = policies._replace(divergences=("l2",))
-    results, why = attempt(again, groups, other)
-    both = paired(
-        base,
-        [bias for bias in results if "l2" in bias.divergences],
-        of=lambda bias: (
-            (bias.divergences["l2"],)
-            if "l2" in bias.divergences
-            else (None if bias.l1 is None else (bias.l1,))
-        ),
-    )
-    found = alike(both)
-    if why:
-        return make(None, why)
-    return make(found, f"L2 instead of L1: rho {_number(found.rho)}, R² {_number(found.r_squared)}")
-
-
-def _softmax(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> Evidence:
-    """The other normalisation; the softmax of counts is marked, since it saturates."""
-    counts = _are_counts(base)
-    other: Normalise = "sum" if policies.normalise == "softmax" else "softmax"
-    name = OF_COUNTS if counts else other
-    make = _maker(name, f"rank correlation with the normalisation «{other}»")
-    results, why = attempt(again, groups, policies._replace(normalise=other))
-    if why:
-        return make(None, why)
-    found = alike(paired(base, results))
-    detail = f"{other} instead of {policies.normalise}: rho {_number(found.rho)}, R² " + _number(
-        found.r_squared
-    )
-    if counts:
-        detail += (
-            "; the strengths are counts, and the softmax of counts keeps only which one is larger, "
-            "so this says nothing about robustness"
-        )
-    return make(found, detail)
-
-
-def _negatives(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> list[Evidence]:
-    """Other policies for negative strengths, if there are any."""
-    negative = sum(any(s is not None and s < 0 for s in bias.soa) for bias in base)
-    if not negative:
-        make = _maker("negative", "rank correlation with another policy for negative strengths")
-        return [make(None, "no strength of association is negative")]
-    found = []
-    others: tuple[Negative, ...] = ("raw", "clip", "shift")
-    for policy in others:
-        if policy == policies.negative:
-            continue
-        make = _maker(f"negative-{policy}", f"rank correlation with the policy «{policy}»")
-        results, why = attempt(again, groups, policies._replace(negative=policy))
-        both = paired(base, results)
-        defined = sum(bias.p is not None for bias in results)
-        detail = (
-            f"{negative} of {len(base)} targets have a negative strength; with «{policy}», "
-            f"{defined} have a result"
-        )
-        if why or (both.targets and np.allclose(both.first, both.second, rtol=0, atol=1e-9)):
-            same = "; the targets that have a result by default do not change"
-            found.append(make(None, why or detail + same))
-            continue
-        result = alike(both)
-        detail += f"; rho {_number(result.rho)}, R² {_number(result.r_squared)} on {result.n}"
-        found.append(make(result, detail))
-    return found
-
-
-def _are_counts(base: Sequence[Bias]) -> bool:
-    values = [value for bias in base for value in bias.soa if value is not None]
-    return bool(values) and all(value == int(value) for value in values) and max(values) > 1
-
-
-def _window(
-    run: MeasureRun, other: MeasureRun, settings: TrustSettings, limits: Limits
-) -> Criterion:
-    """The same texts with contexts of another length."""
-    found = alike(paired(run.biases, other.biases))
-    variant = other.source.partition("+")[2]
-    statistic = f"rank correlation with {variant}"
-    evidence = Evidence(
-        criterion="sensitivity",
-        check=variant,
-        statistic=statistic,
-        value=found.rho,
-        n=found.n,
-        detail=f"{statistic}: rho {_number(found.rho)}, R² {_number(found.r_squared)}",
-    )
-    status = _status(evidence, settings.sensitivity, limits)
-    return row(
-        run,
-        "sensitivity",
-        variant,
-        status,
-        statistic=statistic,
-        value=found.rho,
-        n=found.n,
-        unit="targets",
-        threshold=settings.sensitivity,
-        computed=evidence.detail,
-        change=_change(evidence, status, settings.sensitivity),
-        evidence=(run.name, other.name),
-    )
-
-
-def _maker(check: str, statistic: str) -> Callable[..., Evidence]:
-    def make(found: Alike | None, detail: str, ci: tuple[float, float] | None = None) -> Evidence:
-        return Evidence(
-            criterion="sensitivity",
-            check=check,
-            statistic=statistic,
-            value=found and found.rho,
-            ci=ci,
-            n=found.n if found else 0,
-            detail=detail,
-        )
-
-    return make
-
-
-def _lengths(used: UsedWords) -> str:
-    return ", ".join(f"{name}: {len(own)}" for name, own in used.words.items())
-
-
-def _number(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.3f}"
+    half = share * t_quantile(confidence, max(1, int(df))) * math.sqrt(variance)
+    return value, (value - half, value + half)

@@ -1,115 +1,209 @@
-"""Split half: do two halves of the groups' words give the same results?
+"""Split half: whether two halves of the words, or of the CATs of terms, give the same results.
 
-The paper's criteria lack it. Each list of words is divided at random in two halves. The measure is
-computed with each half, and the halves' correlation over targets gives the reliability of the whole
-lists (Spearman-Brown).
+The paper's criteria lack it. For a measure, each list of words is divided at random in two halves,
+and the halves' correlation over targets gives the reliability of the whole lists (Spearman-Brown).
+For scores, the CATs of each term are divided, and the halves' correlation over terms is that of ss.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from curation.bias import Bias, Criterion, Evidence
-from curation.stats.correlations import Correlation, correlate, spearman_brown
+from curation.stats.correlations import rho_interval, spearman_brown
+from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.power import needed_units, rank_power
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
-from curation.trust.protocol.changes import Again, attempt, with_words
-from curation.trust.protocol.lists import UsedWords
-from curation.trust.protocol.measured import MeasureRun, alike, paired
-from curation.trust.protocol.rows import evidence_row, own_evidence
-from curation.trust.protocol.verdicts import Limits, verdict
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.datasets import ScoresCase
+from curation.trust.protocol.measures import MeasureCase
 from curation.trust_settings import TrustSettings
 from curation.wording import amount
 
-CHECK, STATISTIC = "words", "reliability of the word lists (Spearman-Brown)"
+_LEAST = 1e-9  # a variation below this counts as none
+_AT_ONCE = 4_000_000  # values in memory at once
 
 
-def split_half_evidence(
-    again: Again,
-    groups: Groups,
-    policies: Policies,
-    base: Sequence[Bias],
+def halves(
+    ss: Floats,
+    codes: NDArray[np.intp],
     *,
-    used: UsedWords,
     draws: int,
-    rng: np.random.Generator,
-    confidence: float = 0.95,
-) -> list[Evidence]:
-    """Evidence of reliability, from the measure computed with halves of the lists.
+    seed: int,
+) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """The ss of each term in two random halves of its CATs.
 
-    Of all draws, the one with the median correlation is reported; with more than two groups, the
-    group whose halves correlate least. Interval and p are over targets.
+    Args:
+        ss: shape (CATs,), NaN for CATs without a value.
+        codes: each CAT's term.
+        draws: how often the CATs are split.
+        seed: of the draws.
+
+    Returns:
+        Two arrays of shape (draws, terms), and the terms' codes. Terms with fewer than two CATs are
+        left out. If a term has an odd number of CATs, the first half has one more.
     """
-    if used.why or used.shortest < 2:
-        why = used.why or "a list has fewer than two words that are used"
-        return [_evidence(None, None, 0, why)]
-    found = []
-    for _ in range(draws):
-        first, second = (
-            attempt(again, with_words(groups, half), policies)[0] for half in used.halves(rng)
-        )
-        both = paired(first, second)
-        found.append((alike(both).rho, both))
-    # Rounded: equal values keep the order of the draws, whatever the processor.
-    known = sorted(
-        (each for each in found if each[0] is not None), key=lambda each: round(each[0] or 0, 9)
+    has = ~np.isnan(ss)
+    sizes = np.bincount(codes[has], minlength=int(codes.max(initial=0)) + 1)
+    has &= sizes[codes] >= 2
+    values, own = ss[has], codes[has]
+    terms, starts, counts = np.unique(np.sort(own), return_index=True, return_counts=True)
+    if not len(terms):
+        return np.empty((draws, 0)), np.empty((draws, 0)), terms
+    place = np.arange(len(own)) - np.repeat(starts, counts)
+    first = (place % 2 == 0).astype(float)
+    rng = np.random.default_rng(seed)
+    sides: list[list[Floats]] = [[], []]
+    step = max(1, _AT_ONCE // len(own))
+    for start in range(0, draws, step):
+        keys = rng.random((min(step, draws - start), len(own)))
+        mixed = values[np.argsort(own + keys, axis=1)]  # by term, in random order within each
+        for side, mask in zip(sides, (first, 1 - first), strict=True):
+            sums = np.add.reduceat(mixed * mask, starts, axis=1)
+            side.append(sums / np.add.reduceat(mask, starts))
+    return np.concatenate(sides[0]), np.concatenate(sides[1]), terms
+
+
+def correlation(first: Floats, second: Floats) -> float | None:
+    """The mean over draws of Pearson's correlation over terms; None if it is not defined.
+
+    Args:
+        first: shape (draws, terms).
+        second: the same.
+
+    >>> correlation(np.array([[1.0, 2, 3]]), np.array([[1.0, 2, 0]]))
+    -0.5
+    """
+    if first.shape[1] < 3:
+        return None
+    whole = _correlations(first, second)[0]
+    return None if np.isnan(whole) else round(float(whole), 12)
+
+
+def _correlations(first: Floats, second: Floats) -> tuple[float, Floats]:
+    """The mean correlation over draws, of all terms and without each; NaN if not defined."""
+    x, y = first - first.mean(), second - second.mean()
+    products = [x, y, x * x, y * y, x * y]
+    sums = [product.sum(axis=1, keepdims=True) for product in products]
+    count = first.shape[1]
+    whole = _pearson(sums, count)
+    without = _pearson(
+        [total - product for total, product in zip(sums, products, strict=True)], count - 1
     )
-    if len(known) <= draws // 2:
-        return [_evidence(None, None, len(base), "most halves have no result")]
-    both = known[len(known) // 2][1]
-    columns = [
-        correlate(both.first[:, at].tolist(), both.second[:, at].tolist(), confidence=confidence)
-        for at in range(both.first.shape[1])
-    ]
-    least = min(columns, key=lambda found: round(found.rho or 0.0, 9))
-    whole = spearman_brown(least.rho or 0.0)
-    detail = (
-        f"{draws} random divisions of each list in two halves; the median rank correlation of the "
-        f"halves is {least.rho:.3f}, which gives {whole:.3f} for whole lists"
+    return float(_mean(whole)[0]), _mean(without)
+
+
+def _pearson(sums: Sequence[Floats], count: int) -> Floats:
+    """Pearson's correlation from sums of x, y, x², y² and xy; NaN if x or y does not vary."""
+    x, y, xx, yy, xy = sums
+    scale = np.sqrt(np.maximum((xx - x * x / count) * (yy - y * y / count), 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(scale > _LEAST, (xy - x * y / count) / scale, np.nan))
+
+
+def _mean(values: Floats) -> Floats:
+    """Means over draws, without those that are not defined."""
+    has = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(has, values, 0).sum(axis=0) / has.sum(axis=0))
+
+
+def reliability_interval(
+    first: Floats, second: Floats, *, confidence: float
+) -> tuple[float, float] | None:
+    """The interval of the reliability over terms.
+
+    It is the jackknife's, of artanh of the mean correlation: terms are left out one by one. Both
+    ends are corrected by the Spearman-Brown formula. In simulations it contains the true
+    reliability in 93 to 98 of 100 cases, from 8 terms on (docs/trust.md). The interval of a single
+    correlation is too wide, since a mean over many splits varies less.
+
+    Args:
+        first: shape (draws, terms).
+        second: the same.
+        confidence: of the interval.
+
+    Returns:
+        None with fewer than five terms.
+    """
+    terms = first.shape[1]
+    whole = correlation(first, second)
+    if whole is None or terms < FEW:
+        return None
+    if whole >= 1:
+        return 1.0, 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.arctanh(_correlations(first, second)[1])
+    center = math.atanh(max(whole, -1 + 1e-9))
+    pseudo = terms * center - (terms - 1) * z
+    ends = None
+    if np.isfinite(pseudo).all():
+        ends = mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
+    if ends is None:
+        return _of_one_split(whole, terms, confidence=confidence)
+    return spearman_brown(math.tanh(ends[0])), spearman_brown(math.tanh(ends[1]))
+
+
+def _of_one_split(value: float, terms: int, *, confidence: float) -> tuple[float, float] | None:
+    """The wider interval of a single split, if leaving out a term leaves no correlation."""
+    ends = rho_interval(value, terms, confidence=confidence)
+    return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
+
+
+# --- of word lists ------------------------------------------------------------------------------
+
+
+def words(case: MeasureCase) -> Iterator[Found]:
+    """The reliability of the word lists; power is at the halves' correlation at the threshold."""
+    settings = case.settings
+    halves_rho = settings.reliability / (2 - settings.reliability)  # by Spearman-Brown
+    needed = needed_units(halves_rho, alpha=settings.alpha, power=settings.power) or 0
+    for found in case.run.found("split_half", "words"):
+        power = rank_power(min(halves_rho, 0.999), found.n, alpha=settings.alpha)
+        more = f"{amount(needed - found.n, 'more target')} (power {settings.power:g}), or "
+        facts = {**found.facts, "more": more if needed > found.n else ""}
+        yield replace(found, power=None if found.value is None else power, facts=facts)
+
+
+# --- of terms -----------------------------------------------------------------------------------
+
+
+def terms(case: ScoresCase) -> Iterator[Found]:
+    """The reliability of the ss of terms, for each model."""
+    data, settings = case.data, case.settings
+    for run in case.runs:
+        first, second, there = halves(run.ss, data.codes, draws=settings.samples, seed=case.seed)
+        r = correlation(first, second)
+        facts: dict[str, Any] = {"run": run.name, "few": FEW, "r": r}
+        made = Found(name=run.model, n=len(there), facts=facts, runs=(run.name,))
+        made = replace(made, evidence=run.files)
+        if r is None:
+            yield replace(made, reason="short")
+            continue
+        value = spearman_brown(r)
+        parts = []
+        for domain in sorted(set(data.domains[there])):
+            own = data.domains[there] == domain
+            of_domain = correlation(first[:, own], second[:, own]) if own.sum() >= FEW else None
+            shown = "too few" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
+            parts.append(f"{domain} {shown} ({int(own.sum())} terms)")
+        per_term = float((~np.isnan(run.ss)).sum()) / max(1, len(there))
+        facts |= {"domains": ", ".join(parts), "more": _more(value, settings, per_term)}
+        ends = reliability_interval(first, second, confidence=settings.confidence)
+        yield replace(made, value=value, ci=ends, facts=facts)
+
+
+def _more(value: float, settings: TrustSettings, per_term: float) -> str:
+    """How many CATs per term reach the threshold, by the Spearman-Brown formula."""
+    wanted = settings.reliability
+    if value <= 0.01 or wanted >= 1:
+        return "CATs about which models differ between terms: there is no sign of such differences"
+    if value >= wanted:
+        return "more terms, for a shorter interval"
+    factor = wanted * (1 - value) / (value * (1 - wanted))
+    return (
+        f"about {factor:.1f} times as many CATs per term ({math.ceil(per_term * factor)} in place "
+        f"of {per_term:.0f}), by the Spearman-Brown formula"
     )
-    if len(columns) > 1:
-        detail += f"; they are those of «{groups.names[columns.index(least)]}», the lowest"
-    return [_evidence(whole, least, len(both.targets), detail)]
-
-
-def _evidence(value: float | None, found: Correlation | None, n: int, detail: str) -> Evidence:
-    ci = found.ci if found else None
-    return Evidence(
-        criterion="split_half",
-        check=CHECK,
-        statistic=STATISTIC,
-        value=value,
-        ci=None if ci is None else (spearman_brown(ci[0]), spearman_brown(ci[1])),
-        p=found.p if found else None,
-        n=n,
-        detail=detail,
-    )
-
-
-def split_half_criteria(run: MeasureRun, settings: TrustSettings) -> list[Criterion]:
-    """The rows of split half; power is at the halves' correlation that gives the threshold."""
-    rows = []
-    for evidence in own_evidence(run, "split_half"):
-        threshold = settings.reliability
-        halves = threshold / (2 - threshold)  # Spearman-Brown gives the threshold
-        power = rank_power(min(halves, 0.999), evidence.n, alpha=settings.alpha)
-        status = verdict(
-            evidence.value,
-            threshold=threshold,
-            ci=evidence.ci,
-            p=evidence.p,
-            power=power,
-            limits=Limits(settings.alpha, settings.power),
-        )
-        needed = needed_units(halves, alpha=settings.alpha, power=settings.power)
-        more = (needed or 0) - evidence.n
-        change = "longer lists, or lists of words that are more alike"
-        if status == "pass":
-            change = f"a reliability below {threshold:g}"
-        elif status == "inconclusive" and more > 0:
-            change = f"{amount(more, 'more target')} (power {settings.power:g}), or longer lists"
-        rows.append(
-            evidence_row(run, evidence, status, threshold=threshold, power=power, change=change)
-        )
-    return rows

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import ValidationError
 
-from curation.bias import Bias, Evidence, GroupLabel
+from curation.bias import Bias, CriterionName, Evidence, GroupLabel
 from curation.records import Rejection
 from curation.stats.agreement import Counts as Votes
 from curation.stats.correlations import spearman
@@ -28,8 +28,8 @@ from curation.trust.framework import (
     simultaneous,
 )
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import BY_TARGET, label_agreement, shuffled_agreement
-from curation.trust.protocol.changes import labelled_order
+from curation.trust.protocol.again import labelled_order
+from curation.trust.protocol.agreement import SHUFFLES, Agreement, agreement, shuffled_agreement
 from curation.trust.text.automated import intervals
 
 ALGORITHM = 1
@@ -237,27 +237,32 @@ class Passages:
             confidence: of the intervals of alpha.
             seed: of the shuffled labels, the negative control of agreement.
         """
-        names = np.array([passage for passage, _ in self.units], str)
-        found = []
+        names, found = np.array([passage for passage, _ in self.units], str), []
         if _several(self.votes):
-            found.append(label_agreement(self.votes, names, confidence=confidence))
-            found.append(shuffled_agreement(self.votes, seed, names, confidence=confidence))
-        for target in self.groups.targets:
-            rows = np.array([unit[1] == target for unit in self.units], bool)
-            if _several(self.votes[rows]):
-                own = label_agreement(
-                    self.votes[rows], names[rows], check=BY_TARGET, confidence=confidence
+            parts = {}
+            for target in self.groups.targets:
+                rows = np.array([unit[1] == target for unit in self.units], bool)
+                if _several(self.votes[rows]):
+                    own = agreement(self.votes[rows], names[rows], confidence=confidence)
+                    parts[target] = "not defined" if own.alpha is None else f"{own.alpha:.3f}"
+            listed = ", ".join(f"{target} {alpha}" for target, alpha in parts.items())
+            whole = agreement(self.votes, names, confidence=confidence)
+            found.append(_of_labels(whole, "agreement", by_target=listed))
+            median, ends = shuffled_agreement(self.votes, names, seed=seed, confidence=confidence)
+            found.append(
+                Evidence(
+                    criterion="agreement",
+                    check="control-shuffled-labels",
+                    statistic="alpha",
+                    value=median,
+                    ci=ends,
+                    n=SHUFFLES,
                 )
-                found.append(own.model_copy(update={"detail": target}))
-        if len(self.repeated):
-            again = label_agreement(
-                self.repeated,
-                names[np.array(self.repeated_units, int)],
-                criterion="retest",
-                check="same_annotator",
-                confidence=confidence,
             )
-            found.append(again)
+        if len(self.repeated):
+            again = names[np.array(self.repeated_units, int)]
+            twice = agreement(self.repeated, again, confidence=confidence)
+            found.append(_of_labels(twice, "retest"))
         return [*found, self._label_shares(of_counts(policies))]
 
     def _label_shares(self, policies: Policies) -> Evidence:
@@ -315,3 +320,16 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
 def _several(votes: Votes) -> bool:
     """Whether some passage has the labels of two annotators or more."""
     return bool((votes.sum(axis=1) >= 2).any())
+
+
+def _of_labels(found: Agreement, criterion: CriterionName, *, by_target: str = "") -> Evidence:
+    return Evidence(
+        criterion=criterion,
+        check="annotators",
+        statistic="alpha",
+        value=found.alpha,
+        ci=found.ci,
+        n=found.units,
+        detail="" if found.alpha is not None else "the labels are all of one answer",
+        facts={"kappa": found.kappa, "by_target": by_target or "none"},
+    )

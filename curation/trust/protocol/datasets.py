@@ -1,5 +1,9 @@
-"""What the criteria of a dataset and its scores are computed from: no paths, no files."""
+"""A dataset of CATs and scores on it as the criteria see them, and the cases of their checks.
 
+Nothing here knows a path or reads a file.
+"""
+
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,14 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.bias import Pair
 from curation.records import GOLDS, KINDS, Cat
 from curation.stats.agreement import Counts
-from curation.stats.artefacts import Artefact
-from curation.stats.intervals import Floats
-from curation.stats.metrics import judge
+from curation.stats.artefacts import MIRRORED, Artefact
+from curation.stats.intervals import FEW, Floats, mean_interval
+from curation.stats.metrics import judge, percent_interval
 from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case
+from curation.wording import amount
 
+CHANCE = 50.0
 Tell = Callable[[str, int, int], None]
 """Receives progress: what is done, how many are done, how many there are."""
 
@@ -218,6 +225,104 @@ def won(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Float
     return lms, ss
 
 
+class Rule(NamedTuple):
+    """A rule that understands nothing, judged on one kind of CAT.
+
+    Attributes:
+        artefact: its scores, and what it does.
+        kind: of the CATs.
+        lms: shape (CATs,), NaN for other kinds.
+        ss: the same.
+        cats: how many CATs.
+    """
+
+    artefact: Artefact
+    kind: str
+    lms: Floats
+    ss: Floats
+    cats: int
+
+    @property
+    def mirror(self) -> str:
+        """The rule whose values are 100 less those of this one; "" if there is none."""
+        return next((name for name, of in MIRRORED.items() if of == self.artefact.name), "")
+
+
+# --- over terms ---------------------------------------------------------------------------------
+
+
+def share_of_terms(
+    means: Floats, *, cats: int, confidence: float
+) -> tuple[float | None, Pair | None, int]:
+    """The mean of percentages over terms, its interval, and the number of terms.
+
+    With fewer than five terms an interval says little, so there is none.
+
+    Args:
+        means: shape (terms,), NaN for terms without a value.
+        cats: how many CATs there are in all.
+        confidence: of the interval.
+    """
+    values = means[~np.isnan(means)]
+    if not len(values):
+        return None, None, 0
+    ci = percent_interval(values, observations=cats, confidence=confidence)
+    known = ci is not None and len(values) >= FEW
+    return float(values.mean()), (ci[0], ci[1]) if ci and known else None, len(values)
+
+
+def change_over_terms(
+    differences: Floats, *, confidence: float
+) -> tuple[float | None, Pair | None, int]:
+    """The mean difference over terms with Student's interval, and the number of terms.
+
+    If all terms differ by the same amount, the interval is that amount alone: there is no
+    variance. With fewer than five terms there is no interval.
+
+    Args:
+        differences: shape (terms,), NaN for terms without a value.
+        confidence: of the interval.
+    """
+    values = differences[~np.isnan(differences)]
+    if not len(values):
+        return None, None, 0
+    mean = float(values.mean())
+    if len(values) < FEW:
+        return mean, None, len(values)
+    ci = mean_interval(values, confidence=confidence) or [mean, mean]
+    return mean, (ci[0], ci[1]), len(values)
+
+
+def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: int) -> str:
+    """About how many more terms decide whether a value is beyond a limit.
+
+    The half-width of an interval shrinks with the root of the number of terms.
+
+    >>> more_terms(56.0, (44.0, 68.0), 50.0, 10)  # the half-width must fall from 12 to 6
+    'about 30 more terms, if the value stays'
+    >>> more_terms(51.0, (41.0, 61.0), 50.0, 30)
+    'more than 1,000 more terms, if the value stays'
+    """
+    if ci is None:
+        return "CATs of at least 5 terms"
+    distance, half = abs(value - limit), (ci[1] - ci[0]) / 2
+    if distance < 1e-9 or half / distance > 100:
+        return "many more terms: the value is at the limit"
+    needed = math.ceil(terms * (half / distance) ** 2 - 1e-9) - terms
+    if needed > 1000:
+        return "more than 1,000 more terms, if the value stays"
+    return f"about {amount(max(1, needed), 'more term')}, if the value stays"
+
+
+def span(ci: Sequence[float] | None, digits: int = 1) -> str:
+    """An interval as text.
+
+    >>> span((1.0, 2.25)), span(None)
+    ('[1.0, 2.2]', 'no interval')
+    """
+    return "no interval" if ci is None else f"[{ci[0]:.{digits}f}, {ci[1]:.{digits}f}]"
+
+
 # --- the cases ----------------------------------------------------------------------------------
 
 
@@ -226,6 +331,7 @@ class DatasetCase(Case):
     """A dataset of CATs and the labels of its annotators."""
 
     data: DatasetInput
+    rules: Sequence[Rule] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,3 +344,33 @@ class ScoresCase(DatasetCase):
     def runs(self) -> list[Scored]:
         """The runs of the group."""
         return [self.data.runs[number] for number in self.group.runs]
+
+    @property
+    def by_choice(self) -> bool:
+        """Whether the group is that of models that were asked in words."""
+        return self.group.by_choice(self.data.runs)
+
+    @cached_property
+    def others(self) -> list[tuple[Scored, Scored, str]]:
+        """Its runs with those of the same model in later groups, whose name is third; each once."""
+        place = [each.name for each in self.data.groups].index(self.group.name)
+        runs, pairs = self.data.runs, dict[tuple[int, int], str]()
+        for number in self.group.runs:
+            for other in self.data.groups[place + 1 :]:
+                for second in other.runs:
+                    if runs[second].model == runs[number].model and second != number:
+                        pairs.setdefault((number, second), other.name)
+        return [(runs[first], runs[second], name) for (first, second), name in pairs.items()]
+
+    @cached_property
+    def earlier(self) -> list[str]:
+        """The groups before this one with the same models: their rows have the comparisons."""
+        own = {self.data.runs[number].model: number for number in self.group.runs}
+        names = []
+        for other in self.data.groups:
+            if other.name == self.group.name:
+                break
+            numbers = {self.data.runs[number].model: number for number in other.runs}
+            if any(own.get(model, number) != number for model, number in numbers.items()):
+                names.append(other.name)
+        return names

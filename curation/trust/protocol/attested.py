@@ -1,0 +1,167 @@
+"""What people attest: the use of a measure, a dataset or scores, and the construct.
+
+Consequential validity emphasizes the eventual use and impact of a measure (Bommasani & Liang 2022,
+Table 2 and section 6, after Messick 1988). A program cannot measure it. So people answer the
+questions of ``data/trust/questions.toml``, and the report says which answers are there: «attested»,
+never «pass». The declared construct, its groups and the reference belong to content validity and
+are attested in the same way.
+"""
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from curation.bias import Criterion, CriterionName, Status, Subject
+from curation.files import shipped
+from curation.toml_files import read_toml
+from curation.wording import amount
+
+
+class Attestation(BaseModel):
+    """What people answer; an empty text is an open question.
+
+    ``objective`` says whether a value that is reported here is a training objective or a criterion
+    of selection anywhere. ``review_date`` is the day of the next review, as YYYY-MM-DD.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    intended_use: str = ""
+    forbidden_use: str = ""
+    owner: str = ""
+    adopters: str = ""
+    review_date: str = ""
+    objective: Literal["", "no", "yes"] = ""
+    objective_where: str = ""
+    definition: str = ""
+    groups: str = ""
+    reference: str = ""
+    power: str = ""
+    notice: str = ""
+
+
+class Question(BaseModel):
+    """A question to the team.
+
+    ``check`` is the check that needs its answer. One with ``after_yes`` is only asked if the
+    question before it was answered with yes.
+    """
+
+    key: str
+    check: str
+    text: str
+    after_yes: bool = False
+
+
+class AttestedCheck(BaseModel):
+    """A check that needs answers: its criterion, and the subjects that it is about."""
+
+    criterion: CriterionName
+    subjects: tuple[Subject, ...]
+    computed: str
+
+
+class Questions(NamedTuple):
+    """All questions, in the order of the file, and the checks that need their answers."""
+
+    asked: tuple[Question, ...]
+    checks: dict[str, AttestedCheck]
+
+
+@cache
+def questions() -> Questions:
+    """The questions that come with curation."""
+    read = read_toml(shipped("data", "trust", "questions.toml"), fix="see attested.py for its keys")
+    return Questions(
+        tuple(map(Question.model_validate, read["questions"])),
+        {name: AttestedCheck.model_validate(entry) for name, entry in read["checks"].items()},
+    )
+
+
+def open_questions(answers: Attestation) -> list[Question]:
+    """The questions that are not answered, in order."""
+    asked, before = [], ""
+    for question in questions().asked:
+        if not getattr(answers, question.key) and (not question.after_yes or before == "yes"):
+            asked.append(question)
+        before = getattr(answers, question.key)
+    return asked
+
+
+def is_past(answers: Attestation, today: str) -> bool:
+    """Whether the day of the next review has passed.
+
+    Args:
+        answers: the answers.
+        today: the day, as YYYY-MM-DD.
+    """
+    return bool(answers.review_date) and answers.review_date < today
+
+
+def attested(
+    answers: Attestation,
+    subjects: Collection[tuple[Subject, str]],
+    *,
+    today: str,
+    evidence: Sequence[str] = (),
+) -> list[Criterion]:
+    """The criteria that people attest.
+
+    Args:
+        answers: what they answered.
+        subjects: what the report is about, with the names of their rows.
+        today: the day, as YYYY-MM-DD; a day of review before it makes the answers too old.
+        evidence: the file with the answers.
+
+    Returns:
+        A row for each subject and check. The status is «attested» if all answers are there,
+        «not_run» if one is missing, and «inconclusive» if the review is overdue or a value is a
+        target. It is never «pass».
+    """
+    missing, rows = open_questions(answers), []
+    for subject, name in subjects:
+        for check, about in questions().checks.items():
+            if subject not in about.subjects:
+                continue
+            asked = [q for q in questions().asked if q.check == check and not q.after_yes]
+            lacking = [question.key for question in missing if question.check == check]
+            status, change = _status(answers, check, lacking, today)
+            rows.append(
+                Criterion(
+                    subject=subject,
+                    name=name,
+                    criterion=about.criterion,
+                    check=check,
+                    status=status,
+                    statistic="answers",
+                    n=sum(bool(getattr(answers, question.key)) for question in asked),
+                    unit=f"of {amount(len(asked), 'answer')}",
+                    computed=about.computed,
+                    change=change,
+                    evidence=tuple(evidence),
+                )
+            )
+    return rows
+
+
+def _status(
+    answers: Attestation, check: str, lacking: Sequence[str], today: str
+) -> tuple[Status, str]:
+    """The status of a check, and what would change it."""
+    if check == "objective" and answers.objective == "yes":
+        return (
+            "inconclusive",
+            "judge by a measure that nobody trains for or selects by, or stop using this one as a "
+            'target and set objective = "no"',
+        )
+    if lacking:
+        return "not_run", f"answer {', '.join(lacking)} in attest.toml"
+    if check == "uses" and is_past(answers, today):
+        return (
+            "inconclusive",
+            f"the review was due on {answers.review_date}: review the answers in attest.toml, then "
+            "set review_date to a later day",
+        )
+    return "attested", "a wrong or outdated answer; the report cannot check what people state"

@@ -1,0 +1,136 @@
+"""The judges of checks: when a result passes, fails, or is inconclusive.
+
+Pass means that the data could have shown the opposite. Power is that at the threshold, never at the
+observed value, which would only repeat p.
+"""
+
+from typing import TYPE_CHECKING
+
+from curation.bias import Status
+from curation.trust_settings import TrustSettings
+
+if TYPE_CHECKING:
+    from curation.trust.protocol.checks import Found
+
+FEWEST = 5  # with fewer targets than this, a rank correlation says nothing
+
+
+def reached(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the whole interval is at the threshold or above, fail if it is wholly below."""
+    if found.value is None or found.ci is None:
+        return "inconclusive"
+    if found.ci[0] >= threshold:
+        return "pass"
+    return "fail" if found.ci[1] < threshold else "inconclusive"
+
+
+def exceeded(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``reached``, but an interval that ends at the threshold fails, too."""
+    if found.ci is not None and found.ci[1] <= threshold:
+        return "fail"
+    return reached(found, threshold, settings)
+
+
+def enough(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``reached``, for a rank correlation over targets; fewer than five decide nothing."""
+    return "inconclusive" if found.n < FEWEST else reached(found, threshold, settings)
+
+
+def significant(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the estimate reaches the threshold and p is at most alpha.
+
+    Fail if the whole interval is below the threshold; or if the estimate is below it and not
+    significant, although the power at the threshold is high enough to see such an effect.
+    """
+    value, p = found.value, found.p
+    if value is None or p is None:
+        return "inconclusive"
+    if found.ci is not None and found.ci[1] < threshold:
+        return "fail"
+    if value >= threshold:
+        return "pass" if p <= settings.alpha else "inconclusive"
+    seen = found.power is not None and found.power >= settings.power
+    return "fail" if p > settings.alpha and seen else "inconclusive"
+
+
+def partialled(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``significant``, but passes only if the correlation remains without that of a third value.
+
+    The facts ``partial`` and ``partial_p`` are of the correlation with the number of contexts
+    partialled out; None if that number is not known.
+    """
+    status = significant(found, threshold, settings)
+    rest, p = found.facts["partial"], found.facts["partial_p"]
+    remains = rest is not None and rest >= threshold and p is not None and p <= settings.alpha
+    return "inconclusive" if status == "pass" and not remains else status
+
+
+def clear(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the estimate reaches the threshold and its interval is above 0."""
+    if found.value is not None and found.ci is not None:
+        if found.value >= threshold and found.ci[0] > 0:
+            return "pass"
+        if found.ci[1] < threshold:
+            return "fail"
+    return "inconclusive"
+
+
+def within(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the interval of a change is inside ± the threshold, fail if it is wholly outside.
+
+    The margin is fixed. A margin that grows with the interval would reward noise.
+    """
+    if found.ci is None:
+        return "inconclusive"
+    low, high = found.ci
+    if low > threshold or high < -threshold:
+        return "fail"
+    return "pass" if -threshold <= low and high <= threshold else "inconclusive"
+
+
+def answered(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the interval excludes the threshold: either answer settles the question."""
+    excluded = found.ci is not None and not found.ci[0] <= threshold <= found.ci[1]
+    return "pass" if excluded else "inconclusive"
+
+
+def answered_in_points(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``answered``; "surely no change beyond the margin" is an answer, too."""
+    if within(found, settings.margin, settings) == "pass":
+        return "pass"
+    return answered(found, threshold, settings)
+
+
+def signs(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Pass if the share of right signs reaches the threshold and p is at most alpha.
+
+    It fails if the whole interval is below the threshold; or if at most half of the signs are
+    right, although there are enough of them to show a valid measure.
+    """
+    if found.value is None or found.p is None or found.ci is None:
+        return "inconclusive"
+    if found.value >= threshold and found.p <= settings.alpha:
+        return "pass"
+    seen = (found.power or 0) >= settings.power and found.value <= 0.5
+    return "fail" if found.ci[1] < threshold or seen else "inconclusive"
+
+
+def given(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """The verdict that the check's function reached from several values: ``facts["verdict"]``."""
+    status: Status = found.facts["verdict"]
+    return status
+
+
+def nothing(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """No verdict: the value is shown, and a random measure has such a value, too."""
+    return "not_applicable"
+
+
+def worst(*statuses: Status) -> Status:
+    """The worst of several verdicts: fail, then inconclusive, then pass.
+
+    >>> worst("pass", "fail", "inconclusive")
+    'fail'
+    """
+    order: tuple[Status, ...] = ("pass", "inconclusive", "fail")
+    return max(statuses, key=order.index)
