@@ -13,9 +13,9 @@ import pytest
 from curation.bias import Criterion
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.measures import measure_criteria
-from curation.trust.protocol.stability import stability
+from curation.trust.protocol.measures import MeasureRun
+from curation.trust.protocol.table import measure_criteria
+from curation.trust.protocol.again import stability
 from curation.trust_settings import TrustSettings
 from support.biases import GENDER, cosine_measure
 from support.cats import REAL

@@ -15,7 +15,7 @@ from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
 from curation.steps.trust.dataset import DIRECTIONS, dataset_files, dataset_input, measure_values
 from curation.steps.trust.runs import TrustRun
-from curation.trust.protocol.dataset.criteria import dataset_criteria
+from curation.trust.protocol.table import dataset_criteria
 from curation.trust_settings import TrustSettings
 from support.judged import found
 from support.scored import CATS, chance, likes, put, scored_campaign, write_gold

@@ -7,7 +7,7 @@ import numpy as np
 from curation.bias import Bias, Evidence
 from curation.trust.framework import DEFAULT, Floats, Policies, bias
 from curation.trust.groups import Groups
-from curation.trust.protocol.measured import MeasureRun
+from curation.trust.protocol.measures import MeasureRun
 
 TARGETS = (
     *("carpenter", "dancer", "librarian", "nurse", "pilot", "soldier"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from curation.bias import Criterion
 from curation.records import Cat, Kind
-from curation.trust.protocol.data import DatasetInput, RuleGroup, Scored
+from curation.trust.protocol.datasets import DatasetInput, RuleGroup, Scored
 from support.cats import cat
 
 INTRA: Kind = "intrasentence"

@@ -19,7 +19,7 @@ from curation.steps.trust import attest, criteria, measuring, runs
 from curation.steps.trust import report as step
 from curation.steps.trust.group_files import read_groups
 from curation.trust.protocol import consequential, markdown, report
-from curation.trust.protocol.consequential import QUESTIONS, Attestation, attested
+from curation.trust.protocol.attested import QUESTIONS, Attestation, attested
 from curation.trust_settings import GroupSettings
 from support.scored import CATS, write_gold
 

@@ -101,7 +101,7 @@ class Check(Entry):
     """An entry of the table of checks.
 
     Texts may name facts in braces, as ``str.format`` does, and ``value``, ``n``, ``p``, ``power``,
-    ``threshold`` and settings. A fact that is None reads "not defined".
+    ``threshold`` and settings. A fact that is None or missing reads "not defined".
 
     Attributes:
         criterion: the criterion that it belongs to.
@@ -211,16 +211,21 @@ def _pair(ends: Sequence[float] | None) -> Pair | None:
     return None if ends is None else (float(ends[0]), float(ends[1]))
 
 
-class _Texts(Formatter):
-    """``str.format``, in which a value that is None reads "not defined"."""
+class Texts(Formatter):
+    """``str.format``, in which a fact that is None or missing reads "not defined"."""
+
+    def get_value(self, key: Any, args: Any, kwargs: Any) -> Any:
+        """The fact of this name; None if it is missing."""
+        return kwargs.get(key)
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        """A fact as text."""
         return "not defined" if value is None else str(super().format_field(value, format_spec))
 
 
 def _text(parts: Iterable[str], facts: Mapping[str, Any]) -> str:
     """The parts as sentences; a part without text is left out."""
-    texts = (_Texts().vformat(part, (), facts).strip() for part in parts)
+    texts = (Texts().vformat(part, (), facts).strip() for part in parts)
     return ". ".join(text.rstrip(".") for text in texts if text)
 
 

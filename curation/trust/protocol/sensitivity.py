@@ -42,16 +42,21 @@ LOST = 0.1  # a treatment that gives no result for a larger share of the targets
 
 def _again(case: MeasureCase, policies: Policies) -> list[Bias]:
     """The results of a run under other policies, from its strengths of association."""
-    own = case.run.biases
+    own, none = case.run.biases, (None,) * len(case.run.group_names)
     return biases(
         [bias.target for bias in own],
-        np.array([[np.nan if s is None else s for s in bias.soa] for bias in own], float),
+        np.array([bias.soa or none for bias in own], float),  # None becomes NaN
         groups=case.run.group_names,
         references=[bias.reference or None for bias in own],
         policies=policies,
         n=[bias.n for bias in own],
-        undefined={bias.target: "missing_target" for bias in own if None in bias.soa},
+        undefined={bias.target: bias.undefined or "" for bias in own if not _strong(bias)},
     )
+
+
+def _strong(bias: Bias) -> bool:
+    """Whether a target has all strengths, so that a policy can give it a result."""
+    return bool(bias.soa) and None not in bias.soa
 
 
 def _has_strengths(case: MeasureCase) -> bool:
@@ -101,7 +106,7 @@ def negative(case: MeasureCase) -> Iterator[Found]:
     if not below or own.normalise == "softmax":
         yield Found(reason="none")
         return
-    strong = sum(None not in bias.soa for bias in case.run.biases)
+    strong = max(1, sum(map(_strong, case.run.biases)))
     first = _conclusion(case, case.run.biases)
     others: tuple[Negative, ...] = ("undefined", "raw", "clip", "shift")
     for policy in others:

@@ -27,7 +27,7 @@ from curation.trust.contextual.probe import (
 )
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.changes import NotPossibleError
+from curation.trust.protocol.again import NotPossibleError
 from curation.trust.text.passages import passages
 from support import trust
 

@@ -13,16 +13,16 @@ from curation.stats.metrics import icat
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import SHUFFLES
 from curation.trust.protocol.checks import obey_controls
-from curation.trust.protocol.data import (
+from curation.trust.protocol.content import judged
+from curation.trust.protocol.datasets import (
     DatasetInput,
     MeasureValues,
     PitfallCount,
     Retest,
     Scored,
 )
-from curation.trust.protocol.dataset.content import judged
-from curation.trust.protocol.dataset.criteria import dataset_criteria
-from curation.trust.protocol.dataset.split_half import correlation, halves, reliability_interval
+from curation.trust.protocol.split_half import correlation, halves, reliability_interval
+from curation.trust.protocol.table import dataset_criteria
 from curation.trust_settings import TrustSettings
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
@@ -38,9 +38,9 @@ def rows_of(data: DatasetInput, **settings: object) -> list[Criterion]:
 
 
 def test_synthetic_scorers_check_the_software_and_say_so() -> None:
-    row = found(rows_of(dataset(TEN)), "face", "software")
+    row = found(rows_of(dataset(TEN)), "face", "synthetic")
     assert (row.subject, row.kind, row.status) == ("dataset", "software", "holds")
-    assert row.value == pytest.approx(0)
+    assert (row.value, row.n) == (1.0, 4)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
         for a in each.associations
     }
     data = dataset(TEN, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
-    row = found(rows_of(data), "content", "artefact-OddLM:intersentence")
+    row = found(rows_of(data), "content", "artefact:OddLM:intersentence")
     assert (row.status, row.value, row.n) == ("fail", 100.0, 10)  # lms is farther from chance
     assert row.threshold == 60
     assert "ss 75.0" in row.computed
@@ -90,10 +90,9 @@ def test_a_mirrored_rule_far_below_chance_fails_at_its_own_limit() -> None:
     """The unrelated association is the longest, so that ShortestLM would have an lms of 100."""
     scores = {a.id: float(a.gold == GOLDS[2]) for each in TEN for a in each.associations}
     data = dataset(TEN, artefacts=[Artefact("LongestLM", "longer is likelier", scores)])
-    row = found(rows_of(data), "content", "artefact-LongestLM:intersentence")
+    row = found(rows_of(data), "content", "artefact:LongestLM:intersentence")
     assert (row.status, row.value, row.threshold) == ("fail", 0.0, 40)
-    assert "ShortestLM is its mirror image, with 100 less these values" in row.computed
-    assert "or below 40" in row.computed
+    assert "its mirror image, with 100 less these values: ShortestLM" in row.computed
 
 
 def test_an_ss_surely_within_the_margin_passes_also_if_it_is_not_50() -> None:
@@ -105,22 +104,22 @@ def test_an_ss_surely_within_the_margin_passes_also_if_it_is_not_50() -> None:
             meaningful = 1.0 + ((a.gold == GOLDS[0]) == likes)
             scores[a.id] = 3.0 * (place % 2) if a.gold == GOLDS[2] else meaningful
     data = dataset(many, artefacts=[Artefact("OddLM", "odd words are likelier", scores)])
-    row = found(rows_of(data, margin=20), "content", "artefact-OddLM:intersentence")
+    row = found(rows_of(data, margin=20), "content", "artefact:OddLM:intersentence")
     assert "ss 55.0 [50." in row.computed
     assert row.status == "pass"
-    row = found(rows_of(data, margin=5), "content", "artefact-OddLM:intersentence")
+    row = found(rows_of(data, margin=5), "content", "artefact:OddLM:intersentence")
     assert (row.status, row.threshold) == ("fail", 50)
 
 
 def test_equal_lengths_pass_and_rules_that_cannot_be_used_are_not_run() -> None:
     data = dataset(TEN, artefacts=artefacts(TEN, language="xx"))
     rows = rows_of(data, margin=20)
-    row = found(rows, "content", "artefact-LongestLM:intersentence")
+    row = found(rows, "content", "artefact:LongestLM:intersentence")
     assert (row.status, row.value) == ("inconclusive", 50.0)  # 40 CATs are few for lms
     many = cats(10, 60)
     rows = rows_of(dataset(many, artefacts=artefacts(many, language="xx")))
-    assert found(rows, "content", "artefact-LongestLM:intersentence").status == "pass"
-    assert found(rows, "content", "artefact-UnigramLM").status == "not_run"
+    assert found(rows, "content", "artefact:LongestLM:intersentence").status == "pass"
+    assert found(rows, "content", "artefact:UnigramLM").status == "not_run"
     assert not any("ShortestLM" in row.check for row in rows)  # it mirrors LongestLM
 
 
@@ -203,7 +202,7 @@ def test_ss_is_compared_with_bias_measures_and_outcomes_of_the_terms() -> None:
     )
     rows = rows_of(data)
     assert found(rows, "convergent", "measure:m:vectors").status == "pass"
-    for check in ("unequal:m:people", "signed:m:people"):
+    for check in ("unequal:m:people", "leading:m:people"):
         row = found(rows, "predictive", check)
         assert (row.status, row.n) == ("pass", 10)
         assert row.value is not None
@@ -227,9 +226,9 @@ def test_amplification_has_the_other_run_as_reference() -> None:
     share = found(rows, "amplification", "share:a/r;b/r")
     assert (share.status, share.value) == ("pass", pytest.approx(25))
     assert "L1 = 0.500" in share.computed
-    change = found(rows, "amplification", "l1:a/r;b/r")
+    change = found(rows, "amplification", "distance:a/r;b/r")
     assert change.value == pytest.approx(abs(2 * 77.5 - 100) - abs(2 * 52.5 - 100))
-    assert found(rows, "amplification", "a/r;gone/r").status == "not_run"
+    assert found(rows, "amplification", "share:a/r;gone/r").status == "not_run"
 
 
 def test_icat_is_lms_times_one_less_l1() -> None:
@@ -249,7 +248,7 @@ def test_mitigation_needs_a_fairer_ss_and_the_same_lms() -> None:
         (preferring("a", 4, lms=98), "fail"),  # icat gains by lms alone
     ):
         data = dataset(TEN, after, before)
-        row = found(rows_of(data, mitigation=[["a/r", "b/r"]]), "mitigation", "a/r;b/r")
+        row = found(rows_of(data, mitigation=[["a/r", "b/r"]]), "mitigation", "nearer:a/r;b/r")
         assert row.status == status, row
 
 
@@ -308,10 +307,10 @@ def test_shuffled_labels_must_fail_agreement(seed: int) -> None:
 def test_retest_compares_first_and_second_labels() -> None:
     labels = np.array([[0, 0], [1, 1], [2, 2], [0, 0]] * 10)
     data = dataset(TEN, retests=[Retest("the same annotator", np.arange(40), labels)])
-    row = found(rows_of(data), "retest", "the-same-annotator")
+    row = found(rows_of(data), "retest", "labels:the-same-annotator")
     assert (row.status, row.value, row.n) == ("pass", 1.0, 40)
     labels[:, 1] = np.roll(labels[:, 1], 1)
-    row = found(rows_of(data), "retest", "the-same-annotator")
+    row = found(rows_of(data), "retest", "labels:the-same-annotator")
     assert row.status == "fail"
 
 
@@ -370,7 +369,7 @@ def test_the_interval_over_terms_is_measured_against_the_margin() -> None:
     assert row.threshold is not None
     assert row.value > row.threshold
     assert (row.status, row.ci) == ("inconclusive", None)
-    assert f"it reaches {row.value:.1f}" in row.computed
+    assert f"and reaches {row.value:.1f}" in row.computed
     assert row.change.startswith("about ")
 
 

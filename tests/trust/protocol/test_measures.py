@@ -9,19 +9,13 @@ from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
-from curation.trust.protocol.agreement import (
-    BY_TARGET,
-    SHUFFLED,
-    label_agreement,
-    shuffled_agreement,
-)
-from curation.trust.protocol.amplification import changes
-from curation.trust.protocol.convergent import matrix
-from curation.trust.protocol.correlated import correlation_row
-from curation.trust.protocol.measured import MeasureRun, alike, paired
-from curation.trust.protocol.measures import measure_criteria
-from curation.trust.protocol.mitigation import ONLY_OPTIMISED
-from curation.trust.protocol.predictive import predictions
+from curation.trust.protocol.agreement import agreement, shuffled_agreement
+from curation.trust.protocol.checks import Case
+from curation.trust.protocol.correlated import correlated, matrix, predictions
+from curation.trust.protocol.hypothesis import changes
+from curation.trust.protocol.judges import significant
+from curation.trust.protocol.measures import MeasureRun, alike, paired
+from curation.trust.protocol.table import measure_criteria
 from curation.trust_settings import TrustSettings
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
 
@@ -93,6 +87,7 @@ def test_few_anchors_are_inconclusive_and_those_without_a_result_are_counted() -
     assert result.change == "4 more with a result (8 in all, for power 0.8)"
     nothing = face(run._replace(biases=undefined))
     assert (nothing.status, nothing.n, nothing.value) == ("inconclusive", 0, None)
+    assert nothing.computed == "no anchor has a result"
     assert face(run, {}).status == "not_run"
     other = face(run, {"carpenter": "somebody"})
     assert (other.status, other.n) == ("inconclusive", 0)
@@ -109,7 +104,10 @@ def test_what_is_missing_is_counted_in_words() -> None:
     ("n", "change"),
     [
         (30, "longer lists, or lists of words that are more alike"),
-        (10, "16 more targets (power 0.8), or longer lists"),
+        (
+            10,
+            "16 more targets (power 0.8), or longer lists, or lists of words that are more alike",
+        ),
     ],
 )
 def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
@@ -123,6 +121,7 @@ def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
         ci=(0.49, 0.81),
         p=0.0001,
         n=n,
+        facts={"draws": 20, "halves": 0.5, "group": "both groups"},
     )
     row = criteria(AUTOMATED._replace(evidence=(halves,)))[
         "text-automated/gender-wiki split_half words"
@@ -189,7 +188,7 @@ def test_windows_are_compared_each_for_itself_and_only_on_the_same_source() -> N
     assert row.change.endswith("measure the labels with --source news")
     alone = criteria(other)["text-automated/gender-news convergent text-human"]
     assert "--source" not in alone.change
-    variant = found["text-automated/gender-wiki sensitivity window-1"]
+    variant = found["text-automated/gender-wiki sensitivity window:window-1"]
     assert (variant.value, variant.status) == (pytest.approx(1.0), "pass")
 
 
@@ -199,7 +198,7 @@ def test_too_few_targets_are_inconclusive_and_say_how_many_more() -> None:
     auto = run_of(shuffled, "text-automated/gender-wiki")
     row = criteria(HUMAN, auto)["text-automated/gender-wiki convergent text-human"]
     assert (row.status, row.n) == ("inconclusive", 6)
-    assert row.change.startswith("9 more targets (15 in all)")
+    assert row.change.startswith("9 more (15 in all)")
 
 
 def test_prior_measures_give_no_verdict() -> None:
@@ -222,7 +221,10 @@ def test_predictive_validity_compares_directions_and_sizes() -> None:
     found = criteria(run, groups=outcomes(shares))
     signed = found["vectors/gender-made predictive signed"]
     assert (signed.value, signed.status, signed.n) == (pytest.approx(1.0), "pass", 40)
-    assert found["vectors/gender-made predictive unsigned"].value == pytest.approx(1.0)
+    unsigned = found["vectors/gender-made predictive unsigned"]
+    assert (unsigned.value, unsigned.status) == (pytest.approx(1.0), "inconclusive")
+    assert "not defined without a table of frequencies" in unsigned.computed
+    assert "frequencies in [groups.NAME]" in unsigned.change
     assert signed.computed.startswith("directions: p of female, and the share of female in the")
     prior = criteria(prior_run(shares), groups=outcomes(shares))
     assert prior["caliskan/gender-made predictive signed"].computed.startswith(
@@ -230,7 +232,8 @@ def test_predictive_validity_compares_directions_and_sizes() -> None:
     )
     # The wrong direction everywhere: sizes cannot see it.
     wrong = run_of({job: 0.5 - share for job, share in shares.items()})
-    found = criteria(wrong, groups=outcomes(shares))
+    counts = {job: float(7 * place % 40) + 1 for place, job in enumerate(MANY)}
+    found = criteria(wrong, groups=replace(outcomes(shares), frequencies=counts))
     assert found["vectors/gender-made predictive signed"].status == "fail"
     assert found["vectors/gender-made predictive unsigned"].status == "pass"
 
@@ -266,10 +269,10 @@ def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
         for target, shares in rows
     )
     run = MeasureRun("vectors/race-made", "vectors", "race", biases)
-    found = dict(predictions(run, dict(rows), SETTINGS, 1))
-    assert list(found) == ["signed-white", "signed-hispanic", "signed-asian", "unsigned"]
-    assert [each.rho for each in found.values()] == pytest.approx([1.0] * 4)
-    assert found["unsigned"].n == 3
+    found = predictions(run, dict(rows))
+    assert [each.group for each in found] == ["white", "hispanic", "asian", ""]
+    assert [each.found.rho for each in found] == pytest.approx([1.0] * 4)
+    assert found[-1].found.n == 3
 
 
 def test_a_random_measure_rarely_passes_prediction() -> None:
@@ -293,33 +296,22 @@ def test_without_a_threshold_no_number_of_targets_has_power() -> None:
     name = "vectors/gender-made predictive signed"
     row = criteria(run, groups=outcomes(shares))[name]
     assert (row.status, row.threshold, row.power) == ("inconclusive", 0.0, None)
-    assert "40 targets show a correlation of 0.47 or more" in row.change
-    assert row.change.endswith("if p is corrected for 2 tests")
+    assert "40 find one of 0.47 or more with power 0.8" in row.change
     strict = criteria(run, groups=outcomes(shares), settings=TrustSettings(predictive=0.6))[name]
     assert (strict.status, (strict.power or 0) > 0.8) == ("fail", True)
 
 
 def test_the_power_of_many_tests_is_that_of_the_strictest() -> None:
     found = Correlation(0.25, (0.05, 0.43), 0.012, 100, 0.06)
+    case = Case(sort="measure", subject="measure", name="made up", settings=SETTINGS)
     one, many = (
-        correlation_row(
-            HUMAN,
-            "predictive",
-            "signed",
-            found,
-            p=p,
-            threshold=0.3,
-            settings=SETTINGS,
-            computed="made up",
-            tests=tests,
-        )
-        for p, tests in ((0.012, 1), (0.24, 20))
+        correlated(found, 0.3, case, p=p, tests=tests) for p, tests in ((0.012, 1), (0.24, 20))
     )
     assert one.power is not None
     assert many.power is not None
     assert many.power < 0.6 < 0.8 < one.power
-    assert many.status == "inconclusive"  # at alpha, the power would seem to be enough
-    assert "more targets" in many.change
+    assert significant(many, 0.3, SETTINGS) == "inconclusive"  # at alpha it would seem enough
+    assert " more (" in many.facts["more"]
 
 
 def test_what_would_change_a_pass_is_above_what_holm_asks_for() -> None:
@@ -358,7 +350,7 @@ def test_amplification_of_table_6() -> None:
     one, two, three = (run.name for run in runs)
     settings = TrustSettings(amplification=((two, one), (three, two), (three, one)))
     found = criteria(*runs, settings=settings)
-    row = found[f"{two} amplification towards-female"]
+    row = found[f"{two} amplification towards:female"]
     assert row.value == pytest.approx(np.mean(TABLE_6["L2;L1"]))
     assert row.evidence == (two, one)
     # MOVER: carpenter moves by .176 ± √2 · .05 = .071, nurse by .017, which may be 0.
@@ -369,7 +361,7 @@ def test_amplification_of_table_6() -> None:
         pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"]))),
         "pass",
     )
-    assert found[f"{one} amplification amplification"].status == "not_applicable"
+    assert found[f"{one} amplification pair"].status == "not_applicable"
 
 
 def test_a_run_of_few_contexts_does_not_seem_to_amplify_bias() -> None:
@@ -400,7 +392,7 @@ def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     assert row.value is not None
     assert row.value < 0
     assert "mean L1 from p before: 0.530" in (
-        found[f"{after.name} amplification towards-female"].computed
+        found[f"{after.name} amplification towards:female"].computed
     )
     assert changes(after, before)["carpenter"] == pytest.approx((-0.3, 0.3))
 
@@ -436,7 +428,7 @@ def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
     settings = TrustSettings(mitigation=((falls.name, bias.name),))
     found = criteria(before, bias, falls, grows, settings=settings)
     row = found[f"{falls.name} mitigation optimised"]
-    assert (row.status, ONLY_OPTIMISED in row.computed) == ("fail", True)
+    assert (row.status, "improves only the optimised metric" in row.computed) == ("fail", True)
     ours = found[f"{grows.name} mitigation independent"]
     assert (ours.status, "bias grew" in ours.computed) == ("pass", True)
     found = criteria(before, bias, falls, shrinks, settings=settings)
@@ -459,12 +451,22 @@ def votes(passages: int, right: float, *, seed: int = 1) -> np.ndarray:
     return np.stack([(answers == label).sum(axis=1) for label in range(3)], axis=1)
 
 
+SHUFFLED = "control-shuffled-labels"
+
+
+def evidence(check: str, value: float | None, **fields: object) -> Evidence:
+    own = {"criterion": "agreement", "check": check, "statistic": "alpha", "value": value}
+    return Evidence.model_validate(own | fields)
+
+
 def labelled(table: np.ndarray, *, control: bool = False) -> MeasureRun:
     """The human run with the evidence of votes on passages."""
-    evidence = [label_agreement(table)]
+    own = agreement(table, confidence=0.95)
+    found = [evidence("annotators", own.alpha, ci=own.ci, n=own.units, facts={"kappa": own.kappa})]
     if control:
-        evidence.append(shuffled_agreement(table, 7))
-    return HUMAN._replace(evidence=tuple(evidence))
+        value, ci = shuffled_agreement(table, seed=7, confidence=0.95)
+        found.append(evidence(SHUFFLED, value, ci=ci, n=100))
+    return HUMAN._replace(evidence=tuple(found))
 
 
 def test_agreement_passes_with_its_control() -> None:
@@ -480,9 +482,8 @@ def test_agreement_passes_with_its_control() -> None:
 
 
 def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold() -> None:
-    found = shuffled_agreement(votes(40, 0.95), 1)
-    assert found.ci is not None
-    assert found.ci[0] < 0 < found.ci[1] < SETTINGS.agreement
+    _, ci = shuffled_agreement(votes(40, 0.95), seed=1, confidence=0.95)
+    assert ci[0] < 0 < ci[1] < SETTINGS.agreement
     few = labelled(votes(4, 0.95), control=True)
     control = criteria(few)[f"text-human/gender-wiki agreement {SHUFFLED}"]
     assert control.status == "inconclusive"
@@ -525,29 +526,25 @@ def test_labels_without_any_disagreement_pass_if_there_are_enough() -> None:
 
 
 def test_alpha_of_each_target_is_in_the_row_of_all() -> None:
-    both = label_agreement(votes(40, 0.93))
-    target = label_agreement(votes(40, 0.3), check=BY_TARGET)
-    target = target.model_copy(update={"detail": "librarian"})
-    rows = list(criteria(HUMAN._replace(evidence=(both, target))).values())
+    found = evidence("annotators", 0.9, ci=(0.8, 1.0), n=40, facts={"by_target": "librarian 0.731"})
+    rows = list(criteria(HUMAN._replace(evidence=(found,))).values())
     own = [row for row in rows if row.criterion == "agreement"]
     assert [(row.check, row.status) for row in own] == [("annotators", "pass")]
-    assert own[0].computed.endswith(f"; by target: librarian {target.value:.3f}")
+    assert "alpha by target: librarian 0.731" in own[0].computed
 
 
 def test_labels_of_single_annotators_give_no_certainty() -> None:
     table = np.array([[2, 0, 0], [0, 2, 0], *[[1, 0, 0]] * 30])
-    found = label_agreement(table)
-    assert (found.value, found.n) == (1.0, 2)
+    found = agreement(table, confidence=0.95)
+    assert (found.alpha, found.units) == (1.0, 2)
     assert found.ci is not None
     assert found.ci[0] < 0  # only two passages can disagree
 
 
 def test_a_second_round_of_labels_is_a_retest() -> None:
-    evidence = Evidence(
-        criterion="retest", check="second-labels", statistic="alpha", value=0.8, ci=(0.7, 0.9), n=30
-    )
-    found = criteria(HUMAN._replace(evidence=(evidence,)))
-    row = found["text-human/gender-wiki retest second-labels"]
+    own = evidence("annotators", 0.8, criterion="retest", ci=(0.7, 0.9), n=30)
+    found = criteria(HUMAN._replace(evidence=(own,)))
+    row = found["text-human/gender-wiki retest annotators"]
     assert (row.status, row.threshold) == ("pass", 0.7)
     once = criteria(HUMAN)["text-human/gender-wiki retest annotators"]
     assert (once.status, once.computed) == (

@@ -5,16 +5,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import Bias, Evidence
+from curation.bias import Bias, Criterion, Evidence
 from curation.files import CurationError
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.content import antisymmetry
-from curation.trust.protocol.lists import used_words
-from curation.trust.protocol.measured import MeasureRun
-from curation.trust.protocol.measures import measure_criteria
-from curation.trust.protocol.sensitivity import quantile
-from curation.trust.protocol.stability import Again, NotPossibleError, stability
+from curation.trust.protocol.again import (
+    Again,
+    NotPossibleError,
+    antisymmetry,
+    quantile,
+    stability,
+    used_words,
+)
+from curation.trust.protocol.measures import MeasureRun
+from curation.trust.protocol.table import measure_criteria
 from curation.trust_settings import TrustSettings
 from support.biases import (
     GENDER,
@@ -43,8 +47,20 @@ def evidence(again: Again, groups: Groups = GENDER, **options: object) -> dict[s
 def statuses(again: Again, measure: str = "vectors", groups: Groups = GENDER) -> dict[str, str]:
     found = tuple(stability(again, groups, DEFAULT, draws=20, seed=3))
     run = MeasureRun(f"{measure}/made", measure, "gender", tuple(again(groups, DEFAULT)), found)
+    return {name: row.status for name, row in rows_of(run, groups).items()}
+
+
+def rows_of(run: MeasureRun, groups: Groups = GENDER) -> dict[str, Criterion]:
     rows = measure_criteria([run], {"gender": groups}, TrustSettings(), seed=1)
-    return {f"{row.criterion} {row.check}": row.status for row in rows}
+    return {f"{row.criterion} {row.check}": row for row in rows}
+
+
+def results(again: Again, groups: Groups = GENDER, **options: object) -> dict[str, Criterion]:
+    """The rows that follow from a run's results alone, without evidence."""
+    policies = Policies(**options)  # type: ignore[arg-type]
+    biases = tuple(again(groups, policies))
+    run = MeasureRun("vectors/made", "vectors", "gender", biases, policies=policies)
+    return rows_of(run, groups)
 
 
 @pytest.fixture(scope="module")
@@ -123,29 +139,30 @@ def test_lists_are_cut_and_one_word_is_left_out(vectors: dict[str, np.ndarray]) 
     assert cut.value is not None
     assert cut.ci is not None
     assert 0.5 < cut.ci[0] <= cut.value <= cut.ci[1] <= 1
-    assert "20 random draws of 3 words" in cut.detail
+    assert (cut.facts["draws"], cut.facts["size"]) == (20, 3)
     five = found["sensitivity words-5"]
     assert (five.value, five.n, five.detail) == (
         None,
         0,
         "no list has more than 5 words that are used",
     )
-    assert "8 words were left out one at a time" in found["sensitivity one-word"].detail
+    assert found["sensitivity one-word"].facts["words"] == 8
     own = statuses(cosine_measure(vectors))
     assert own["sensitivity words-5"] == "not_applicable"
     assert own["sensitivity one-word"] == "not_applicable"
 
 
 def test_l2_says_nothing_for_two_groups_and_softmax_nothing_for_counts() -> None:
-    found = evidence(count_measure(COUNTS))
+    found = results(count_measure(COUNTS))
     assert (found["sensitivity l2"].value, found["sensitivity l2"].n) == (None, 0)
-    assert "keeps only which one is larger" in found["sensitivity softmax-of-counts"].detail
+    softmax = found["sensitivity normalisation:of-counts"]
+    assert "keeps only which count is larger" in softmax.computed
+    assert (softmax.status, softmax.value is not None) == ("not_applicable", True)
     own = statuses(count_measure(COUNTS), "text-automated")
-    assert own["sensitivity softmax-of-counts"] == "not_applicable"
     assert own["sensitivity l2"] == "not_applicable"
     assert own["sensitivity negative"] == "not_applicable"
     words = {"one": ("she", "woman"), "two": ("he",), "three": ("man", "boy")}
-    assert evidence(count_measure(COUNTS), replace(GENDER, words=words))["sensitivity l2"].value
+    assert results(count_measure(COUNTS), replace(GENDER, words=words))["sensitivity l2"].value
 
 
 def test_softmax_has_the_ranks_of_the_difference_of_cosines(vectors: dict[str, np.ndarray]) -> None:
@@ -158,11 +175,12 @@ def test_softmax_has_the_ranks_of_the_difference_of_cosines(vectors: dict[str, n
 def test_negative_strengths_are_compared_under_other_policies() -> None:
     vectors = made_vectors(GENDER)
     vectors["pilot"] = -vectors["pilot"]
-    found = evidence(cosine_measure(vectors), negative="shift")
-    assert found["sensitivity negative-raw"].value is not None
-    assert "1 of 8 targets have a negative strength" in found["sensitivity negative-clip"].detail
-    same = evidence(cosine_measure(vectors))["sensitivity negative-clip"]
-    assert (same.value, same.n) == (None, 0)  # only the target changes that had no result
+    found = results(cosine_measure(vectors), negative="shift")
+    assert found["sensitivity negative:raw"].value is not None
+    clip = found["sensitivity negative:clip"]
+    assert "1 of 8 targets have a negative strength" in clip.computed
+    same = results(cosine_measure(vectors))["sensitivity negative:clip"]
+    assert (same.status, same.value) == ("not_applicable", None)  # only that target changes
 
 
 def test_halves_of_the_lists_give_a_reliability(vectors: dict[str, np.ndarray]) -> None:
@@ -189,7 +207,7 @@ def test_of_several_groups_the_one_with_the_least_alike_halves_counts() -> None:
         for place, target in enumerate(TARGETS)
     }
     half = evidence(count_measure(counts), replace(GENDER, words=words))["split_half words"]
-    assert "«three», the lowest" in half.detail
+    assert half.facts["group"] == "three"
     assert half.value is not None
     assert half.ci is not None
     assert half.ci[0] <= half.value <= half.ci[1]

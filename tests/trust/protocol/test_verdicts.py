@@ -1,6 +1,7 @@
 """When a criterion passes, fails, or is inconclusive, and how often it errs."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,28 @@ import pytest
 from curation.bias import Pair, Status
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
-from curation.trust.protocol.face import judge_signs, signs_found
-from curation.trust.protocol.verdicts import Limits, decided, verdict
+from curation.trust.protocol.checks import Found
+from curation.trust.protocol.face import signs_found
+from curation.trust.protocol.judges import (
+    answered,
+    answered_in_points,
+    clear,
+    exceeded,
+    partialled,
+    reached,
+    significant,
+    signs,
+    within,
+)
 from curation.trust_settings import TrustSettings
+
+SETTINGS = TrustSettings()
+
+
+def found(
+    value: float | None, ci: Pair | None, p: float | None = None, power: float | None = None
+) -> Found:
+    return Found(value=value, ci=ci, p=p, power=power)
 
 
 @pytest.mark.parametrize(
@@ -24,15 +44,31 @@ from curation.trust_settings import TrustSettings
         (0.3, (-0.3, 0.75), 0.3, 0.79, "inconclusive"),
         (0.3, (0.1, 0.65), 0.01, 0.1, "fail"),  # the interval decides, whatever the power is
         (None, None, None, 0.9, "inconclusive"),
-        (0.8, (0.7, 0.9), None, None, "pass"),  # no p: the whole interval
-        (0.8, (0.6, 0.9), None, None, "inconclusive"),
-        (0.8, None, None, None, "inconclusive"),
     ],
 )
 def test_verdicts_at_a_threshold_of_0_7(
     value: float | None, ci: Pair | None, p: float | None, power: float | None, status: Status
 ) -> None:
-    assert verdict(value, threshold=0.7, ci=ci, p=p, power=power) == status
+    assert significant(found(value, ci, p, power), 0.7, SETTINGS) == status
+
+
+@pytest.mark.parametrize(
+    ("ci", "status"),
+    [
+        ((0.7, 0.9), "pass"),
+        ((0.6, 0.9), "inconclusive"),
+        ((0.5, 0.69), "fail"),
+        (None, "inconclusive"),
+    ],
+)
+def test_without_p_the_whole_interval_decides(ci: Pair | None, status: Status) -> None:
+    assert reached(found(0.68, ci), 0.7, SETTINGS) == status
+
+
+def test_an_interval_that_ends_at_the_threshold_is_not_above_it() -> None:
+    assert exceeded(found(-0.1, (-0.2, 0.0)), 0.0, SETTINGS) == "fail"
+    assert reached(found(-0.1, (-0.2, 0.0)), 0.0, SETTINGS) == "inconclusive"
+    assert exceeded(found(0.1, (0.0, 0.2)), 0.0, SETTINGS) == "pass"
 
 
 @pytest.mark.parametrize(
@@ -50,28 +86,57 @@ def test_verdicts_at_a_threshold_of_0_7(
 )
 def test_signs(right: int, n: int, status: Status) -> None:
     settings = TrustSettings()
-    found = signs_found({str(place): place < right for place in range(n)}, settings)
-    assert judge_signs(found, settings.face, settings) == status
+    own = signs_found({str(place): place < right for place in range(n)}, settings)
+    assert signs(own, settings.face, settings) == status
 
 
 def test_an_interval_above_no_effect_takes_the_place_of_p() -> None:
-    assert verdict(0.79, threshold=0.667, ci=(0.5, 0.9), null=0.0) == "pass"
-    assert verdict(0.79, threshold=0.667, ci=(-0.1, 0.9), null=0.0) == "inconclusive"
-    assert verdict(0.6, threshold=0.667, ci=(0.5, 0.7), null=0.0) == "inconclusive"
+    assert clear(found(0.79, (0.5, 0.9)), 0.667, SETTINGS) == "pass"
+    assert clear(found(0.79, (-0.1, 0.9)), 0.667, SETTINGS) == "inconclusive"
+    assert clear(found(0.6, (0.5, 0.7)), 0.667, SETTINGS) == "inconclusive"
+    assert clear(found(0.6, (0.5, 0.66)), 0.667, SETTINGS) == "fail"
 
 
 def test_the_limits_are_settings() -> None:
-    strict = Limits(alpha=0.01, power=0.95)
-    ci = (0.1, 1.0)
-    assert verdict(0.9, threshold=0.7, ci=ci, p=0.02, power=0.9) == "pass"
-    assert verdict(0.9, threshold=0.7, ci=ci, p=0.02, power=0.9, limits=strict) == "inconclusive"
-    assert verdict(0.2, threshold=0.7, ci=ci, p=0.4, power=0.9, limits=strict) == "inconclusive"
+    strict, ci = TrustSettings(alpha=0.01, power=0.95), (0.1, 1.0)
+    assert significant(found(0.9, ci, 0.02, 0.9), 0.7, SETTINGS) == "pass"
+    assert significant(found(0.9, ci, 0.02, 0.9), 0.7, strict) == "inconclusive"
+    assert significant(found(0.2, ci, 0.4, 0.9), 0.7, strict) == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("partial", "p", "status"),
+    [
+        (0.5, 0.01, "pass"),
+        (0.5, 0.06, "inconclusive"),  # not significant without the contexts
+        (-0.1, 0.01, "inconclusive"),
+        (None, None, "inconclusive"),  # the number of contexts is not known
+    ],
+)
+def test_what_disappears_without_the_contexts_does_not_pass(
+    partial: float | None, p: float | None, status: Status
+) -> None:
+    facts = {"partial": partial, "partial_p": p}
+    own = replace(found(0.5, (0.3, 0.7), 0.001), facts=facts)
+    assert partialled(own, 0.0, SETTINGS) == status
+    assert partialled(replace(own, value=-0.5, ci=(-0.7, -0.3)), 0.0, SETTINGS) == "fail"
 
 
 def test_either_answer_decides_a_question() -> None:
-    assert [decided(ci) for ci in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), None)] == [
-        *("pass", "pass", "inconclusive", "inconclusive")
-    ]
+    ends = ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), None)
+    statuses = [answered(found(0.0, ci), 0.0, SETTINGS) for ci in ends]
+    assert statuses == ["pass", "pass", "inconclusive", "inconclusive"]
+    points = ((6.0, 7.0), (-4.0, 4.0), (-4.0, 6.0))
+    statuses = [answered_in_points(found(0.0, ci), 0.0, SETTINGS) for ci in points]
+    assert statuses == ["pass", "pass", "inconclusive"]
+
+
+@pytest.mark.parametrize(
+    ("ci", "status"),
+    [((-2, 3), "pass"), ((6, 9), "fail"), ((-9, -6), "fail"), ((-1, 6), "inconclusive")],
+)
+def test_a_change_must_stay_within_the_margin(ci: Pair, status: Status) -> None:
+    assert within(found(0.0, ci), 5, SETTINGS) == status
 
 
 def statuses(true: float, n: int, *, draws: int = 1500) -> dict[Status, float]:
@@ -84,7 +149,8 @@ def statuses(true: float, n: int, *, draws: int = 1500) -> dict[Status, float]:
     for first, second in zip(x, y, strict=True):
         value = rho(first, second) or 0.0
         p = 0.01 if abs(value) >= critical_rho(n) - 1e-9 else 0.5
-        found.append(verdict(value, threshold=0.7, ci=rho_interval(value, n), p=p, power=power))
+        own = Found(value=value, ci=rho_interval(value, n), p=p, power=power)
+        found.append(significant(own, 0.7, SETTINGS))
     return {status: found.count(status) / draws for status in set(found)}
 
 

@@ -10,8 +10,8 @@ from curation.bias import GroupLabel
 from curation.stats.agreement import coefficient
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
+from curation.trust.protocol.again import NotPossibleError, stability
 from curation.trust.protocol.agreement import SHUFFLED
-from curation.trust.protocol.stability import NotPossibleError, stability
 from curation.trust.text.human import Passages, passages
 
 GROUPS = Groups(
