@@ -15,14 +15,15 @@ from curation.settings_file import settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
 from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
-from curation.steps.trust import attest, criteria, measuring, runs
+from curation.steps.trust import attest, measuring, runs
 from curation.steps.trust import report as step
 from curation.steps.trust.group_files import read_groups
-from curation.trust.protocol import consequential, markdown, report
-from curation.trust.protocol.attested import QUESTIONS, Attestation, attested
+from curation.trust.protocol import report, table
+from curation.trust.protocol.attested import Attestation, attested, open_questions, questions
 from curation.trust_settings import GroupSettings
 from support.scored import CATS, write_gold
 
+QUESTIONS = [question for question in questions().asked if not question.after_yes]
 HOSTILE = "a | <b>b</b> `c` # d"
 
 
@@ -91,7 +92,7 @@ def test_counts_leave_controls_out() -> None:
 
 def written(rows: list[Criterion], answers: Attestation = WHOLE, **more: Any) -> str:
     given = {"title": "Mild", "thresholds": {"alpha": 0.05}, "left_out": {}, **more}
-    return markdown.report(report.ordered(rows, settings={}), answers=answers, **given)
+    return report.markdown(report.ordered(rows, settings={}), answers=answers, **given)
 
 
 def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
@@ -203,8 +204,8 @@ def test_a_review_that_is_due_and_a_measure_that_is_a_target_are_inconclusive() 
     }
     target = WHOLE.model_copy(update={"objective": "yes"})
     assert statuses(target)["scores consequential objective"] == "inconclusive"
-    assert consequential.open_questions(target) == [consequential.WHERE]
-    assert consequential.open_questions(WHOLE) == []
+    assert [question.key for question in open_questions(target)] == ["objective_where"]
+    assert open_questions(WHOLE) == []
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ def test_without_answers_the_report_is_about_measures(
         given.append(([run.name for run in found], [*groups], settings.alpha, how["seed"]))
         return [row(subject="measure", name="vectors/two-w", criterion="face")]
 
-    monkeypatch.setattr(criteria, "of_measures", of_measures)
+    monkeypatch.setattr(table, "measure_criteria", of_measures)
     found = made(measured)
     assert given == [(["vectors/two-w"], ["two"], 0.05, 1)]
     assert [(r.subject, r.check, r.status) for r in found.rows] == [
@@ -349,12 +350,12 @@ def test_a_pair_of_runs_that_do_not_exist_is_a_warning(measured: Campaign) -> No
 def test_rows_that_need_a_campaign_say_so_for_gold_files(
     forked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = [row(status="not_run", check=c, change="do it") for c in ("pairs", "rule")]
-    monkeypatch.setattr(criteria, "of_dataset", lambda source, **how: missing)
+    missing = [row(status="not_run", check=c, change="do it") for c in ("share", "rule")]
+    monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: missing)
     gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
     assert forked("trust", "report", "--gold", gold, "--out", out).code == 0
     changes = {r.check: r.change for r in step.read_report(out / "report.json").rows}
-    assert changes["pairs"] == "in a campaign («curation import stereoset FILE»), do it"
+    assert changes["share"] == "in a campaign («curation import stereoset FILE»), do it"
     assert changes["rule"] == "do it"
 
 
@@ -420,10 +421,7 @@ def test_a_damaged_report_names_the_place(tmp_path: Path, content: Any, where: s
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, row(kind="control", status="fail", check="swapped")]
 
-    def of_dataset(source: Any, **how: Any) -> list[Criterion]:
-        return list(rows)
-
-    monkeypatch.setattr(criteria, "of_dataset", of_dataset)
+    monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: list(rows))
 
 
 @pytest.mark.usefixtures("failing")

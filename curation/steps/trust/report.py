@@ -29,7 +29,7 @@ REPORT, PAGE = "report.json", "report.md"
 _GOLD_SEED = 1  # as in a new campaign
 _ALL = "all"  # the name of rows about all measures, or all sets of rules
 _LONGEST = 200  # characters of a row's name
-_OF_CAMPAIGNS = ("known-directions", "measures", "outcomes", "pairs")
+_OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "nearer")
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
 
