@@ -19,7 +19,6 @@ from curation.steps.trust import attest, dataset
 from curation.steps.trust.group_files import group_files
 from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
 from curation.times import now
-from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Attestation, attested, is_past, open_questions
@@ -170,6 +169,7 @@ def _of_measures(
     runs: Sequence[TrustRun], groups: Mapping[str, Groups], settings: TrustSettings, *, seed: int
 ) -> list[Criterion]:
     """The criteria of the measures of bias, from their runs and the groups of these runs."""
+    from curation.trust.framework import Policies
     from curation.trust.protocol.measures import MeasureRun
     from curation.trust.protocol.table import measure_criteria
 
