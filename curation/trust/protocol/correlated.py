@@ -248,6 +248,8 @@ def of_groups(
 ) -> dict[str, list[tuple[Prediction, float | None, int]]]:
     """The predictions of all runs on the same groups, each with Holm's p and the number of tests.
 
+    Runs of a year are left out: outcomes are of one time, and a series has tests of its own.
+
     Args:
         every: the runs and groups.
         name: of the groups.
@@ -258,7 +260,7 @@ def of_groups(
         tests = [
             (run.name, each)
             for run in every.runs
-            if groups and groups.outcomes and run.groups == name
+            if groups and groups.outcomes and run.groups == name and run.year is None
             for each in predictions(
                 run,
                 groups.outcomes,
@@ -279,6 +281,8 @@ def of_groups(
 def signed(case: MeasureCase) -> Iterator[Found]:
     """Whether the direction of bias goes with the shares of the groups in the world."""
     names = case.run.group_names
+    if case.run.year is not None:
+        yield Found(reason="year")
     for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
         if each.group:
             what = f"p of {each.group}, and the share of {each.group}"
@@ -291,6 +295,8 @@ def signed(case: MeasureCase) -> Iterator[Found]:
 
 def unsigned(case: MeasureCase) -> Iterator[Found]:
     """Whether the size of bias goes with how unequal the groups' shares in the world are."""
+    if case.run.year is not None:
+        yield Found(reason="year")
     for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
         if not each.group:
             made = correlated(each.found, case.settings.predictive, case, p=p, tests=tests)
