@@ -505,5 +505,5 @@ def _halves(
         ci=None if ends is None else (spearman_brown(ends[0]), spearman_brown(ends[1])),
         p=least.p,
         n=len(both.targets),
-        facts={"draws": draws, "halves": least.rho, "group": group or "both groups"},
+        facts={"draws": draws, "halves": least.rho, "group": group or "both"},
     )

@@ -60,7 +60,8 @@ def correlated(
         p: its p, corrected for the number of tests; by default not corrected.
         tests: the number of tests that p is corrected for. The power is that of the strictest of
             them, at alpha / tests.
-        name, evidence: of what is found.
+        name: of what is found.
+        evidence: the files or runs with its numbers.
         more: facts beside those of the correlation.
     """
     settings = case.settings

@@ -14,7 +14,7 @@ from curation.files import dump_json
 from curation.markdown import inline, paragraphs, table
 from curation.trust.protocol.attested import Attestation, open_questions, questions
 from curation.trust.protocol.checks import KINDS
-from curation.wording import some
+from curation.wording import amount, some
 
 ALGORITHM = 3
 
@@ -127,7 +127,7 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     ran = {row.criterion for row in tests if row.status in ("pass", "fail", "inconclusive")}
     never = [name for name in CRITERIA if name not in ran | {"consequential"}]
     no_answers = (
-        f"{open} questions about the use of the results are open"
+        f"{amount(open, 'question is', 'questions are')} open about the use of the results"
         if open
         else "every question about the use of the results has an answer, which nobody checked"
     )
@@ -147,7 +147,8 @@ def _listed(rows: Sequence[Criterion], status: Status) -> str:
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         if row.status == status:
-            found.setdefault(row.criterion, {})[row.name] = None
+            names = {"dataset": "the dataset", "scores": f"the scores ({row.name})"}
+            found.setdefault(row.criterion, {})[names.get(row.subject, row.name)] = None
     return (
         "; ".join(f"{_title(c)} of {some(found[c], _NAMES)}" for c in CRITERIA if c in found)
         or "nothing"
