@@ -162,10 +162,11 @@ def _title(criterion: str) -> str:
 
 # --- Markdown -----------------------------------------------------------------------------------
 
-_HEADS = (
+HEADS = (
     *("criterion", "check", "status", "statistic"),
     *(">value", "interval", ">n", ">p", ">power", ">threshold"),
 )
+"""The columns of a table of rows; those of numbers begin with >."""
 
 
 def markdown(
@@ -201,7 +202,11 @@ def markdown(
         lines += [f"## {heading}", ""] if own else []
         for name in dict.fromkeys(row.name for row in own):
             some_rows = [row for row in own if row.name == name]
-            lines += [f"### {inline(name)}", "", *table(_HEADS, map(_cells, some_rows))]
+            lines += [
+                f"### {inline(name)}",
+                "",
+                *table(HEADS, map(_escaped, some_rows)),
+            ]
             lines += _details(some_rows)
     lines += _part(
         "Negative controls",
@@ -246,23 +251,22 @@ def _summary(rows: Sequence[Criterion]) -> list[str]:
 def _part(title: str, text: str, rows: Sequence[Criterion]) -> list[str]:
     if not rows:
         return []
-    cells = ((inline(row.name), *_cells(row)) for row in rows)
-    return [f"## {title}", "", text, "", *table(("of", *_HEADS), cells), *_details(rows)]
+    made = ((inline(row.name), *_escaped(row)) for row in rows)
+    return [f"## {title}", "", text, "", *table(("of", *HEADS), made), *_details(rows)]
 
 
-def _cells(row: Criterion) -> tuple[str, ...]:
+def cells(row: Criterion) -> tuple[str, ...]:
+    """The cells of a row under ``HEADS``, as plain text."""
     return (
-        ASPECTS[row.criterion],
-        inline(row.check),
-        shown(row.status),
-        inline(row.statistic),
-        number(row.value),
-        interval(row.ci),
-        inline(f"{row.n:,} {row.unit}"),
-        number(row.p, 4),
-        number(row.power, 2),
-        number(row.threshold),
+        *(ASPECTS[row.criterion], row.check, shown(row.status), row.statistic),
+        *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
+        *(number(row.p, 4), number(row.power, 2), number(row.threshold)),
     )
+
+
+def _escaped(row: Criterion) -> tuple[str, ...]:
+    made = cells(row)
+    return (*map(inline, made[:4]), *made[4:6], inline(made[6]), *made[7:])
 
 
 def _details(rows: Iterable[Criterion]) -> list[str]:
