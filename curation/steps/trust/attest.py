@@ -16,7 +16,7 @@ from curation.files import CurationError, read_bytes, read_text, writing
 from curation.toml_files import comment, line_of, read_toml, toml_key
 from curation.trust.protocol.attested import Attestation, questions
 
-NAME = "attest.toml"
+NAME, DIRECTIONS = "attest.toml", "directions.csv"
 _DOCS = "docs/trust.md describes attest.toml (Attestations)"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _SHORT = ("review_date", "objective")

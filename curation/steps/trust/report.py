@@ -13,9 +13,12 @@ from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, writing
 from curation.manifest import Results, digests
 from curation.scores.run_folder import COMPARISONS
+from curation.steps.measures import VADER
+from curation.steps.read import label_files
+from curation.steps.read import run_files as score_files
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
-from curation.steps.trust import attest, dataset
+from curation.steps.trust import attest
 from curation.steps.trust.group_files import group_files
 from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
 from curation.times import now
@@ -105,16 +108,28 @@ def inputs(campaign: Campaign) -> list[Path]:
     """What the report reads; an ``attest.toml`` without answers counts as a missing one."""
     own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
     answered = [attest_file(campaign)] if _has_answers(campaign) else []
-    data = (
-        []
-        if alone(campaign)
-        else [*dataset.dataset_files(campaign), *dataset.sentiment_files(campaign)]
-    )
+    data = [] if alone(campaign) else dataset_files(campaign)
     return list(dict.fromkeys((*data, *run_files(campaign), *own, *answered)))
+
+
+def dataset_files(campaign: Campaign) -> list[Path]:
+    """The files that the criteria of the dataset and its scores are computed from."""
+    classified = campaign.settings.measures.sentiment != VADER
+    return [
+        campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
+        campaign.decisions / "agreement.json",
+        campaign.measures / "pitfalls.json",
+        *([campaign.measures / "sentiment_scores.json"] if classified else []),
+        *label_files(campaign),
+        *score_files(campaign),
+        campaign.trust / attest.DIRECTIONS,
+    ]
 
 
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the trust report of a campaign."""
+    from curation.steps.trust import dataset
     from curation.steps.trust.known_runs import known_runs
     from curation.trust.protocol.table import dataset_criteria
 
@@ -276,6 +291,7 @@ def gold_report(
     Raises:
         CurationError: a file is damaged, or the folder cannot be written to.
     """
+    from curation.steps.trust import dataset
     from curation.trust.protocol.table import dataset_criteria
 
     thresholds = settings or TrustSettings()
