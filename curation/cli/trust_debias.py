@@ -59,8 +59,7 @@ def debias(
     6-trust/runs/. To compare them in the trust report, name them in mitigation of [trust].
     """
     from curation.steps.trust.debias import debias as run
-    from curation.steps.trust.group_files import read_groups
-    from curation.steps.trust.word_lists import read_sets, read_words
+    from curation.steps.trust.group_files import read_groups, read_sets, read_words
 
     opened = open_campaign(campaign)
     (chosen,) = read_groups(opened, [groups])

@@ -95,9 +95,9 @@ def prior(
 
 
 def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "TargetSets | None":
+    from curation.steps.trust.group_files import read_words
     from curation.steps.trust.prior import WEAT, TargetSets
     from curation.steps.trust.runs import source_name
-    from curation.steps.trust.word_lists import read_words
 
     if x is None and y is None:
         return None

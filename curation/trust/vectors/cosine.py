@@ -5,6 +5,7 @@ the group's word vectors. The vectors are used as they are, not scaled to length
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +64,7 @@ def known_words(vectors: Vectors, groups: Groups) -> Groups:
                 f"[groups.{groups.name}]: no word of the group «{name}» has a vector: {shown}",
                 "use words of the language and the spelling of the vectors, or other vectors",
             )
-    return Groups(
-        groups.name, words, groups.targets, groups.references, groups.anchors, groups.outcomes
-    )
+    return replace(groups, words=words)
 
 
 def vector_biases(
