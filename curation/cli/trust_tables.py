@@ -1,6 +1,6 @@
 """Tables of the measures of bias."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
@@ -14,27 +14,27 @@ COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
 
-def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None:
+def show_runs(
+    runs: Sequence[tuple["TrustRun", bool]],
+    facts: Sequence[Mapping[str, Any]] = (),
+    *,
+    as_json: bool,
+) -> None:
     """Print runs of a measure: a table for each, or all as JSON.
 
     Args:
         runs: each with whether it was measured now.
+        facts: more fields of each run in JSON.
         as_json: print JSON and nothing else.
     """
     if as_json:
-        console.say_json(
-            {
-                "runs": [
-                    {
-                        "run": run.name,
-                        "folder": str(run.folder),
-                        "measured": measured,
-                        "biases": [bias.model_dump() for bias in run.biases],
-                    }
-                    for run, measured in runs
-                ]
-            }
-        )
+        rows = [
+            {"run": run.name, "folder": str(run.folder), "measured": measured}
+            | dict(more)
+            | {"biases": [bias.model_dump() for bias in run.biases]}
+            for (run, measured), more in zip(runs, facts or [{}] * len(runs), strict=True)
+        ]
+        console.say_json({"runs": rows})
         return
     for run, measured in runs:
         names = run.biases[0].groups if run.biases else ()

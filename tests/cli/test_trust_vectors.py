@@ -144,6 +144,24 @@ def test_a_debiased_file_beside_the_original(place: Place, tmp_path: Path) -> No
     assert after["biases"][3]["undefined"] == "no_reference"
 
 
+def test_vectors_of_a_year(place: Place) -> None:
+    error = place.fails("--year 1900: the vectors of all years need one name", "--year", "1900")
+    assert "--source NAME" in error
+    done = place.measure("--year", "1900", "--source", "books", "--json")
+    assert json.loads(done.out)["runs"][0]["run"] == "vectors/size-books+1900"
+    about = run_file(place, "size-books+1900")
+    assert (about["year"], about["identity"]["year"]) == (1900, 1900)
+    root = ("--campaign", place.campaign.root)
+    prior = ("trust", "prior", place.file, "--measure", "manzini", "--scale", "raw", *root)
+    done = place.run(*prior, "--year", "1900", "--source", "books", "--json")
+    assert json.loads(done.out)["runs"][0]["run"] == "manzini/size-books+1900+raw"
+    place.write("short.txt", "dwarf\n")
+    shown = json.loads(place.run("status", *root, "--json").out)["trust"]
+    for row, name in zip(shown, ("prior", "vectors"), strict=True):
+        command = f"curation trust {name} FILE --groups size --source books --year 1900"
+        assert row["again"] == command
+
+
 def test_raw_warns_of_values_that_are_not_divergences(place: Place) -> None:
     place.settings(trust='negative = "raw"')
     done = place.measure()

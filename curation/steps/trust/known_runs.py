@@ -115,10 +115,12 @@ def measure_runs(campaign: Campaign) -> list[RunState]:
 
 def _again(run: TrustRun) -> str:
     """The command that measures a run again, without options such as ``--window``."""
-    source = run.source.removeprefix(f"{run.groups}-")
-    command = _COMMANDS.get(run.measure)
-    if command is None:  # a prior measure, whose command adds the part behind + itself
-        command, source = "prior FILE", source.partition("+")[0]
+    source, year = run.source.removeprefix(f"{run.groups}-"), run.about.get("year")
+    command = _COMMANDS.get(run.measure, "prior FILE")
+    if run.measure not in _COMMANDS:  # a prior measure, whose command adds what is behind +
+        source = source.partition("+")[0]
+    if year:
+        source = f"{source.removesuffix(f'+{year}')} --year {year}"
     return f"curation trust {command} --groups {run.groups} --source {source}"
 
 

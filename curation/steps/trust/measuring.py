@@ -75,6 +75,7 @@ def measure_groups(
     work: Callable[[], Measured],
     *,
     identity: Mapping[str, Any],
+    checks: Sequence[str] = (),
     reporter: Reporter = QUIET,
     warned: set[str] | None = None,
 ) -> tuple[TrustRun, bool]:
@@ -90,6 +91,7 @@ def measure_groups(
         work: computes the results.
         identity: what identifies the run beside groups and policies: input files with their
             sha256, options, versions of software that matters.
+        checks: evidence without which a run is measured again.
         reporter: where progress and warnings go.
         warned: why targets of these groups have no result, as other measures' warnings said; the
             same is not said again.
@@ -106,8 +108,9 @@ def measure_groups(
     own = policies(campaign)
     whole = {**common_identity(campaign, groups), **identity}
     runs.refuse_other_groups(folder, groups.name)
-    if runs.is_current(folder, whole):
-        return runs.read_run(folder), False
+    known = runs.current(folder, whole)
+    if known and {*checks} <= {each.check for each in known.evidence}:
+        return known, False
     if not os.access(campaign.root, os.W_OK):  # measuring may take hours
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
     found = work()

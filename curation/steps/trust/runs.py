@@ -84,13 +84,14 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
-def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether a folder holds a complete run with this identity."""
+def current(folder: Path, identity: Mapping[str, Any]) -> TrustRun | None:
+    """The run of a folder, if it is complete and has this identity."""
     try:
-        known = read_run(folder).about.get(IDENTITY)
+        run = read_run(folder)
     except CurationError:  # there is none, or it is damaged: the run is made again
-        return False
-    return isinstance(known, dict) and not differences(known, identity)
+        return None
+    known = run.about.get(IDENTITY)
+    return run if isinstance(known, dict) and not differences(known, identity) else None
 
 
 def refuse_other_groups(folder: Path, groups: str) -> None:
