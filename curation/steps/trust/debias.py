@@ -21,22 +21,10 @@ from curation.steps.trust.vectors import (
     words_of,
 )
 from curation.trust.groups import Groups
+from curation.trust.vectors import debias as methods
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import known_words
-from curation.trust.vectors.debias import (
-    WEIGHT,
-    Change,
-    Method,
-    compare,
-    equalised,
-    group_subspace,
-    hard_blocks,
-    held_out,
-    in_spelling,
-    mapped_blocks,
-    soft_of_blocks,
-    targeted,
-)
+from curation.trust.vectors.debias import Change, Method
 from curation.trust.vectors.reading import Block, blocks
 from curation.trust.vectors.writing import check_form, write_vectors
 
@@ -74,7 +62,7 @@ def debias(
     keep: Sequence[str] = (),
     equalise: Sequence[tuple[str, ...]] | None = None,
     dimensions: int | None = None,
-    weight: float = WEIGHT,
+    weight: float = methods.WEIGHT,
     reporter: Reporter = QUIET,
 ) -> Debiased:
     """Write debiased vectors, and a JSON file beside them that says how they were made.
@@ -101,7 +89,7 @@ def debias(
     """
     report = report_of(out)
     _check(groups, path, out, report, method, equalise)
-    most, aim = dimensions or len(groups.words) - 1, targeted(groups, method)
+    most, aim = dimensions or len(groups.words) - 1, methods.targeted(groups, method)
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
     file = VectorFile(
@@ -110,13 +98,13 @@ def debias(
     before = file.vectors
     with file.naming():
         known_words(before, groups)
-        space, pairs = group_subspace(groups, before, most)
+        space, pairs = methods.group_subspace(groups, before, most)
         for judge in file.groups:
             prior.check_measure(aim, judge, before)
     members = [word for words in groups.words.values() for word in words]
-    kept = in_spelling(before, members) | set(keep)
+    kept = methods.in_spelling(before, members) | set(keep)
     used = [word for each in (*pairs, *sets) if all(w in before for w in each) for word in each]
-    fitted = sorted({*used, *in_spelling(before, used)})
+    fitted = sorted({*used, *methods.in_spelling(before, used)})
     about: dict[str, Any] = {
         "curation": __version__,
         "algorithm": ALGORITHM,
@@ -136,15 +124,15 @@ def debias(
         with reporter.tracked(f"{path.name}: debias", path.stat().st_size, bytes=True) as advance:
             every = blocks(path, advance=advance)
             if method == "soft":
-                soft = soft_of_blocks(every, space.axes, kept, weight=weight)
+                soft = methods.soft_of_blocks(every, space.axes, kept, weight=weight)
                 about |= {"weight": weight, "steps": soft.steps, "converged": soft.converged}
                 about |= {"objective": {"before": soft.before, "after": soft.after}}
-                changed: Iterable[Block] = mapped_blocks(blocks(path), soft.map)
+                changed: Iterable[Block] = methods.mapped_blocks(blocks(path), soft.map)
             else:
-                made = equalised(before, sets, space.axes)
+                made = methods.equalised(before, sets, space.axes)
                 about |= {"equalised": sorted(made.rows)}
                 about |= {"not_equalised": [*made.missing, *made.flat]}
-                changed = hard_blocks(every, space.axes, kept, made.rows)
+                changed = methods.hard_blocks(every, space.axes, kept, made.rows)
             about["words"] = write_vectors(out, changed)
     except CurationError:
         if not out.exists():
@@ -156,11 +144,13 @@ def debias(
     name = f"{name}+{method}" if name == file.source else name
     new = replace(file, path=out, source=name)
     own = policies(campaign)
-    changes = compare(groups, before, new.vectors, own, method=method)
+    changes = methods.compare(groups, before, new.vectors, own, method=method)
     about |= {"sha256_written": digest(out), "changes": [each._asdict() for each in changes]}
     write_json(report, about)
     confidence = campaign.settings.trust.confidence
-    judged = partial(held_out, before, new.vectors, fitted, policies=own, confidence=confidence)
+    judged = partial(
+        methods.held_out, before, new.vectors, fitted, policies=own, confidence=confidence
+    )
     ours = measure_vectors(new, held_out=judged), measure_vectors(file)
     theirs = (measure_prior(each, measures=[aim]) for each in (new, file))
     runs = ((run, old) for pair in (ours, theirs) for (run, _), (old, _) in zip(*pair, strict=True))

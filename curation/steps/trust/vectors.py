@@ -222,26 +222,40 @@ def measure_prior(
     for name in measures:
         if name not in MEASURES:
             raise CurationError(f"--measure {name}: no such measure", f"use {', '.join(MEASURES)}")
-    if sets is not None:
-        for groups in file.groups:
+    for groups in file.groups:
+        if sets is not None:
             _check_sets(groups, sets)
-    label, done = file.name + ("" if scale == "own" else f"+{scale}"), []
+    settings = file.campaign.settings
+    label, done = file.name + ("" if scale == "own" else f"+{scale}"), list[tuple[TrustRun, bool]]()
+
+    def work(name: str, groups: Groups, unit: bool, warn: bool) -> Measured:
+        with file.naming():
+            prior.check_measure(name, groups, file.vectors)
+        about, space = file.about(groups, warn=warn), Space(file.vectors, unit=unit)
+        ends = prior.intervals(name, groups, space, confidence=settings.trust.confidence)
+        found = prior.biases(name, groups, space, ends)
+        about |= prior.facts(name, groups, space, found, strictness=strictness)
+        if sets is not None and name == WEAT:
+            about["weat"] = _weat(groups, space, sets, seed=settings.campaign.seed)
+        used = prior.used_words(name, groups, file.vectors)
+        return Measured(found, about, lambda g, _: prior.biases(name, g, space), groups=used)
+
     for groups in file.groups:
         warn, undefined = True, set[str]()  # of missing words, once for all measures
         for name in dict.fromkeys(measures) or ([WEAT] if sets else prior.fitting(groups)):
             unit = MEASURES[name].unit if scale == "own" else scale == "unit"
             identity: dict[str, Any] = {"file": file.path.name, "sha256": file.sha256}
             identity |= {"unit": unit, "prior": ALGORITHM}
+            source = label
             if name.startswith("bolukbasi"):
                 identity["strictness"] = strictness
-            own = sets if name == WEAT else None
-            suffix = f"+{own.x[0]}-{own.y[0]}" if own else ""
-            if own:
-                identity["sets"] = {title: list(members) for title, members in own}
-            work = partial(_prior, file, groups, name, unit, strictness, own, warn)
+            if sets is not None and name == WEAT:
+                identity["sets"] = {title: list(members) for title, members in sets}
+                source += f"+{sets.x[0]}-{sets.y[0]}"
             try:
                 run, measured = measure_groups(
-                    *(file.campaign, groups, name, label + suffix, work),
+                    *(file.campaign, groups, name, source),
+                    partial(work, name, groups, unit, warn),
                     identity=identity | file.facts,
                     reporter=file.reporter,
                     warned=undefined,
@@ -256,33 +270,6 @@ def measure_prior(
     return done
 
 
-def _prior(
-    file: VectorFile,
-    groups: Groups,
-    name: str,
-    unit: bool,
-    strictness: float,
-    sets: TargetSets | None,
-    warn: bool,
-) -> Measured:
-    vectors, settings = file.vectors, file.campaign.settings
-    with file.naming():
-        prior.check_measure(name, groups, vectors)
-    about = file.about(groups, warn=warn)
-    space = Space(vectors, unit=unit)
-    ends = prior.intervals(name, groups, space, confidence=settings.trust.confidence)
-    found = prior.biases(name, groups, space, ends)
-    about |= prior.facts(name, groups, space, found, strictness=strictness)
-    if sets is not None:
-        about["weat"] = _weat(groups, space, sets, seed=settings.campaign.seed)
-    return Measured(
-        found,
-        about,
-        lambda other, _: prior.biases(name, other, space),
-        groups=prior.used_words(name, groups, vectors),
-    )
-
-
 def _check_sets(groups: Groups, sets: TargetSets) -> None:
     if sets.x[0] == sets.y[0]:
         raise CurationError(f"--x and --y are both named «{sets.x[0]}»", "rename one of the files")
@@ -294,23 +281,17 @@ def _check_sets(groups: Groups, sets: TargetSets) -> None:
         )
     x, y = ({word.casefold() for word in words} for _, words in sets)
     if both := sorted(x & y):
-        raise CurationError(
-            f"--x and --y: «{both[0]}» is in both", "remove it from one of the files"
-        )
+        raise CurationError(f"--x and --y: «{both[0]}» is in both", "remove it from one file")
 
 
 def _weat(groups: Groups, space: Space, sets: TargetSets, *, seed: int) -> dict[str, Any]:
-    known = [space.vectors.known(words) for _, words in sets]
-    for (name, _), words in zip(sets, known, strict=True):
-        if not words:
-            raise CurationError(
-                f"the set «{name}» of WEAT: none of its words has a vector",
-                "use words of the vectors' language and spelling",
-            )
-    rows = [*map(space.rows, known), *space.groups(groups.words, pairs=False)]
-    return {
-        "x": {"name": sets.x[0], "words": list(known[0])},
-        "y": {"name": sets.y[0], "words": list(known[1])},
-        "missing": [w for _, own in sets for w in own if w not in space.vectors],
-        **prior.weat(*rows, seed=seed)._asdict(),
-    }
+    known = {name: space.vectors.known(words) for name, words in sets}
+    if empty := [name for name, words in known.items() if not words]:
+        raise CurationError(
+            f"the set «{empty[0]}» of WEAT: none of its words has a vector",
+            "use words of the vectors' language and spelling",
+        )
+    rows = [*map(space.rows, known.values()), *space.groups(groups.words, pairs=False)]
+    x, y = ({"name": name, "words": list(words)} for name, words in known.items())
+    missing = [word for _, own in sets for word in own if word not in space.vectors]
+    return {"x": x, "y": y, "missing": missing, **prior.weat(*rows, seed=seed)._asdict()}

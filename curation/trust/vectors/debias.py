@@ -4,8 +4,8 @@ All take vectors of length 1, as their authors do, and return such vectors. They
 block: the whole space need not fit in memory.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -99,8 +99,7 @@ def equalise(members: Floats, axes: Floats) -> Floats | None:
     return np.asarray(outside + height * (sides / lengths) @ axes)
 
 
-@dataclass(frozen=True)
-class Equalised:
+class Equalised(NamedTuple):
     """Sets of words that were made equal but for their part in the subspace.
 
     Attributes:
@@ -109,26 +108,23 @@ class Equalised:
         flat: sets with a word that has no side in the subspace; they stay as they are.
     """
 
-    rows: dict[str, Floats] = field(default_factory=dict)
-    missing: tuple[tuple[str, ...], ...] = ()
-    flat: tuple[tuple[str, ...], ...] = ()
+    rows: dict[str, Floats]
+    missing: list[tuple[str, ...]]
+    flat: list[tuple[str, ...]]
 
 
 def equalised(vectors: Vectors, sets: Iterable[tuple[str, ...]], axes: Floats) -> Equalised:
     """New vectors for sets of words; sets that cannot be equalised are listed."""
-    rows: dict[str, Floats] = {}
-    missing, flat = [], []
+    found = Equalised({}, [], [])
     for words in sets:
         if len(vectors.known(words)) < len(words):
-            missing.append(words)
-            continue
-        changed = equalise(unit(vectors.rows(words)), axes)
-        if changed is None:
-            flat.append(words)
-            continue
-        spelled = [vectors.spellings.get(word, word) for word in words]
-        rows.update(zip(spelled, changed, strict=True))
-    return Equalised(rows, tuple(missing), tuple(flat))
+            found.missing.append(words)
+        elif (changed := equalise(unit(vectors.rows(words)), axes)) is None:
+            found.flat.append(words)
+        else:
+            spelled = [vectors.spellings.get(word, word) for word in words]
+            found.rows.update(zip(spelled, changed, strict=True))
+    return found
 
 
 def hard_blocks(
@@ -140,8 +136,7 @@ def hard_blocks(
         free = np.array([word not in kept for word in words], bool)
         changed = np.where(free[:, None], neutralise(own, axes), own)
         for n, word in enumerate(words):
-            if word in rows:
-                changed[n] = rows[word]
+            changed[n] = rows.get(word, changed[n])
         yield words, changed.astype(np.float32)
 
 
@@ -207,26 +202,20 @@ def soft_map(words: Floats, neutral: Floats, axes: Floats, *, weight: float = WE
     while steps < STEPS and not converged:
         part = mine @ ahead @ theirs
         slope = 2 * (ahead - own) + weight * (part + part.T)
-        following = _positive(ahead - slope / steep)
+        following = _mapped(ahead - slope / steep, np.asarray)
         moved = np.linalg.norm(following - y)
         ahead = following + momentum * (following - y)
         y = following
         steps += 1
         converged = bool(moved <= TOLERANCE * np.linalg.norm(own))
     product = narrow @ y @ narrow.T + np.eye(len(turn)) - turn @ turn.T
-    return Soft(_root(product), objective(own), objective(y), steps, converged)
+    return Soft(_mapped(product, np.sqrt), objective(own), objective(y), steps, converged)
 
 
-def _positive(matrix: Floats) -> Floats:
-    """The nearest positive semidefinite matrix."""
+def _mapped(matrix: Floats, change: Callable[[Floats], Floats]) -> Floats:
+    """A symmetric matrix with other eigenvalues, made from its own or from 0 if these are less."""
     values, turn = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((turn * np.maximum(values, 0)) @ turn.T)
-
-
-def _root(matrix: Floats) -> Floats:
-    """The symmetric root of a positive semidefinite matrix."""
-    values, turn = np.linalg.eigh((matrix + matrix.T) / 2)
-    return np.asarray((turn * np.sqrt(np.maximum(values, 0))) @ turn.T)
+    return np.asarray((turn * change(np.maximum(values, 0))) @ turn.T)
 
 
 def soft_of_blocks(
@@ -268,12 +257,11 @@ def group_subspace(
             "order the lists so that the words at the same place form sets, such as she and he",
         )
     found = subspace(unit(np.stack([vectors.rows(words) for words in sets])), dimensions)
-    if len(found.axes) < dimensions:
+    if (span := len(found.axes)) < dimensions:
+        fix = "set --dimensions to fewer, or add words to the lists"
         raise CurationError(
-            f"{where}: the words span {len(found.axes)} dimensions, not {dimensions}",
-            "set --dimensions to fewer, or add words to the lists"
-            if len(found.axes)
-            else "use groups whose words have different vectors",
+            f"{where}: the words span {span} dimensions, not {dimensions}",
+            fix if span else "use groups whose words have different vectors",
         )
     return found, sets
 
@@ -325,45 +313,38 @@ def held_out(
         The mean change of L1, after − before, over the targets that have a value in both, with
         Student's interval and p. Without such a target there is no value, and ``detail`` says why.
     """
-    spelled = before.spellings
-    free = {w for w in before.words if w in after and not {w, spelled.get(w, w)} & {*fitted}}
+    spelled, everywhere = before.spellings, {word for word in before.words if word in after}
+    free = {word for word in everywhere if not {word, spelled.get(word, word)} & {*fitted}}
     lists = {name: tuple(w for w in own if w in free) for name, own in groups.words.items()}
-    left = {name: tuple(w for w in own if w in free) for name, own in groups.targets.items()}
-    targets = {
-        name: left[name]
-        for name, own in groups.targets.items()
-        if left[name] == tuple(w for w in own if w in before and w in after) != ()
-    }
-    judge = replace(groups, words=lists, targets=targets)
-    gaps: list[float] = []
+    left = {name: everywhere.intersection(own) for name, own in groups.targets.items()}
+    targets = {name: tuple(sorted(own)) for name, own in left.items() if own and own <= free}
+    gaps = np.zeros(0)
     if all(lists.values()):
-        pair = [vector_biases(_of_length_1(each), judge, policies) for each in (before, after)]
-        both = zip(*pair, strict=True)
-        gaps = [b.l1 - a.l1 for a, b in both if a.l1 is not None and b.l1 is not None]
-    words = sum(map(len, groups.words.values()))
-    used = len({spelled.get(word, word) for word in fitted})
+        judge = replace(groups, words=lists, targets=targets)
+        pair = (vector_biases(_of_length_1(each), judge, policies) for each in (after, before))
+        values = [(x.l1, y.l1) for x, y in zip(*pair, strict=True)]
+        gaps = np.array([x - y for x, y in values if x is not None and y is not None])
     detail = (
-        f"of {amount(words, 'group word')} {sum(map(len, lists.values()))}, and of "
-        f"{amount(len(groups.targets), 'target')} {len(targets)} have a vector and were not fitted"
+        f"of {amount(sum(map(len, groups.words.values())), 'group word')} "
+        f"{sum(map(len, lists.values()))}, and of {amount(len(groups.targets), 'target')} "
+        f"{len(targets)} have a vector and were not fitted"
     )
-    if not gaps:
+    if not len(gaps):
         empty = ", ".join(f"«{name}»" for name, own in lists.items() if not own)
-        why = f"no word of {empty}" if empty else "no target"
+        used = amount(len({spelled.get(word, word) for word in fitted}), "word")
         detail = (
-            f"{why} is left to judge with: the method was fitted on {amount(used, 'word')}; "
-            f"{detail}; judge with a table of other words: --judge NAME"
+            f"no {f'word of {empty}' if empty else 'target'} is left to judge with: the method was "
+            f"fitted on {used}; {detail}; judge with a table of other words: --judge NAME"
         )
-    values = np.array(gaps)
-    ci = mean_interval(values, confidence=confidence)
+    ci = mean_interval(gaps, confidence=confidence)
     return Evidence(
         criterion="mitigation",
         check="held_out",
         statistic="mean change of L1 without fitted words",
-        value=float(values.mean()) if gaps else None,
+        value=float(gaps.mean()) if len(gaps) else None,
         ci=(ci[0], ci[1]) if ci else None,
-        p=t_test(values) if gaps else None,
+        p=t_test(gaps) if len(gaps) else None,
         n=len(gaps),
-        unit="targets",
         detail=detail,
     )
 
@@ -381,34 +362,23 @@ def compare(
 
     All are computed from scratch on vectors of length 1, so that only the debiasing differs.
     """
-    names = ["bolukbasi-pairs", "manzini"] if len(groups.words) == 2 else ["manzini"]
-    changes = []
-    for name in names:
-        pair = [
-            [each.value for each in prior.biases(name, groups, Space(vectors, unit=True))]
-            for vectors in (before, after)
-        ]
+    both, changes = (before, after), []
+    for name in ("bolukbasi-pairs", "manzini")[len(groups.words) > 2 :]:
+        spaces = [Space(vectors, unit=True) for vectors in both]
+        pair = [[each.value for each in prior.biases(name, groups, space)] for space in spaces]
+        if name != "manzini":
+            pair = [[None if value is None else abs(value) for value in values] for values in pair]
         label = "direct bias (bolukbasi-pairs)" if name != "manzini" else name
-        changes.append(
-            _change(label, name == targeted(groups, method), pair, absolute=name != "manzini")
-        )
-    ours = [
-        [each.l1 for each in vector_biases(_of_length_1(vectors), groups, own)]
-        for vectors in (before, after)
-    ]
-    return (*changes, _change("vectors (L1)", False, ours))
+        changes.append(_change(label, name == targeted(groups, method), *pair))
+    ours = ([each.l1 for each in vector_biases(_of_length_1(v), groups, own)] for v in both)
+    return (*changes, _change("vectors (L1)", False, *ours))
 
 
 def _of_length_1(vectors: Vectors) -> Vectors:
     return replace(vectors, array=unit(vectors.array).astype(np.float32))
 
 
-def _change(
-    name: str, targeted: bool, pair: Sequence[Sequence[float | None]], *, absolute: bool = False
-) -> Change:
+def _change(name: str, targeted: bool, *pair: Sequence[float | None]) -> Change:
     known = [(a, b) for a, b in zip(*pair, strict=True) if a is not None and b is not None]
-    if not known:
-        return Change(name, targeted, None, None, 0)
-    values = np.abs(known) if absolute else np.array(known)
-    first, second = values.mean(axis=0).tolist()
+    first, second = np.array(known).mean(axis=0).tolist() if known else (None, None)
     return Change(name, targeted, first, second, len(known))

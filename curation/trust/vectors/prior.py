@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -75,10 +75,8 @@ def centred_rows(first: Floats, second: Floats, centring: Centring = "pairs") ->
     gaps = np.asarray(first, float) - np.asarray(second, float)
     if centring == "differences":
         return np.asarray(gaps - gaps.mean(axis=0))
-    if centring == "uncentred":
-        return np.asarray(gaps)
-    # The two rows of a pair, gap / 2 and -gap / 2, have the squares of this one.
-    return np.asarray(gaps / np.sqrt(2))
+    # The two rows of a pair, gap / 2 and -gap / 2, have the squares of gap / √2.
+    return np.asarray(gaps / np.sqrt(2) if centring == "pairs" else gaps)
 
 
 def direction(first: Floats, second: Floats, centring: Centring = "pairs") -> Floats | None:
@@ -90,10 +88,8 @@ def direction(first: Floats, second: Floats, centring: Centring = "pairs") -> Fl
     Returns:
         Shape (dimensions,); None if the rows are all 0, as the centred difference of one pair is.
     """
-    if not len(first):
-        return None
-    axes = principal(centred_rows(first, second, centring), 1).axes
-    if not len(axes):
+    axes = [*principal(centred_rows(first, second, centring), 1).axes] if len(first) else []
+    if not axes:
         return None
     axis = np.asarray(axes[0])
     return -axis if axis @ (np.asarray(first, float) - second).mean(axis=0) < 0 else axis
@@ -380,27 +376,20 @@ def biases(name: str, groups: Groups, space: Space, ends: Floats | None = None) 
     targets = space.targets(groups.targets)
     empty = not all(len(group) for group in vectors)
     values = np.full(len(targets), np.nan) if empty else measure.value(targets, *vectors)
-    return [
-        Bias(
-            target=target,
-            groups=groups.names,
-            value=None if np.isnan(value) else float(value),
-            value_ci=None
-            if ends is None or np.isnan([value, *ends[:, n]]).any()
-            else (float(ends[0, n]), float(ends[1, n])),
-            n=sum(map(len, vectors)),
-            undefined=_why(float(value), measure, empty=empty, known=bool(targets[n].any())),
-        )
-        for n, (target, value) in enumerate(zip(groups.targets, values, strict=True))
-    ]
-
-
-def _why(value: float, measure: Measure, *, empty: bool, known: bool) -> str | None:
-    if not np.isnan(value):
-        return None
-    if empty and measure.centring is None:
-        return "missing_group"
-    return "no_direction" if known else "missing_target"
+    known, found = np.asarray(targets.any(axis=1)), []
+    for n, (target, value) in enumerate(zip(groups.targets, values.tolist(), strict=True)):
+        fields: dict[str, Any] = {"target": target, "groups": groups.names}
+        fields["n"] = sum(map(len, vectors))
+        if not np.isnan(value):
+            fields["value"] = value
+            if ends is not None and not np.isnan(ends[:, n]).any():
+                fields["value_ci"] = tuple(ends[:, n].tolist())
+        elif empty and measure.centring is None:
+            fields["undefined"] = "missing_group"
+        else:
+            fields["undefined"] = "no_direction" if known[n] else "missing_target"
+        found.append(Bias(**fields))
+    return found
 
 
 def used_words(name: str, groups: Groups, vectors: Vectors) -> Groups:
