@@ -34,11 +34,8 @@ def template() -> str:
     """The text of an ``attest.toml`` without answers."""
     parts = [_HEAD]
     for question in QUESTIONS:
-        parts.append(comment(question.text))
-        if question.key in _SHORT:
-            parts.append(f'{question.key} = ""\n')
-        else:
-            parts.append(f"{question.key} = '''\n'''\n")
+        empty = '""' if question.key in _SHORT else "'''\n'''"
+        parts.append(f"{comment(question.text)}{question.key} = {empty}\n")
         if question.key == "objective":
             parts.append(f"# If yes: {WHERE.text}\n{WHERE.key} = '''\n'''\n")
         parts.append("\n")
@@ -92,12 +89,9 @@ def read_answers(path: Path) -> Attestation:
     for key, value in answers:
         if _CONTROL.search(value):
             raise error(key, "it has a control character", "remove it")
-    if answers.review_date and not _is_day(answers.review_date):
-        raise error(
-            "review_date",
-            f"{answers.review_date[:40]!r} is not a day",
-            'write it as YYYY-MM-DD, such as "2030-01-31"',
-        )
+    if (day := answers.review_date) and not _is_day(day):
+        fix = 'write it as YYYY-MM-DD, such as "2030-01-31"'
+        raise error("review_date", f"{day[:40]!r} is not a day", fix)
     return answers
 
 

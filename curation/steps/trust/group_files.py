@@ -5,9 +5,9 @@ Files are looked for in the campaign's ``6-trust/``, then among the lists that c
 are comments.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_text, shipped
@@ -17,8 +17,6 @@ from curation.text_tables import read_csv
 from curation.trust.groups import Groups, check_count, check_shares
 from curation.trust_settings import GroupSettings
 
-V = TypeVar("V")
-Row = Mapping[str, str]
 UNIFORM, RUN = "uniform", "run:"
 
 
@@ -66,22 +64,33 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
         for group, file in settings.lists.items()
     }
     names = tuple(words)
-
-    def table(file: str, read: Callable[[Path], dict[int | None, V]]) -> dict[int | None, V]:
-        return read(_place(campaign, file)) if file else {}
-
-    frequencies = table(settings.frequencies, _frequencies)
-    history = table(settings.history, lambda path: _shares(path, names, dated=True))
+    anchors: dict[str, str] = {}
+    for row in _rows(campaign, settings.anchors, ("target", "group")):
+        anchors[row.target] = row.cells["group"]
+        if anchors[row.target] not in names:
+            raise CurationError(
+                f"{row.where}: there is no group «{anchors[row.target]}»",
+                f"use one of: {', '.join(names)}",
+            )
+    history: dict[int, dict[str, tuple[float, ...]]] = {}
+    for row in _rows(campaign, settings.history, ("target", "year", *names), dated=True):
+        history.setdefault(row.year, {})[row.target] = row.shares(names)
+    frequencies: dict[int, dict[str, float]] = {}
+    needed = ("target", "count")
+    for row in _rows(campaign, settings.frequencies, needed, dated=True, only=(*needed, "year")):
+        count = row.number("count", "the count", "how often the target occurs")
+        check_count(count, where=row.where)
+        frequencies.setdefault(row.year, {})[row.target] = count
     groups = Groups(
         name,
         words,
         _targets(campaign, name, settings),
         _references(campaign, settings, names),
-        table(settings.anchors, lambda path: _anchors(path, names)).get(None, {}),
-        table(settings.outcomes, lambda path: _shares(path, names)).get(None, {}),
-        frequencies.pop(None, {}),
-        {year: own for year, own in frequencies.items() if year},
-        {year: own for year, own in history.items() if year},
+        anchors,
+        _shares(campaign, settings.outcomes, names),
+        frequencies.pop(0, {}),
+        frequencies,
+        history,
     )
     try:
         groups.check()
@@ -182,12 +191,9 @@ def _targets(
         path = _place(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
             return {word: (word,) for word in _words(path, "the list of targets")}
-
-        def words(row: Row, where: str) -> tuple[str, ...]:
-            also = (word.strip() for word in row.get("also", "").split(";"))
-            return (row["target"], *filter(None, also))
-
-        return _by_target(path, ("target",), words).get(None, {})
+        rows = _rows(campaign, settings.targets, ("target",))
+        also = {row.target: row.cells.get("also", "").split(";") for row in rows}
+        return {t: (t, *filter(None, map(str.strip, more))) for t, more in also.items()}
     if settings.domain not in campaign.settings.domains:
         raise CurationError(
             f"[groups.{name}]: neither targets nor a domain of the campaign is given",
@@ -210,7 +216,7 @@ def _references(
     if settings.reference == UNIFORM:
         return None
     if not settings.reference.startswith(RUN):
-        return _shares(_place(campaign, settings.reference), names).get(None, {})
+        return _shares(campaign, settings.reference, names)
     path = _run_file(campaign, settings.reference)
     if not path.exists():
         raise CurationError(
@@ -237,95 +243,74 @@ def _references(
     return shares
 
 
-def _shares(
-    path: Path, names: Sequence[str], *, dated: bool = False
-) -> dict[int | None, dict[str, tuple[float, ...]]]:
-    """The shares of a CSV file with the column target and a column for each group."""
+def _shares(campaign: Campaign, file: str, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    return {row.target: row.shares(names) for row in _rows(campaign, file, ("target", *names))}
 
-    def shares(row: Row, where: str) -> tuple[float, ...]:
-        values = tuple(
-            _number(row[name], f"{where}: a share", "shares such as 0.25") for name in names
-        )
-        check_shares(values, groups=len(names), where=where)
+
+class _Row(NamedTuple):
+    """A row of a CSV file with the column target; ``year`` is 0 if it has none."""
+
+    where: str
+    cells: Mapping[str, str]
+    target: str
+    year: int
+
+    def number(self, column: str, what: str, such: str) -> float:
+        try:
+            return float(self.cells[column])
+        except ValueError:
+            raise CurationError(f"{self.where}: {what} is not a number", f"write {such}") from None
+
+    def shares(self, names: Sequence[str]) -> tuple[float, ...]:
+        """The shares in the columns of the groups."""
+        values = tuple(self.number(name, "a share", "shares such as 0.25") for name in names)
+        check_shares(values, groups=len(names), where=self.where)
         return values
 
-    return _by_target(path, ("target", *["year"] * dated, *names), shares, dated=dated)
 
-
-def _frequencies(path: Path) -> dict[int | None, dict[str, float]]:
-    """The counts of a CSV file with the columns target, count and, if needed, year."""
-
-    def count(row: Row, where: str) -> float:
-        value = _number(row["count"], f"{where}: the count", "how often the target occurs")
-        check_count(value, where=where)
-        return value
-
-    return _by_target(path, ("target", "count"), count, dated=True, only=("year",))
-
-
-def _anchors(path: Path, names: Sequence[str]) -> dict[int | None, dict[str, str]]:
-    def group(row: Row, where: str) -> str:
-        if row["group"] not in names:
-            raise CurationError(
-                f"{where}: there is no group «{row['group']}»", f"use one of: {', '.join(names)}"
-            )
-        return row["group"]
-
-    return _by_target(path, ("target", "group"), group)
-
-
-def _number(cell: str, what: str, such: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        raise CurationError(f"{what} is not a number", f"write {such}") from None
-
-
-def _by_target(
-    path: Path,
+def _rows(
+    campaign: Campaign,
+    file: str,
     needed: Sequence[str],
-    read: Callable[[Row, str], V],
     *,
     dated: bool = False,
-    only: Sequence[str] | None = None,
-) -> dict[int | None, dict[str, V]]:
-    """What a CSV file says of each target, by year; without years under None.
+    only: Sequence[str] = (),
+) -> Iterator[_Row]:
+    """The rows of a CSV file, if one is named; cells have no spaces around them.
 
     Args:
-        path: the file.
+        campaign: the campaign.
+        file: its name; empty for none.
         needed: the columns that it must have, without empty cells.
-        read: what a row says, from its cells and its place.
-        dated: whether a column year counts.
-        only: the other columns that it may have; None for any.
+        dated: whether a target may have a line for each year.
+        only: all columns that it may have; empty for any.
     """
+    if not file:
+        return
+    path = _place(campaign, file)
     if not path.exists():
         raise CurationError(f"{path}: no such file", "write it, or correct its name in the setting")
     columns, rows = read_csv(read_text(path), path)
-    names = f"name the columns {', '.join(needed)}"
+    names = f"name the columns {', '.join(only or needed)}"
     if missing := [name for name in needed if name not in columns]:
         raise CurationError(f"{path}: no column «{missing[0]}»", names)
-    if only is not None and (more := [c for c in columns if c not in (*needed, *only)]):
-        raise CurationError(
-            f"{path}: no use for the column «{more[0]}»", f"{names} and, if needed, {only[0]}"
-        )
-    found: dict[int | None, dict[str, V]] = {}
+    if only and (more := [name for name in columns if name not in only]):
+        raise CurationError(f"{path}: no use for the column «{more[0]}»", names)
+    known = set[tuple[str, int]]()
     for line, raw in rows:
-        row, where = (
-            {key: str(value or "").strip() for key, value in raw.items()},
-            f"{path} line {line}",
-        )
-        if empty := [name for name in needed if not row.get(name)]:
+        where, cells = f"{path} line {line}", {k: str(v or "").strip() for k, v in raw.items()}
+        if empty := [name for name in needed if not cells.get(name)]:
             raise CurationError(f"{where}: «{empty[0]}» is empty", "fill it in")
-        year = _year(row.get("year", ""), where) if dated else None
-        own = found.setdefault(year, {})
-        if row["target"] in own:
-            shown = f"«{row['target']}»" + (f" in {year}" if year else "")
+        year = _year(cells.get("year", ""), where) if dated else 0
+        row = _Row(where, cells, cells["target"], year)
+        if (row.target, year) in known:
+            shown = f"«{row.target}»" + (f" in {year}" if year else "")
             raise CurationError(f"{where}: {shown} is there twice", "remove one line")
-        own[row["target"]] = read(row, where)
-    return found
+        known.add((row.target, year))
+        yield row
 
 
-def _year(cell: str, where: str) -> int | None:
+def _year(cell: str, where: str) -> int:
     if cell and not (cell.isascii() and cell.isdigit() and 0 < int(cell[:5]) < 10_000):
         raise CurationError(f"{where}: «{cell[:40]}» is not a year", "write a year such as 1950")
-    return int(cell) if cell else None
+    return int(cell or 0)
