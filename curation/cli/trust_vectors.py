@@ -108,9 +108,9 @@ def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "Ta
     from curation.steps.trust.runs import source_name
     from curation.steps.trust.vectors import WEAT, TargetSets
 
-    if x is None and y is None:
-        return None
     if x is None or y is None:
+        if x is y:
+            return None
         raise CurationError("WEAT compares two sets of targets", "give both --x and --y")
     if measures and WEAT not in measures:
         raise CurationError(
@@ -135,22 +135,18 @@ def _show(runs: Sequence[tuple["TrustRun", bool]]) -> None:
     )
     if names:
         console.say(f"positive, if a measure is signed: closer to {names[0]}")
-    console.table(
-        "Measures",
-        ["measure", "signed", "words or pairs", "mean", "mean |value|", "alignment", "run"],
-        [_row(run, measured) for run, measured in runs],
-    )
+    table = []
+    for run, measured in runs:
+        about = run.about
+        values = [about.get(name) for name in ("mean", "mean_absolute", "alignment")]
+        number = about.get("pairs", sum(about.get("group_words", {}).values()))
+        state = str(run.folder) if measured else f"{run.folder} (measured before)"
+        table.append([run.measure, about.get("signed"), number, *values, state])
+    heads = ["measure", "signed", "words or pairs", "mean", "mean |value|", "alignment", "run"]
+    console.table("Measures", heads, table)
     for run, _ in runs:
         if weat := run.about.get("weat"):
             _show_weat(weat, names)
-
-
-def _row(run: "TrustRun", measured: bool) -> list[Any]:
-    about = run.about
-    words = about.get("pairs", sum(about.get("group_words", {}).values()))
-    state = str(run.folder) if measured else f"{run.folder} (measured before)"
-    values = [about.get("mean"), about.get("mean_absolute"), about.get("alignment")]
-    return [run.measure, about.get("signed"), words, *values, state]
 
 
 def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:

@@ -60,32 +60,29 @@ class Groups:
         where = f"[groups.{self.name}]"
         if len(self.words) < 2:
             raise CurationError(f"{where}: has one group only", "give two or more lists of words")
+        if not self.targets:
+            raise CurationError(f"{where}: there are no targets", "list them, one on each line")
         owner: dict[str, str] = {}
+        for kind, lists in (("group", self.words), ("target", self.targets)):
+            for name, words in lists.items():
+                if not words:
+                    raise CurationError(f"{where}: the {kind} «{name}» has no words", "add a word")
+                for word in (name, *words)[kind == "group" :]:
+                    _check_length(word, where)
         for group, words in self.words.items():
-            if not words:
-                raise CurationError(f"{where}: the group «{group}» has no words", "add its words")
             for word in words:
-                _check_length(word, where)
-                other = owner.setdefault(word.casefold(), group)
-                if other != group:
+                if (other := owner.setdefault(word.casefold(), group)) != group:
                     raise CurationError(
                         f"{where}: «{word}» is in the lists of «{other}» and «{group}»",
                         "a word can belong to one group only: remove it from one of the lists",
                     )
-        if not self.targets:
-            raise CurationError(f"{where}: there are no targets", "list them, one on each line")
         for target, words in self.targets.items():
-            if not words:
-                raise CurationError(f"{where}: the target «{target}» has no words", "add a word")
-            for word in (target, *words):
-                _check_length(word, where)
-            for word in words:
-                if own := owner.get(word.casefold()):
-                    raise CurationError(
-                        f"{where}: the target «{target}» is in the list of the group «{own}», "
-                        "so it would be associated with itself",
-                        f"remove «{word}» from the targets or from the group's list",
-                    )
+            if own := [word for word in words if word.casefold() in owner]:
+                raise CurationError(
+                    f"{where}: the target «{target}» is in the list of the group "
+                    f"«{owner[own[0].casefold()]}», so it would be associated with itself",
+                    f"remove «{own[0]}» from the targets or from the group's list",
+                )
         tables = [("reference", self.references or {}), ("outcome", self.outcomes)]
         tables += [(f"history, {year}", each) for year, each in self.history.items()]
         for name, table in tables:

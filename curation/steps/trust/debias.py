@@ -88,7 +88,7 @@ def debias(
             the file cannot be written.
     """
     report = report_of(out)
-    _check(groups, path, out, report, method, equalise)
+    _check(groups, path, out, method, equalise=equalise is not None)
     most, aim = dimensions or len(groups.words) - 1, methods.targeted(groups, method)
     sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
     more = [*words_of([groups]), *(word for each in sets for word in each)]
@@ -140,10 +140,8 @@ def debias(
         raise
     if not about.get("converged", True):
         reporter.warn(f"{out}: soft debiasing did not converge in {about['steps']} steps")
-    name = source_name(out)
-    name = f"{name}+{method}" if name == file.source else name
-    new = replace(file, path=out, source=name)
-    own = policies(campaign)
+    own, name = policies(campaign), source_name(out)
+    new = replace(file, path=out, source=f"{name}+{method}" if name == file.source else name)
     changes = methods.compare(groups, before, new.vectors, own, method=method)
     about |= {"sha256_written": digest(out), "changes": [each._asdict() for each in changes]}
     write_json(report, about)
@@ -157,14 +155,7 @@ def debias(
     return Debiased(out, report, about, changes, tuple(runs))
 
 
-def _check(
-    groups: Groups,
-    path: Path,
-    out: Path,
-    report: Path,
-    method: Method,
-    equalise: Sequence[tuple[str, ...]] | None,
-) -> None:
+def _check(groups: Groups, path: Path, out: Path, method: Method, *, equalise: bool) -> None:
     if not path.exists():
         raise CurationError(f"{path}: no such file", "name a file of word vectors")
     if method == "hard" and len(groups.words) != 2:
@@ -172,10 +163,11 @@ def _check(
             f"[groups.{groups.name}]: hard takes two groups, and there are {len(groups.words)}",
             "use --method multiclass",
         )
-    if method == "soft" and equalise is not None:
+    if method == "soft" and equalise:
         raise CurationError("--equalise: soft does not equalise words", "leave the option out")
     if out.resolve() == path.resolve():
         raise CurationError(f"--out {out}: is the file that is read", "use another name")
+    report = report_of(out)
     try:
         about = read_json(report)
     except CurationError:  # there is none, or it is something else

@@ -257,18 +257,21 @@ def known_runs(campaign: Campaign) -> KnownRuns:
 def measure_runs(campaign: Campaign) -> list[RunState]:
     """The campaign's runs, for ``curation status``."""
     known = known_runs(campaign)
-    rows = {}
-    for run in (*known.runs, *known.old):
-        why = known.left_out.get(run.name, "")
-        undefined = sum(bias.undefined is not None for bias in run.biases)
-        state = "not used" if why else "up to date"
-        again = _again(run) if why and run.groups in known.groups else ""
-        counts = (len(run.biases), undefined)
-        rows[run.name] = RunState(run.measure, run.source, *counts, state, why, again)
-    for name, why in known.left_out.items():
+    whole = {run.name: run for run in (*known.runs, *known.old)}
+    rows = []
+    for name in sorted({*whole, *known.left_out}):
+        why, run = known.left_out.get(name, ""), whole.get(name)
         measure, _, source = name.partition("/")
-        rows.setdefault(name, RunState(measure, source, None, None, "not used", why, ""))
-    return [rows[name] for name in sorted(rows)]
+        targets = undefined = None
+        if run:
+            targets, undefined = (
+                len(run.biases),
+                sum(each.undefined is not None for each in run.biases),
+            )
+        again = _again(run) if run and why and run.groups in known.groups else ""
+        state = "not used" if why else "up to date"
+        rows.append(RunState(measure, source, targets, undefined, state, why, again))
+    return rows
 
 
 def _again(run: TrustRun) -> str:

@@ -125,7 +125,7 @@ def intervals(
             replace(groups, targets={name: groups.targets[name] for name in names[at:][:_TARGETS]})
             for at in range(0, len(names), _TARGETS)
         ]
-        parts = [intervals(vectors, few, policies, confidence=confidence) for few in several]
+        parts = (intervals(vectors, few, policies, confidence=confidence) for few in several)
         found = [part for part in parts if part is not None]
         return np.concatenate(found) if found else None
     lists = [vectors.rows(vectors.known(words)).astype(float) for words in groups.words.values()]

@@ -263,19 +263,14 @@ class Measure(NamedTuple):
     unit: bool = False
 
 
+_AXES: tuple[Centring, ...] = get_args(Centring)
 MEASURES: dict[str, Measure] = {
-    **{
-        f"bolukbasi-{centring}": Measure(partial(bolukbasi, centring=centring), centring, unit=True)
-        for centring in get_args(Centring)
-    },
+    **{f"bolukbasi-{c}": Measure(partial(bolukbasi, centring=c), c, unit=True) for c in _AXES},
     "caliskan": Measure(caliskan),
     "garg-cosine": Measure(garg_cosine, unit=True),
     "garg-euclidean": Measure(garg_euclidean, unit=True),
     "manzini": Measure(manzini, several=True, signed=False),
-    **{
-        f"ripa-{centring}": Measure(partial(ripa, centring=centring), centring)
-        for centring in get_args(Centring)
-    },
+    **{f"ripa-{c}": Measure(partial(ripa, centring=c), c) for c in _AXES},
 }
 """The measures by name. Those that are uncentred equal those of pairs: they are a check."""
 
@@ -320,10 +315,8 @@ class Space:
 
     def groups(self, words: Mapping[str, tuple[str, ...]], *, pairs: bool) -> list[Floats]:
         """The vectors of each group's words that are known; with pairs, of complete pairs."""
-        if not pairs:
-            return [self.rows(own) for own in words.values()]
-        both = complete_pairs(self.vectors, words)
-        return [self.rows([pair[n] for pair in both]) for n in range(len(words))]
+        used = _used(self.vectors, words, pairs=pairs)
+        return [self.rows(own) for own in used.values()]
 
 
 def complete_pairs(vectors: Vectors, words: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -333,6 +326,15 @@ def complete_pairs(vectors: Vectors, words: Mapping[str, tuple[str, ...]]) -> li
     """
     together = zip(*words.values(), strict=False)
     return [pair for pair in together if len(vectors.known(pair)) == len(words)]
+
+
+def _used(
+    vectors: Vectors, words: Mapping[str, tuple[str, ...]], *, pairs: bool
+) -> dict[str, tuple[str, ...]]:
+    if not pairs:
+        return {group: vectors.known(own) for group, own in words.items()}
+    both = complete_pairs(vectors, words)
+    return {group: tuple(pair[n] for pair in both) for n, group in enumerate(words)}
 
 
 def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
@@ -351,10 +353,8 @@ def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
             f"use {', '.join(several)}, or groups with two lists",
         )
     known_words(vectors, groups)
-    if measure.centring is None:
-        return
     pairs = len(complete_pairs(vectors, groups.words))
-    least = 2 if measure.centring == "differences" else 1
+    least = {None: 0, "differences": 2}.get(measure.centring, 1)
     if pairs < least:
         raise NoPairsError(
             f"{where}: {name} needs {least} or more pairs of words with vectors; there are {pairs}",
@@ -394,11 +394,8 @@ def biases(name: str, groups: Groups, space: Space, ends: Floats | None = None) 
 
 def used_words(name: str, groups: Groups, vectors: Vectors) -> Groups:
     """The groups with the words that a measure uses: those with vectors, or complete pairs only."""
-    if MEASURES[name].centring is None:
-        return known_words(vectors, groups)
-    pairs = complete_pairs(vectors, groups.words)
-    words = {group: tuple(pair[n] for pair in pairs) for n, group in enumerate(groups.words)}
-    return replace(groups, words=words)
+    paired = MEASURES[name].centring is not None
+    return replace(groups, words=_used(vectors, groups.words, pairs=paired))
 
 
 def intervals(name: str, groups: Groups, space: Space, *, confidence: float) -> Floats | None:
@@ -452,15 +449,12 @@ def facts(
         "mean": float(values.mean()) if len(values) else None,
         "mean_absolute": direct_bias(values),
     }
+    own = space.groups(groups.words, pairs=measure.centring is not None)
     if measure.centring is not None:
-        first, second = space.groups(groups.words, pairs=True)
-        about["pairs"] = len(first)
-        about["alignment"] = alignment(first, second, measure.centring)
+        about |= {"pairs": len(own[0]), "alignment": alignment(*own[:2], measure.centring)}
     if name.startswith("bolukbasi"):
-        about["strictness"] = strictness
-        about["direct_bias"] = direct_bias(values, strictness)
+        about |= {"strictness": strictness, "direct_bias": direct_bias(values, strictness)}
     if name == "manzini":
-        own = space.groups(groups.words, pairs=False)
         about["mac"] = mac(space.targets(groups.targets), *own)
     return about
 

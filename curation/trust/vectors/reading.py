@@ -94,12 +94,8 @@ def spellings(word: str) -> tuple[str, ...]:
     small = word.lower()
     parts = small.replace("_", " ").split(" ")
     large = " ".join(part[:1].upper() + part[1:] for part in parts)
-    forms = [
-        form
-        for each in (word, small, large)
-        for form in (each, each.replace(" ", "_"), each.replace("_", " "))
-    ]
-    return tuple(dict.fromkeys(forms))
+    three = ((w, w.replace(" ", "_"), w.replace("_", " ")) for w in (word, small, large))
+    return tuple(dict.fromkeys(form for forms in three for form in forms))
 
 
 def read_vectors(
@@ -299,8 +295,7 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     _check_dimensions(dimensions, f"{path} line 1")
     size, at, base = 4 * dimensions, end + 1, 0  # base: the byte of the file that block begins at
     for number in range(1, count + 1):
-        space = block.find(b" ", at, at + _WORD)
-        while space < 0 or space + 1 + size > len(block):
+        while (space := block.find(b" ", at, at + _WORD)) < 0 or space + 1 + size > len(block):
             if space < 0 and len(block) - at >= _WORD:
                 raise CurationError(
                     f"{path} byte {base + at}: word {number:,} has no end",
@@ -317,7 +312,6 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
                     _CUT,
                 )
             block, base, at = block[at:] + more, base + at, 0
-            space = block.find(b" ", at, at + _WORD)
         word = block[at:space].lstrip(b"\n")
         place = f"{path} byte {base + at} (word {number:,})"
         if not word or b"\n" in word:
