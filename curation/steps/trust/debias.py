@@ -8,7 +8,7 @@ from typing import Any
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, printable, read_json
+from curation.files import CurationError, printable, read_json
 from curation.run_folder import write_json
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import policies
@@ -143,7 +143,7 @@ def debias(
     own, name = policies(campaign), source_name(out)
     new = replace(file, path=out, source=f"{name}+{method}" if name == file.source else name)
     changes = methods.compare(groups, before, new.vectors, own, method=method)
-    about |= {"sha256_written": digest(out), "changes": [each._asdict() for each in changes]}
+    about |= {"sha256_written": new.sha256, "changes": [each._asdict() for each in changes]}
     write_json(report, about)
     confidence = campaign.settings.trust.confidence
     judged = partial(

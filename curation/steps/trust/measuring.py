@@ -262,12 +262,8 @@ def measure_runs(campaign: Campaign) -> list[RunState]:
     for name in sorted({*whole, *known.left_out}):
         why, run = known.left_out.get(name, ""), whole.get(name)
         measure, _, source = name.partition("/")
-        targets = undefined = None
-        if run:
-            targets, undefined = (
-                len(run.biases),
-                sum(each.undefined is not None for each in run.biases),
-            )
+        missing = [bias.undefined is not None for bias in run.biases] if run else None
+        targets, undefined = (None, None) if missing is None else (len(missing), sum(missing))
         again = _again(run) if run and why and run.groups in known.groups else ""
         state = "not used" if why else "up to date"
         rows.append(RunState(measure, source, targets, undefined, state, why, again))

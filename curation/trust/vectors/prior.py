@@ -451,7 +451,7 @@ def facts(
     }
     own = space.groups(groups.words, pairs=measure.centring is not None)
     if measure.centring is not None:
-        about |= {"pairs": len(own[0]), "alignment": alignment(*own[:2], measure.centring)}
+        about |= {"pairs": len(own[0]), "alignment": alignment(own[0], own[1], measure.centring)}
     if name.startswith("bolukbasi"):
         about |= {"strictness": strictness, "direct_bias": direct_bias(values, strictness)}
     if name == "manzini":

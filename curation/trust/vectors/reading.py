@@ -466,12 +466,10 @@ def _words(path: Path, file: Any) -> list[bytes]:
     try:
         array = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
     except ValueError as error:
-        if "Object arrays" not in str(error):
-            raise CurationError(f"{path}: «words» cannot be read: {error}", _CUT) from None
         raise CurationError(
-            f"{path}: «words» is an array of Python objects, which is not read: such an array can "
-            "run any code",
-            _SAVE,
+            f"{path}: «words» cannot be read: {error}; an array of Python objects is not read, "
+            "since it can run any code",
+            f"{_SAVE}; if it was fetched, {_CUT}",
         ) from None
     if array.ndim != 1 or array.dtype.kind not in "US":
         raise CurationError(
