@@ -1,6 +1,6 @@
 """Tables of the measures of bias."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
@@ -13,26 +13,33 @@ if TYPE_CHECKING:
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
+FACTS = [
+    "signed",
+    "unit",
+    "pairs",
+    "alignment",
+    "mean",
+    "mean_absolute",
+    "direct_bias",
+    "mac",
+    "weat",
+]
+"""The fields of ``run.json`` of a prior measure that JSON has, too."""
 
-def show_runs(
-    runs: Sequence[tuple["TrustRun", bool]],
-    facts: Sequence[Mapping[str, Any]] = (),
-    *,
-    as_json: bool,
-) -> None:
+
+def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None:
     """Print runs of a measure: a table for each, or all as JSON.
 
     Args:
         runs: each with whether it was measured now.
-        facts: more fields of each run in JSON.
         as_json: print JSON and nothing else.
     """
     if as_json:
         rows = [
             {"run": run.name, "folder": str(run.folder), "measured": measured}
-            | dict(more)
+            | {name: run.about[name] for name in FACTS if name in run.about}
             | {"biases": [bias.model_dump() for bias in run.biases]}
-            for (run, measured), more in zip(runs, facts or [{}] * len(runs), strict=True)
+            for run, measured in runs
         ]
         console.say_json({"runs": rows})
         return

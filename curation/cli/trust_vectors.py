@@ -18,12 +18,6 @@ if TYPE_CHECKING:
     from curation.steps.trust.runs import TrustRun
     from curation.steps.trust.vectors import TargetSets
 
-# The fields of run.json of a prior measure that --json prints, too.
-FACTS = (
-    *("signed", "unit", "pairs", "alignment", "mean", "mean_absolute"),
-    *("direct_bias", "mac", "weat"),
-)
-
 
 def vectors(
     file: VectorsFile,
@@ -96,8 +90,7 @@ def prior(
         given, measures=measures or (), scale=scale, strictness=strictness, sets=sets
     )
     if as_json:
-        facts = [{name: run.about[name] for name in FACTS if name in run.about} for run, _ in runs]
-        show_runs(runs, facts, as_json=True)
+        show_runs(runs, as_json=True)
         return
     for name in dict.fromkeys(run.groups for run, _ in runs):
         _show([(run, measured) for run, measured in runs if run.groups == name])
