@@ -332,9 +332,12 @@ def held_out(
     if not len(gaps):
         empty = ", ".join(f"«{name}»" for name, own in lists.items() if not own)
         used = amount(len({spelled.get(word, word) for word in fitted}), "word")
+        why = f"no {f'word of {empty}' if empty else 'target'} is left to judge with"
+        if not empty and targets:
+            why = "no target has a result before and after"
         detail = (
-            f"no {f'word of {empty}' if empty else 'target'} is left to judge with: the method was "
-            f"fitted on {used}; {detail}; judge with a table of other words: --judge NAME"
+            f"{why}: the method was fitted on {used}; {detail}; judge with a table of other words: "
+            "--judge NAME"
         )
     ci = mean_interval(gaps, confidence=confidence)
     return Evidence(

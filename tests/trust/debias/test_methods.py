@@ -87,6 +87,10 @@ def test_words_that_were_fitted_are_held_out() -> None:
     assert "no word of «b» is left to judge with: the method was fitted on 2 words" in none.detail
     none = find(["he", "king"], replace(groups, targets={"king": ("king",)}))
     assert "no target is left to judge with" in none.detail
+    none = find(
+        ["he"], replace(groups, targets={"smith": ("smith",), "potter": ("potter",)}, references={})
+    )
+    assert "no target has a result before and after" in none.detail
 
 
 def test_a_subspace_that_the_words_do_not_span() -> None:
