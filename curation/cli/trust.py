@@ -4,8 +4,6 @@ import typer
 
 from curation.cli import (
     trust_contextual,
-    trust_debias,
-    trust_prior,
     trust_probe,
     trust_report,
     trust_text,
@@ -28,6 +26,6 @@ app.command("text")(trust_text.text)
 app.command("vectors")(trust_vectors.vectors)
 app.command("contextual")(trust_contextual.contextual)
 app.command("probe")(trust_probe.probe)
-app.command("prior")(trust_prior.prior)
-app.command("debias")(trust_debias.debias)
+app.command("prior")(trust_vectors.prior)
+app.command("debias")(trust_vectors.debias)
 app.command("report")(trust_report.report)

@@ -26,6 +26,12 @@ Source = Annotated[
         show_default=False,
     ),
 ]
+Year = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=9999, help="Year that the vectors are of; needs --source.", show_default=False
+    ),
+]
 VectorsFile = Annotated[
     Path, typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE)
 ]

@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
+FACTS = [
+    "signed",
+    "unit",
+    "pairs",
+    "alignment",
+    "mean",
+    "mean_absolute",
+    "direct_bias",
+    "mac",
+    "weat",
+]
+"""The fields of ``run.json`` of a prior measure that JSON has, too."""
+
 
 def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None:
     """Print runs of a measure: a table for each, or all as JSON.
@@ -22,19 +35,13 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
         as_json: print JSON and nothing else.
     """
     if as_json:
-        console.say_json(
-            {
-                "runs": [
-                    {
-                        "run": run.name,
-                        "folder": str(run.folder),
-                        "measured": measured,
-                        "biases": [bias.model_dump() for bias in run.biases],
-                    }
-                    for run, measured in runs
-                ]
-            }
-        )
+        rows = [
+            {"run": run.name, "folder": str(run.folder), "measured": measured}
+            | {name: run.about[name] for name in FACTS if name in run.about}
+            | {"biases": [bias.model_dump() for bias in run.biases]}
+            for run, measured in runs
+        ]
+        console.say_json({"runs": rows})
         return
     for run, measured in runs:
         names = run.biases[0].groups if run.biases else ()

@@ -14,9 +14,8 @@ import pytest
 from curation.stats.correlations import spearman
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.prior.directions import alignment
-from curation.trust.prior.measuring import MEASURES, Space, biases
 from curation.trust.vectors.cosine import vector_biases
+from curation.trust.vectors.prior import MEASURES, Space, alignment, biases
 from curation.trust.vectors.reading import Vectors, read_vectors
 from support.cats import REAL
 

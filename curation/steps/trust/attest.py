@@ -87,12 +87,9 @@ def read_answers(path: Path) -> Attestation:
     for key, value in answers:
         if _CONTROL.search(value):
             raise error(key, "it has a control character", "remove it")
-    if answers.review_date and not _is_day(answers.review_date):
-        raise error(
-            "review_date",
-            f"{answers.review_date[:40]!r} is not a day",
-            'write it as YYYY-MM-DD, such as "2030-01-31"',
-        )
+    if (day := answers.review_date) and not _is_day(day):
+        fix = 'write it as YYYY-MM-DD, such as "2030-01-31"'
+        raise error("review_date", f"{day[:40]!r} is not a day", fix)
     return answers
 
 

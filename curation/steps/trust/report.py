@@ -130,7 +130,7 @@ def dataset_files(campaign: Campaign) -> list[Path]:
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the trust report of a campaign."""
     from curation.steps.trust import dataset
-    from curation.steps.trust.known_runs import known_runs
+    from curation.steps.trust.measuring import known_runs
     from curation.trust.protocol.table import dataset_criteria
 
     own = campaign.settings
