@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from curation import __version__
-from curation.bias import Criterion, Subject
+from curation.bias import Criterion
 from curation.campaign import Campaign
 from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, writing
@@ -24,13 +24,12 @@ from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
 from curation.times import now
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
-from curation.trust.protocol.attested import Attestation, attested, is_past, open_questions
+from curation.trust.protocol.attested import Answers, attested, is_past, open_questions
 from curation.trust_settings import TrustSettings
 
 REPORT, PAGE = "report.json", "report.md"
 _GOLD_SEED = 1  # as in a new campaign
 _ALL = "all"  # the name of rows about all measures, or all sets of rules
-_LONGEST = 200  # characters of a row's name
 _OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "nearer")
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
@@ -99,7 +98,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": own.campaign.name,
         "seed": own.campaign.seed,
         "language": own.campaign.language,
-        "review_is_due": is_past(_answers(campaign), _today()),
+        "review_is_due": is_past(attest.read_answers(attest_file(campaign)), _today()),
         "versions": versions("numpy", "scipy"),
     }
 
@@ -141,13 +140,10 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     source = None if alone(campaign) else campaign_source(campaign)
     answers = attest.read_answers(attest_file(campaign))
     rows: list[Criterion] = []
-    subjects: list[tuple[Subject, str]] = []
     with reporter.stages() as tell:
         if known.runs:
-            subjects.append(("measure", _ALL))
             rows += _of_measures(known.runs, known.groups, own.trust, seed=own.campaign.seed)
         if source and source.cats:
-            subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
             data = dataset.dataset_input(
                 source,
                 groups=known.groups,
@@ -155,14 +151,11 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
                 reporter=reporter,
             )
             rows += dataset_criteria(data, own.trust, seed=own.campaign.seed, tell=tell)
-    if any(row.subject == "scores" for row in rows):
-        subjects.append(("scores", _ALL))
     for text in _pairs_without_runs(own.trust, rows):
         reporter.warn(text)
-    evidence = [campaign.relative(attest_file(campaign))]
-    rows += attested(answers, subjects, today=_today(), evidence=evidence)
     content, text = _composed(
         rows,
+        attest_file=campaign.relative(attest_file(campaign)),
         title=own.campaign.name,
         settings=settings(campaign),
         thresholds=own.trust,
@@ -219,16 +212,19 @@ def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> l
 def _composed(
     rows: Sequence[Criterion],
     *,
+    attest_file: str,
     title: str,
     settings: Mapping[str, Any],
     thresholds: TrustSettings,
     inputs: Mapping[str, str],
-    answers: Attestation,
+    answers: Answers,
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
-    """The content of ``report.json``, and the text of ``report.md``."""
+    """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
+    subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
+    said = attested(answers, subjects.items(), today=_today(), evidence=[attest_file])
     known = {key: value for key, value in settings.items() if key != "review_is_due"}
-    ordered = protocol.ordered(rows, settings=known)
+    ordered = protocol.ordered([*rows, *said], settings=known)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
@@ -254,14 +250,10 @@ def _today() -> str:
     return now()[:10]
 
 
-def _answers(campaign: Campaign) -> Attestation:
-    return attest.read_answers(attest_file(campaign))
-
-
 def _has_answers(campaign: Campaign) -> bool:
     """Whether ``attest.toml`` says something, or has an error."""
     try:
-        return _answers(campaign) != Attestation()
+        return bool(attest.read_answers(attest_file(campaign)))
     except CurationError:
         return True
 
@@ -311,16 +303,13 @@ def gold_report(
         else row
         for row in rows
     ]
-    subjects: list[tuple[Subject, str]] = [("dataset", source.split[:_LONGEST])]
-    if any(row.subject == "scores" for row in rows):
-        subjects.append(("scores", _ALL))
-    rows += attested(answers, subjects, today=_today(), evidence=[attest.NAME])
     scored = sorted(source.scores.glob("*/*/*.json*")) if source.scores.is_dir() else []
     files = [Path(named.partition("=")[2]) for named in predictions]
     names = ("run.json", "scores.jsonl", COMPARISONS)
     paths = [*source.gold, *files, *(path for path in scored if path.name in names)]
     content, text = _composed(
         rows,
+        attest_file=attest.NAME,
         title=source.split,
         settings={
             "trust": thresholds.model_dump(mode="json"),

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from curation.bias import CRITERIA, Criterion, Pair, Status, Subject
 from curation.files import dump_json
 from curation.markdown import inline, paragraphs, table
-from curation.trust.protocol.attested import Attestation, open_questions, questions
+from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS
 from curation.wording import amount, some
 
@@ -174,7 +174,7 @@ def markdown(
     *,
     title: str,
     thresholds: Mapping[str, Any],
-    answers: Attestation,
+    answers: Answers,
     left_out: Mapping[str, str],
 ) -> str:
     """The report as Markdown.
@@ -225,7 +225,7 @@ def markdown(
         lines += ["## Runs that are not used", "", *reasons, ""]
     lines += ["## Attestations", "", "What people state in attest.toml. Nobody checked it.", ""]
     for question in questions().asked:
-        answer = getattr(answers, question.key)
+        answer = answers.get(question.key, "")
         if answer or question in missing:
             lines += [f"**{inline(question.text)}** (`{question.key}`)", ""]
             lines += paragraphs(answer) or ["Open question.", ""]
