@@ -140,7 +140,7 @@ def _status(answers: Answers, check: str, lacking: Sequence[str], today: str) ->
     if check == "uses" and is_past(answers, today):
         return (
             "inconclusive",
-            f"the review was due on {answers['review_date']}: review the answers in attest.toml, then "
-            "set review_date to a later day",
+            f"the review was due on {answers['review_date']}: review the answers in attest.toml, "
+            "then set review_date to a later day",
         )
     return "attested", "a wrong or outdated answer; the report cannot check what people state"

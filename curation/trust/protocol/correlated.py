@@ -14,7 +14,6 @@ set of rules, are corrected together (Holm).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,25 +95,6 @@ def _more(n: int, threshold: float, alpha: float, power: float) -> str:
 
 
 # --- convergent, of measures --------------------------------------------------------------------
-
-
-class Cell(NamedTuple):
-    """Two runs and the rank correlation of their results on the targets that both have."""
-
-    first: str
-    second: str
-    rho: float | None
-    r_squared: float | None
-    n: int
-
-
-def matrix(runs: Sequence[MeasureRun]) -> list[Cell]:
-    """How all runs on the same groups correlate, pair by pair; this gives no verdict."""
-    return [
-        Cell(first.name, second.name, *alike(paired(first.biases, second.biases)))
-        for first, second in combinations(runs, 2)
-        if first.groups == second.groups and first.group_names == second.group_names
-    ]
 
 
 def others(case: MeasureCase) -> Iterator[Found]:
