@@ -272,7 +272,7 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     if not cats:
         return
     reporter.note("scoring the artefact baselines")
-    for result in measured(cats, artefacts(cats, language=checked.language)):
+    for result in measured(cats, artefacts(cats, language=checked.language), overall=True):
         rows = [
             f"{row['kind']} {row['figure']} {row['value']:.1f} "
             f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"
