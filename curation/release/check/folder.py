@@ -54,8 +54,9 @@ class Table:
     def add(self, rows: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Add rows at the end, given by column."""
         for name, cells in columns.items():
-            column = self.columns.setdefault(name, [None] * self.rows)
-            column += [intern(cell) if type(cell) is str else cell for cell in cells]
+            if name not in self.columns:
+                self.columns[name] = [None] * self.rows
+            self.columns[name] += [intern(c) if type(c) is str else c for c in cells]
         self.rows += rows
         for column in self.columns.values():
             column += [None] * (self.rows - len(column))
