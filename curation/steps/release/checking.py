@@ -132,7 +132,7 @@ def check_release(
     sealed = _sealed(release)
     findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
     checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
-    for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
+    for extra in (_anonymous, _near_repeats, _pitfalls):
         findings += extra(checked, reporter)
     findings += _against(checked, against, reporter)
     if public is not None:
@@ -217,6 +217,7 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
         return
     facts = checked.release.facts
     accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
+    baselines: list[Finding] = []
     with reporter.stages() as tell:
         report = pitfalls(
             checked.cats,
@@ -224,8 +225,10 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             off=_off(checked.release),
             names=_other_names(checked.release),
             workers=own_workers(),
+            meanwhile=lambda: baselines.extend(_baselines(checked, reporter)),
             tell=tell,
         )
+    yield from baselines
     warned = []
     for row in report.table:
         if not row.count:
