@@ -130,14 +130,18 @@ def pitfalls(
     shards = [items[start : start + SHARD] for start in range(0, len(items), SHARD)]
     tell("texts", 0, len(cats))
     found: dict[int, list[list[Finding]]] = {}
+
+    def take(results: Iterable[tuple[int, list[list[Finding]]]]) -> None:
+        for at, findings in results:
+            found[at] = findings
+            tell("texts", min(len(found) * SHARD, len(cats)), len(cats))
+
     several = workers if len(cats) >= MANY else 1
     with closing(each_shard(checks, shards, workers=several)) as each:
-        found |= islice(each, 1)  # other processes go on with the texts, this one with the whole
+        take(islice(each, 1))  # the others go on with the texts, this process with the whole
         whole = _of_dataset(cats, place, checks, tell)
         meanwhile()
-        for at, findings_of_shard in each:
-            found[at] = findings_of_shard
-            tell("texts", min(len(found) * SHARD, len(cats)), len(cats))
+        take(each)
     hits: list[Pitfall] = []
     every = chain.from_iterable(found[at] for at in range(len(shards)))
     for cat, findings in zip(cats, every, strict=True):
