@@ -1,8 +1,6 @@
 """The sentiment of a text by VADER's lexicon, for English texts."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from string import punctuation
 from typing import Any, NamedTuple
 
 from curation.words import INSTALL, NotCheckedError, base
@@ -43,16 +41,4 @@ def vader(texts: Iterable[str], *, language: str) -> list[float]:
     except ImportError:
         raise NotCheckedError("the package vaderSentiment is not installed", INSTALL) from None
     reader: Any = SentimentIntensityAnalyzer()
-
-    @cache
-    def has_score(word: str) -> bool:
-        small = word.lower()
-        return small in reader.lexicon or small.strip(punctuation) in reader.lexicon
-
-    def score(text: str) -> float:
-        # Half of all texts have no such word, and reading them is slow. Emoji are read as words.
-        if text.isascii() and not any(map(has_score, text.split())):
-            return 0.0
-        return float(reader.polarity_scores(text)["compound"])
-
-    return [score(text) for text in texts]
+    return [float(reader.polarity_scores(text)["compound"]) for text in texts]

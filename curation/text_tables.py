@@ -6,8 +6,7 @@ Errors name the file and the line. Which columns a table needs is checked where 
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +15,6 @@ from curation.wording import some
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
-CHUNK = 4096  # rows that are turned into columns at once
 _LONGEST = 60  # characters of a column's name in a message
 _MOST_LISTED = 40  # columns in a message
 
@@ -70,48 +68,6 @@ def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, dict
         CurationError: there is no header, it has a column twice or too many columns, or a row
             cannot be read. The iterator raises it, too.
     """
-    columns, all_cells = _table(text, path)
-    return columns, ((number, _row(columns, cells)) for number, cells in all_cells)
-
-
-def read_columns(text: str, path: Path) -> Iterator[tuple[int, dict[str, Sequence[Any]]]]:
-    """As ``read_csv``, some thousand rows at once: their number, and the cells of each column.
-
-    This takes a third of the time. A cell that a row lacks is None.
-
-    Raises:
-        CurationError: as for ``read_csv``; the iterator first yields the rows before a bad one.
-    """
-    return _chunks(*_table(text, path))
-
-
-def _chunks(
-    columns: list[str], all_cells: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[int, dict[str, Sequence[Any]]]]:
-    chunk: list[list[str]] = []
-    try:
-        for _, cells in all_cells:
-            chunk.append(cells)
-            if len(chunk) == CHUNK:
-                yield CHUNK, _by_column(columns, chunk)
-                chunk = []
-    except CurationError:
-        yield len(chunk), _by_column(columns, chunk)
-        raise
-    yield len(chunk), _by_column(columns, chunk)
-
-
-def _by_column(columns: list[str], rows: list[list[str]]) -> dict[str, Sequence[Any]]:
-    table: dict[str, Sequence[Any]] = dict(zip(columns, zip_longest(*rows), strict=False))
-    table.pop("", None)
-    if max(map(len, rows), default=0) > len(columns):
-        beyond = [_row(columns, cells).get("") for cells in rows]
-        return table | {"": beyond} if any(beyond) else table
-    return table
-
-
-def _table(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """The columns of a CSV text, and the cells of its rows with their lines."""
     header = find_header(text, path)
     lines = io.StringIO(text[header.start :], newline="")
     reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
@@ -121,7 +77,7 @@ def _table(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, list[s
         raise no_rows(path)
     columns = [name.strip() for name in names]
     check_columns(columns, f"{path} line {number}")
-    return columns, all_cells
+    return columns, ((number, _row(columns, cells)) for number, cells in all_cells)
 
 
 def _cells(reader: Any, path: Path, before: int) -> Iterator[tuple[int, list[str]]]:

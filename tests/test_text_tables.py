@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.predictions import read_predictions
 from curation.rounds.tables.reading import read_rows
 from curation.scores.sizes import read_sizes
-from curation.text_tables import find_header, read_columns, read_csv, read_json_lines
+from curation.text_tables import find_header, read_csv, read_json_lines
 from support import catsets
 
 PATH = Path("t.csv")
@@ -28,17 +28,6 @@ def test_a_row_has_the_number_of_its_first_line() -> None:
         (7, {"a": "4", "b": "5", "": ["6"]}),
         (8, {"a": "7"}),
     ]
-
-
-def test_columns_have_the_cells_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.text_tables.CHUNK", 2)
-    text = 'a,,b\n1,2,3\n4\n\n5,,6, ,7\n8\n9\n"x"y\n'
-    parts = read_columns(text, PATH)
-    assert next(parts) == (2, {"a": ("1", "4"), "b": ("3", None)})
-    assert next(parts) == (2, {"a": ("5", "8"), "b": ("6", None), "": [[" ", "7"], None]})
-    assert next(parts) == (1, {"a": ("9",)})
-    with pytest.raises(CurationError, match="line 8"):
-        next(parts)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -8,7 +8,7 @@ import pytest
 
 from curation.blank import options
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.sentiment import Sentiment, vader
+from curation.sentiment import Sentiment
 from curation.stats.artefacts import (
     PRONOUNS,
     STOP_WORDS,
@@ -309,23 +309,6 @@ def test_given_sentiment_that_lacks_an_association_is_an_error() -> None:
 def test_options_are_the_words_in_the_blank_or_the_whole_sentences() -> None:
     assert options(INTRA) == ["kind", "grumpy", "purple"]
     assert options(INTER) == ["He sells cakes.", "The baker sleeps.", "Snow is cold."]
-
-
-def test_texts_without_a_word_of_vaders_lexicon_have_its_score() -> None:
-    from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-
-    texts = [
-        "The table, but kind of very tall!!",
-        "a :) b",
-        "(GREAT)",
-        "'bad'",
-        "no",
-        "x 😀",
-        "é",
-        "",
-    ]
-    reader = SentimentIntensityAnalyzer()
-    assert vader(texts, language="en") == [reader.polarity_scores(t)["compound"] for t in texts]
 
 
 def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
@@ -51,8 +51,21 @@ class Table:
         self.columns: dict[str, list[Any]] = {}
         self.rows = 0
 
-    def add(self, rows: int, columns: Mapping[str, Sequence[Any]]) -> None:
-        """Add rows at the end, given by column."""
+    def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Add rows at the end."""
+        for row in rows:
+            for name, value in row.items():
+                column = self.columns.get(name)
+                if column is None:
+                    column = self.columns[name] = [None] * self.rows
+                column.append(intern(value) if type(value) is str else value)
+            self.rows += 1
+            if len(row) < len(self.columns):
+                for column in self.columns.values():
+                    column += [None] * (self.rows - len(column))
+
+    def add_columns(self, rows: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows at the end that are given by column."""
         for name, cells in columns.items():
             if name not in self.columns:
                 self.columns[name] = [None] * self.rows

@@ -33,7 +33,7 @@ from curation.release.check.hidden import read_sealed
 from curation.release.facts import Facts
 from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS, split_of
 from curation.stereoset import FileSettings
-from curation.text_tables import read_columns, read_json_lines
+from curation.text_tables import read_csv, read_json_lines
 
 LARGEST_CARD = 4 << 20  # bytes
 DATA = {
@@ -134,10 +134,9 @@ def _annotations(release: Release) -> Iterator[Finding]:
         yield problem
         return
     path = release.root / name
-    parts = read_columns(read_text(path), path)
+    _, rows = read_csv(read_text(path), path)
     release.annotations = Table()
-    for part in parts:
-        release.annotations.add(*part)
+    release.annotations.add(row for _, row in rows)
 
 
 def _terms(release: Release) -> Iterator[Finding]:
@@ -242,7 +241,7 @@ def _ours(release: Release, name: str) -> bool:
     if parts[0] == "annotations":
         release.repeated = release.repeated or Table()
         for part in each_columns(path):
-            release.repeated.add(*part)
+            release.repeated.add_columns(*part)
         return True
     file_parts, _ = read_parts(path)
     rows = ((part, row) for part in file_parts for row in _drained(part))
