@@ -6,21 +6,12 @@ from typing import Annotated
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console
-from curation.cli.model_options import (
-    BatchTokens,
-    Device,
-    Dtype,
-    EngineName,
-    EngineOption,
-    Remote,
-    Revision,
-    Workers,
-    options_of_work,
-)
+from curation.cli import console, model_options
+from curation.cli.model_options import EngineName
 from curation.cli.options import FILE, Json, Language, Where
 from curation.cli.trust_options import Field, Files, GroupNames, Layer, Model, Source
 from curation.cli.trust_tables import show_runs
+from curation.cli.trust_text import Window
 from curation.files import CurationError
 
 
@@ -45,31 +36,33 @@ def probe(
     per_target: Annotated[
         bool,
         typer.Option(
-            "--per-target", help="Train a probe for each target; default: one for all targets."
+            "--per-target",
+            help="Train a probe for each target, as the paper says; default: one for all targets, "
+            "as in its code.",
+        ),
+    ] = False,
+    every_mention: Annotated[
+        bool,
+        typer.Option(
+            "--every-mention",
+            help="Read every mention of the target in a passage, as the paper says; default: the "
+            "first.",
         ),
     ] = False,
     layer: Layer = None,
     most: Annotated[
         int, typer.Option(min=1, help="Passages of each target, a random sample.")
     ] = 1_000,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Sentences of a passage; default: window in [trust].",
-            show_default=False,
-        ),
-    ] = None,
+    window: Window = None,
     language: Language = "",
     field: Field = "text",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    batch_tokens: BatchTokens = None,
-    revision: Revision = "",
-    trust_remote_code: Remote = False,
-    engine: EngineOption = EngineName.local,
-    workers: Workers = None,
+    device: model_options.Device = "auto",
+    dtype: model_options.Dtype = "auto",
+    batch_tokens: model_options.BatchTokens = None,
+    revision: model_options.Revision = "",
+    trust_remote_code: model_options.Remote = False,
+    engine: model_options.EngineOption = EngineName.local,
+    workers: model_options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -101,9 +94,10 @@ def probe(
         most=most,
         window=window,
         per_target=per_target,
+        every_mention=every_mention,
         language=language,
         field=field,
-        **options_of_work(engine, workers, device),
+        **model_options.options_of_work(engine, workers, device),
         reporter=console,
     )
     show_runs(runs, as_json=as_json)
