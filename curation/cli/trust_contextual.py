@@ -20,18 +20,11 @@ def contextual(
     source: Source = "",
     layer: Layer = None,
     most: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Contexts of each word, a random sample; 0 for all, as in the paper."
-        ),
+        int, typer.Option(min=0, help="Contexts of each word, at random; 0: all, as in the paper.")
     ] = 1_000,
     repeats: Annotated[
         bool,
-        typer.Option(
-            "--repeats",
-            help="Count a context as often as it occurs, as in the paper; default: each different "
-            "one once.",
-        ),
+        typer.Option("--repeats", help="Count repeated contexts, as in the paper; default: once."),
     ] = False,
     window: Annotated[int, typer.Option(min=1, max=1000, help="Sentences of a context.")] = 1,
     language: Language = "",
@@ -48,9 +41,8 @@ def contextual(
 ) -> None:
     """Measure the bias of targets in a model's representations of words in a corpus.
 
-    A word's vector is the mean of its states over its contexts in the files: by default, over at
-    most 1,000 different ones. With --most 0 --repeats it is the paper's mean over all contexts. The
-    strength of
+    A word's vector is the mean of its states over its contexts in the files: by default over at
+    most 1,000 different ones, with --most 0 --repeats over all, as in the paper. The strength of
     association is the cosine of the mean vectors of the target's words and of the group's words.
     Intervals are over documents. If the command is interrupted, run it again: it goes on where it
     stopped.

@@ -35,19 +35,11 @@ def probe(
     source: Source = "",
     per_target: Annotated[
         bool,
-        typer.Option(
-            "--per-target",
-            help="Train a probe for each target, as the paper says; default: one for all targets, "
-            "as in its code.",
-        ),
+        typer.Option("--per-target", help="A probe per target, as in the paper; default: one."),
     ] = False,
     every_mention: Annotated[
         bool,
-        typer.Option(
-            "--every-mention",
-            help="Read every mention of the target in a passage, as the paper says; default: the "
-            "first.",
-        ),
+        typer.Option("--every-mention", help="Read all mentions, as in the paper; default: first."),
     ] = False,
     layer: Layer = None,
     most: Annotated[
@@ -70,7 +62,9 @@ def probe(
 
     The classifier learns from labelled passages which group a target is associated with, or none.
     The strength of association is the number of further passages for which it predicts the group.
-    Give --labels or --automatic. If the command is interrupted, run it again: it goes on where it
+    By default one classifier learns from all targets, as in the paper's code, because a target has
+    few labels; the paper's text has one for each (--per-target). A passage with several mentions of
+    the target counts once, also with --every-mention. Give --labels or --automatic. If the command is interrupted, run it again: it goes on where it
     stopped.
     """
     from curation.models.states import StatesSpec

@@ -18,7 +18,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.engine import each_shard
 from curation.files import CurationError, digest, open_input, writing
@@ -29,23 +28,8 @@ from curation.steps.trust.measuring import Measured, policies
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
 from curation.steps.trust.text import Reading, measure_each, texts_of
 from curation.steps.trust.vectors import words_of
-from curation.trust.contextual.contexts import (
-    Key,
-    Part,
-    blocks_of,
-    joined,
-    read_unit,
-    sample_contexts,
-    units,
-)
-from curation.trust.contextual.reduction import (
-    BLOCKS,
-    keys_of,
-    reduced_biases,
-    sums_of,
-    vectors_of,
-)
-from curation.trust.framework import Policies
+from curation.trust.contextual.contexts import Key, Part, joined, read_unit, sample_contexts, units
+from curation.trust.contextual.reduction import keys_of, reduced_biases, sums_of, vectors_of
 from curation.trust.groups import Groups
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts
@@ -105,10 +89,8 @@ class Corpus:
         """The source's name, if the user gives none: the model's name and the first file's.
 
         Raises:
-            CurationError: there is no file, or the model does not exist.
+            CurationError: the model does not exist.
         """
-        if not self.texts.paths:
-            raise CurationError("no file to measure", "name at least one file")
         model = source_name(Path(str(self.model["model"]).replace("/", "--")))
         return f"{model}-{source_name(self.texts.paths[0])}"
 
@@ -133,8 +115,7 @@ class Corpus:
             of: the words, or the groups.
             seed: of the sample.
         """
-        # Reading the files says which are missing.
-        size = sum(path.stat().st_size for path in self.texts.paths if path.exists())
+        size = sum(path.stat().st_size for path in self.texts.paths)
         with self.reporter.tracked("reading the corpus", size, bytes=True) as advance:
             return draw(self.texts, of, most=self.most, seed=seed, tell=advance)
 
@@ -163,17 +144,19 @@ def measure_corpus(
     Returns:
         For each of the groups its run, and whether it was measured now.
     """
+    corpus.texts.shards(1)  # so that errors of files show before the work
     source = source or corpus.source
 
     def of_groups(groups: Groups) -> Measured:
         return work(groups, run_folder(campaign, measure, groups.name, source))
 
-    options: Any = {"identity": lambda: {**identity, **corpus.identity()}}
-    options["reporter"] = corpus.reporter
+    def whole() -> dict[str, Any]:
+        return {**identity, **corpus.identity()}
+
     found = []
-    for run, measured in measure_each(campaign, every, measure, source, of_groups, **options):
-        shutil.rmtree(run.folder / PARTS, ignore_errors=True)
-        found.append((run, measured))
+    for each in measure_each(campaign, every, measure, source, of_groups, whole, corpus.reporter):
+        shutil.rmtree(each[0].folder / PARTS, ignore_errors=True)
+        found.append(each)
     return found
 
 
@@ -216,9 +199,11 @@ def read_states(corpus: Corpus, run: Path, places: "Sequence[Place]", keys: Sequ
         todo = [n for n in range(len(work)) if n not in parts]
         with corpus.reporter.counted("contexts") as bar:
             bar.begin(sum(len(work[n].places) for n in parts), len(places))
-            options: Any = {"engine": corpus.texts.engine, "workers": corpus.texts.workers}
-            options["gpus"] = 1 if model.get("device") == "cuda" else 0
-            with closing(each_shard(read_unit, [work[n] for n in todo], **options)) as each:
+            engine, workers = corpus.texts.engine, corpus.texts.workers
+            gpus = 1 if model.get("device") == "cuda" else 0
+            left = [work[n] for n in todo]
+            each = each_shard(read_unit, left, engine=engine, workers=workers, gpus=gpus)
+            with closing(each):
                 for index, part in each:
                     number = todo[index]
                     parts[number] = part
@@ -229,13 +214,12 @@ def read_states(corpus: Corpus, run: Path, places: "Sequence[Place]", keys: Sequ
     return joined([parts[n] for n in range(len(work))])
 
 
-def warn_of_refused(part: Part, one: str, several: str, reporter: Reporter) -> None:
-    """Warn of contexts without a state."""
+def warn_of_refused(part: Part, unit: str, reporter: Reporter) -> None:
+    """Warn of contexts without a state; ``unit`` is what they are called."""
     if part.refused:
-        reporter.warn(
-            f"{amount(sum(part.refused.values()), one, several)} no state: "
-            + ", ".join(f"{code} {number}" for code, number in part.refused.items())
-        )
+        number = amount(sum(part.refused.values()), f"{unit} has", f"{unit}s have")
+        shown = ", ".join(f"{code} {count}" for code, count in part.refused.items())
+        reporter.warn(f"{number} no state: {shown}")
 
 
 def _digest(places: "Sequence[Place]", keys: Sequence[Key]) -> str:
@@ -316,13 +300,12 @@ def _measure(
                 "name files that mention the group, or correct its list of words",
             )
     contexts = sample.contexts
-    blocks = blocks_of((context.document for context in contexts), BLOCKS, seed)
-    places = [context.place for context in contexts]
-    part = read_states(corpus, folder, places, keys_of(contexts, words=words, blocks=blocks))
+    keys = keys_of(contexts, words, seed=seed)
+    part = read_states(corpus, folder, [context.place for context in contexts], keys)
     sums = sums_of(part, words)
     vectors = vectors_of(sums)
     known = known_words(vectors, groups)
-    warn_of_refused(part, "context has", "contexts have", reporter)
+    warn_of_refused(part, "context", reporter)
     missing = set(vectors.missing)
     for name, own in groups.words.items():
         if gone := [word for word in own if word in missing]:
@@ -333,7 +316,7 @@ def _measure(
     used = sums.counts.sum(axis=1).tolist()
     about = {
         "contexts": len(contexts),
-        "documents": len(blocks),
+        "documents": len({context.document for context in contexts}),
         "words": {
             word: {"contexts": sample.found.get(word, 0), "used": number}
             for word, number in zip(words, used, strict=True)
@@ -344,8 +327,4 @@ def _measure(
     }
     confidence = campaign.settings.trust.confidence
     results = reduced_biases(vectors, sums, known, policies(campaign), confidence=confidence)
-
-    def again(other: Groups, changed: Policies) -> list[Bias]:
-        return vector_biases(vectors, other, changed)
-
-    return Measured(results, about, again, groups=known)
+    return Measured(results, about, partial(vector_biases, vectors), groups=known)

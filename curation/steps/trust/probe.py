@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from curation.steps.trust.measuring import Measured, policies
 from curation.steps.trust.runs import TrustRun
 from curation.steps.trust.text import Reading, label_rows, texts_of
 from curation.trust.contextual.contexts import Part, draw
-from curation.trust.contextual.probe import Examples, again, probe, untrainable
+from curation.trust.contextual.probe import Examples, probe, untrainable
 from curation.trust.groups import Groups
 from curation.trust.text import human
 from curation.trust.text.passages import LabelledPassage, passages
@@ -35,23 +35,9 @@ MOST = 1_000
 """Passages of each target, by default: as many as the paper's code takes."""
 TRAINING = 0.7
 """The share of automatically labelled passages that train the probe, as in the paper's code."""
-
-
 TEXT = "text"
-
-
-class Labelled(NamedTuple):
-    """Labelled passages, and rows that do not count with their reasons."""
-
-    passages: list[LabelledPassage]
-    refused: list[Rejection]
-
-
-class Split(NamedTuple):
-    """Labelled passages to train on, and further ones to count."""
-
-    training: list[LabelledPassage]
-    further: list[LabelledPassage]
+Split = tuple[list[LabelledPassage], list[LabelledPassage]]
+"""Labelled passages to train on, and further ones to count."""
 
 
 def measure_probe(
@@ -115,30 +101,28 @@ def _measure(
     folder: Path,
 ) -> Measured:
     seed, reporter = campaign.settings.campaign.seed, corpus.reporter
-    labelled = None
+    labelled, rejected = list[LabelledPassage](), list[Rejection]()
     if labels:
-        labelled = read_labelled(labels, groups, language=corpus.texts.language)
-        if labelled.refused:
-            reporter.warn(
-                f"{labels}: {amount(len(labelled.refused), 'row')} refused; rejected.jsonl says why"
-            )
+        labelled, rejected = read_labelled(labels, groups, language=corpus.texts.language)
+        if rejected:
+            why = "refused; rejected.jsonl says why"
+            reporter.warn(f"{labels}: {amount(len(rejected), 'row')} {why}")
     sample = corpus.sample(passages, groups, seed=seed)
-    split = _split(sample, seed) if labelled is None else _unseen(labelled.passages, sample)
-    if not split.further:
+    learned, further = _unseen(labelled, sample) if labels else _split(sample, seed)
+    if not further:
         raise CurationError(
             f"[groups.{groups.name}]: the files have no further passage that mentions a target",
             "name files with more text about the targets, of several documents",
         )
-    if not per_target and (why := untrainable([each.group for each in split.training], groups)):
-        raise why[1]  # before the model reads anything
-    every = [*split.training, *split.further]
+    if not per_target and (problem := untrainable([each.group for each in learned], groups)):
+        raise problem[1]  # before the model reads anything
+    every = [*learned, *further]
     if not every_mention:
         every = [each._replace(spans=each.spans[:1]) for each in every]
     part = _read(corpus, every, folder)
-    unit = "mention" if every_mention else "passage"
-    warn_of_refused(part, f"{unit} has", f"{unit}s have", reporter)
+    warn_of_refused(part, "mention" if every_mention else "passage", reporter)
     examples, numbers = _examples(part, every, groups)
-    training = numbers < len(split.training)
+    training = numbers < len(learned)
     found = probe(
         examples.where(training),
         examples.where(~training),
@@ -157,12 +141,7 @@ def _measure(
     about = {**found.about, "refused": part.refused, "per_target": per_target}
     if every_mention:
         about["mentions"] = len(examples.of)
-    return Measured(
-        found.biases,
-        about,
-        again(found.counts, groups),
-        refused=labelled.refused if labelled else (),
-    )
+    return Measured(found.biases, about, found.again, refused=rejected)
 
 
 def _split(sample: Sequence[LabelledPassage], seed: int) -> Split:
@@ -179,7 +158,7 @@ def _split(sample: Sequence[LabelledPassage], seed: int) -> Split:
     learned = [each for each in sample if _document(each) in training]
     texts = {each.passage.text for each in learned}
     others = (each for each in sample if _document(each) not in training)
-    return Split(learned, [each for each in others if each.passage.text not in texts])
+    return learned, [each for each in others if each.passage.text not in texts]
 
 
 def _unseen(labelled: Sequence[LabelledPassage], sample: Sequence[LabelledPassage]) -> Split:
@@ -193,7 +172,7 @@ def _unseen(labelled: Sequence[LabelledPassage], sample: Sequence[LabelledPassag
         for each in sample
         if any(text in each.passage.text or each.passage.text in text for text in texts)
     }
-    return Split(list(labelled), [each for each in sample if _document(each) not in seen])
+    return list(labelled), [each for each in sample if _document(each) not in seen]
 
 
 def _document(each: LabelledPassage) -> str:
@@ -230,7 +209,9 @@ def _examples(
 # --- people's labels ----------------------------------------------------------------------------
 
 
-def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
+def read_labelled(
+    path: Path, groups: Groups, *, language: str
+) -> tuple[list[LabelledPassage], list[Rejection]]:
     """Passages with the group that most annotators chose.
 
     The table is that of ``text-human``, with texts. A passage has no group if none has more than
@@ -240,6 +221,9 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
         path: a table in CSV or JSON Lines with the columns ``human.COLUMNS`` and text.
         groups: targets and groups.
         language: of the texts.
+
+    Returns:
+        The passages, and rows that do not count with their reasons.
 
     Raises:
         CurationError: the file cannot be read or lacks a column, or no passage is left.
@@ -273,4 +257,4 @@ def read_labelled(path: Path, groups: Groups, *, language: str) -> Labelled:
             f"{path}: no row is a label that can be used{why}",
             "write the targets and groups as in their lists, in texts that mention the target",
         )
-    return Labelled(labelled, refused)
+    return labelled, refused

@@ -56,7 +56,6 @@ def measure_each(
     measure: str,
     source: str,
     work: Callable[[Groups], Measured],
-    *,
     identity: Callable[[], Mapping[str, Any]],
     reporter: Reporter,
 ) -> Iterator[tuple[TrustRun, bool]]:
@@ -66,9 +65,12 @@ def measure_each(
     """
     for groups in every:
         run_folder(campaign, measure, groups.name, source)
-    options: Any = {"identity": identity(), "reporter": reporter}
+    whole = identity()
     for groups in every:
-        yield measure_groups(campaign, groups, measure, source, partial(work, groups), **options)
+        own = partial(work, groups)
+        yield measure_groups(
+            campaign, groups, measure, source, own, identity=whole, reporter=reporter
+        )
 
 
 def measure_texts(
@@ -116,8 +118,7 @@ def measure_texts(
     def work(groups: Groups) -> Measured:
         return _count(campaign, groups, texts, reporter, first=groups is every[0])
 
-    options: Any = {"identity": identity, "reporter": reporter}
-    return list(measure_each(campaign, every, AUTOMATED, source, work, **options))
+    return list(measure_each(campaign, every, AUTOMATED, source, work, identity, reporter))
 
 
 def _count(
@@ -141,7 +142,7 @@ def _count(
     )
     kinds = tally.strengths(groups)[1].astype(int).tolist()
     without = {
-        name: [word for word in words if word not in counts.occurring]
+        name: [word for word in words if not tally.lexicon.of([word])]
         for name, words in groups.words.items()
     }
     for name, words in without.items():
@@ -201,8 +202,7 @@ def measure_labels(
         return {"text-human": human.ALGORITHM, "sha256": digest(path)}
 
     work = partial(_from_labels, campaign, path, rows, reporter)
-    options: Any = {"identity": identity, "reporter": reporter}
-    return list(measure_each(campaign, every, HUMAN, source, work, **options))
+    return list(measure_each(campaign, every, HUMAN, source, work, identity, reporter))
 
 
 def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:

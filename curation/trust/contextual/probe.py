@@ -9,7 +9,7 @@ Features are standardised. The penalty on the weights is fixed, because the data
 separable; without one there would be no best weights.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,14 +88,27 @@ class Probed(NamedTuple):
     """What a probe found.
 
     Attributes:
+        groups: the targets and groups.
         biases: the results, one per target.
         counts: further passages by target and predicted group, the last for none.
         about: accuracies and numbers of passages, for ``run.json``.
     """
 
+    groups: Groups
     biases: list[Bias]
     counts: Ints
     about: dict[str, Any]
+
+    def again(self, groups: Groups, policies: Policies) -> list[Bias]:
+        """The measure with groups in another order, or other policies, without intervals.
+
+        Word lists play no part in a trained probe (Table 8), so other lists are not possible
+        (``labelled_order``).
+        """
+        rows = {target: number for number, target in enumerate(self.groups.targets)}
+        own = self.counts[[rows[target] for target in groups.targets]]
+        soa = own[:, labelled_order(groups, self.groups)].astype(float)
+        return count_biases(groups, soa, policies, n=own.sum(axis=1).tolist())
 
 
 def fit(training: Examples, *, classes: int, start: Floats | None = None) -> Classifier:
@@ -245,27 +258,7 @@ def probe(
         },
         "probes": scores,
     }
-    return Probed(biases, counts, about)
-
-
-def again(counts: Ints, base: Groups) -> Callable[[Groups, Policies], list[Bias]]:
-    """The measure with groups in another order, or other policies, without intervals.
-
-    Word lists play no part in a trained probe (Table 8), so other lists are not possible
-    (``labelled_order``).
-
-    Args:
-        counts: from ``probe``.
-        base: the groups that were measured.
-    """
-    rows = {target: number for number, target in enumerate(base.targets)}
-
-    def compute(groups: Groups, policies: Policies) -> list[Bias]:
-        own = counts[[rows[target] for target in groups.targets]]
-        soa = own[:, labelled_order(groups, base)].astype(float)
-        return count_biases(groups, soa, policies, n=own.sum(axis=1).tolist())
-
-    return compute
+    return Probed(groups, biases, counts, about)
 
 
 def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, CurationError] | None:

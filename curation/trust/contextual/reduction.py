@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from curation.bias import Bias
 from curation.stats.intervals import t_quantile
 from curation.trust import framework
-from curation.trust.contextual.contexts import Context, Key, Part
+from curation.trust.contextual.contexts import Context, Key, Part, blocks_of
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import mean_vectors, soa
@@ -41,11 +41,10 @@ class Sums(NamedTuple):
     counts: Ints
 
 
-def keys_of(
-    contexts: Sequence[Context], *, words: Sequence[str], blocks: Mapping[str, int]
-) -> list[Key]:
+def keys_of(contexts: Sequence[Context], words: Sequence[str], *, seed: int) -> list[Key]:
     """The word and the block of each context, as numbers: where its state is added."""
     place = {word: number for number, word in enumerate(words)}
+    blocks = blocks_of((context.document for context in contexts), BLOCKS, seed)
     return [(place[each.word], blocks[each.document]) for each in contexts]
 
 

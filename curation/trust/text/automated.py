@@ -57,19 +57,15 @@ class Counts:
     """What a corpus has of targets and groups.
 
     Attributes:
-        words: the groups' words, by number.
         contexts: how many contexts of a target have which set of words.
         documents: how many documents have a row (target, contexts of each group); only rows that
             have a context of a group.
-        occurring: the groups' words, as the lists have them, that are in a context.
         read: the number of documents of each file.
         short: how many of them have fewer sentences than a context.
     """
 
-    words: tuple[str, ...]
     contexts: Counter[tuple[str, tuple[str, ...]]]
     documents: Counter[tuple[str, Row]]
-    occurring: frozenset[str]
     read: tuple[int, ...]
     short: tuple[int, ...]
 
@@ -179,17 +175,7 @@ def count(texts: Texts, groups: Groups, *, tell: Callable[[int], None] | None = 
             raise CurationError(
                 f"{path}: contains no words", "leave the file out, or fetch it again"
             )
-    names, lexicon = prepared.lexicon.names, prepared.lexicon
-    seen = {word for _, words in found for word in words}
-    every = {word for words in groups.words.values() for word in words}
-    return Counts(
-        tuple(names[number] for number in sorted(prepared.owners)),
-        found,
-        rows,
-        frozenset(word for word in every if names[lexicon.of([word])[0]] in seen),
-        tuple(read),
-        tuple(short),
-    )
+    return Counts(found, rows, tuple(read), tuple(short))
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -199,6 +185,7 @@ class Tally:
     """Counts as arrays, from which the measure is computed, also with other groups.
 
     Attributes:
+        lexicon: the groups' words that are in a context.
         targets: the targets with contexts.
         of: shape (rows,), the position of each row's target.
         has: shape (rows, words), 1 if the row's contexts have the word.
@@ -207,10 +194,9 @@ class Tally:
 
     def __init__(self, counts: Counts, language: str) -> None:
         """Make arrays."""
-        self.language = language
-        self.lexicon = Lexicon(counts.words, language)
-        self.targets = {name: at for at, name in enumerate(dict(counts.contexts.keys()))}
         rows = sorted(counts.contexts)
+        self.lexicon = Lexicon(sorted({word for _, words in rows for word in words}), language)
+        self.targets = {name: at for at, name in enumerate(dict(rows))}
         columns = {word: at for at, word in enumerate(self.lexicon.names)}
         self.of = np.array([self.targets[target] for target, _ in rows], np.int64)
         self.number = np.array([counts.contexts[row] for row in rows], float)

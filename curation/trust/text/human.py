@@ -76,9 +76,8 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
         except _RefusedError as error:
             cells = {name: row[name] for name in _KEPT if name in row}
             record = {name: c for name, c in cells.items() if not isinstance(c, (list, dict))}
-            refused.append(
-                Rejection(code=error.code, detail=error.detail, where=place, record=record)
-            )
+            why = {"code": error.code, "detail": error.detail}
+            refused.append(Rejection(**why, where=place, record=record))
     return Labels(sorted(labels, key=lambda label: label.submitted_at), refused)
 
 
@@ -96,20 +95,18 @@ def _label(row: Mapping[str, Any], groups: Groups) -> GroupLabel:
         )
     time = _cell(row, "submitted_at")
     try:
-        submitted_at = read_time(time)
-    except ValueError as error:
-        raise _RefusedError("bad_value", f"submitted_at {time!r}: {error}") from None
-    try:
         return GroupLabel(
+            submitted_at=read_time(time),
             passage=_cell(row, "passage"),
             target=target,
             group=group or None,
             annotator=_cell(row, "annotator"),
-            submitted_at=submitted_at,
         )
     except ValidationError as error:
         first = error.errors()[0]
         raise _RefusedError("bad_value", f"{first['loc'][0]}: {first['msg']}") from None
+    except ValueError as error:
+        raise _RefusedError("bad_value", f"submitted_at {time!r}: {error}") from None
 
 
 def _cell(row: Mapping[str, Any], name: str, *, needed: bool = True) -> str:

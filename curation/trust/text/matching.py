@@ -17,6 +17,12 @@ Form = tuple[str, ...]
 """A listed word as texts are compared with it: its words, or one string (unspaced languages)."""
 
 
+_FIXES = {
+    "group": "a word can belong to one group only: remove it from one of the lists",
+    "target": "remove it from the targets or from the group's list",
+}
+
+
 class Place(NamedTuple):
     """A listed word: its number, and the first and one after the last token (or character)."""
 
@@ -158,26 +164,17 @@ def lists(groups: Groups, language: str) -> Lists:
         lexicon = Lexicon([word for each in listed for word in each], language)
     except CurationError as error:
         raise CurationError(f"{where}: {error.what}", error.fix) from None
-    owners: dict[int, int] = {}
-
-    def same(kind: str, name: str, word: str, number: int, fix: str) -> CurationError:
-        return CurationError(
-            f"{where}: «{word}» of the {kind} «{name}» is the same word in texts as "
-            f"«{lexicon.names[number]}» of the group «{groups.names[owners[number]]}»",
-            fix,
-        )
-
-    for place, (name, members) in enumerate(groups.words.items()):
-        for word, number in zip(members, lexicon.of(members), strict=True):
-            if owners.setdefault(number, place) != place:
-                fix = "a word can belong to one group only: remove it from one of the lists"
-                raise same("group", name, word, number, fix)
-    targets: dict[int, tuple[int, ...]] = {}
-    for place, (name, members) in enumerate(groups.targets.items()):
-        for word, number in zip(members, lexicon.of(members), strict=True):
-            if number in owners:
-                fix = "remove it from the targets or from the group's list"
-                raise same("target", name, word, number, fix)
-            if place not in targets.get(number, ()):
-                targets[number] = (*targets.get(number, ()), place)
+    owners, targets = dict[int, int](), dict[int, tuple[int, ...]]()
+    for kind, every in (("group", groups.words), ("target", groups.targets)):
+        for place, (name, members) in enumerate(every.items()):
+            for word, number in zip(members, lexicon.of(members), strict=True):
+                owner = owners.setdefault(number, place) if kind == "group" else owners.get(number)
+                if owner is not None and (kind == "target" or owner != place):
+                    raise CurationError(
+                        f"{where}: «{word}» of the {kind} «{name}» is the same word in texts as "
+                        f"«{lexicon.names[number]}» of the group «{groups.names[owner]}»",
+                        _FIXES[kind],
+                    )
+                if kind == "target" and place not in targets.get(number, ()):
+                    targets[number] = (*targets.get(number, ()), place)
     return Lists(groups, lexicon, targets, owners)

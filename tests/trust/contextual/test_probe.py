@@ -19,8 +19,8 @@ from curation.steps.trust.runs import TrustRun
 from curation.trust.contextual.probe import (
     PENALTY,
     Examples,
+    Probed,
     accuracies,
-    again,
     fit,
     probe,
 )
@@ -171,7 +171,7 @@ def test_one_class_only_is_an_error_that_says_which() -> None:
 
 
 def test_again_knows_other_orders_and_policies_but_no_other_words() -> None:
-    compute = again(np.array([[30, 10, 5], [0, 0, 4]]), GROUPS)
+    compute = Probed(GROUPS, [], np.array([[30, 10, 5], [0, 0, 4]]), {}).again
     turned = Groups("two", {"b": ("b1",), "a": ("a1", "a2")}, GROUPS.targets)
     swapped = Groups("two", {"a": ("b1",), "b": ("a1", "a2")}, GROUPS.targets)
     assert compute(GROUPS, DEFAULT)[0].p == (0.75, 0.25)
@@ -266,12 +266,10 @@ def test_training_and_further_passages_share_no_document(
     assert not documents[0] & documents[1]
     texts = [{each.passage.text for each in part} for part in split]
     assert not texts[0] & texts[1]
-    assert 0.65 < len(split.training) / len(sample) < 0.75
-    rest = _unseen(split.training[:20], sample)
-    assert not {each.passage.text for each in rest.training} & {
-        each.passage.text for each in rest.further
-    }
-    assert len(rest.further) == len(sample) - 20
+    assert 0.65 < len(split[0]) / len(sample) < 0.75
+    training, further = _unseen(split[0][:20], sample)
+    assert not {each.passage.text for each in training} & {each.passage.text for each in further}
+    assert len(further) == len(sample) - 20
 
 
 def labels(path: Path, *rows: str) -> Path:
@@ -304,19 +302,17 @@ def test_labels_of_people_are_those_of_the_majority(
         "p7,,baker,lake,w1,2026-01-01T10:00:00Z",
         row(8, "sea"),
     )
-    found = read_labelled(path, people(2), language="en")
-    assert [(each.passage.id, each.group) for each in found.passages] == [
+    found, refused = read_labelled(path, people(2), language="en")
+    assert [(each.passage.id, each.group) for each in found] == [
         ("p1", "lake"),
         ("p2", None),
         ("p3", None),
         ("p4", "lake"),
     ]
     assert all(
-        each.passage.text[start:end] == "baker"
-        for each in found.passages
-        for start, end in each.spans
+        each.passage.text[start:end] == "baker" for each in found for start, end in each.spans
     )
-    assert sorted((each.code, each.where) for each in found.refused) == [
+    assert sorted((each.code, each.where) for each in refused) == [
         ("missing_field", str(path)),
         ("target_missing", "labels.csv line 13"),
         ("unknown_group", "labels.csv line 15"),

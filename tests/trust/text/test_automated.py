@@ -67,7 +67,7 @@ def test_contexts_by_hand(tmp_path: Path) -> None:
     }
     assert counts.documents == {("sailor", (0, 2)): 1, ("baker", (1, 0)): 1, ("sailor", (1, 0)): 1}
     assert (counts.read, counts.short) == ((3,), (1,))
-    assert counts.occurring == {"giant", "pebble", "tower", "tall ship"}
+    assert set(Tally(counts, "en").lexicon.names) == {"giant", "pebble", "tower", "tall ship"}
 
 
 PIECES = (
