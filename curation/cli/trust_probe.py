@@ -64,8 +64,8 @@ def probe(
     The strength of association is the number of further passages for which it predicts the group.
     By default one classifier learns from all targets, as in the paper's code, because a target has
     few labels; the paper's text has one for each (--per-target). A passage with several mentions of
-    the target counts once, also with --every-mention. Give --labels or --automatic. If the command is interrupted, run it again: it goes on where it
-    stopped.
+    the target counts once, also with --every-mention. Give --labels or --automatic. If the command
+    is interrupted, run it again: it goes on where it stopped.
     """
     from curation.models.states import StatesSpec
     from curation.steps.trust.probe import measure_probe

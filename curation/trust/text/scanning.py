@@ -265,7 +265,7 @@ class Scanner:
 
         Only sentences less than a window away from a wanted word are looked at.
         """
-        near = np.zeros(int(held.sentence.max(initial=-1)) + 1, bool)
+        near = np.zeros(int(held.sentence[-1:].sum()) + 1, bool)
         near[held.sentence[held.codes & WANTED > 0]] = True
         spread = near.copy()
         for distance in range(1, self.window):
