@@ -116,8 +116,7 @@ def sample_contexts(
             kept[word] += contexts
 
     pick = partial(_smallest, most=most, seed=seed, repeats=repeats)
-    window = texts.window
-    work = partial(_of_shard, words=tuple(words), window=window, repeats=repeats, pick=pick)
+    work = partial(_of_shard, words=tuple(words), window=texts.window, repeats=repeats, pick=pick)
     texts.read(work, add, tell=tell, pieces=_PIECES)
     every = [context for contexts in kept.values() for context in pick(contexts)]
     return Sample(sorted(every, key=lambda each: (each.text, each.word, each.document)), found)

@@ -105,8 +105,8 @@ class Probed(NamedTuple):
         Word lists play no part in a trained probe (Table 8), so other lists are not possible
         (``labelled_order``).
         """
-        rows = {target: number for number, target in enumerate(self.groups.targets)}
-        own = self.counts[[rows[target] for target in groups.targets]]
+        rows = list(self.groups.targets)
+        own = self.counts[[rows.index(target) for target in groups.targets]]
         soa = own[:, labelled_order(groups, self.groups)].astype(float)
         return count_biases(groups, soa, policies, n=own.sum(axis=1).tolist())
 
