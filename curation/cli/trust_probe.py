@@ -6,21 +6,12 @@ from typing import Annotated
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console
-from curation.cli.model_options import (
-    BatchTokens,
-    Device,
-    Dtype,
-    EngineName,
-    EngineOption,
-    Remote,
-    Revision,
-    Workers,
-    options_of_work,
-)
+from curation.cli import console, model_options
+from curation.cli.model_options import EngineName
 from curation.cli.options import FILE, Json, Language, Where
 from curation.cli.trust_options import Field, Files, GroupNames, Layer, Model, Source
 from curation.cli.trust_tables import show_runs
+from curation.cli.trust_text import Window
 from curation.files import CurationError
 
 
@@ -44,32 +35,26 @@ def probe(
     source: Source = "",
     per_target: Annotated[
         bool,
-        typer.Option(
-            "--per-target", help="Train a probe for each target; default: one for all targets."
-        ),
+        typer.Option("--per-target", help="A probe per target, as in the paper; default: one."),
+    ] = False,
+    every_mention: Annotated[
+        bool,
+        typer.Option("--every-mention", help="Read all mentions, as in the paper; default: first."),
     ] = False,
     layer: Layer = None,
     most: Annotated[
         int, typer.Option(min=1, help="Passages of each target, a random sample.")
     ] = 1_000,
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Sentences of a passage; default: window in [trust].",
-            show_default=False,
-        ),
-    ] = None,
+    window: Window = None,
     language: Language = "",
     field: Field = "text",
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    batch_tokens: BatchTokens = None,
-    revision: Revision = "",
-    trust_remote_code: Remote = False,
-    engine: EngineOption = EngineName.local,
-    workers: Workers = None,
+    device: model_options.Device = "auto",
+    dtype: model_options.Dtype = "auto",
+    batch_tokens: model_options.BatchTokens = None,
+    revision: model_options.Revision = "",
+    trust_remote_code: model_options.Remote = False,
+    engine: model_options.EngineOption = EngineName.local,
+    workers: model_options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -77,8 +62,10 @@ def probe(
 
     The classifier learns from labelled passages which group a target is associated with, or none.
     The strength of association is the number of further passages for which it predicts the group.
-    Give --labels or --automatic. If the command is interrupted, run it again: it goes on where it
-    stopped.
+    By default one classifier learns from all targets, as in the paper's code, because a target has
+    few labels; the paper's text has one for each (--per-target). A passage with several mentions of
+    the target counts once, also with --every-mention. Give --labels or --automatic. If the command
+    is interrupted, run it again: it goes on where it stopped.
     """
     from curation.models.states import StatesSpec
     from curation.steps.trust.probe import measure_probe
@@ -101,9 +88,10 @@ def probe(
         most=most,
         window=window,
         per_target=per_target,
+        every_mention=every_mention,
         language=language,
         field=field,
-        **options_of_work(engine, workers, device),
+        **model_options.options_of_work(engine, workers, device),
         reporter=console,
     )
     show_runs(runs, as_json=as_json)

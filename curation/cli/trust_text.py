@@ -1,7 +1,7 @@
 """``curation trust text``: bias in text."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,6 +11,16 @@ from curation.cli.options import FILE, Json, Language, Where
 from curation.cli.trust_options import Field, GroupNames, Source
 from curation.cli.trust_tables import show_runs
 from curation.files import CurationError
+
+Window = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1000,
+        help="Sentences of a context; default: window in [trust].",
+        show_default=False,
+    ),
+]
 
 
 def text(
@@ -33,15 +43,7 @@ def text(
     ] = None,
     groups: GroupNames = None,
     source: Source = "",
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=1000,
-            help="Sentences of a context; default: window in [trust].",
-            show_default=False,
-        ),
-    ] = None,
+    window: Window = None,
     field: Field = "text",
     language: Language = "",
     engine: Annotated[
@@ -68,20 +70,10 @@ def text(
             "give either files of text or --labels",
             "curation trust text corpus.jsonl.gz, or curation trust text --labels labels.csv",
         )
-    names = groups or ()
+    run: Any = {"names": groups or (), "source": source, "reporter": console}
     if labels:
-        runs = measure_labels(opened, labels, names=names, source=source, reporter=console)
-    else:
-        runs = measure_texts(
-            opened,
-            files or [],
-            names=names,
-            source=source,
-            window=window,
-            field=field,
-            language=language,
-            engine=engine,
-            workers=workers or None,
-            reporter=console,
-        )
+        show_runs(measure_labels(opened, labels, **run), as_json=as_json)
+        return
+    run |= {"window": window, "field": field, "language": language, "engine": engine}
+    runs = measure_texts(opened, files or [], workers=workers or None, **run)
     show_runs(runs, as_json=as_json)

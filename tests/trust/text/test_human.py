@@ -95,7 +95,7 @@ def test_lists_too_long_to_leave_out_each_word_are_not_cut() -> None:
     words = {name: tuple(f"{name}{n}" for n in range(200)) for name in GROUPS.words}
     own = dataclasses.replace(GROUPS, words=words)
     found = passages([label(f"p{n}", "baker", "tall", "a") for n in range(9)], own)
-    evidence = stability(found.again, own, Policies(), draws=20, seed=1)
+    evidence = stability(found.biases, own, Policies(), draws=20, seed=1)
     half = next(each for each in evidence if each.criterion == "split_half")
     assert (half.value, half.n) == (None, 0)
     assert "labels are of groups" in half.detail
@@ -109,14 +109,14 @@ def test_other_groups() -> None:
     )
     cut = Groups("size", {"tall": ("giant",), "short": ("dwarf",)}, GROUPS.targets)
     mixed = Groups("size", {"tall": ("giant", "dwarf"), "short": ("tower",)}, GROUPS.targets)
-    usual = [bias.soa for bias in found.again(GROUPS, Policies())]
-    assert [bias.soa for bias in found.again(swapped, Policies())] == [s[::-1] for s in usual]
-    assert [bias.soa for bias in found.again(other, Policies())] == [s[::-1] for s in usual]
+    usual = [bias.soa for bias in found.biases(GROUPS, Policies())]
+    assert [bias.soa for bias in found.biases(swapped, Policies())] == [s[::-1] for s in usual]
+    assert [bias.soa for bias in found.biases(other, Policies())] == [s[::-1] for s in usual]
     for changed in (cut, mixed):
         with pytest.raises(NotPossibleError, match="labels are of groups"):
-            found.again(changed, Policies())
+            found.biases(changed, Policies())
     shifted = found.biases(policies=Policies(negative="shift"), confidence=0.95)
     assert shifted == found.biases(confidence=0.95)
-    soft = found.again(GROUPS, Policies(normalise="softmax"))[1]
+    soft = found.biases(GROUPS, Policies(normalise="softmax"))[1]
     assert soft.p
     assert np.isclose(sum(soft.p), 1)
