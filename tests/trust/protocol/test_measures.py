@@ -493,6 +493,7 @@ def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold()
     "table",
     [
         [[2, 0]] * 4 + [[0, 2]] * 3 + [[1, 1]],  # one passage with a disagreement: alpha .76
+        [[5, 0]] * 4 + [[0, 5]] * 3 + [[4, 1]],  # one answer of forty: alpha .90
         [[5, 0]] * 3 + [[0, 5]] * 3,  # nobody disagrees
     ],
 )
