@@ -438,6 +438,18 @@ def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
     assert (row.status, "curation trust vectors" in row.change) == ("inconclusive", True)
 
 
+def test_sizes_that_fall_with_more_contexts_leave_mitigation_open() -> None:
+    """The noise of few contexts enlarges L1 by up to √(2 / π) · 2 · .2 / 1.96 = .16."""
+    before = run_of([0.1, -0.1, 0.11, -0.09] * 2, "text-automated/gender-a", half=0.2)
+    after = run_of([0.05, -0.06, 0.06, -0.04] * 2, "text-automated/gender-b", half=0.01)
+    settings = TrustSettings(mitigation=((after.name, before.name),))
+    row = criteria(before, after, settings=settings)[f"{after.name} mitigation independent"]
+    assert (row.status, row.value) == ("inconclusive", pytest.approx(-0.095))  # −.10, −.08, −.10, …
+    exact = before._replace(biases=run_of([0.1, -0.1, 0.11, -0.09] * 2, half=0.01).biases)
+    row = criteria(exact, after, settings=settings)[f"{after.name} mitigation independent"]
+    assert row.status == "pass"
+
+
 # --- reliability --------------------------------------------------------------------------------
 
 
