@@ -148,16 +148,21 @@ def interval(measure: str, units: Floats, *, confidence: float = 0.95) -> Interv
     return ends and [min(1.0, max(_LEAST, 1 - end)) for end in reversed(ends)]
 
 
-def unanimous_interval(votes: Counts, *, units: int, confidence: float = 0.95) -> Interval | None:
-    """The interval of a coefficient if nobody disagrees, for which the jackknife has none.
+def unanimous_interval(
+    votes: Counts, *, units: int, disagreeing: int = 0, confidence: float = 0.95
+) -> Interval | None:
+    """The interval of a coefficient if nobody disagrees, or in very few units.
 
-    If no unit of n has a disagreement, the share of units with one is at most
-    1 − ((1 − confidence) / 2)^(1 / n) (Clopper & Pearson 1934). A unit disagrees by 1 at most, so
-    1 − that share / expected disagreement is the least that alpha can be. It is rather too low.
+    The jackknife has no interval if nobody disagrees, and too short a one if all disagreement is in
+    one unit. If k of n units have a disagreement, the share of such units is at most the upper end
+    of its exact interval (Clopper & Pearson 1934), for k = 0 1 − ((1 − confidence) / 2)^(1 / n). A
+    unit disagrees by 1 at most, so 1 − that share / expected disagreement is the least that alpha
+    can be. It is rather too low.
 
     Args:
         votes: shape (associations, classes).
         units: the number of passages or CATs with two votes or more.
+        disagreeing: how many of them have a disagreement.
         confidence: of the interval.
 
     Returns:
@@ -166,12 +171,16 @@ def unanimous_interval(votes: Counts, *, units: int, confidence: float = 0.95) -
     >>> [round(end, 2) for end in unanimous_interval(np.array([[5, 0], [0, 5]] * 20), units=40)]
     [0.82, 1.0]
     """
+    from scipy.special import betaincinv
+
     of = votes[votes.sum(axis=1) >= 2].sum(axis=0).astype(float)
     total = of.sum()
     if not units or (of > 0).sum() < 2:
         return None
     expected = (total**2 - of @ of) / (total * (total - 1))
-    most = 1 - ((1 - confidence) / 2) ** (1 / units)
+    most = 1.0
+    if disagreeing < units:
+        most = float(betaincinv(disagreeing + 1, units - disagreeing, (1 + confidence) / 2))
     return [max(_LEAST, 1 - most / float(expected)), 1.0]
 
 

@@ -28,7 +28,6 @@ from curation.trust.protocol.measures import HUMAN, MeasureCase
 
 SHUFFLES = 100  # of the labels, for the negative control
 MUST_FAIL = 0.95  # the share of them that must fail
-_ROUNDING = 1e-12
 _STRICT = 4  # the tier of CATs on which more annotators agree
 Units = Sequence[str] | NDArray[Any]
 """What each row of votes is of, such as its CAT or passage."""
@@ -53,7 +52,9 @@ class Agreement(NamedTuple):
 def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -> Agreement:
     """Krippendorff's alpha with its interval over units, and Fleiss' kappa.
 
-    If nobody disagrees, the interval is that of ``unanimous_interval``.
+    If nobody disagrees, the interval is that of ``unanimous_interval``. If all disagreement is in
+    one unit, it begins no higher than that one: the jackknife sees how much one unit weighs, and
+    not that the next one may disagree, too.
 
     Args:
         votes: shape (rows, classes), how many annotators chose each class.
@@ -69,8 +70,17 @@ def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -
     if units is not None:
         every = by_cat(every, np.unique(units, return_inverse=True)[1].tolist())
     ends = interval("alpha", every, confidence=confidence)
-    if ends is None and value > 1 - _ROUNDING:
-        ends = unanimous_interval(votes, units=several, confidence=confidence)
+    differ = chosen & (votes.max(axis=1) < votes.sum(axis=1))
+    disagreeing = int(differ.sum()) if units is None else len(set(np.asarray(units)[differ]))
+    few = None
+    if disagreeing <= 1:
+        few = unanimous_interval(
+            votes, units=several, disagreeing=disagreeing, confidence=confidence
+        )
+    if few is not None and ends is not None:
+        ends = [min(few[0], ends[0]), ends[1]]
+    elif disagreeing == 0:
+        ends = few
     ci = None if ends is None else (ends[0], ends[1])
     return Agreement(value, ci, several, coefficient("fleiss", votes))
 

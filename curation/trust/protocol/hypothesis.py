@@ -38,7 +38,7 @@ from curation.trust.protocol.datasets import (
     more_terms,
     span,
 )
-from curation.trust.protocol.measures import MeasureCase, MeasureRun, mean_change, size
+from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change, size
 from curation.trust_settings import TrustSettings
 from curation.wording import some
 
@@ -149,13 +149,23 @@ def grown(case: MeasureCase) -> Iterator[Found]:
             for run in (case.run, before)
         )
         gaps = {target: l1 - start[target] for target, l1 in after.items() if target in start}
-        confidence = case.settings.confidence
-        found = mean_change(list(gaps.values()), confidence=confidence) | {"p": None}
-        noise = [_noise(run, gaps, confidence=confidence) for run in (case.run, before)]
-        if found["ci"] is not None:
-            found["ci"] = (found["ci"][0] - noise[0], found["ci"][1] + noise[1])
+        found, noise = _without_noise(case.run, before, gaps, confidence=case.settings.confidence)
         facts = {"before": before.name, "noise": noise[0], "noise_before": noise[1]}
         yield Found(**found, facts=facts, evidence=(before.name,))
+
+
+def _without_noise(
+    after: MeasureRun, before: MeasureRun, gaps: Mapping[str, float], *, confidence: float
+) -> tuple[dict[str, Any], list[float]]:
+    """The mean change of sizes, whose interval is longer by the noise of both runs; and the noise.
+
+    There is no p: it would be that of the shorter interval.
+    """
+    found = mean_change(list(gaps.values()), confidence=confidence) | {"p": None}
+    noise = [_noise(run, gaps, confidence=confidence) for run in (after, before)]
+    if found["ci"] is not None:
+        found["ci"] = (found["ci"][0] - noise[0], found["ci"][1] + noise[1])
+    return found, noise
 
 
 def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> float:
@@ -226,19 +236,23 @@ def _judged(
 def _change(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> dict[str, Any]:
     """The mean change of the bias's size; of the plain value if the measure has no direction.
 
-    Targets that the method was fitted on are left out.
+    Targets that the method was fitted on are left out. As in ``grown``, noise enlarges sizes: with
+    more contexts after, a size falls though bias does not. The interval allows for it. Runs of word
+    vectors have the same words and no contexts, so there it does not.
     """
 
     def of(bias: Bias) -> float | None:  # manzini may be negative (Table 7), and stays so
         return bias.value if after.measure == "manzini" else size(bias)
 
     known = {bias.target: value for bias in before.biases if (value := of(bias)) is not None}
-    gaps = [
-        value - known[bias.target]
+    gaps = {
+        bias.target: value - known[bias.target]
         for bias in after.biases
         if bias.target in known.keys() - after.fitted and (value := of(bias)) is not None
-    ]
-    return mean_change(gaps, confidence=settings.confidence)
+    }
+    if after.measure in (*COUNTED, "contextual"):
+        return _without_noise(after, before, gaps, confidence=settings.confidence)[0]
+    return mean_change(list(gaps.values()), confidence=settings.confidence)
 
 
 def _fell(found: Found) -> bool | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from curation.trust.protocol.checks import Found
 
 FEWEST = 5  # with fewer targets than this, a rank correlation says nothing
+ALONE = 0.9  # a third value with this rank correlation orders the units alone
 
 
 def reached(found: "Found", threshold: float, settings: TrustSettings) -> Status:
@@ -57,12 +58,15 @@ def partialled(found: "Found", threshold: float, settings: TrustSettings) -> Sta
     """As ``significant``, but passes only if the correlation remains without that of a third value.
 
     The facts ``partial`` and ``partial_p`` are of the correlation with the number of contexts
-    partialled out; None if that number is not known.
+    partialled out; None if that number is not known. ``counted`` is the correlation of the sizes
+    with that number. If it is near ±1, the number alone orders the sizes, and what remains is a few
+    exchanged ranks, whose p is too small; so that does not pass.
     """
     status = significant(found, threshold, settings)
-    rest, p = found.facts["partial"], found.facts["partial_p"]
+    rest, p, counted = (found.facts[name] for name in ("partial", "partial_p", "counted"))
     remains = rest is not None and rest >= threshold and p is not None and p <= settings.alpha
-    return "inconclusive" if status == "pass" and not remains else status
+    alone = counted is None or abs(counted) >= ALONE
+    return "inconclusive" if status == "pass" and (alone or not remains) else status
 
 
 def clear(found: "Found", threshold: float, settings: TrustSettings) -> Status:

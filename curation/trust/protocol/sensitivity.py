@@ -167,20 +167,13 @@ def window(case: MeasureCase) -> Iterator[Found]:
         if other.measure == AUTOMATED and other.stem == run.stem and other.source != run.stem:
             found = alike(paired(run.biases, other.biases))
             facts = {"variant": other.variant, "r_squared": found.r_squared}
-            yield replace(
-                _exact(found.rho, found.n, facts), name=other.variant, evidence=(other.name,)
+            yield Found(
+                name=other.variant,
+                value=found.rho,
+                n=found.n,
+                facts=facts,
+                evidence=(other.name,),
             )
-
-
-def label_shares(case: MeasureCase) -> Iterator[Found]:
-    """P by the shares of labels instead of the majority."""
-    for found in case.run.found("sensitivity", "label_shares"):
-        yield found if found.status else _exact(found.value, found.n, found.facts)
-
-
-def _exact(value: float | None, n: int, facts: Any) -> Found:
-    """A value that was not drawn at random: its interval is the value itself."""
-    return Found(value=value, ci=None if value is None else (value, value), n=n, facts=facts)
 
 
 # --- of a dataset -------------------------------------------------------------------------------

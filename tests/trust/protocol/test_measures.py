@@ -189,7 +189,7 @@ def test_windows_are_compared_each_for_itself_and_only_on_the_same_source() -> N
     alone = criteria(other)["text-automated/gender-news convergent text-human"]
     assert "--source" not in alone.change
     variant = found["text-automated/gender-wiki sensitivity window:window-1"]
-    assert (variant.value, variant.status) == (pytest.approx(1.0), "pass")
+    assert (variant.value, variant.status) == (pytest.approx(1.0), "not_applicable")
 
 
 def test_too_few_targets_are_inconclusive_and_say_how_many_more() -> None:
@@ -435,6 +435,18 @@ def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
     assert (row.status, "curation trust vectors" in row.change) == ("inconclusive", True)
 
 
+def test_sizes_that_fall_with_more_contexts_leave_mitigation_open() -> None:
+    """The noise of few contexts enlarges L1 by up to √(2 / π) · 2 · .2 / 1.96 = .16."""
+    before = run_of([0.1, -0.1, 0.11, -0.09] * 2, "text-automated/gender-a", half=0.2)
+    after = run_of([0.05, -0.06, 0.06, -0.04] * 2, "text-automated/gender-b", half=0.01)
+    settings = TrustSettings(mitigation=((after.name, before.name),))
+    row = criteria(before, after, settings=settings)[f"{after.name} mitigation independent"]
+    assert (row.status, row.value) == ("inconclusive", pytest.approx(-0.095))  # −.10, −.08, −.10, …
+    exact = before._replace(biases=run_of([0.1, -0.1, 0.11, -0.09] * 2, half=0.01).biases)
+    row = criteria(exact, after, settings=settings)[f"{after.name} mitigation independent"]
+    assert row.status == "pass"
+
+
 # --- reliability --------------------------------------------------------------------------------
 
 
@@ -490,6 +502,7 @@ def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold()
     "table",
     [
         [[2, 0]] * 4 + [[0, 2]] * 3 + [[1, 1]],  # one passage with a disagreement: alpha .76
+        [[5, 0]] * 4 + [[0, 5]] * 3 + [[4, 1]],  # one answer of forty: alpha .90
         [[5, 0]] * 3 + [[0, 5]] * 3,  # nobody disagrees
     ],
 )

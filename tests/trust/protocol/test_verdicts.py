@@ -105,18 +105,20 @@ def test_the_limits_are_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("partial", "p", "status"),
+    ("partial", "p", "counted", "status"),
     [
-        (0.5, 0.01, "pass"),
-        (0.5, 0.06, "inconclusive"),  # not significant without the contexts
-        (-0.1, 0.01, "inconclusive"),
-        (None, None, "inconclusive"),  # the number of contexts is not known
+        (0.5, 0.01, -0.4, "pass"),
+        (0.5, 0.06, -0.4, "inconclusive"),  # not significant without the contexts
+        (-0.1, 0.01, -0.4, "inconclusive"),
+        (None, None, None, "inconclusive"),  # the number of contexts is not known
+        (0.8, 0.01, -0.89, "pass"),
+        (0.8, 0.01, -0.9, "inconclusive"),  # the contexts alone order the sizes
     ],
 )
 def test_what_disappears_without_the_contexts_does_not_pass(
-    partial: float | None, p: float | None, status: Status
+    partial: float | None, p: float | None, counted: float | None, status: Status
 ) -> None:
-    facts = {"partial": partial, "partial_p": p}
+    facts = {"partial": partial, "partial_p": p, "counted": counted}
     own = replace(found(0.5, (0.3, 0.7), 0.001), facts=facts)
     assert partialled(own, 0.0, SETTINGS) == status
     assert partialled(replace(own, value=-0.5, ci=(-0.7, -0.3)), 0.0, SETTINGS) == "fail"
