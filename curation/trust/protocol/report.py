@@ -54,6 +54,7 @@ NO_VERDICT = (
 )
 _FAILED = {("test", "fail"), ("software", "broken")}
 _NAMES = 3  # subjects that a sentence names
+_WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 
 
 def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[Criterion]:
@@ -134,25 +135,27 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     return (
         f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "
         f"{tally['fail']} fail. They leave {tally['inconclusive']} inconclusive.",
-        f"Shown to hold: {_listed(tests, 'pass')}.",
-        f"Shown not to hold: {_listed(tests, 'fail')}.",
-        f"Not decided by these data: {_listed(tests, 'inconclusive')}.",
+        f"Shown to hold, by all tests that ran: {_listed(tests, 'pass')}.",
+        f"Shown not to hold, by at least one test: {_listed(tests, 'fail')}.",
+        f"Not decided by these data, at least in part: {_listed(tests, 'inconclusive')}.",
         f"Not tested at all: {', '.join(_title(name) for name in never) or 'nothing'}; "
         f"{no_answers}.",
     )
 
 
 def _listed(rows: Sequence[Criterion], status: Status) -> str:
-    """The criteria with rows of a status, each with the subjects, or "nothing"."""
-    found: dict[str, dict[str, None]] = {}
+    """The criteria whose worst row of a subject has a status, with these subjects; or "nothing"."""
+    worst: dict[tuple[str, str], Status] = {}
     for row in rows:
-        if row.status == status:
-            names = {"dataset": "the dataset", "scores": f"the scores ({row.name})"}
-            found.setdefault(row.criterion, {})[names.get(row.subject, row.name)] = None
-    return (
-        "; ".join(f"{_title(c)} of {some(found[c], _NAMES)}" for c in CRITERIA if c in found)
-        or "nothing"
-    )
+        names = {"dataset": "the dataset", "scores": f"the scores ({row.name})"}
+        of = row.criterion, names.get(row.subject, row.name)
+        if row.status in _WORST:
+            worst[of] = min(row.status, worst.get(of, "pass"), key=_WORST.index)
+    found = {
+        c: [name for (own, name), w in worst.items() if (own, w) == (c, status)] for c in CRITERIA
+    }
+    parts = [f"{_title(c)} of {some(own, _NAMES)}" for c, own in found.items() if own]
+    return "; ".join(parts) or "nothing"
 
 
 def _title(criterion: str) -> str:
