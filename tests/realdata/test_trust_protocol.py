@@ -68,7 +68,8 @@ def test_the_eight_professions_pass_and_table_8_is_near(vectors: dict[str, np.nd
     assert three.ci is not None
     assert three.ci[0] == pytest.approx(0.905, abs=0.05)
     assert five.value == pytest.approx(1.0, abs=0.025)
-    assert three.status == five.status == found["split_half words"].status == "pass"
+    assert three.status == found["split_half words"].status == "pass"
+    assert five.status == "not_applicable"  # five of seven words are nearly all
 
 
 def test_prediction_of_the_census_of_2010(vectors: dict[str, np.ndarray]) -> None:
@@ -89,7 +90,7 @@ def test_prediction_of_the_census_of_2010(vectors: dict[str, np.ndarray]) -> Non
     assert signed.status == "pass"
     # GoogleNews comes without frequencies, so rare targets may explain the sizes.
     assert unsigned.status == "inconclusive"
-    assert "not defined without a table of frequencies" in unsigned.computed
+    assert "how rare they are is not known" in unsigned.computed
 
 
 def test_what_depends_on_negative_cosines_does_not_pass(vectors: dict[str, np.ndarray]) -> None:

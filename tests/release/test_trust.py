@@ -34,12 +34,13 @@ ROW: dict[str, Any] = {
     "computed": "the rank correlation of 150 terms",
     "change": "another rule",
 }
+DATASET: dict[str, Any] = {**ROW, "subject": "dataset", "name": "made-up", "criterion": "content"}
 CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "kind": "control"}
 
 
 @pytest.fixture
 def desk(forked: Any, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    rows = [Criterion.model_validate(row) for row in (ROW, CONTROL)]
+    rows = [Criterion.model_validate(row) for row in (ROW, CONTROL, DATASET)]
     monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: rows)
     return Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
 
@@ -68,7 +69,7 @@ def test_a_build_brings_the_report_up_to_date(desk: Desk) -> None:
     facts, card = built(desk)
     assert "Ada Example" not in card + json.dumps(facts)
     rows = facts["trust"]["rows"]
-    assert Counter(row["subject"] for row in rows) == {"dataset": 3, "scores": 4}
+    assert Counter(row["subject"] for row in rows) == {"dataset": 4, "scores": 4}
     assert facts["trust"]["thresholds"]["alpha"] == 0.05
     section = card.split("## Trust report")[1].split("\n## ")[0]
     assert "There is no overall verdict" in section
@@ -210,8 +211,8 @@ def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> Non
     assert desk.run("release", "build", "--hide", "labels").code == 0
     facts, card = built(desk)
     assert facts["trust"]["rows"] == []
-    assert facts["trust"]["left_out"] == 7
-    assert "7 rows are not published" in card
+    assert facts["trust"]["left_out"] == 8
+    assert "8 rows are not published" in card
 
 
 def test_a_row_that_names_a_hidden_cat_stops_the_build(

@@ -94,7 +94,9 @@ def written(rows: list[Criterion], answers: Answers = WHOLE, **more: Any) -> str
 
 
 def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
-    more = row(computed="the rank correlation", source="ours", change="about 12 more terms")
+    more = row(
+        value=0.5, computed="the rank correlation", source="ours", change="about 12 more terms"
+    )
     text = written([*ROWS, more])
     assert "There is no overall verdict." in text
     assert "Computed: the rank correlation. Threshold: ours. What would change it: about 12" in text
@@ -112,13 +114,13 @@ def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
 
 
 def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> None:
-    text = written([], {"owner": "Ada Example"}, left_out={"vectors/x": "other words"})
-    assert "nothing to test yet" in text
+    assert "nothing to test yet" in written([])
+    text = written(ROWS, {"owner": "Ada Example"}, left_out={"vectors/x": "other words"})
     assert "Ada Example" in text
     assert text.count("Open question.") == len(QUESTIONS) - 1
     assert "- vectors/x: other words." in text
     assert "objective_where" not in text
-    assert "objective_where" in written([], {"objective": "yes"})
+    assert "objective_where" in written(ROWS, {"objective": "yes"})
 
 
 def test_foreign_texts_in_the_page_are_no_markup() -> None:
@@ -203,9 +205,12 @@ def test_a_review_that_is_due_and_a_measure_that_is_a_target_are_inconclusive() 
         f"{subject} consequential uses" for subject in ("measure", "dataset", "scores")
     }
     target = WHOLE | {"objective": "yes"}
+    every: set[Any] = {"measure", "dataset", "scores"}
     assert statuses(target)["scores consequential objective"] == "inconclusive"
-    assert [question.key for question in open_questions(target)] == ["objective_where"]
-    assert open_questions(WHOLE) == []
+    assert [question.key for question in open_questions(target, every)] == ["objective_where"]
+    assert open_questions(WHOLE, every) == []
+    measures = {question.key for question in open_questions({}, {"measure"})}
+    assert {q.key for q in QUESTIONS} - measures == {"notice"}  # it is about users of a dataset
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ def test_without_answers_the_report_is_about_measures(
         *(("measure", "construct", "not_run"), ("measure", "objective", "not_run")),
         *(("measure", "uses", "not_run"), ("measure", "padding", "pass")),
     ]
-    assert len(found.open) == len(QUESTIONS)
+    assert len(found.open) == len(QUESTIONS) - 1  # notice is about a dataset
     content = json.loads(found.path.read_bytes())
     assert {"6-trust/a.txt", "6-trust/runs/vectors/two-w/run.json"} <= {*content["inputs"]}
     assert str(measured.root) not in found.path.read_text("utf-8")
@@ -433,7 +438,7 @@ def test_gold_files_have_a_report_of_their_own(forked: Any, tmp_path: Path) -> N
     assert "lms, ss and icat, by set of scoring rules: ll" in done.out
     assert "Negative controls" in done.out
     assert "There is no overall verdict." in done.out
-    assert "11 questions are open about the use of the results" in done.out
+    assert "11 questions of attest.toml have no answer" in done.out
     assert "open in " in done.out
     said = json.loads(forked("trust", "report", "--gold", gold, "--out", out, "--json").out)
     assert said["counts"]["fail"] == 1

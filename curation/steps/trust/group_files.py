@@ -49,18 +49,18 @@ def group_files(campaign: Campaign) -> list[Path]:
     for settings in campaign.settings.groups.values():
         tables = (settings.anchors, settings.outcomes, settings.history, settings.frequencies)
         own = (settings.targets, *tables, *settings.lists.values())
-        paths += [_place(campaign, name) for name in own if name]
+        paths += [group_file(campaign, name) for name in own if name]
         paths += [] if settings.targets else [campaign.terms / "targets.jsonl"]
         if settings.reference.startswith(RUN):
             paths.append(_run_file(campaign, settings.reference))
         elif settings.reference != UNIFORM:
-            paths.append(_place(campaign, settings.reference))
+            paths.append(group_file(campaign, settings.reference))
     return list(dict.fromkeys(paths))
 
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
     words = {
-        group: _words(_place(campaign, file), f"the group «{group}»")
+        group: _words(group_file(campaign, file), f"the group «{group}»")
         for group, file in settings.lists.items()
     }
     names = tuple(words)
@@ -99,8 +99,8 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
     return groups
 
 
-def _place(campaign: Campaign, name: str) -> Path:
-    """The campaign's own file, else the one that comes with curation."""
+def group_file(campaign: Campaign, name: str) -> Path:
+    """A file that ``[groups.NAME]`` names: the campaign's own, else the one of curation."""
     own, ours = campaign.trust / name, shipped("data", "groups", name)
     return ours if ours.exists() and not own.exists() else own
 
@@ -188,7 +188,7 @@ def _targets(
     A CSV file has the columns target and, if needed, also (more words, separated by semicolons).
     """
     if settings.targets:
-        path = _place(campaign, settings.targets)
+        path = group_file(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
             return {word: (word,) for word in _words(path, "the list of targets")}
         rows = _rows(campaign, settings.targets, ("target",))
@@ -287,7 +287,7 @@ def _rows(
     """
     if not file:
         return
-    path = _place(campaign, file)
+    path = group_file(campaign, file)
     if not path.exists():
         raise CurationError(f"{path}: no such file", "write it, or correct its name in the setting")
     columns, rows = read_csv(read_text(path), path)

@@ -10,7 +10,7 @@ from curation import __version__
 from curation.bias import Criterion
 from curation.campaign import Campaign
 from curation.extras import versions
-from curation.files import CurationError, digest, dump_json, read_json, writing
+from curation.files import CurationError, digest, dump_json, read_json, shipped, writing
 from curation.manifest import Results, digests
 from curation.scores.run_folder import COMPARISONS
 from curation.steps.measures import VADER
@@ -19,12 +19,13 @@ from curation.steps.read import run_files as score_files
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
 from curation.steps.trust import attest
-from curation.steps.trust.group_files import group_files
-from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
+from curation.steps.trust.group_files import group_file, group_files
+from curation.steps.trust.runs import BIAS, IDENTITY, TrustRun, run_files
 from curation.times import now
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions
+from curation.trust.protocol.checks import CHECKS
 from curation.trust_settings import TrustSettings
 
 REPORT, PAGE = "report.json", "report.md"
@@ -95,6 +96,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "trust": own.trust.model_dump(mode="json"),
         "groups": {name: group.model_dump(mode="json") for name, group in own.groups.items()},
         "lists": {path.name: digest(path) for path in outside},
+        "checks": digest(shipped(*CHECKS)),
         "name": own.campaign.name,
         "seed": own.campaign.seed,
         "language": own.campaign.language,
@@ -142,7 +144,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     rows: list[Criterion] = []
     with reporter.stages() as tell:
         if known.runs:
-            rows += _of_measures(known.runs, known.groups, own.trust, seed=own.campaign.seed)
+            rows += _of_measures(campaign, known.runs, known.groups)
         if source and source.cats:
             data = dataset.dataset_input(
                 source,
@@ -174,16 +176,24 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
 
 
 def _of_measures(
-    runs: Sequence[TrustRun], groups: Mapping[str, Groups], settings: TrustSettings, *, seed: int
+    campaign: Campaign, runs: Sequence[TrustRun], groups: Mapping[str, Groups]
 ) -> list[Criterion]:
     """The criteria of the measures of bias, from their runs and the groups of these runs."""
     from curation.trust.framework import Policies
     from curation.trust.protocol.measures import MeasureRun
     from curation.trust.protocol.table import measure_criteria
 
-    measured = []
+    measured, files = [], dict[str, list[str]]()
     for run in runs:
-        identity = run.about[IDENTITY]
+        identity, own = run.about[IDENTITY], campaign.settings.groups[run.groups]
+        files[run.name] = [campaign.relative(run.folder / BIAS)]
+        for criterion, names in (
+            ("face", [own.anchors]),
+            ("predictive", [own.outcomes, own.history]),
+        ):
+            paths = [campaign.relative(group_file(campaign, name)) for name in names if name]
+            files[f"{criterion} {run.name}"] = paths
+            files[f"{criterion} {run.name.partition('+')[0]}"] = paths
         words = (word for own in identity["words"].values() for word in own)
         measured.append(
             MeasureRun(
@@ -194,7 +204,16 @@ def _of_measures(
                 year=run.about.get("year"),
             )
         )
-    return measure_criteria(measured, groups, settings, seed=seed)
+    own_seed = campaign.settings.campaign.seed
+    rows = measure_criteria(measured, groups, campaign.settings.trust, seed=own_seed)
+    return [row.model_copy(update={"evidence": _files(row, files)}) for row in rows]
+
+
+def _files(row: Criterion, files: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The evidence of a row as files: those of its runs, and of the tables of groups it used."""
+    tables = files.get(f"{row.criterion} {row.name}", ()) if row.value is not None else ()
+    runs = [path for name in row.evidence for path in files.get(name, (name,))]
+    return tuple(dict.fromkeys((*runs, *tables)))
 
 
 def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> list[str]:
@@ -232,7 +251,7 @@ def _composed(
         "settings": {key: value for key, value in known.items() if key != "trust"},
         "thresholds": thresholds.model_dump(mode="json"),
         "counts": protocol.counts(ordered),
-        "open": [question.key for question in open_questions(answers)],
+        "open": [question.key for question in open_questions(answers, subjects.keys())],
         "left_out": dict(left_out),
         "rows": [row.model_dump(mode="json") for row in ordered],
     }

@@ -169,6 +169,8 @@ def _structure(
     for name, (changed, expected) in _changes(groups, known).items():
         results, why = attempt(again, changed, policies) if changed else ([], _NOT_DIVIDED)
         found = {bias.target: bias for bias in results}
+        if name == "groups":  # a shorter list may give a target no result, as policies say
+            expected = {t: rule for t, rule in expected.items() if t in found and found[t].p}
         holds = [
             target in found and rule(found[target]) for target, rule in expected.items() if results
         ]
@@ -411,7 +413,7 @@ def _shorter(
         ci=None if low is None or high is None else (low, high),
         n=int(np.median([each.n for each in found])),
         facts={
-            **{"draws": draws, "size": size, "lists": lists, "low": low},
+            **{"draws": draws, "size": size, "lists": lists, "longest": used.longest, "low": low},
             **{"r_squared": squares[0], "r_squared_low": squares[1]},
             "lost": sum(each.rho is None for each in found),
         },

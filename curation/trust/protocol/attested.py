@@ -7,7 +7,7 @@ never «pass». The declared construct, its groups and the reference belong to c
 are attested in the same way.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -61,10 +61,12 @@ def questions() -> Questions:
     )
 
 
-def open_questions(answers: Answers) -> list[Question]:
-    """The questions that are not answered, in order."""
+def open_questions(answers: Answers, subjects: Set[Subject]) -> list[Question]:
+    """The questions about these subjects that are not answered, in order."""
     asked, before = [], ""
     for question in questions().asked:
+        if not subjects & {*questions().checks[question.check].subjects}:
+            continue
         if not answers.get(question.key) and (not question.after_yes or before == "yes"):
             asked.append(question)
         before = answers.get(question.key, "")
@@ -101,7 +103,7 @@ def attested(
         «not_run» if one is missing, and «inconclusive» if the review is overdue or a value is a
         target. It is never «pass».
     """
-    missing, rows = open_questions(answers), []
+    missing, rows = open_questions(answers, {subject for subject, _ in subjects}), []
     for subject, name in subjects:
         for check, about in questions().checks.items():
             if subject not in about.subjects:

@@ -17,6 +17,8 @@ from curation.bias import Criterion, CriterionName, Pair, Status, Subject
 from curation.trust.protocol import judges
 from curation.trust_settings import TrustSettings
 
+CHECKS = "data", "trust", "checks.toml"
+"""The table of checks, among the files that come with curation."""
 Kind = Literal["test", "control", "software"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Sort = Literal["measure", "series", "dataset", "scores"]
@@ -116,7 +118,8 @@ class Check(Entry):
         computed: what was computed.
         says: for each status, what the result shows.
         advice: for each status, what would change it.
-        reasons: why it may judge nothing. «needs» is the reason if the function finds nothing.
+        reasons: why it may judge nothing. «needs» is the reason if the function finds nothing;
+            without it there is then no row.
         kind: a test; a negative control, which must fail; a check of the software, for what holds
             by construction and so shows nothing; or a property, which is a check of the software if
             it holds, and a test that fails if it does not.

@@ -4,6 +4,7 @@ For measures, the structure of bias is checked when they are measured (``again``
 declares about the construct is attested (``attested``).
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,10 +17,12 @@ from curation.trust.protocol.datasets import (
     CHANCE,
     DatasetCase,
     DatasetInput,
+    Outcome,
     Rule,
     ScoresCase,
     change_over_terms,
     more_terms,
+    more_to_decide,
     share_of_terms,
     span,
     won,
@@ -60,7 +63,7 @@ def pitfalls(case: DatasetCase) -> Iterator[Found]:
         "warned": len(warned),
         "frequent": ", ".join(shown) or "none",
         "skipped": len(case.data.pitfalls) - len(checked),
-        "fix": ", ".join(row.code for row in blocking or warned[:_SHOWN]),
+        "fix": ", ".join(row.code for row in blocking or warned),
         "verdict": "fail" if blocking else "inconclusive" if warned else "pass",
     }
     yield Found(value=float(len(blocking)), n=len(checked), facts=facts)
@@ -96,15 +99,22 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
         texts = [
             f"{name} {v:.1f} {span(ends)}" for name, (v, ends, _) in found.items() if v is not None
         ]
-        reach = CLEAR_LMS - CHANCE if figure == "lms" else settings.margin
-        edge = CHANCE + reach if (value or 0) > CHANCE else CHANCE - reach
         limit = CLEAR_LMS if not rule.mirror or (value or 0) >= CHANCE else 100 - CLEAR_LMS
         facts = {
             **{"rule": rule.artefact.name, "does": rule.artefact.says, "cats": rule.cats},
             **{"kind": rule.kind, "values": ", ".join(texts), "figure": figure},
-            **{"clear": CLEAR_LMS, "mirror": rule.mirror or "none", "verdict": verdict},
-            "more": more_terms(value or 0, ci, edge, terms),
+            **{"clear": CLEAR_LMS, "mirrored": "", "or_mirror": "", "verdict": verdict},
+            "more": more_to_decide(
+                [
+                    _outcome(name, v or 0, ends, settings.margin, mirrored=bool(rule.mirror))
+                    for name, (v, ends, _) in found.items()
+                ],
+                terms,
+            ),
         }
+        if rule.mirror:
+            facts["mirrored"] = f"; {rule.mirror} has 100 less these values"
+            facts["or_mirror"] = f" (or that of {rule.mirror} is)"
         yield Found(
             name=f"{rule.artefact.name}:{rule.kind}",
             value=value,
@@ -131,6 +141,18 @@ def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Sta
     if CHANCE - margin <= low and high <= CHANCE + margin:
         return "pass"
     return "fail" if low > CHANCE or high < CHANCE else "inconclusive"
+
+
+def _outcome(name: str, value: float, ci: Pair | None, margin: float, *, mirrored: bool) -> Outcome:
+    """What the figure comes to if its interval shrinks, as ``_beyond`` judges it."""
+    if name == "lms":
+        low = 100 - CLEAR_LMS if mirrored else 0.0
+        limit = low if value < CHANCE and mirrored else CLEAR_LMS
+        return Outcome(value, ci, limit, value > CLEAR_LMS or value < low)
+    beyond = Outcome(value, ci, CHANCE, True)
+    inside = Outcome(value, ci, CHANCE + math.copysign(margin, value - CHANCE), False)
+    surely = abs(value - CHANCE) < margin and inside.ratio < beyond.ratio
+    return inside if surely else beyond
 
 
 def above_artefacts(case: ScoresCase) -> Iterator[Found]:

@@ -68,7 +68,7 @@ def correlated(
     power = None
     if threshold > 0:
         power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
-    facts = {"r_squared": found.r_squared, "tests": tests, "raw": found.p, **more}
+    facts: dict[str, Any] = {"r_squared": found.r_squared, "tests": tests, "raw": found.p, **more}
     made = Found(name=name, n=found.n, evidence=evidence, facts=facts)
     if found.rho is None:
         return replace(made, reason="short" if found.n < FEWEST else "constant")
@@ -76,6 +76,7 @@ def correlated(
     own = settings.alpha * (found.p / p if p and found.p else 1)
     facts["least"] = max(threshold, critical_rho(found.n, own))
     facts["more"] = _more(found.n, threshold, alpha, settings.power)
+    facts.setdefault("decides", facts["more"])
     return replace(made, value=found.rho, ci=found.ci, p=p, power=power)
 
 
@@ -91,7 +92,10 @@ def _more(n: int, threshold: float, alpha: float, power: float) -> str:
         return "more of them: the interval must be on one side of the threshold"
     least = detectable_rho(n, alpha=alpha, power=power)
     seen = "none" if least is None else f"one of {least:.2f} or more"
-    return f"more of them, or a larger threshold: {n} find {seen} with power {power:g}"
+    return (
+        f"more of them: {n} find {seen} with power {power:g}. Set the threshold to the smallest "
+        "correlation that matters, so that the report can say that there is none"
+    )
 
 
 # --- convergent, of measures --------------------------------------------------------------------
@@ -301,14 +305,27 @@ def unsigned(case: MeasureCase) -> Iterator[Found]:
         if not each.group:
             what = "the absolute value" if case.run.prior else "L1 of p"
             options: dict[str, Any] = {"p": p, "tests": tests, "what": what}
-            options |= _without_contexts(each)
+            options |= _without_contexts(each, p, case)
             yield correlated(each.found, case.settings.predictive, case, **options)
 
 
-def _without_contexts(each: Prediction) -> dict[str, Any]:
-    """The facts about the number of contexts; None if that number is not known."""
-    rest = each.rest or Correlation(None, None, None, 0, None)
-    return {"counted": each.counted, "partial": rest.rho, "partial_p": rest.p}
+def _without_contexts(each: Prediction, p: float | None, case: Case) -> dict[str, Any]:
+    """The facts about the number of contexts, or the frequencies, that may explain sizes."""
+    rest, value = each.rest or Correlation(None, None, None, 0, None), each.found.rho
+    noise = "how rare they are is not known"
+    if each.counted is not None and rest.rho is not None and rest.p is not None:
+        noise = (
+            f"without the number of contexts or the frequency, with which the size correlates "
+            f"{each.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
+        )
+    facts = {"counted": each.counted, "partial": rest.rho, "partial_p": rest.p, "noise": noise}
+    if value is None or value < case.settings.predictive or (p or 1) > case.settings.alpha:
+        return {**facts, "undecided": "They are too few to say so"}
+    facts["undecided"] = "How rare they are may explain it"
+    facts["decides"] = "sizes that do not go with how rare a target is: more texts of the rare ones"
+    if rest.rho is None:
+        facts["decides"] = "a table of frequencies in [groups.NAME], for each year of a series"
+    return facts
 
 
 # --- predictive, over years ---------------------------------------------------------------------
@@ -374,7 +391,11 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
         each = Prediction("", found, rho(first, counts), rest)
     names = case.runs[0].group_names
     listed = ", ".join(f"{row[0]} {row[column]:.3f} and {row[column + 1]:.3f}" for row in rows)
-    facts = {"years": listed, "group": names[0] if names else "", **_without_contexts(each)}
+    facts = {
+        "years": listed,
+        "group": names[0] if names else "",
+        **_without_contexts(each, found.p, case),
+    }
     evidence = tuple(run.name for run in case.runs)
     yield correlated(found, case.settings.predictive, case, evidence=evidence, **facts)
 

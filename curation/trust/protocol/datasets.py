@@ -314,6 +314,29 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
     return f"about {amount(max(1, needed), 'more term')}, if the value stays"
 
 
+class Outcome(NamedTuple):
+    """What a figure comes to if its interval shrinks: fail or pass, once it excludes a limit."""
+
+    value: float
+    ci: Sequence[float] | None
+    limit: float
+    fails: bool
+
+    @property
+    def ratio(self) -> float:
+        """By what factor the interval must be shorter; infinite at the limit."""
+        half = math.inf if self.ci is None else (self.ci[1] - self.ci[0]) / 2
+        return half / abs(self.value - self.limit) if self.value != self.limit else math.inf
+
+
+def more_to_decide(outcomes: Sequence[Outcome], terms: int) -> str:
+    """As ``more_terms``, of a test that fails if one figure fails, and passes if all pass."""
+    failing = [each for each in outcomes if each.fails]
+    first = min(failing, key=lambda each: each.ratio) if failing else None
+    chosen = first or max(outcomes, key=lambda each: each.ratio)
+    return more_terms(chosen.value, chosen.ci, chosen.limit, terms)
+
+
 def span(ci: Sequence[float] | None, digits: int = 1) -> str:
     """An interval as text.
 

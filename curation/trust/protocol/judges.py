@@ -32,9 +32,29 @@ def exceeded(found: "Found", threshold: float, settings: TrustSettings) -> Statu
     return reached(found, threshold, settings)
 
 
+def shorter(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """As ``enough``, of lists cut to ``size`` words; without a verdict if few words are left out.
+
+    Results of more than half of the words of the ``longest`` list are near those of all, for a
+    random measure, too.
+    """
+    if found.facts["longest"] < 2 * found.facts["size"]:
+        return "not_applicable"
+    return enough(found, threshold, settings)
+
+
 def enough(found: "Found", threshold: float, settings: TrustSettings) -> Status:
     """As ``reached``, for a rank correlation over targets; fewer than five decide nothing."""
     return "inconclusive" if found.n < FEWEST else reached(found, threshold, settings)
+
+
+def refuted(found: "Found", threshold: float, settings: TrustSettings) -> Status:
+    """Fail if the value is below the threshold. At or above it there is no verdict.
+
+    It is for a value that a random measure reaches, too, so that reaching it shows nothing.
+    """
+    low = found.n >= FEWEST and found.value is not None and found.value < threshold
+    return "fail" if low else "not_applicable"
 
 
 def significant(found: "Found", threshold: float, settings: TrustSettings) -> Status:

@@ -16,10 +16,11 @@ from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS
 from curation.wording import amount, some
 
-ALGORITHM = 3
+ALGORITHM = 4
 
 STATUSES: dict[Status, str] = {
-    "pass": "the data show that the threshold is reached, and could have shown the opposite",
+    "pass": "the value reaches the threshold, and its p or whole interval says that this is not "
+    "chance; the data could have shown the opposite",
     "fail": "the data show that the threshold is not reached",
     "inconclusive": "the data do not decide; «What would change it» says what would",
     "not_applicable": "the criterion does not apply to this subject, or the value shows nothing",
@@ -53,7 +54,7 @@ NO_VERDICT = (
     "trusted depends on what it is used for."
 )
 _FAILED = {("test", "fail"), ("software", "broken")}
-_NAMES = 3  # subjects that a sentence names
+_NAMES = 5  # subjects that a sentence names
 _WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 
 
@@ -119,18 +120,16 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
 
     Args:
         rows: the rows of the report.
-        open: how many questions about the use of the results nobody answered.
+        open: how many questions of ``attest.toml`` nobody answered.
     """
-    tests = [row for row in rows if row.kind == "test"]
+    tests = [row for row in rows if row.kind == "test" and row.check not in questions().checks]
     if not tests:
         return ()
     tally = Counter(row.status for row in tests)
-    ran = {row.criterion for row in tests if row.status in ("pass", "fail", "inconclusive")}
-    never = [name for name in CRITERIA if name not in ran | {"consequential"}]
     no_answers = (
-        f"{amount(open, 'question is', 'questions are')} open about the use of the results"
+        f"{amount(open, 'question')} of attest.toml {'has' if open == 1 else 'have'} no answer"
         if open
-        else "every question about the use of the results has an answer, which nobody checked"
+        else "every question of attest.toml has an answer, which nobody checked"
     )
     return (
         f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "
@@ -138,8 +137,7 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
         f"Shown to hold, by all tests that ran: {_listed(tests, 'pass')}.",
         f"Shown not to hold, by at least one test: {_listed(tests, 'fail')}.",
         f"Not decided by these data, at least in part: {_listed(tests, 'inconclusive')}.",
-        f"Not tested at all: {', '.join(_title(name) for name in never) or 'nothing'}; "
-        f"{no_answers}.",
+        f"Not tested, because something is missing: {_untested(tests)}; {no_answers}.",
     )
 
 
@@ -158,8 +156,26 @@ def _listed(rows: Sequence[Criterion], status: Status) -> str:
     return "; ".join(parts) or "nothing"
 
 
+def _untested(rows: Sequence[Criterion]) -> str:
+    """The criteria that lack something for some subjects, and of how many; or "nothing"."""
+    known: dict[str, dict[tuple[str, str], bool]] = {}
+    for row in rows:
+        subjects, of = known.setdefault(row.criterion, {}), (row.subject, row.name)
+        if row.status in (*_WORST, "not_run"):
+            subjects[of] = subjects.get(of, False) or row.status in _WORST
+    lacking = {c: [own for own in subjects.values() if not own] for c, subjects in known.items()}
+    parts = [
+        f"{_title(c)} of {len(lacking[c])} of {amount(len(known[c]), 'subject')}"
+        for c in CRITERIA
+        if lacking.get(c)
+    ]
+    return ", ".join(parts) or "nothing"
+
+
 def _title(criterion: str) -> str:
-    title = ASPECTS[criterion].rpartition(": ")[2]
+    """A criterion within a sentence, as what holds or does not."""
+    titles = {"sensitivity": "low sensitivity", "split_half": "reliability by split halves"}
+    title = titles.get(criterion) or ASPECTS[criterion].rpartition(": ")[2]
     return title[0].lower() + title[1:]
 
 
@@ -190,7 +206,7 @@ def markdown(
         left_out: runs that the report does not use, and why.
     """
     tested = [row for row in rows if row.kind == "test"]
-    missing = open_questions(answers)
+    missing = open_questions(answers, {row.subject for row in rows})
     lines = [f"# Trust report: {inline(title)}", ""]
     lines += [
         f"{n}. {inline(text)}" for n, text in enumerate(sentences(rows, open=len(missing)), 1)
@@ -277,7 +293,9 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
     lines = []
     for row in rows:
         head = f"**{ASPECTS[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
-        parts = [head, f"Computed: {_sentence(row.computed)}"]
+        label = "Computed" if row.value is not None else "Why"
+        label = "Asked" if row.check in questions().checks else label
+        parts = [head, f"{label}: {_sentence(row.computed)}"]
         parts += [f"Threshold: {_sentence(row.source)}"] if row.source else []
         parts += [f"What would change it: {_sentence(row.change)}"] if row.change else []
         parts += [f"Evidence: {', '.join(map(inline, row.evidence))}."] if row.evidence else []

@@ -18,16 +18,19 @@ from curation.bias import Bias, Status
 from curation.records import GOLDS
 from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
+from curation.stats.tests import holm
 from curation.trust.framework import Negative, Normalise, Policies, biases
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
-from curation.trust.protocol.correlated import Prediction, predictions
+from curation.trust.protocol.correlated import of_groups, predictions
 from curation.trust.protocol.datasets import (
     DatasetCase,
+    Outcome,
     Scored,
     ScoresCase,
     change_over_terms,
     more_terms,
+    more_to_decide,
     share_of_terms,
     span,
     won,
@@ -97,7 +100,8 @@ def negative(case: MeasureCase) -> Iterator[Found]:
     """Other treatments of negative strengths: values of targets that both define, and conclusions.
 
     A conclusion is the sign and the significance of the correlation with outcomes, of each
-    treatment over its own targets.
+    treatment over its own targets. If values cannot change and no conclusion does, there is no
+    verdict: of few targets that change, the data could hardly show the opposite.
     """
     if not _has_strengths(case):
         return
@@ -123,41 +127,52 @@ def negative(case: MeasureCase) -> Iterator[Found]:
             **{"own": own.negative, "kept": kept[0], "kept_other": kept[1]},
             **{"conclusion": _worded(first), "conclusion_other": _worded(second)},
         }
-        if trivial and first is None:
+        same = _signs(first) == _signs(second)
+        if trivial and same:
             yield Found(name=policy, reason="same", facts=facts)
             continue
-        least = case.settings.sensitivity
+        signs = zip(_signs(first), _signs(second), strict=False)
+        lost = min(kept) < 1 - LOST
+        differs = (found.rho or 0) < case.settings.sensitivity or any(a * b < 0 for a, b in signs)
         verdict: Status = "inconclusive"
-        if (found.rho or 0) < least or first != second:
-            verdict = "fail" if found.n >= judges.FEWEST else "inconclusive"
-        elif min(kept) >= 1 - LOST and found.n >= judges.FEWEST:
-            verdict = "pass"
+        if found.n >= judges.FEWEST:
+            if differs or (lost and not same):
+                verdict = "fail"
+            elif same and not lost:
+                verdict = "pass"
         facts |= {"verdict": verdict}
         yield Found(name=policy, value=found.rho, n=found.n, facts=facts)
 
 
-def _conclusion(case: MeasureCase, results: Any) -> list[tuple[str, int, bool]] | None:
-    """The sign and significance of each correlation with outcomes; None without outcomes."""
-    outcomes = case.groups.outcomes if case.groups else {}
-    if not outcomes:
-        return None
-    found: list[Prediction] = predictions(
-        case.run._replace(biases=tuple(results)), outcomes, seed=case.seed
-    )
-    return [
-        (
-            each.group or "size",
-            int(np.sign(each.found.rho or 0)) if significant else 0,
-            significant,
+def _conclusion(case: MeasureCase, results: Any) -> dict[str, tuple[int, str]]:
+    """For each correlation with outcomes its sign, 0 without significance, and what it is.
+
+    p is corrected with the tests of all runs on these groups (Holm), as in the rows of predictive
+    validity. Without outcomes it is empty.
+    """
+    groups, found = case.groups, of_groups(case.all, case.run.groups, case)
+    if groups is None or case.run.name not in found:
+        return {}
+    own = predictions(case.run._replace(biases=tuple(results)), groups.outcomes, seed=case.seed)
+    others = [each for name, rows in found.items() if name != case.run.name for each, *_ in rows]
+    corrected = holm([each.found.p for each in (*own, *others)])
+    made = {}
+    for each, p in zip(own, corrected, strict=False):
+        value, name = each.found.rho, each.group or "size"
+        seen = value is not None and p is not None and p <= case.settings.alpha
+        text = (
+            "none" if value is None or p is None else f"{value:.2f} (p {p:.2g}, n {each.found.n})"
         )
-        for each in found
-        for significant in [(each.found.p or 1) <= case.settings.alpha]
-    ]
+        made[name] = (int(np.sign(value or 0)) if seen else 0, f"{name} {text}")
+    return made
 
 
-def _worded(conclusion: list[tuple[str, int, bool]] | None) -> str:
-    words = {1: "goes with the world", -1: "goes against the world", 0: "shows nothing"}
-    return ", ".join(f"{name} {words[sign]}" for name, sign, _ in conclusion or ()) or "no outcomes"
+def _signs(conclusion: dict[str, tuple[int, str]]) -> list[int]:
+    return [sign for sign, _ in conclusion.values()]
+
+
+def _worded(conclusion: dict[str, tuple[int, str]]) -> str:
+    return ", ".join(text for _, text in conclusion.values()) or "no outcomes"
 
 
 def window(case: MeasureCase) -> Iterator[Found]:
@@ -207,7 +222,18 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
         **{"figure": figure, "lms": averages[0][0], "lms_mean": averages[1][0]},
         **{"ss": averages[0][1], "ss_mean": averages[1][1]},
         "verdict": judges.worst(*inside.values()),
-        "more": more_terms(value or 0, ci, math.copysign(settings.margin, value or 1), terms),
+        "more": more_to_decide(
+            [
+                Outcome(
+                    v or 0,
+                    ends,
+                    math.copysign(settings.margin, v or 1),
+                    abs(v or 0) > settings.margin,
+                )
+                for v, ends, _ in found.values()
+            ],
+            terms,
+        ),
     }
     yield Found(value=value, ci=ci, n=terms, facts=facts)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
-from curation.stats.power import needed_units, rank_power
+from curation.stats.power import critical_rho, needed_units, rank_power
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import ScoresCase
 from curation.trust.protocol.measures import MeasureCase
@@ -164,6 +164,9 @@ def words(case: MeasureCase) -> Iterator[Found]:
         power = rank_power(min(halves_rho, 0.999), found.n, alpha=settings.alpha)
         more = f"{amount(needed - found.n, 'more target')} (power {settings.power:g}), or "
         facts = {**found.facts, "more": more if needed > found.n else ""}
+        facts["least"] = max(
+            settings.reliability, spearman_brown(critical_rho(found.n, settings.alpha))
+        )
         yield replace(found, power=None if found.value is None else power, facts=facts)
 
 

@@ -1,7 +1,7 @@
 """The table of checks, and the rows that it gives for measures, and for a dataset and its scores.
 
 To add a check, write an entry into ``data/trust/checks.toml`` and its function into the module of
-its criterion.
+its criterion (CONTRIBUTING.md, A check of the trust report).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,10 +19,20 @@ from curation.trust.protocol import (
     correlated,
     face,
     hypothesis,
+    judges,
     sensitivity,
     split_half,
 )
-from curation.trust.protocol.checks import KINDS, Case, Check, Found, Reason, obey_controls, row
+from curation.trust.protocol.checks import (
+    CHECKS,
+    KINDS,
+    Case,
+    Check,
+    Found,
+    Reason,
+    obey_controls,
+    row,
+)
 from curation.trust.protocol.datasets import DatasetCase, DatasetInput, ScoresCase, Tell
 from curation.trust.protocol.measures import MeasureCase, MeasureRun, Measures, SeriesCase
 from curation.trust_settings import TrustSettings
@@ -46,9 +56,9 @@ def table() -> tuple[tuple[Check, ...], Reason]:
     An entry that has ``like`` begins with what the entry of that criterion and name has.
 
     Raises:
-        ValidationError: an entry lacks a key, or has one that is not known.
+        ValueError: an entry lacks a key, or names what is not known; the message names the entry.
     """
-    read = read_toml(shipped("data", "trust", "checks.toml"), fix="see checks.py for its keys")
+    read = read_toml(shipped(*CHECKS), fix="see checks.py for its keys")
     known = dict[str, dict[str, Any]]()
     for entry in read["check"]:
         if base := entry.pop("like", ""):
@@ -57,8 +67,25 @@ def table() -> tuple[tuple[Check, ...], Reason]:
                 own = entry.get(key, {})
                 entry[key] = {**value, **own} if merges else entry.get(key, value)
         known[f"{entry['criterion']} {entry['name']}"] = entry
-    checks = tuple(Check.model_validate(entry) for entry in read["check"])
-    return checks, Reason.model_validate(read["no_scores"])
+    return tuple(map(_checked, read["check"])), Reason.model_validate(read["no_scores"])
+
+
+def _checked(entry: Mapping[str, Any]) -> Check:
+    try:
+        check = Check.model_validate(entry)
+        names = [of.partition(".") for of in check.of.values() if of != EVIDENCE]
+        known = {
+            "judge": {"", *vars(judges)} >= {check.judge},
+            "threshold": not isinstance(check.threshold, str)
+            or check.threshold in TrustSettings.model_fields,
+            "of": all(hasattr(MODULES.get(module), name) for module, _, name in names),
+        }
+        if wrong := [name for name, fine in known.items() if not fine]:
+            raise ValueError(f"its {wrong[0]} names what does not exist: {entry[wrong[0]]!r}")
+    except ValueError as error:
+        where = f"{'/'.join(CHECKS)}, check «{entry['criterion']} {entry['name']}»"
+        raise ValueError(f"{where}: {error}") from error
+    return check
 
 
 def rows_of(case: Case) -> Iterator[Criterion]:
@@ -157,7 +184,8 @@ def dataset_criteria(
     for number, group in enumerate(data.groups, 1):
         tell("trust", number, total)
         of: dict[str, Any] = {"name": group.name, "group": group, "silent": silent}
-        rows += rows_of(ScoresCase(sort="scores", subject="scores", **of, **shared))
+        of |= {"files": {"": data.evidence.get("", ())}}
+        rows += rows_of(ScoresCase(sort="scores", subject="scores", **{**shared, **of}))
     tell("trust", total, total)
     checks, none = table()
     for criterion in dict.fromkeys(c.criterion for c in checks if "scores" in c.of and c.judge):

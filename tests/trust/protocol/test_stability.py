@@ -156,7 +156,7 @@ def test_l2_says_nothing_for_two_groups_and_softmax_nothing_for_counts() -> None
     found = results(count_measure(COUNTS))
     assert (found["sensitivity l2"].value, found["sensitivity l2"].n) == (None, 0)
     softmax = found["sensitivity normalisation:of-counts"]
-    assert "keeps only which count is larger" in softmax.computed
+    assert "keeps little but which count is larger" in softmax.computed
     assert (softmax.status, softmax.value is not None) == ("not_applicable", True)
     own = statuses(count_measure(COUNTS), "text-automated")
     assert own["sensitivity l2"] == "not_applicable"
