@@ -147,6 +147,7 @@ def timed(
 def text(megabytes: int) -> Iterator[str]:
     """The lines of the table of text."""
     from curation.trust.text.automated import count
+    from curation.trust.text.scanning import Texts
 
     anchors = [line.split(",")[0] for line in word_list("anchors.csv")[1:]]
     sets = {"8 targets": gender(anchors), "288 targets": gender(word_list("professions.txt"))}
@@ -162,7 +163,7 @@ def text(megabytes: int) -> Iterator[str]:
                 "zcat | wc -w": lambda: count_words(paths),
                 **{
                     f"text-automated, two workers, {label}": (
-                        lambda groups=groups: count(paths, groups, workers=2)
+                        lambda groups=groups: count(Texts(paths, workers=2), groups)
                     )
                     for label, groups in sets.items()
                 },
@@ -181,14 +182,16 @@ def text(megabytes: int) -> Iterator[str]:
 def contextual(most: int) -> Iterator[str]:
     """The lines of the table of contextual reduction."""
     from curation.models import tiny
-    from curation.trust.contextual.sampling import sample_contexts
+    from curation.trust.contextual.contexts import sample_contexts
+    from curation.trust.text.scanning import Texts
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "text.txt"
         source = wikitext().read_text("utf-8") if wikitext().exists() else "\n".join(made_up())
         path.write_text(source, "utf-8")
-        sample = sample_contexts([path], WORDS, most=most, seed=1, workers=1)
+        texts = Texts([path], window=1, workers=1)
+        sample = sample_contexts(texts, WORDS, most=most, seed=1)
         contexts = [each for each in sample.contexts if len(each.text) <= LONGEST]
         contexts.sort(key=lambda each: source.find(each.text))
         model = tiny.make(

@@ -22,7 +22,8 @@ _FIXES = {
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
     "words": _FILE.format("1-terms/"),
     **dict.fromkeys(
-        ("lists", "targets", "reference", "anchors", "outcomes"), _FILE.format("6-trust/")
+        ("lists", "targets", "reference", "anchors", "outcomes", "history", "frequencies"),
+        _FILE.format("6-trust/"),
     ),
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }

@@ -34,6 +34,12 @@ class GroupSettings(Section):
     outcomes: Annotated[
         MaybeFile, Field(description="CSV file of targets and shares of the groups in the world")
     ] = ""
+    history: Annotated[
+        MaybeFile, Field(description="the same with a column year, for vectors of several years")
+    ] = ""
+    frequencies: Annotated[
+        MaybeFile, Field(description="CSV file of how often targets occur in what is measured")
+    ] = ""
 
 
 class TrustSettings(Section):

@@ -2,10 +2,10 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from curation.catsets.entries import Part, Row
 from curation.files import CurationError, open_input
@@ -16,6 +16,8 @@ ROWS = 256  # rows to turn into plain values at once
 MOST = 2_000_000  # rows of a file at most
 VALUE = 8  # bytes that a value takes at least, also an empty one
 _DEEP = 20  # features within features
+
+T = TypeVar("T")
 
 
 def read_parquet(path: Path) -> Part:
@@ -32,6 +34,21 @@ def read_parquet(path: Path) -> Part:
 
 def each_row(path: Path, classes: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
     """As ``read_parquet``, one row after the other; ``classes`` gets those of the part."""
+    return _each(path, classes, lambda batch: batch.to_pylist())
+
+
+def each_columns(path: Path) -> Iterator[tuple[int, dict[str, list[Any]]]]:
+    """As ``read_parquet``, some rows at once: their number, and the values of each column."""
+    return _each(path, {}, lambda batch: [(batch.num_rows, batch.to_pydict())], rows=4096)
+
+
+def _each(
+    path: Path,
+    classes: dict[str, list[str]],
+    values: Callable[[Any], Iterable[T]],
+    *,
+    rows: int = ROWS,
+) -> Iterator[T]:
     try:
         import pyarrow as arrow
         from pyarrow.parquet import ParquetFile
@@ -51,8 +68,8 @@ def each_row(path: Path, classes: dict[str, list[str]]) -> Iterator[dict[str, An
                     "check that this is the right file",
                 )
             _refuse_large(path, source, file.metadata)
-            for batch in file.iter_batches(ROWS):
-                yield from batch.to_pylist()
+            for batch in file.iter_batches(rows):
+                yield from values(batch)
     except (arrow.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
         raise CurationError(
             f"{path}: cannot be read as Parquet: {_one_line(error)}", "fetch the file again"

@@ -190,7 +190,8 @@ def _meant(word: str, shares: Mapping[str, float], classes: Classes) -> str | No
     here = zipf(shares.get(word, 0))
     if here >= COMMON or classes(word):
         return None
-    best = max(_neighbours(word), key=lambda near: shares.get(near, 0))
+    near = filter(shares.__contains__, _neighbours(word))
+    best = max(near, key=shares.__getitem__, default=word)
     there = zipf(shares.get(best, 0))
     return best if there >= COMMON and there - here >= FARTHER else None
 

@@ -149,12 +149,12 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
 
 def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
-    from curation.cli import trust_report, trust_text
+    from curation.cli import trust, trust_report
 
     step("trust text tales.txt")
-    trust_text.text([files / "tales.txt"], workers=1, campaign=folder)
+    trust.text([files / "tales.txt"], workers=1, campaign=folder)
     step("trust text --labels labels.csv --source tales")
-    trust_text.text(labels=files / "labels.csv", source="tales", campaign=folder)
+    trust.text(labels=files / "labels.csv", source="tales", campaign=folder)
     step("trust report")
     trust_report.report(folder)
 

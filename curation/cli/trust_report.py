@@ -136,23 +136,22 @@ def _refuse_without_gold(given: dict[str, object]) -> None:
 def _show(found: "TrustReport", *, every: bool) -> None:
     from curation.steps.trust.attest import NAME
     from curation.steps.trust.report import PAGE
-    from curation.trust.protocol.report import NO_VERDICT, SUBJECTS
+    from curation.trust.protocol.report import NO_VERDICT, SUBJECTS, sentences
 
-    tested = [row for row in found.rows if row.kind == "test"]
-    controls = [row for row in found.rows if row.kind == "control"]
-    if tested and not every:
-        _counted(tested)
+    tested, controls, software = (
+        [row for row in found.rows if row.kind == kind] for kind in ("test", "control", "software")
+    )
     for subject, title in SUBJECTS.items():
         rows = [row for row in tested if row.subject == subject]
         for name in dict.fromkeys(row.name for row in rows):
             own = [row for row in rows if row.name == name]
-            _table(f"{title}: {name}", own if every else _decisive(own))
+            asking = [row for s in ("fail", "inconclusive") for row in own if row.status == s]
+            _table(f"{title}: {name}", own if every else asking)
     _table(
         "Negative controls (wrong on purpose): pass means that they were rejected",
         controls if every else [row for row in controls if row.status == "fail"],
         named=True,
     )
-    software = [row for row in found.rows if row.kind == "software"]
     _table(
         "Checks of the software: what holds by construction, and shows nothing",
         software if every else [row for row in software if row.status == "broken"],
@@ -168,52 +167,17 @@ def _show(found: "TrustReport", *, every: bool) -> None:
         console.say(
             f"{amount(len(controls), 'negative control')} (wrong on purpose): {', '.join(parts)}"
         )
-    counts = [
-        f"{found.counts[status]} {status.replace('_', ' ')}"
-        for status in ("pass", "fail", "inconclusive", "attested", "not_run", "not_applicable")
-        if found.counts[status]
-    ]
-    console.say(f"{', '.join(counts)}. {NO_VERDICT}" if counts else NO_VERDICT)
+    for text in (*sentences(found.rows, open=len(found.open)), NO_VERDICT):
+        console.say(text)
     if found.open:
-        console.say(
-            f"{amount(len(found.open), 'question')} open in {found.path.with_name(NAME)}: "
-            f"{', '.join(found.open)}"
-        )
+        console.say(f"open in {found.path.with_name(NAME)}: {', '.join(found.open)}")
     console.say(f"{found.path.with_name(PAGE)} says what was computed, and what would change it")
 
 
-def _counted(rows: "Sequence[Criterion]") -> None:
-    from curation.trust.protocol.report import STATUSES, by_subject, shown
-
-    console.table(
-        "Rows of each subject, by status",
-        ["subject", "name", *map(shown, STATUSES)],
-        [
-            [subject, name, *(count or None for count in counts.values())]
-            for (subject, name), counts in by_subject(rows).items()
-        ],
-    )
-
-
-def _decisive(rows: "Sequence[Criterion]") -> "list[Criterion]":
-    """The rows that ask for something: those that fail, then those that are inconclusive."""
-    return [row for status in ("fail", "inconclusive") for row in rows if row.status == status]
-
-
 def _table(title: str, rows: "Sequence[Criterion]", *, named: bool = False) -> None:
-    from curation.trust.protocol.report import interval, number, shown
+    from curation.trust.protocol.report import HEADS, cells
 
-    if not rows:
-        return
-    heads = ["criterion", "check", "status", "statistic", "value", "interval", "n", "p"]
-    heads += ["power", "threshold"]
-    cells = [
-        [
-            *([row.name] if named else []),
-            *(shown(row.criterion), row.check, shown(row.status), row.statistic),
-            *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
-            *(number(row.p, 4), number(row.power, 2), number(row.threshold)),
-        ]
-        for row in rows
-    ]
-    console.table(title, [*(["of"] if named else []), *heads], cells)
+    if rows:
+        heads = [head.lstrip(">") for head in HEADS]
+        own = [[*([row.name] if named else []), *cells(row)] for row in rows]
+        console.table(title, [*(["of"] if named else []), *heads], own)

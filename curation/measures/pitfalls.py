@@ -7,9 +7,10 @@ row says why.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, count
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +22,7 @@ from curation.checks.hits import pitfall
 from curation.checks.languages import unchecked
 from curation.checks.lists import lists
 from curation.checks.surface import Finding, ItemTexts, check, read
-from curation.engine import map_shards
+from curation.engine import each_shard
 from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.measures.targets import function_words, in_several_domains
@@ -96,6 +97,7 @@ def pitfalls(
     off: Mapping[str, str] | None = None,
     without_votes: Collection[str] | None = None,
     workers: int = 1,
+    meanwhile: Callable[[], object] = lambda: None,
     tell: Tell = lambda stage, done, total: None,
 ) -> Report:
     """Check a dataset for every pitfall of ``codes.PITFALLS``.
@@ -111,6 +113,7 @@ def pitfalls(
             confirm; None if the votes are not known.
         workers: how many processes check the texts, with 200 to 500 MB each; below ``MANY`` CATs
             it is one. With several, a script needs ``if __name__ == "__main__"``.
+        meanwhile: called while these processes are at work.
         tell: called with stage, done and total to report progress.
 
     Raises:
@@ -119,40 +122,56 @@ def pitfalls(
     place = where or (lambda cat: f"CAT {cat.id}")
     targets = tuple(dict.fromkeys((cat.domain, cat.target) for cat in cats))
     checks = _Checks(language, own, targets)
-    words, lexicon, why = checks.words, checks.lexicon, dict(checks.why)
+    why = dict(checks.why)
     if without_votes is None:
         why["no_votes"] = "only a campaign knows who labelled its CATs"
-    why |= unchecked(words) | dict(off or {})
+    why |= unchecked(checks.words) | dict(off or {})
     items = [_texts(cat, names) for cat in cats]
     shards = [items[start : start + SHARD] for start in range(0, len(items), SHARD)]
     tell("texts", 0, len(cats))
-    done = count(SHARD, SHARD)
-    each = map_shards(
-        checks,
-        shards,
-        workers=workers if len(cats) >= MANY else 1,
-        tell=lambda _: tell("texts", min(next(done), len(cats)), len(cats)),
-    )
+    found: dict[int, list[list[Finding]]] = {}
+
+    def take(results: Iterable[tuple[int, list[list[Finding]]]]) -> None:
+        for at, findings in results:
+            found[at] = findings
+            tell("texts", min(len(found) * SHARD, len(cats)), len(cats))
+
+    several = workers if len(cats) >= MANY else 1
+    with closing(each_shard(checks, shards, workers=several)) as each:
+        take(islice(each, 1))  # the others go on with the texts, this process with the whole
+        whole = _of_dataset(cats, place, checks, tell)
+        meanwhile()
+        take(each)
     hits: list[Pitfall] = []
-    for cat, findings in zip(cats, chain.from_iterable(each), strict=True):
+    every = chain.from_iterable(found[at] for at in range(len(shards)))
+    for cat, findings in zip(cats, every, strict=True):
         if without_votes and cat.id in without_votes:
             findings.append(Finding("no_votes", None, "no label of this campaign counts for it"))
         hits += (_of_cat(cat, hit, place(cat)) for hit in findings if hit.code not in why)
+    hits += whole
+    return Report(language, len(cats), hits, _table(hits, cats, why))
+
+
+def _of_dataset(
+    cats: Sequence[Cat], place: Callable[[Cat], str], checks: "_Checks", tell: Tell
+) -> list[Pitfall]:
+    """The hits of the checks of the whole dataset, and of its targets and domains."""
+    hits: list[Pitfall] = []
     for n, check_whole in enumerate(repeats.CHECKS):
         tell("dataset", n, len(repeats.CHECKS))
         for at, finding in check_whole(cats):
             hits.append(_of_cat(cats[at], finding, place(cats[at])))
     for domain, target, code, detail in [
         *repeats.uneven_terms(cats),
-        *lexical.check_targets(targets, lexicon),
-        *in_several_domains(cats, language),
-        *function_words(cats, words),
+        *lexical.check_targets(checks.targets, checks.lexicon),
+        *in_several_domains(cats, checks.language),
+        *function_words(cats, checks.words),
     ]:
         hits.append(pitfall(code, f"target {target} of {domain}", detail, target=target))
     for code, detail in [*repeats.uneven_domains(cats), *repeats.leaks(cats)]:
         hits.append(pitfall(code, DATASET, detail))
     tell("dataset", len(repeats.CHECKS), len(repeats.CHECKS))
-    return Report(language, len(cats), hits, _table(hits, cats, why))
+    return hits
 
 
 class _Checks:
@@ -160,6 +179,7 @@ class _Checks:
 
     def __init__(self, language: str, own: Path | None, targets: tuple[tuple[str, str], ...]):
         self.settings = language, own, targets
+        self.language, self.targets = language, targets
         self.words, self.meta = lists(language, own), meta_patterns(language)
         self.lexicon, self.why = lexical.lexicon(self.words, targets)
         self.others = {} if base(language) in UNSPACED else _names(targets)

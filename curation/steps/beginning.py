@@ -7,7 +7,7 @@ from curation.campaign import Campaign
 from curation.steps.term_files import facts_files
 
 if TYPE_CHECKING:
-    from curation.steps.trust.known_runs import RunState
+    from curation.steps.trust.measuring import RunState
 
 IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 

@@ -25,7 +25,7 @@ from curation.wording import amount
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
     from curation.steps.rounds.round_status import RoundStatus
-    from curation.steps.trust.known_runs import RunState
+    from curation.steps.trust.measuring import RunState
 from curation.steps.term_files import read_edits
 
 UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
@@ -131,7 +131,7 @@ def _measure_runs(campaign: Campaign) -> "list[RunState]":
     """The runs of bias measures."""
     if not run_files(campaign):
         return []
-    from curation.steps.trust.known_runs import measure_runs
+    from curation.steps.trust.measuring import measure_runs
 
     return measure_runs(campaign)
 

@@ -233,31 +233,27 @@ def biases(
     """
     size = len(groups)
     soa = np.asarray(soa, float).reshape(len(targets), size)
-    p0 = np.array([(math.nan,) * size if r is None else r for r in references], float)
-    p0 = p0.reshape(len(targets), size)
+    p0 = np.reshape([(math.nan,) * size if r is None else r for r in references], (-1, size))
     p = distributions(soa, policies)
-    l1 = divergence(p, p0)
+    l1 = divergence(p, p0).tolist()
     others = {name: divergence(p, p0, name).tolist() for name in policies.divergences}
-    counts = [n] * len(targets) if isinstance(n, int) else list(n)
-    rows = zip(soa.tolist(), p.tolist(), (p - p0).tolist(), l1.tolist(), strict=True)
     results = []
-    for place, (target, (strengths, shares, signed, total)) in enumerate(
-        zip(targets, rows, strict=True)
-    ):
-        reference = references[place]
+    for place, (target, reference) in enumerate(zip(targets, references, strict=True)):
+        strengths = soa[place].tolist()
         fields: dict[str, object] = {
             "target": target,
             "groups": tuple(groups),
             "soa": tuple(None if math.isnan(s) else s for s in strengths),
             "reference": () if reference is None else tuple(reference),
-            "n": counts[place],
+            "n": n if isinstance(n, int) else n[place],
         }
         code = undefined.get(target) or ("no_reference" if reference is None else "")
-        if code or math.isnan(total):
+        if code or math.isnan(l1[place]):
             fields["undefined"] = code or why_undefined(strengths, policies)
         else:
             ci = None if intervals is None else _pairs(intervals[place])
-            fields |= {"p": tuple(shares), "signed": tuple(signed), "l1": total, "ci": ci}
+            fields |= {"p": tuple(p[place].tolist()), "l1": l1[place], "ci": ci}
+            fields["signed"] = tuple((p[place] - p0[place]).tolist())
             fields["l1_ci"] = None if ci is None else l1_interval(ci)
             found = {name: values[place] for name, values in others.items()}
             fields["divergences"] = {k: v for k, v in found.items() if math.isfinite(v)}

@@ -21,9 +21,9 @@ class Groups:
         references: the reference p0 of each target, one share per group; None for uniform.
         anchors: targets and the group that each is known to favour, for face validity.
         outcomes: targets and the groups' shares in the world, for predictive validity.
-        frequencies: how often targets occur in what word vectors were trained on.
+        frequencies: how often targets occur in what was measured.
+        frequencies_by_year: the same by year, for runs of a year.
         history: the groups' shares in the world by year and target.
-        frequencies_by_year: how often targets occur in what the vectors of a year were trained on.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Groups:
     anchors: Mapping[str, str] = field(default_factory=dict)
     outcomes: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     frequencies: Mapping[str, float] = field(default_factory=dict)
-    history: Mapping[int, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     frequencies_by_year: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    history: Mapping[int, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,41 +54,43 @@ class Groups:
             CurationError: there are fewer than two groups; there is no target; a group or a target
                 has no word; a word has more than 200 characters; two groups share a word; a
                 target's word is in a group's list; a reference does not have one share for each
-                group, or the shares do not sum to 1; the same of an outcome.
+                group, or the shares do not sum to 1; the same of an outcome and of history; a
+                frequency is not a positive number.
         """
         where = f"[groups.{self.name}]"
         if len(self.words) < 2:
             raise CurationError(f"{where}: has one group only", "give two or more lists of words")
+        if not self.targets:
+            raise CurationError(f"{where}: there are no targets", "list them, one on each line")
         owner: dict[str, str] = {}
+        for kind, lists in (("group", self.words), ("target", self.targets)):
+            for name, words in lists.items():
+                if not words:
+                    raise CurationError(f"{where}: the {kind} «{name}» has no words", "add a word")
+                for word in (name, *words)[kind == "group" :]:
+                    _check_length(word, where)
         for group, words in self.words.items():
-            if not words:
-                raise CurationError(f"{where}: the group «{group}» has no words", "add its words")
             for word in words:
-                _check_length(word, where)
-                other = owner.setdefault(word.casefold(), group)
-                if other != group:
+                if (other := owner.setdefault(word.casefold(), group)) != group:
                     raise CurationError(
                         f"{where}: «{word}» is in the lists of «{other}» and «{group}»",
                         "a word can belong to one group only: remove it from one of the lists",
                     )
-        if not self.targets:
-            raise CurationError(f"{where}: there are no targets", "list them, one on each line")
         for target, words in self.targets.items():
-            if not words:
-                raise CurationError(f"{where}: the target «{target}» has no words", "add a word")
-            for word in (target, *words):
-                _check_length(word, where)
-            for word in words:
-                if own := owner.get(word.casefold()):
-                    raise CurationError(
-                        f"{where}: the target «{target}» is in the list of the group «{own}», "
-                        "so it would be associated with itself",
-                        f"remove «{word}» from the targets or from the group's list",
-                    )
-        for target, shares in (self.references or {}).items():
-            check_shares(shares, groups=len(self.words), where=f"{where}, reference of «{target}»")
-        for target, shares in self.outcomes.items():
-            check_shares(shares, groups=len(self.words), where=f"{where}, outcome of «{target}»")
+            if own := [word for word in words if word.casefold() in owner]:
+                raise CurationError(
+                    f"{where}: the target «{target}» is in the list of the group "
+                    f"«{owner[own[0].casefold()]}», so it would be associated with itself",
+                    f"remove «{own[0]}» from the targets or from the group's list",
+                )
+        tables = [("reference", self.references or {}), ("outcome", self.outcomes)]
+        tables += [(f"history, {year}", each) for year, each in self.history.items()]
+        for name, table in tables:
+            for target, shares in table.items():
+                check_shares(shares, groups=len(self.words), where=f"{where}, {name} of «{target}»")
+        for counts in (self.frequencies, *self.frequencies_by_year.values()):
+            for target, count in counts.items():
+                check_count(count, where=f"{where}, frequency of «{target}»")
 
 
 def _check_length(word: str, where: str) -> None:
@@ -115,4 +117,17 @@ def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:
         raise CurationError(
             f"{where}: the shares sum to {total:g}, not to 1",
             "divide each share by their sum, if these are all groups that you compare",
+        )
+
+
+def check_count(count: float, *, where: str) -> None:
+    """Check that a frequency is a positive number.
+
+    Raises:
+        CurationError: it is not.
+    """
+    if not 0 < count < math.inf:
+        raise CurationError(
+            f"{where}: the count {count:g} is not positive",
+            "write how often the target occurs, or remove the line if it does not occur",
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from curation.steps.trust.runs import read_run
 from support.commands import Ran
 
 WORDS = {
@@ -235,9 +236,56 @@ def test_words_that_are_kept_and_equalised(campaign: Path, forked: Run) -> None:
     assert rows["baker"] @ rows["rose"] == pytest.approx(rows["baker"] @ rows["beetle"], abs=1e-6)
 
 
+def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> None:
+    words(campaign, "other").write_text("rose\nshe\n", "utf-8")
+    words(campaign, "another").write_text("beetle\nHE\n", "utf-8")
+    path = campaign / "campaign.toml"
+    lists = 'lists = { first = "other.txt", second = "another.txt" }\ntargets = "crafts.txt"'
+    path.write_text(f"{path.read_text('utf-8')}\n[groups.other]\n{lists}\n", "utf-8")
+    done = debias(campaign, forked, "--json", "--judge", "other", "--judge", "gender")
+    assert done.code == 0, done.err
+    about = json.loads(done.out)
+    assert about["fitted"] == sorted(about["fitted"])
+    assert {"she", "he"} <= set(about["fitted"])
+    assert "baker" not in about["fitted"]
+    assert about["runs"] == [
+        [f"{measure}/{name}-less", f"{measure}/{name}-mild"]
+        for measure in ("vectors", "bolukbasi-pairs")
+        for name in ("other", "gender")
+    ]
+    for name in ("other", "gender"):
+        after = read_run(campaign / f"6-trust/runs/vectors/{name}-less")
+        fitted = {"method": "hard", "fitted": about["fitted"]}
+        assert after.about["debiased"] == after.about["identity"]["debiased"] == fitted
+        (found,) = (each for each in after.evidence if each.check == "held_out")
+        assert (found.criterion, found.unit) == ("mitigation", "targets")
+        if name == "gender":
+            assert (found.value, found.n) == (None, 0)
+            assert "no word of «first», «second» is left to judge with" in found.detail
+            assert "judge with a table of other words: --judge NAME" in found.detail
+        else:
+            assert found.value is not None
+            assert "of 4 group words 2, and of 4 targets 3 have a vector" in found.detail
+        before = read_run(campaign / f"6-trust/runs/vectors/{name}-mild")
+        assert "debiased" not in before.about
+        assert not [each for each in before.evidence if each.check == "held_out"]
+    # Measured alone, the run is the same; with other settings, debias adds the evidence again.
+    less = ("trust", "vectors", campaign / "less.npz", "-c", campaign, "--groups", "other")
+    assert "measured before" in forked(*less).out
+    text = path.read_text("utf-8").replace("[trust]", '[trust]\nnegative = "clip"')
+    path.write_text(text, "utf-8")
+    assert "measured before" not in forked(*less).out
+    folder = campaign / "6-trust/runs/vectors/other-less"
+    assert "held_out" not in {each.check for each in read_run(folder).evidence}
+    assert debias(campaign, forked, "--judge", "other").code == 0
+    assert "held_out" in {each.check for each in read_run(folder).evidence}
+
+
 @pytest.mark.parametrize(
     ("method", "options", "message"),
     [
+        ("hard", ["--judge", "colour"], "there are no groups «colour»"),
+        ("hard", ["--judge", "three"], "bolukbasi-pairs compares two groups, and there are 3"),
         ("hard", ["--groups", "three"], "hard takes two groups, and there are 3"),
         ("soft", ["--equalise", "pairs"], "soft does not equalise words"),
         ("hard", ["--equalise", "flowers"], "flowers.txt line 1: has 1 words, not 2"),

@@ -167,8 +167,8 @@ def test_a_run_on_labels(place: Place) -> None:
     checks = {(each["criterion"], each["check"]) for each in about["evidence"]}
     assert {
         ("agreement", "annotators"),
-        ("agreement", "annotators_by_target"),
-        ("retest", "same_annotator"),
+        ("agreement", "control-shuffled-labels"),
+        ("retest", "annotators"),
         ("sensitivity", "label_shares"),
     } <= checks
 

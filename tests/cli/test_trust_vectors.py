@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from curation.campaign import Campaign
+from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError
 from curation.steps.trust import measuring
+from curation.steps.trust.group_files import group_files, read_groups
 from curation.steps.trust.runs import read_run
+from curation.trust.vectors.cosine import known_words
+from curation.trust.vectors.reading import Vectors
 from curation.trust.vectors.writing import write_vectors
 
 Run = Callable[..., Any]
@@ -139,6 +142,24 @@ def test_a_debiased_file_beside_the_original(place: Place, tmp_path: Path) -> No
     after = json.loads(place.measure("--json", "--source", "after", file=other).out)["runs"][0]
     assert after["biases"][0]["reference"] == original[0]["p"]
     assert after["biases"][3]["undefined"] == "no_reference"
+
+
+def test_vectors_of_a_year(place: Place) -> None:
+    error = place.fails("--year 1900: the vectors of all years need one name", "--year", "1900")
+    assert "--source NAME" in error
+    done = place.measure("--year", "1900", "--source", "books", "--json")
+    assert json.loads(done.out)["runs"][0]["run"] == "vectors/size-books+1900"
+    about = run_file(place, "size-books+1900")
+    assert (about["year"], about["identity"]["year"]) == (1900, 1900)
+    root = ("--campaign", place.campaign.root)
+    prior = ("trust", "prior", place.file, "--measure", "manzini", "--scale", "raw", *root)
+    done = place.run(*prior, "--year", "1900", "--source", "books", "--json")
+    assert json.loads(done.out)["runs"][0]["run"] == "manzini/size-books+1900+raw"
+    place.write("short.txt", "dwarf\n")
+    shown = json.loads(place.run("status", *root, "--json").out)["trust"]
+    for row, name in zip(shown, ("prior", "vectors"), strict=True):
+        command = f"curation trust {name} FILE --groups size --source books --year 1900"
+        assert row["again"] == command
 
 
 def test_raw_warns_of_values_that_are_not_divergences(place: Place) -> None:
@@ -323,6 +344,56 @@ def test_targets_and_anchors_given_twice(place: Place) -> None:
     place.fails("anchors.csv line 2: there is no group «wide»")
     place.write("anchors.csv", "target,group\nbaker,tall\nbaker,short\n")
     place.fails("anchors.csv line 3: «baker» is there twice")
+
+
+def test_frequencies_and_history(place: Place) -> None:
+    place.write("counts.csv", "target,count,year\nbaker,20,\nbaker,3,1900\nsailor,0.5,1900\n")
+    place.write("census.csv", "year,target,tall,short\n1900,baker,0.25,0.75\n1910,baker,1,0\n")
+    place.settings('frequencies = "counts.csv"\nhistory = "census.csv"')
+    campaign = open_campaign(place.campaign.root)
+    (groups,) = read_groups(campaign)
+    assert groups.frequencies == {"baker": 20}
+    assert groups.frequencies_by_year == {1900: {"baker": 3, "sailor": 0.5}}
+    assert groups.history == {1900: {"baker": (0.25, 0.75)}, 1910: {"baker": (1, 0)}}
+    own = {
+        path.name for path in group_files(campaign)
+    }  # the report reads them again if they change
+    assert {"counts.csv", "census.csv"} <= own
+    assert place.measure().code == 0
+    known = known_words(Vectors(("giant", "dwarf"), np.eye(2, dtype=np.float32)), groups)
+    assert known.history == groups.history
+
+
+@pytest.mark.parametrize(
+    ("setting", "table", "message"),
+    [
+        ("frequencies", "target\nbaker\n", "a.csv: no column «count»"),
+        ("frequencies", "target,count,Year\nbaker,1,1\n", "a.csv: no use for the column «Year»"),
+        ("frequencies", "target,count\nbaker,0\n", "a.csv line 2: the count 0 is not positive"),
+        ("frequencies", "target,count\nbaker,nan\n", "a.csv line 2: the count nan is not positive"),
+        ("frequencies", "target,count\nbaker,many\n", "a.csv line 2: the count is not a number"),
+        ("frequencies", "target,count\nbaker,1\nbaker,2\n", "line 3: «baker» is there twice"),
+        (
+            "frequencies",
+            "target,count,year\nbaker,1,\nbaker,2,1900\nbaker,2,1900\n",
+            "a.csv line 4: «baker» in 1900 is there twice",
+        ),
+        ("history", "target,tall,short\nbaker,1,0\n", "a.csv: no column «year»"),
+        ("history", "target,year,tall,short\nbaker,,1,0\n", "a.csv line 2: «year» is empty"),
+        ("history", "target,year,tall,short\nbaker,19x,1,0\n", "line 2: «19x» is not a year"),
+        ("history", "target,year,tall,short\nbaker,10000,1,0\n", "«10000» is not a year"),
+        ("history", "target,year,tall,short\nbaker,1900,1,1\n", "line 2: the shares sum to 2"),
+        (
+            "history",
+            "target,year,tall,short\nbaker,1900,1,0\nbaker,1900,0,1\n",
+            "a.csv line 3: «baker» in 1900 is there twice",
+        ),
+    ],
+)
+def test_bad_frequencies_and_history(place: Place, setting: str, table: str, message: str) -> None:
+    place.write("a.csv", table)
+    place.settings(f'{setting} = "a.csv"')
+    place.fails(message)
 
 
 def test_the_order_of_the_groups_identifies_a_run(place: Place) -> None:

@@ -62,11 +62,11 @@ def value(rows: list[Criterion], criterion: str, check: str) -> float:
 
 def test_the_report_finds_the_length_artefact(rows: list[Criterion]) -> None:
     for kind, lms in (("intrasentence", "65.2"), ("intersentence", "74.3")):
-        row = found(rows, "content", f"artefact-LongestLM:{kind}")
+        row = found(rows, "content", f"artefact:LongestLM:{kind}")
         assert row.status == "fail"
         assert f"lms {lms}" in row.computed
-    assert "lms 91.2" in found(rows, "content", "artefact-OverlapLM").computed
-    order = [found(rows, "content", f"artefact-FirstLM:{k}") for k in ("intra", "inter")]
+    assert "lms 91.2" in found(rows, "content", "artefact:OverlapLM").computed
+    order = [found(rows, "content", f"artefact:FirstLM:{k}") for k in ("intra", "inter")]
     assert [row.status for row in order] == ["pass", "pass"]
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.steps.trust.debias import compare
-from curation.trust.debias.methods import (
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
+from curation.trust.vectors.debias import (
     Method,
+    compare,
     equalised,
     group_subspace,
     hard_blocks,
@@ -17,8 +19,6 @@ from curation.trust.debias.methods import (
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
 from curation.trust.vectors.reading import Vectors, read_vectors
 from support.cats import REAL
 

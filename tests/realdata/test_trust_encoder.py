@@ -17,7 +17,8 @@ from curation.models.states import Place, StatesSpec, open_states
 from curation.settings import CampaignSettings, Settings, new_id
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.probe import measure_probe
-from curation.trust.contextual.sampling import sample_contexts
+from curation.trust.contextual.contexts import sample_contexts
+from curation.trust.text.scanning import Texts
 from curation.trust_settings import GroupSettings, TrustSettings
 from support import environments
 
@@ -91,7 +92,8 @@ def campaign(tmp_path: Path) -> Callable[..., Campaign]:
 
 
 def vector(spec: StatesSpec, corpus: Path, word: str) -> Any:
-    contexts = sample_contexts([corpus], [word], most=None, seed=1, workers=1).contexts
+    texts = Texts([corpus], window=1, workers=1)
+    contexts = sample_contexts(texts, [word], most=None, seed=1).contexts
     states = open_states(spec).states([Place(each.text, each.spans) for each in contexts])
     assert not states.refused
     return states.vectors.mean(axis=0)

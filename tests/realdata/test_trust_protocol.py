@@ -6,6 +6,7 @@ and the other rows of Table 8.
 
 import csv
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ import pytest
 from curation.bias import Criterion
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
+from curation.trust.protocol.again import stability
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from curation.trust.protocol.again import stability
 from curation.trust_settings import TrustSettings
 from support.biases import GENDER, cosine_measure
 from support.cats import REAL
@@ -59,7 +60,7 @@ def test_the_eight_professions_pass_and_table_8_is_near(vectors: dict[str, np.nd
     found = criteria(vectors, replace(GENDER, words=CODE), draws=200)
     assert (found["face anchors"].status, found["face anchors"].value) == ("pass", 1.0)
     assert all(r.status == "holds" for name, r in found.items() if name.startswith("content"))
-    softmax = found["sensitivity softmax"]
+    softmax = found["sensitivity normalisation"]
     assert softmax.value == pytest.approx(0.905, abs=5e-4)  # printed: .90
     assert "R² 0.959" in softmax.computed  # printed: .95
     three, five = found["sensitivity words-3"], found["sensitivity words-5"]
@@ -85,4 +86,40 @@ def test_prediction_of_the_census_of_2010(vectors: dict[str, np.ndarray]) -> Non
     assert (signed.n, unsigned.n) == (100, 100)
     assert signed.value == pytest.approx(0.621, abs=0.01)
     assert unsigned.value == pytest.approx(0.304, abs=0.01)  # printed: .42
-    assert signed.status == unsigned.status == "pass"
+    assert signed.status == "pass"
+    # GoogleNews comes without frequencies, so rare targets may explain the sizes.
+    assert unsigned.status == "inconclusive"
+    assert "not defined without a table of frequencies" in unsigned.computed
+
+
+def test_what_depends_on_negative_cosines_does_not_pass(vectors: dict[str, np.ndarray]) -> None:
+    """28 of 100 professions have a negative cosine with one of three races (docs/trust.md)."""
+    lists = Path(__file__).parents[2] / "data" / "groups"
+    words = {
+        name: tuple(
+            word
+            for word in (lists / f"{name}.txt").read_text("utf-8").splitlines()
+            if word and not word.startswith("#") and word in vectors
+        )
+        for name in ("white", "hispanic", "asian")
+    }
+    path = FOLDER / "garg2018" / "occupation_percentages_race_occ1950.csv"
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["Census year"] == "2010"]
+    shares = {
+        row["Occupation"]: tuple(float(row[name]) / 100 for name in words)
+        for row in rows
+        if row["Occupation"] in vectors
+    }
+    targets = {name: (name,) for name in shares}
+    groups = Groups("gender", words, targets, outcomes=shares)
+    found = {
+        name.rpartition(":")[2]: row
+        for name, row in criteria(vectors, groups).items()
+        if name.startswith("sensitivity negative")
+    }
+    assert {name: row.n for name, row in found.items()} == dict.fromkeys(found, 72)
+    # Over the 72 targets that are defined anyway, the values agree; the conclusions do not.
+    assert found["shift"].value == pytest.approx(0.943, abs=0.005)
+    assert found["shift"].status == "fail"
+    assert {row.status for row in found.values()} <= {"fail", "inconclusive"}

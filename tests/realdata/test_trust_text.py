@@ -9,6 +9,7 @@ import pytest
 from curation.files import shipped
 from curation.trust.groups import Groups
 from curation.trust.text.automated import Tally, count
+from curation.trust.text.scanning import Texts
 from support import contexts as slow
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "divdist"
@@ -31,7 +32,7 @@ def test_articles_and_paragraphs() -> None:
     groups = Groups("gender", lists, targets)
     articles = REAL / "enwiki_gensim" / "enwiki_206.jsonl"
     paragraphs = REAL / "wikitext2" / "valid.txt"
-    counts = count([articles, paragraphs], groups, workers=1)
+    counts = count(Texts([articles, paragraphs], workers=1), groups)
     assert counts.read == (106, 2461)
     results = {bias.target: bias for bias in Tally(counts, "en").biases(groups)}
     assert results["businessman"].soa == (1, 13)
@@ -47,7 +48,7 @@ def test_the_fast_counts_are_the_slow_ones(tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     lines = [*articles, *(json.dumps({"text": text}) for text in paragraphs)]
     path.write_text("\n".join(lines), "utf-8")
-    counts = count([path], groups, workers=1)
+    counts = count(Texts([path], workers=1), groups)
     contexts, rows = slow.count([json.loads(line)["text"] for line in lines], groups)
     mine = Counter({(t, tuple(sorted(ws))): n for (t, ws), n in counts.contexts.items()})
     assert (mine, counts.documents) == (contexts, rows)

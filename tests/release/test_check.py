@@ -462,6 +462,30 @@ def test_phone_numbers(text: str, phone: bool) -> None:
     assert bool(PHONE.search(f"Call {text} now.")) == phone
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_lines_of_what_is_personal_do_not_depend_on_blocks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    lines = ["“é”", "555-123-", "4567", "٢٠٢-555-0123", "/home/ann", "a@b.org (202) 555-0123", ""]
+    lines += ["https://ann:x@b.org/~ann", "+1 202-555-0123"]
+    (folder / "more.csv").write_bytes("\n".join(lines).encode(encoding))
+
+    def found() -> list[str]:
+        return [f.detail for f in findings_of(folder) if f.where == "more.csv"]
+
+    whole = found()
+    for size in (1, 9, 40):
+        monkeypatch.setattr("curation.release.check.folder.BLOCK", size)
+        assert found() == whole
+    assert whole[-5:] == [
+        "a folder of somebody's computer: line 5",
+        "e-mail addresses: line 6, line 8",
+        "addresses with a name or a password: line 8",
+        "phone numbers: line 4, line 6, line 9",
+        "pages of people: line 8",
+    ]
+
+
 # --- a hidden test set --------------------------------------------------------------------------
 
 

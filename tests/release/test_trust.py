@@ -17,7 +17,7 @@ from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.card_trust import trust as card_lines
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET
-from curation.steps.trust import criteria
+from curation.trust.protocol import table
 from support.desk import Desk
 from support.labelled import set_to, shas
 
@@ -39,10 +39,8 @@ CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "kin
 
 @pytest.fixture
 def desk(forked: Any, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    def of_dataset(source: Any, **how: Any) -> list[Criterion]:
-        return [Criterion.model_validate(row) for row in (ROW, CONTROL)]
-
-    monkeypatch.setattr(criteria, "of_dataset", of_dataset)
+    rows = [Criterion.model_validate(row) for row in (ROW, CONTROL)]
+    monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: rows)
     return Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
 
 

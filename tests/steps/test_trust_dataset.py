@@ -13,7 +13,9 @@ from curation.files import CurationError, read_json
 from curation.records import KINDS, VALUES
 from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
-from curation.steps.trust.dataset import DIRECTIONS, dataset_files, dataset_input, measure_values
+from curation.steps.trust.attest import DIRECTIONS
+from curation.steps.trust.dataset import dataset_input, measure_values
+from curation.steps.trust.report import dataset_files
 from curation.steps.trust.runs import TrustRun
 from curation.trust.protocol.table import dataset_criteria
 from curation.trust_settings import TrustSettings

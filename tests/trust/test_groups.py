@@ -44,6 +44,12 @@ def test_bad_groups() -> None:
     refused("one share from 0 to 1 for each of the 2 groups", references={"baker": (1.0,)})
     refused("one share from 0 to 1", references={"baker": (-0.5, 1.5)})
     refused("outcome of «baker»: the shares sum to 0.9", outcomes={"baker": (0.5, 0.4)})
+    refused(
+        "history, 1900 of «baker»: the shares sum to 0.9", history={1900: {"baker": (0.5, 0.4)}}
+    )
+    refused("frequency of «baker»: the count 0 is not positive", frequencies={"baker": 0})
+    refused("the count -1 is not positive", frequencies_by_year={1900: {"baker": -1}})
+    refused("the count inf is not positive", frequencies={"baker": float("inf")})
 
 
 @pytest.mark.parametrize("shares", [(float("nan"), 0.5), (float("inf"), 0.0), (0.5, 0.5, 0.0)])

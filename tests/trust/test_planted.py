@@ -19,6 +19,7 @@ from curation.steps.trust.probe import measure_probe
 from curation.trust.framework import Policies, bias
 from curation.trust.groups import Groups
 from curation.trust.text.automated import Tally, count
+from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import vector_biases
 from curation.trust.vectors.reading import Vectors
 from curation.trust_settings import TrustSettings
@@ -101,7 +102,7 @@ def sharper(shares: dict[str, tuple[float, ...]]) -> dict[str, list[float]]:
 @pytest.mark.parametrize("k", [2, 3])
 def test_text_counts_what_was_written(case: Callable[[int], Case], k: int) -> None:
     own = case(k)
-    counts = count(own.paths, own.groups, workers=1)
+    counts = count(Texts(own.paths, workers=1), own.groups)
     biases = Tally(counts, "en").biases(own.groups, documents=counts.documents)
     assert {each.target: each.soa for each in biases} == own.corpus.counts
     for each in biases:
@@ -119,7 +120,7 @@ def test_intervals_over_documents_cover_the_planted_bias(
     for seed in range(12):
         corpus = planted.plant(shares, documents=60, seed=seed)
         paths = planted.write(corpus, tmp_path / str(seed), files=1)
-        counts = count(paths, groups, workers=1)
+        counts = count(Texts(paths, workers=1), groups)
         for each in Tally(counts, "en").biases(groups, documents=counts.documents):
             assert each.ci is not None
             inside = [
@@ -188,7 +189,7 @@ def test_a_probe_of_a_model_trained_on_the_corpus(
 
 def test_amplification_telescopes(case: Callable[[int], Case]) -> None:
     own = case(3)
-    counts = count(own.paths, own.groups, workers=1)
+    counts = count(Texts(own.paths, workers=1), own.groups)
     text = {each.target: each for each in Tally(counts, "en").biases(own.groups)}
     words, array = planted.embed(own.corpus.documents)
     vectors = vector_biases(Vectors(tuple(words), array), own.groups, Policies())
@@ -218,7 +219,7 @@ def test_a_stronger_corpus_amplifies(case: Callable[[int], Case], tmp_path: Path
     stronger = planted.plant(shares, documents=100, seed=1)
     values = []
     for paths in (own.paths, planted.write(stronger, tmp_path)):
-        counts = count(paths, own.groups, workers=1)
+        counts = count(Texts(paths, workers=1), own.groups)
         values.append({b.target: b.l1 or 0 for b in Tally(counts, "en").biases(own.groups)})
     clear = [job for job in CLEAR if job not in ("weaver", "sailor")]  # these are near the end
     assert all(values[1][job] > values[0][job] for job in clear)

@@ -15,14 +15,15 @@ from curation.settings_file import settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
 from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
-from curation.steps.trust import attest, criteria, measuring, runs
+from curation.steps.trust import attest, measuring, runs
 from curation.steps.trust import report as step
 from curation.steps.trust.group_files import read_groups
-from curation.trust.protocol import consequential, markdown, report
-from curation.trust.protocol.attested import QUESTIONS, Attestation, attested
+from curation.trust.protocol import report, table
+from curation.trust.protocol.attested import Answers, attested, open_questions, questions
 from curation.trust_settings import GroupSettings
 from support.scored import CATS, write_gold
 
+QUESTIONS = [question for question in questions().asked if not question.after_yes]
 HOSTILE = "a | <b>b</b> `c` # d"
 
 
@@ -38,9 +39,7 @@ ROWS = [
     row(subject="dataset", name="mild", criterion="agreement", status="inconclusive", power=0.44),
     row(subject="measure", name="vectors/gender-w2v", criterion="content", status="not_run"),
 ]
-WHOLE = Attestation.model_validate(
-    {q.key: "made up" for q in QUESTIONS} | {"review_date": "2030-01-31", "objective": "no"}
-)
+WHOLE = {q.key: "made up" for q in QUESTIONS} | {"review_date": "2030-01-31", "objective": "no"}
 
 
 class Warned(Quiet):
@@ -89,9 +88,9 @@ def test_counts_leave_controls_out() -> None:
 # --- report.md ----------------------------------------------------------------------------------
 
 
-def written(rows: list[Criterion], answers: Attestation = WHOLE, **more: Any) -> str:
+def written(rows: list[Criterion], answers: Answers = WHOLE, **more: Any) -> str:
     given = {"title": "Mild", "thresholds": {"alpha": 0.05}, "left_out": {}, **more}
-    return markdown.report(report.ordered(rows, settings={}), answers=answers, **given)
+    return report.markdown(report.ordered(rows, settings={}), answers=answers, **given)
 
 
 def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
@@ -113,24 +112,26 @@ def test_the_page_says_what_was_computed_and_what_would_change_it() -> None:
 
 
 def test_the_page_shows_answers_open_questions_and_runs_that_are_not_used() -> None:
-    text = written([], Attestation(owner="Ada Example"), left_out={"vectors/x": "other words"})
+    text = written([], {"owner": "Ada Example"}, left_out={"vectors/x": "other words"})
     assert "nothing to test yet" in text
     assert "Ada Example" in text
     assert text.count("Open question.") == len(QUESTIONS) - 1
     assert "- vectors/x: other words." in text
     assert "objective_where" not in text
-    assert "objective_where" in written([], Attestation(objective="yes"))
+    assert "objective_where" in written([], {"objective": "yes"})
 
 
 def test_foreign_texts_in_the_page_are_no_markup() -> None:
     def tokens(text: str) -> list[str]:
         names = dict.fromkeys(("name", "check", "statistic", "unit", "computed", "change"), text)
         rows = [row(**names, evidence=(text,)), row(**names, kind="control")]
-        answers = Attestation.model_validate({q.key: text for q in QUESTIONS} | {"objective": "no"})
+        answers = {q.key: text for q in QUESTIONS} | {"objective": "no"}
         page = written(rows, answers, title=text, left_out={text: text})
         return [token.type for token in MarkdownIt("commonmark").enable("table").parse(page)]
 
     assert tokens(HOSTILE) == tokens("plain")
+    assert tokens("<b>- x") == tokens("plain")
+    assert tokens("- <b>x") == tokens("plain")
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -140,8 +141,8 @@ def test_the_template_has_every_question_and_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "6-trust" / "attest.toml"
     assert attest.write_template(path)
     text = path.read_text("utf-8")
-    assert all(f"\n{key} = " in text for key in Attestation.model_fields)
-    assert attest.read_answers(path) == Attestation()
+    assert all(f"\n{key} = " in text for key in [q.key for q in questions().asked])
+    assert attest.read_answers(path) == {}
     path.write_text(text + "# mine\n", "utf-8")
     assert not attest.write_template(path)
     assert path.read_text("utf-8").endswith("# mine\n")
@@ -171,7 +172,7 @@ def test_an_error_in_the_answers_names_its_line(tmp_path: Path, text: str, where
     assert caught.value.fix
 
 
-def statuses(answers: Attestation, today: str = "2030-01-31") -> dict[str, str]:
+def statuses(answers: Answers, today: str = "2030-01-31") -> dict[str, str]:
     subjects: Any = [("measure", "all"), ("dataset", "mild"), ("scores", "all")]
     rows = attested(answers, subjects, today=today)
     assert all(r.computed and r.change for r in rows)
@@ -188,8 +189,8 @@ def test_answers_are_attested_and_never_pass() -> None:
         *("dataset content construct", "dataset consequential notice"),
         *("scores consequential uses", "scores consequential objective"),
     ]
-    assert {*statuses(Attestation()).values()} == {"not_run"}
-    few = statuses(WHOLE.model_copy(update={"owner": "", "power": ""}))
+    assert {*statuses({}).values()} == {"not_run"}
+    few = statuses(WHOLE | {"owner": "", "power": ""})
     assert [name for name, status in few.items() if status == "not_run"] == [
         *("measure consequential uses", "measure content construct"),
         *("dataset consequential uses", "dataset content construct", "scores consequential uses"),
@@ -201,10 +202,10 @@ def test_a_review_that_is_due_and_a_measure_that_is_a_target_are_inconclusive() 
     assert {name for name, status in late.items() if status == "inconclusive"} == {
         f"{subject} consequential uses" for subject in ("measure", "dataset", "scores")
     }
-    target = WHOLE.model_copy(update={"objective": "yes"})
+    target = WHOLE | {"objective": "yes"}
     assert statuses(target)["scores consequential objective"] == "inconclusive"
-    assert consequential.open_questions(target) == [consequential.WHERE]
-    assert consequential.open_questions(WHOLE) == []
+    assert [question.key for question in open_questions(target)] == ["objective_where"]
+    assert open_questions(WHOLE) == []
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -257,7 +258,7 @@ def test_without_answers_the_report_is_about_measures(
         given.append(([run.name for run in found], [*groups], settings.alpha, how["seed"]))
         return [row(subject="measure", name="vectors/two-w", criterion="face")]
 
-    monkeypatch.setattr(criteria, "of_measures", of_measures)
+    monkeypatch.setattr(table, "measure_criteria", of_measures)
     found = made(measured)
     assert given == [(["vectors/two-w"], ["two"], 0.05, 1)]
     assert [(r.subject, r.check, r.status) for r in found.rows] == [
@@ -349,12 +350,12 @@ def test_a_pair_of_runs_that_do_not_exist_is_a_warning(measured: Campaign) -> No
 def test_rows_that_need_a_campaign_say_so_for_gold_files(
     forked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = [row(status="not_run", check=c, change="do it") for c in ("pairs", "rule")]
-    monkeypatch.setattr(criteria, "of_dataset", lambda source, **how: missing)
+    missing = [row(status="not_run", check=c, change="do it") for c in ("share", "rule")]
+    monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: missing)
     gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
     assert forked("trust", "report", "--gold", gold, "--out", out).code == 0
     changes = {r.check: r.change for r in step.read_report(out / "report.json").rows}
-    assert changes["pairs"] == "in a campaign («curation import stereoset FILE»), do it"
+    assert changes["share"] == "in a campaign («curation import stereoset FILE»), do it"
     assert changes["rule"] == "do it"
 
 
@@ -420,10 +421,7 @@ def test_a_damaged_report_names_the_place(tmp_path: Path, content: Any, where: s
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, row(kind="control", status="fail", check="swapped")]
 
-    def of_dataset(source: Any, **how: Any) -> list[Criterion]:
-        return list(rows)
-
-    monkeypatch.setattr(criteria, "of_dataset", of_dataset)
+    monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: list(rows))
 
 
 @pytest.mark.usefixtures("failing")
@@ -435,20 +433,21 @@ def test_gold_files_have_a_report_of_their_own(forked: Any, tmp_path: Path) -> N
     assert "lms, ss and icat, by set of scoring rules: ll" in done.out
     assert "Negative controls" in done.out
     assert "There is no overall verdict." in done.out
-    assert "11 questions open" in done.out
+    assert "11 questions are open about the use of the results" in done.out
+    assert "open in " in done.out
     said = json.loads(forked("trust", "report", "--gold", gold, "--out", out, "--json").out)
     assert said["counts"]["fail"] == 1
-    assert len(said["rows"]) == len(ROWS) + 1 + 5  # five rows for people's answers
+    assert len(said["rows"]) == len(ROWS) + 1 + 8  # eight rows for people's answers
 
 
 @pytest.mark.usefixtures("failing")
 def test_the_command_prints_what_fails_or_is_inconclusive(forked: Any, tmp_path: Path) -> None:
     gold, out = write_gold(tmp_path / "dev.json", CATS), tmp_path / "out"
     done = forked("trust", "report", "--gold", gold, "--out", out)
-    assert "Rows of each subject, by status" in done.out
+    assert "The data decide 2 tests: 1 pass and 1 fail." in done.out
     assert "by set of scoring rules: ll" in done.out  # its row fails
     assert "The dataset: mild" in done.out  # its row is inconclusive
-    assert "vectors/gender-w2v" in done.out  # in the table of counts only
+    assert "Shown to hold, by all tests that ran: face validity of vectors/gender-w2v." in done.out
     assert "Measures of bias: vectors" not in done.out
     assert "swapped" in done.out  # a control that did not fail
     assert "2 negative controls (wrong on purpose): 1 rejected, as expected, 1 accepted" in done.out

@@ -4,13 +4,14 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from sys import intern
 from typing import Any
 
 import yaml
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, open_input, read_text
 from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
@@ -19,6 +20,7 @@ from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, REVEAL, SEAL
 from curation.stereoset import FileSettings
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
+BLOCK = 1 << 20  # characters of a file that are searched at once
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
@@ -61,6 +63,16 @@ class Table:
             if len(row) < len(self.columns):
                 for column in self.columns.values():
                     column += [None] * (self.rows - len(column))
+
+    def add_columns(self, rows: int, columns: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows at the end that are given by column."""
+        for name, cells in columns.items():
+            if name not in self.columns:
+                self.columns[name] = [None] * self.rows
+            self.columns[name] += [intern(c) if type(c) is str else c for c in cells]
+        self.rows += rows
+        for column in self.columns.values():
+            column += [None] * (self.rows - len(column))
 
     def column(self, name: str) -> Sequence[Any]:
         """The cells of a column; None if there is no such column."""
@@ -129,6 +141,19 @@ class Release:
             CurationError: the file is not text, or may not be read.
         """
         return read_text(self.root / name)
+
+    def blocks(self, name: str) -> Iterator[str]:
+        """The text of a file in blocks of whole lines, each of about a million characters.
+
+        Raises:
+            CurationError: the file may not be read.
+            UnicodeDecodeError: it is not text.
+        """
+        with open_input(self.root / name) as file:
+            is_wide = file.peek(2).startswith((b"\xff\xfe", b"\xfe\xff"))
+            text = TextIOWrapper(file, "utf-16" if is_wide else "utf-8-sig", newline="\n")
+            while block := text.read(BLOCK) + text.readline():
+                yield block
 
 
 def refuse_no_folder(root: Path) -> None:

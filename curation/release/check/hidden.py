@@ -128,14 +128,15 @@ def _elsewhere(release: Release, ids: set[str], data: tuple[str, ...]) -> Iterat
     for name, size in release.files.items():
         if name.startswith(data) or name.endswith(".parquet") or size > LARGEST:
             continue
+        there: set[str] = set()
         try:
-            text = release.text(name)
-        except CurationError:
-            continue  # reported as unreadable, or empty
-        there = sorted(ids.intersection(_WORD.findall(text)))
+            for block in release.blocks(name):
+                there |= ids.intersection(_WORD.findall(block))
+        except (CurationError, UnicodeDecodeError):
+            continue  # reported as unreadable
         # Harnesses get the texts of hidden CATs, too, but nothing by which they are found.
         if there and not name.startswith("lm-eval/"):
-            yield finding("hidden_leak", name, f"names hidden CATs: {named(there)}")
+            yield finding("hidden_leak", name, f"names hidden CATs: {named(sorted(there))}")
 
 
 def _orders(release: Release) -> Iterator[Finding]:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
 from curation.catsets.entries import Part, Row
-from curation.catsets.parquet_rows import each_row
+from curation.catsets.parquet_rows import each_columns
 from curation.catsets.reading import read_dataset
-from curation.files import CurationError, decoded, read_bytes, read_json, read_text
+from curation.files import CurationError, read_json, read_text
 from curation.records import KINDS
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import (
@@ -134,7 +134,7 @@ def _annotations(release: Release) -> Iterator[Finding]:
         yield problem
         return
     path = release.root / name
-    _, rows = read_csv(decoded(read_bytes(path), path), path)
+    _, rows = read_csv(read_text(path), path)
     release.annotations = Table()
     release.annotations.add(row for _, row in rows)
 
@@ -240,7 +240,8 @@ def _ours(release: Release, name: str) -> bool:
         return False
     if parts[0] == "annotations":
         release.repeated = release.repeated or Table()
-        release.repeated.add(each_row(path, {}))
+        for part in each_columns(path):
+            release.repeated.add_columns(*part)
         return True
     file_parts, _ = read_parts(path)
     rows = ((part, row) for part in file_parts for row in _drained(part))

@@ -37,7 +37,6 @@ from curation.stereoset import read_entries
 from curation.text_tables import read_json_lines
 from curation.wording import amount, some
 
-Extra = Callable[["Checked", Reporter], Iterator[Finding]]
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
 _CODES = 12  # pitfalls that a finding names
@@ -132,9 +131,16 @@ def check_release(
     sealed = _sealed(release)
     findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
     checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
-    for extra in (_anonymous, _near_repeats, _pitfalls, _baselines):
-        findings += extra(checked, reporter)
-    findings += _against(checked, against, reporter)
+    findings += _anonymous(checked)
+    others: list[Finding] = []
+
+    def look() -> None:
+        others.extend(_near_repeats(checked, reporter))
+        others.extend(_baselines(checked, reporter))
+        others.extend(_against(checked, against, reporter))
+
+    findings += _pitfalls(checked, reporter, meanwhile=look)
+    findings += others
     if public is not None:
         findings += _revealed(checked, public)
     return in_order(strictly(findings) if strict else findings)
@@ -204,7 +210,10 @@ def _cat(seen: Seen) -> Cat:
 # --- pitfalls and baselines -----------------------------------------------------------------------
 
 
-def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+def _pitfalls(
+    checked: Checked, reporter: Reporter, *, meanwhile: Callable[[], None]
+) -> Iterator[Finding]:
+    """The pitfalls of the CATs; ``meanwhile`` is called while other processes look for them."""
     from curation.engine import own_workers
     from curation.measures.pitfalls import pitfalls
 
@@ -214,6 +223,7 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             "not_read", "hidden CATs", detail, fix=f"«curation measures pitfalls --gold {GOLD}»"
         )
     if not checked.cats:
+        meanwhile()
         return
     facts = checked.release.facts
     accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
@@ -224,6 +234,7 @@ def _pitfalls(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
             off=_off(checked.release),
             names=_other_names(checked.release),
             workers=own_workers(),
+            meanwhile=meanwhile,
             tell=tell,
         )
     warned = []
@@ -272,7 +283,7 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     if not cats:
         return
     reporter.note("scoring the artefact baselines")
-    for result in measured(cats, artefacts(cats, language=checked.language)):
+    for result in measured(cats, artefacts(cats, language=checked.language), overall=True):
         rows = [
             f"{row['kind']} {row['figure']} {row['value']:.1f} "
             f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"
@@ -352,7 +363,7 @@ def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
         yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
 
 
-def _anonymous(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
+def _anonymous(checked: Checked) -> Iterator[Finding]:
     """Whether an anonymous release has names or addresses; only its build knows all names."""
     facts = checked.release.facts
     if facts is None or not facts.anonymous:

@@ -5,21 +5,18 @@ The file is the team's: it is written once, with all questions, and never change
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from curation.files import CurationError, read_bytes, read_text, writing
 from curation.toml_files import comment, line_of, read_toml, toml_key
-from curation.trust.protocol.attested import Attestation, questions
+from curation.trust.protocol.attested import questions
 
-NAME = "attest.toml"
+NAME, DIRECTIONS = "attest.toml", "directions.csv"
 _DOCS = "docs/trust.md describes attest.toml (Attestations)"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_SHORT = ("review_date", "objective")
 _HEAD = """\
 # What only your team can say about the use of these measures, of this dataset and of its scores.
 # «curation trust report» shows the answers, and lists the questions that are still open. It never
@@ -35,7 +32,7 @@ def template() -> str:
     for question in questions().asked:
         parts.append("" if question.after_yes else "\n")
         parts.append(comment(("If yes: " if question.after_yes else "") + question.text))
-        empty = '""' if question.key in _SHORT else "'''\n'''"
+        empty = '""' if question.form != "text" else "'''\n'''"
         parts.append(f"{question.key} = {empty}\n")
     return "".join(parts).rstrip("\n") + "\n"
 
@@ -62,49 +59,44 @@ def write_template(path: Path) -> bool:
     return True
 
 
-def read_answers(path: Path) -> Attestation:
-    """The answers; without the file, all questions are open.
+def read_answers(path: Path) -> dict[str, str]:
+    """The answers that are not empty, by key; without the file, all questions are open.
 
     Raises:
         CurationError: the file has an error; the message names line and key.
     """
     if not _is_filled(path):
-        return Attestation()
+        return {}
     content = read_toml(path, fix="put each text between quotes; " + _DOCS)
-    text = read_text(path)
-
-    def error(key: str, what: str, fix: str) -> CurationError:
-        where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
-        return CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
-
-    trimmed = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
-    try:
-        answers = Attestation.model_validate(trimmed)
-    except ValidationError as invalid:
-        first = invalid.errors()[0]
-        key = str(first["loc"][0])
-        raise error(key, *_explained(key, first["type"], first["input"])) from None
-    for key, value in answers:
-        if _CONTROL.search(value):
-            raise error(key, "it has a control character", "remove it")
-    if answers.review_date and not _is_day(answers.review_date):
-        raise error(
-            "review_date",
-            f"{answers.review_date[:40]!r} is not a day",
-            'write it as YYYY-MM-DD, such as "2030-01-31"',
-        )
+    forms = {question.key: question.form for question in questions().asked}
+    answers = {}
+    for key, value in content.items():
+        answer = value.strip() if isinstance(value, str) else value
+        what, fix = _wrong(key, answer, forms)
+        if what:
+            text = read_text(path)
+            where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
+            raise CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
+        if answer:
+            answers[key] = answer
     return answers
 
 
-def _explained(key: str, kind: str, given: Any) -> tuple[str, str]:
-    known: Sequence[str] = list(Attestation.model_fields)
-    if kind == "extra_forbidden":
-        near = difflib.get_close_matches(key, known, 1)
-        fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}; {_DOCS}"
+def _wrong(key: str, answer: Any, forms: Mapping[str, str]) -> tuple[str, str]:
+    """What is wrong with an answer and how to fix it; empty texts if nothing is."""
+    if key not in forms:
+        near = difflib.get_close_matches(key, forms, 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(forms)}; {_DOCS}"
         return "no such question", fix
-    if kind == "literal_error":
-        return f"{str(given)[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
-    return "is not a text", 'write a text between quotes, such as "text"'
+    if not isinstance(answer, str):
+        return "is not a text", 'write a text between quotes, such as "text"'
+    if _CONTROL.search(answer):
+        return "it has a control character", "remove it"
+    if forms[key] == "day" and answer and not _is_day(answer):
+        return f"{answer[:40]!r} is not a day", 'write it as YYYY-MM-DD, such as "2030-01-31"'
+    if forms[key] == "no or yes" and answer not in ("", "no", "yes"):
+        return f"{answer[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
+    return "", ""
 
 
 def _is_day(text: str) -> bool:

@@ -3,36 +3,43 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from curation.campaign import Campaign
+from curation.catsets.entries import sentences_of
 from curation.files import CurationError, read_json, read_records, read_text
 from curation.records import VALUES, Cat, Decision
 from curation.rules import read_label
+from curation.scores.boards import board
+from curation.scores.groups import groups as comparable
+from curation.scores.runs import Run, found_runs
 from curation.sentiment import Sentiment
-from curation.steps.measures import VADER
-from curation.steps.read import label_files, read_labels, run_files, stopped_early
+from curation.stats.agreement import Counts
+from curation.stats.artefacts import artefacts, unigram
+from curation.steps.measures import VADER, pitfall_table, pitfalls_of
+from curation.steps.read import label_files, read_labels, stopped_early
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.scores.runs import current_runs, read_runs
+from curation.steps.scores.surface import read_sentiment
 from curation.steps.source import Source
+from curation.steps.trust.attest import DIRECTIONS
 from curation.steps.trust.runs import TrustRun
+from curation.stereoset import read_cat_entries, votes
 from curation.text_tables import read_csv
 from curation.trust.groups import Groups
+from curation.trust.protocol.datasets import (
+    DatasetInput,
+    MeasureValues,
+    PitfallCount,
+    Retest,
+    RuleGroup,
+    Scored,
+)
 from curation.wording import amount
 from curation.words import NotCheckedError
 
-if TYPE_CHECKING:
-    from curation.scores.runs import Run
-    from curation.stats.agreement import Counts
-    from curation.trust.protocol.datasets import (
-        DatasetInput,
-        MeasureValues,
-        PitfallCount,
-        Retest,
-        RuleGroup,
-        Scored,
-    )
-
-DIRECTIONS = "directions.csv"
 _PREFERS = ("stereotype", "anti-stereotype")
 _ALL = "all"
 _LONGEST = 200  # characters of a dataset's name
@@ -41,29 +48,16 @@ SAME, ROUNDS = "the same annotator", "another round"
 _NO_TIMES = ". The files have no times: the second label may be the same answer, sent twice"
 
 
-def dataset_files(campaign: Campaign) -> list[Path]:
-    """The files of a campaign that the criteria of its dataset and scores are computed from."""
-    return [
-        campaign.decisions / "cats.jsonl",
-        campaign.decisions / "decisions.jsonl",
-        campaign.decisions / "agreement.json",
-        campaign.measures / "pitfalls.json",
-        *label_files(campaign),
-        *run_files(campaign),
-        campaign.trust / DIRECTIONS,
-    ]
-
-
 def dataset_input(
     source: Source,
     *,
     predictions: Sequence[str] = (),
     lower_is_likelier: Sequence[str] = (),
     groups: Mapping[str, Groups] | None = None,
-    measures: Sequence["MeasureValues"] = (),
+    measures: Sequence[MeasureValues] = (),
     pitfalls: bool = True,
     reporter: Reporter = QUIET,
-) -> "DatasetInput":
+) -> DatasetInput:
     """Collect a dataset, its labels, and the runs on it.
 
     A run may have scores of some of the CATs only; two runs are compared on those that both have.
@@ -81,9 +75,6 @@ def dataset_input(
     Raises:
         CurationError: a file is not valid.
     """
-    from curation.stats.artefacts import artefacts, unigram
-    from curation.trust.protocol.datasets import DatasetInput
-
     campaign, cats = source.campaign, source.cats
     runs, rule_groups = _scores(source, predictions, lower_is_likelier, reporter)
     votes, retests = _of_campaign(campaign, cats) if campaign else _of_gold(source)
@@ -126,14 +117,12 @@ def _evidence(source: Source) -> dict[str, tuple[str, ...]]:
     }
 
 
-def measure_values(runs: Sequence[TrustRun]) -> list["MeasureValues"]:
+def measure_values(runs: Sequence[TrustRun]) -> list[MeasureValues]:
     """The values of runs of bias measures, to compare the ss of terms with.
 
     They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
     not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
-    from curation.trust.protocol.datasets import MeasureValues
-
     found = (
         MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
         for run in runs
@@ -149,14 +138,8 @@ def _scores(
     predictions: Sequence[str],
     lower_is_likelier: Sequence[str],
     reporter: Reporter,
-) -> tuple[list["Scored"], list["RuleGroup"]]:
+) -> tuple[list[Scored], list[RuleGroup]]:
     """The runs on the CATs, and the groups in which they may be compared."""
-    from curation.scores.boards import board
-    from curation.scores.groups import groups
-    from curation.scores.runs import found_runs
-    from curation.steps.scores.runs import current_runs, read_runs
-    from curation.trust.protocol.datasets import RuleGroup, Scored
-
     runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
     if source.scores.exists():
         runs = [*found_runs(source.scores, skipped=reporter.warn), *runs]
@@ -192,11 +175,12 @@ def _scores(
         for number, run in enumerate(judged.runs)
     ]
     return found, [
-        RuleGroup(group.name, group.runs) for group in groups(judged.runs, skipped=reporter.warn)
+        RuleGroup(group.name, group.runs)
+        for group in comparable(judged.runs, skipped=reporter.warn)
     ]
 
 
-def _where(run: "Run", source: Source) -> str:
+def _where(run: Run, source: Source) -> str:
     """The folder or file of a run, without folders that only this machine has."""
     path = Path(run.where)
     if source.campaign:
@@ -207,14 +191,12 @@ def _where(run: "Run", source: Source) -> str:
 # --- labels -------------------------------------------------------------------------------------
 
 
-def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple["Counts | None", list["Retest"]]:
+def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None, list[Retest]]:
     """Counted votes and second labels of a campaign's CATs.
 
     Items that got labels only until they were decided agree too well, so they have no votes here;
     a random sample of items got all labels (docs/decisions.md).
     """
-    import numpy as np
-
     path = campaign.decisions / "decisions.jsonl"
     early = stopped_early(campaign)
     decisions = read_records(path, Decision) if path.exists() else []
@@ -240,13 +222,8 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple["Counts | Non
     return np.array(votes, np.int64).reshape(-1, len(VALUES)), _retests(cats, labels)
 
 
-def _of_gold(source: Source) -> tuple["Counts | None", list["Retest"]]:
+def _of_gold(source: Source) -> tuple[Counts | None, list[Retest]]:
     """The votes and second labels in gold files; None if there are no labels."""
-    import numpy as np
-
-    from curation.catsets.entries import sentences_of
-    from curation.stereoset import read_cat_entries, votes
-
     counts: dict[str, tuple[int, ...]] = {}
     labels: dict[str, list[tuple[str, str, int]]] = {}
     for path in source.gold:
@@ -275,12 +252,8 @@ def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:
 
 def _retests(
     cats: Sequence[Cat], labels: Mapping[str, Sequence[tuple[str, str, int]]]
-) -> list["Retest"]:
+) -> list[Retest]:
     """Second labels by the same annotator, and majorities of the first two rounds."""
-    import numpy as np
-
-    from curation.trust.protocol.datasets import Retest
-
     found: dict[str, list[tuple[int, int, int]]] = {SAME: [], ROUNDS: []}
     for number, cat in enumerate(cats):
         for association in cat.associations:
@@ -317,11 +290,8 @@ def _majority(values: Sequence[int]) -> int | None:
 # --- pitfalls, directions -----------------------------------------------------------------------
 
 
-def _pitfalls(source: Source, reporter: Reporter) -> list["PitfallCount"] | None:
+def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
-    from curation.steps.measures import pitfall_table, pitfalls_of
-    from curation.trust.protocol.datasets import PitfallCount
-
     if source.campaign is None:
         table = pitfall_table(pitfalls_of(source, reporter=reporter))
     else:
@@ -359,20 +329,14 @@ def _directions(path: Path) -> dict[str, str]:
 
 def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:
     """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
-    from curation.steps.scores.surface import read_sentiment
-
-    paths = sentiment_files(source.campaign) if source.campaign else []
-    if not any(path.exists() for path in paths):
+    campaign = source.campaign
+    if campaign is None or campaign.settings.measures.sentiment == VADER:
+        return None
+    path = campaign.measures / "sentiment_scores.json"
+    if not path.exists():
         return None
     try:
-        return read_sentiment(paths[0], source.cats)
+        return read_sentiment(path, source.cats)
     except CurationError as error:  # it is older than the CATs
         reporter.warn(f"{error.what}; run «curation measures sentiment» for SentimentLM")
         return None
-
-
-def sentiment_files(campaign: Campaign) -> list[Path]:
-    """The classifier's sentiment of each association; no file if the setting is VADER."""
-    if campaign.settings.measures.sentiment == VADER:
-        return []
-    return [campaign.measures / "sentiment_scores.json"]

@@ -7,29 +7,30 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from curation import __version__
-from curation.bias import Criterion, Subject
+from curation.bias import Criterion
 from curation.campaign import Campaign
 from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, writing
 from curation.manifest import Results, digests
 from curation.scores.run_folder import COMPARISONS
+from curation.steps.measures import VADER
+from curation.steps.read import label_files
+from curation.steps.read import run_files as score_files
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source
-from curation.steps.trust import attest, dataset
+from curation.steps.trust import attest
 from curation.steps.trust.group_files import group_files
 from curation.steps.trust.runs import IDENTITY, TrustRun, run_files
 from curation.times import now
-from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
-from curation.trust.protocol.attested import Attestation, attested, is_past, open_questions
+from curation.trust.protocol.attested import Answers, attested, is_past, open_questions
 from curation.trust_settings import TrustSettings
 
 REPORT, PAGE = "report.json", "report.md"
 _GOLD_SEED = 1  # as in a new campaign
 _ALL = "all"  # the name of rows about all measures, or all sets of rules
-_LONGEST = 200  # characters of a row's name
-_OF_CAMPAIGNS = ("known-directions", "measures", "outcomes", "pairs")
+_OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "nearer")
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
 
@@ -97,7 +98,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": own.campaign.name,
         "seed": own.campaign.seed,
         "language": own.campaign.language,
-        "review_is_due": is_past(_answers(campaign), _today()),
+        "review_is_due": is_past(attest.read_answers(attest_file(campaign)), _today()),
         "versions": versions("numpy", "scipy"),
     }
 
@@ -106,17 +107,29 @@ def inputs(campaign: Campaign) -> list[Path]:
     """What the report reads; an ``attest.toml`` without answers counts as a missing one."""
     own = [path for path in group_files(campaign) if path.is_relative_to(campaign.root)]
     answered = [attest_file(campaign)] if _has_answers(campaign) else []
-    data = (
-        []
-        if alone(campaign)
-        else [*dataset.dataset_files(campaign), *dataset.sentiment_files(campaign)]
-    )
+    data = [] if alone(campaign) else dataset_files(campaign)
     return list(dict.fromkeys((*data, *run_files(campaign), *own, *answered)))
+
+
+def dataset_files(campaign: Campaign) -> list[Path]:
+    """The files that the criteria of the dataset and its scores are computed from."""
+    classified = campaign.settings.measures.sentiment != VADER
+    return [
+        campaign.decisions / "cats.jsonl",
+        campaign.decisions / "decisions.jsonl",
+        campaign.decisions / "agreement.json",
+        campaign.measures / "pitfalls.json",
+        *([campaign.measures / "sentiment_scores.json"] if classified else []),
+        *label_files(campaign),
+        *score_files(campaign),
+        campaign.trust / attest.DIRECTIONS,
+    ]
 
 
 def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Write the trust report of a campaign."""
-    from curation.steps.trust.known_runs import known_runs
+    from curation.steps.trust import dataset
+    from curation.steps.trust.measuring import known_runs
     from curation.trust.protocol.table import dataset_criteria
 
     own = campaign.settings
@@ -127,13 +140,10 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     source = None if alone(campaign) else campaign_source(campaign)
     answers = attest.read_answers(attest_file(campaign))
     rows: list[Criterion] = []
-    subjects: list[tuple[Subject, str]] = []
     with reporter.stages() as tell:
         if known.runs:
-            subjects.append(("measure", _ALL))
             rows += _of_measures(known.runs, known.groups, own.trust, seed=own.campaign.seed)
         if source and source.cats:
-            subjects.append(("dataset", own.campaign.name[:_LONGEST] or _ALL))
             data = dataset.dataset_input(
                 source,
                 groups=known.groups,
@@ -141,14 +151,11 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
                 reporter=reporter,
             )
             rows += dataset_criteria(data, own.trust, seed=own.campaign.seed, tell=tell)
-    if any(row.subject == "scores" for row in rows):
-        subjects.append(("scores", _ALL))
     for text in _pairs_without_runs(own.trust, rows):
         reporter.warn(text)
-    evidence = [campaign.relative(attest_file(campaign))]
-    rows += attested(answers, subjects, today=_today(), evidence=evidence)
     content, text = _composed(
         rows,
+        attest_file=campaign.relative(attest_file(campaign)),
         title=own.campaign.name,
         settings=settings(campaign),
         thresholds=own.trust,
@@ -170,6 +177,7 @@ def _of_measures(
     runs: Sequence[TrustRun], groups: Mapping[str, Groups], settings: TrustSettings, *, seed: int
 ) -> list[Criterion]:
     """The criteria of the measures of bias, from their runs and the groups of these runs."""
+    from curation.trust.framework import Policies
     from curation.trust.protocol.measures import MeasureRun
     from curation.trust.protocol.table import measure_criteria
 
@@ -204,16 +212,19 @@ def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> l
 def _composed(
     rows: Sequence[Criterion],
     *,
+    attest_file: str,
     title: str,
     settings: Mapping[str, Any],
     thresholds: TrustSettings,
     inputs: Mapping[str, str],
-    answers: Attestation,
+    answers: Answers,
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
-    """The content of ``report.json``, and the text of ``report.md``."""
+    """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
+    subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
+    said = attested(answers, subjects.items(), today=_today(), evidence=[attest_file])
     known = {key: value for key, value in settings.items() if key != "review_is_due"}
-    ordered = protocol.ordered(rows, settings=known)
+    ordered = protocol.ordered([*rows, *said], settings=known)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
@@ -239,14 +250,10 @@ def _today() -> str:
     return now()[:10]
 
 
-def _answers(campaign: Campaign) -> Attestation:
-    return attest.read_answers(attest_file(campaign))
-
-
 def _has_answers(campaign: Campaign) -> bool:
     """Whether ``attest.toml`` says something, or has an error."""
     try:
-        return _answers(campaign) != Attestation()
+        return bool(attest.read_answers(attest_file(campaign)))
     except CurationError:
         return True
 
@@ -276,6 +283,7 @@ def gold_report(
     Raises:
         CurationError: a file is damaged, or the folder cannot be written to.
     """
+    from curation.steps.trust import dataset
     from curation.trust.protocol.table import dataset_criteria
 
     thresholds = settings or TrustSettings()
@@ -295,16 +303,13 @@ def gold_report(
         else row
         for row in rows
     ]
-    subjects: list[tuple[Subject, str]] = [("dataset", source.split[:_LONGEST])]
-    if any(row.subject == "scores" for row in rows):
-        subjects.append(("scores", _ALL))
-    rows += attested(answers, subjects, today=_today(), evidence=[attest.NAME])
     scored = sorted(source.scores.glob("*/*/*.json*")) if source.scores.is_dir() else []
     files = [Path(named.partition("=")[2]) for named in predictions]
     names = ("run.json", "scores.jsonl", COMPARISONS)
     paths = [*source.gold, *files, *(path for path in scored if path.name in names)]
     content, text = _composed(
         rows,
+        attest_file=attest.NAME,
         title=source.split,
         settings={
             "trust": thresholds.model_dump(mode="json"),

@@ -24,7 +24,7 @@ from curation.files import (
     writing,
 )
 from curation.records import Rejection
-from curation.run_folder import differences
+from curation.run_folder import differences, write_json, write_lines
 from curation.times import now
 
 RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
@@ -84,13 +84,14 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
-def is_current(folder: Path, identity: Mapping[str, Any]) -> bool:
-    """Whether a folder holds a complete run with this identity."""
+def current(folder: Path, identity: Mapping[str, Any]) -> TrustRun | None:
+    """The run of a folder, if it is complete and has this identity."""
     try:
-        known = read_run(folder).about.get(IDENTITY)
+        run = read_run(folder)
     except CurationError:  # there is none, or it is damaged: the run is made again
-        return False
-    return isinstance(known, dict) and not differences(known, identity)
+        return None
+    known = run.about.get(IDENTITY)
+    return run if isinstance(known, dict) and not differences(known, identity) else None
 
 
 def refuse_other_groups(folder: Path, groups: str) -> None:
@@ -131,13 +132,11 @@ def write_run(
         refused: rows of the input that do not count; they are written to ``rejected.jsonl``.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / REFUSED).unlink(missing_ok=True)
     if refused:
         with writing(folder / REFUSED, private=True) as file:
             file.writelines(map(dump_line, refused))
-    else:
-        (folder / REFUSED).unlink(missing_ok=True)
-    with writing(folder / BIAS) as file:
-        file.writelines(map(dump_line, biases))
+    write_lines(folder / BIAS, biases)
     content = {
         "measure": folder.parent.name,
         "source": folder.name,
@@ -148,8 +147,7 @@ def write_run(
         "finished_at": now(),
         "bias_sha256": digest(folder / BIAS),
     }
-    with writing(folder / RUN) as file:
-        file.write(dump_json(content))
+    write_json(folder / RUN, content)
     return read_run(folder)
 
 
@@ -167,25 +165,16 @@ def read_run(folder: Path) -> TrustRun:
         )
     try:
         evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
-    except ValidationError as error:
-        why = error.errors()[0]["msg"]
+    except (ValidationError, TypeError) as error:
+        bad = error.errors()[0]["msg"] if isinstance(error, ValidationError) else ""
+        why = bad or "is not a list of records"
         raise CurationError(f"{path}, field '{EVIDENCE}': {why}", again) from None
-    except TypeError:
-        raise CurationError(
-            f"{path}, field '{EVIDENCE}': is not a list of records", again
-        ) from None
     biases = tuple(read_records(folder / BIAS, Bias))
     if differ := _differ(biases, about.get(IDENTITY)):
         raise CurationError(f"{folder / BIAS}, field '{differ}': is not as in {RUN}", again)
-    return TrustRun(
-        folder.parent.name,
-        folder.name,
-        str(about.get("groups", "")),
-        biases,
-        tuple(evidence),
-        about,
-        folder,
-    )
+    groups = str(about.get("groups", ""))
+    measure, source = folder.parent.name, folder.name
+    return TrustRun(measure, source, groups, biases, tuple(evidence), about, folder)
 
 
 def _differ(biases: Sequence[Bias], identity: Any) -> str:
@@ -201,6 +190,5 @@ def _differ(biases: Sequence[Bias], identity: Any) -> str:
 
 def run_files(campaign: Campaign) -> list[Path]:
     """The files of all runs."""
-    return sorted(campaign.trust.glob(f"runs/*/*/{RUN}")) + sorted(
-        campaign.trust.glob(f"runs/*/*/{BIAS}")
-    )
+    patterns = (f"runs/*/*/{name}" for name in (RUN, BIAS))
+    return [path for pattern in patterns for path in sorted(campaign.trust.glob(pattern))]

@@ -1,15 +1,14 @@
 """Measure bias in text; runs ``text-automated/GROUPS-SOURCE`` and ``text-human/GROUPS-SOURCE``."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from curation.campaign import Campaign
 from curation.engine import Engine
 from curation.files import CurationError, digest, printable, read_text
-from curation.shards import shards
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
@@ -18,9 +17,60 @@ from curation.text_tables import listed, read_csv, read_json_lines
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
+from curation.trust.text.scanning import Texts
 from curation.wording import amount
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
+Rows = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+class Reading(TypedDict, total=False):
+    """How a measure reads the files of a corpus: the options that all have.
+
+    Attributes:
+        window: sentences of a context.
+        language: of the texts; by default the campaign's.
+        field: the JSON field or Parquet column that has the text; by default "text".
+        engine: what reads the files, see ``curation.engine``; by default "local".
+        workers: how many processes run at once; None for one per processor.
+    """
+
+    window: int | None
+    language: str
+    field: str
+    engine: Engine
+    workers: int | None
+
+
+def texts_of(campaign: Campaign, paths: Sequence[Path], reading: Reading) -> Texts:
+    """The corpus; what is not given is as in the campaign's settings."""
+    given: Any = {name: value for name, value in reading.items() if value not in (None, "")}
+    settings = campaign.settings
+    usual = {"language": settings.campaign.language, "window": settings.trust.window}
+    return Texts(paths, **usual | given)
+
+
+def measure_each(
+    campaign: Campaign,
+    every: Sequence[Groups],
+    measure: str,
+    source: str,
+    work: Callable[[Groups], Measured],
+    identity: Callable[[], Mapping[str, Any]],
+    reporter: Reporter,
+) -> Iterator[tuple[TrustRun, bool]]:
+    """Measure each of the groups, as ``measure_groups`` does.
+
+    Errors of the source's name show before ``identity``, which may read large files.
+    """
+    for groups in every:
+        run_folder(campaign, measure, groups.name, source)
+    whole = identity()
+    for groups in every:
+        own = partial(work, groups)
+        yield measure_groups(
+            campaign, groups, measure, source, own, identity=whole, reporter=reporter
+        )
 
 
 def measure_texts(
@@ -29,27 +79,19 @@ def measure_texts(
     *,
     names: Sequence[str] = (),
     source: str = "",
-    window: int | None = None,
-    field: str = "text",
-    language: str = "",
-    engine: Engine = "local",
-    workers: int | None = None,
     reporter: Reporter = QUIET,
+    **reading: Unpack[Reading],
 ) -> list[tuple[TrustRun, bool]]:
     """Measure which groups targets are mentioned with in a corpus.
 
     Args:
         campaign: the campaign.
-        files: texts, as for ``curation.trust.text.automated.count``.
+        files: texts, as for ``curation.trust.text.scanning.Texts``.
         names: the groups; by default all of the campaign.
         source: the source's name; by default the first file's, with the window if it is not the
             campaign's.
-        window: sentences of a context; by default ``window`` in ``[trust]``.
-        field: the JSON field or Parquet column that has the text.
-        language: of the texts; by default the campaign's.
-        engine: what reads the files, see ``curation.engine``.
-        workers: how many run at once; by default one per processor.
         reporter: where progress and warnings go.
+        reading: see ``Reading``; by default ``window`` is that in ``[trust]``.
 
     Returns:
         For each of the groups its run, and whether it was measured now.
@@ -57,63 +99,41 @@ def measure_texts(
     Raises:
         CurationError: the groups are not valid, there is no file, or a file cannot be read.
     """
-    if not files:
-        raise CurationError("no file to measure", "name at least one file")
-    every = read_groups(campaign, names)
-    language = language or campaign.settings.campaign.language
-    usual = campaign.settings.trust.window
-    window = usual if window is None else window
-    source = source or source_name(files[0]) + (f"+window-{window}" if window != usual else "")
-    for groups in every:  # so that errors of settings show before the work
-        run_folder(campaign, AUTOMATED, groups.name, source)
-        lists(groups, language)
-    shards(files, language=language, field=field, workers=1, documents=True)
-    identity = {
-        **automated.versions(language),
-        "window": window,
-        "field": field,
-        "files": [digest(path) for path in files],
-    }
-    options: Mapping[str, Any] = {
-        "language": language,
-        "window": window,
-        "field": field,
-        "engine": engine,
-        "workers": workers,
-    }
-    return [
-        measure_groups(
-            campaign,
-            groups,
-            AUTOMATED,
-            source,
-            partial(_count, campaign, groups, files, options, reporter, first=groups is every[0]),
-            identity=identity,
-            reporter=reporter,
-        )
-        for groups in every
-    ]
+    texts, every = texts_of(campaign, files, reading), read_groups(campaign, names)
+    texts.shards(1)  # so that errors of settings show before the work
+    for groups in every:
+        lists(groups, texts.language)
+    if not source:
+        usual = texts.window == campaign.settings.trust.window
+        source = source_name(files[0]) + ("" if usual else f"+window-{texts.window}")
+
+    def identity() -> dict[str, Any]:
+        return {
+            **automated.versions(texts.language),
+            "window": texts.window,
+            "field": texts.field,
+            "files": [digest(path) for path in files],
+        }
+
+    def work(groups: Groups) -> Measured:
+        return _count(campaign, groups, texts, reporter, first=groups is every[0])
+
+    return list(measure_each(campaign, every, AUTOMATED, source, work, identity, reporter))
 
 
 def _count(
-    campaign: Campaign,
-    groups: Groups,
-    files: Sequence[Path],
-    options: Mapping[str, Any],
-    reporter: Reporter,
-    *,
-    first: bool,
+    campaign: Campaign, groups: Groups, texts: Texts, reporter: Reporter, *, first: bool
 ) -> Measured:
-    total = sum(path.stat().st_size for path in files)
+    total = sum(path.stat().st_size for path in texts.paths)
     with reporter.tracked(f"reading texts for «{groups.name}»", total, bytes=True) as tell:
-        counts = automated.count(files, groups, **options, tell=tell)
+        counts = automated.count(texts, groups, tell=tell)
     if first and 2 * sum(counts.short) >= sum(counts.read) > 0:
         reporter.warn(
             f"{sum(counts.short):,} of {amount(sum(counts.read), 'document')} have fewer than "
-            f"{amount(options['window'], 'sentence')} and no context; if your lines are single "
+            f"{amount(texts.window, 'sentence')} and no context; if your lines are single "
             "sentences, convert the texts to .jsonl with a document per record, or use --window 1"
         )
-    tally = automated.Tally(counts, options["language"])
+    tally = automated.Tally(counts, texts.language)
     biases = tally.biases(
         groups,
         policies(campaign),
@@ -122,7 +142,7 @@ def _count(
     )
     kinds = tally.strengths(groups)[1].astype(int).tolist()
     without = {
-        name: [word for word in words if word not in counts.occurring]
+        name: [word for word in words if not tally.lexicon.of([word])]
         for name, words in groups.words.items()
     }
     for name, words in without.items():
@@ -130,23 +150,22 @@ def _count(
             reporter.warn(
                 f"[groups.{groups.name}]: no word of the group «{name}» is in a context of a target"
             )
-    missing = [bias.target for bias in biases if not bias.n]
     about = {
-        "language": options["language"],
-        "window": options["window"],
+        "language": texts.language,
+        "window": texts.window,
         "files": [
             {"file": printable(path.name), "bytes": path.stat().st_size, "documents": read}
             | {"too_short": short}
-            for path, read, short in zip(files, counts.read, counts.short, strict=True)
+            for path, read, short in zip(texts.paths, counts.read, counts.short, strict=True)
         ],
         "contexts": {
             bias.target: dict(zip(("no_group", "one_group", "several_groups"), row, strict=True))
             for bias, row in zip(biases, kinds, strict=True)
         },
         "words_without_context": {name: words for name, words in without.items() if words},
-        "targets_without_context": missing,
+        "targets_without_context": [bias.target for bias in biases if not bias.n],
     }
-    return Measured(biases, about, tally.again)
+    return Measured(biases, about, tally.biases)
 
 
 # --- people's labels ----------------------------------------------------------------------------
@@ -177,28 +196,16 @@ def measure_labels(
             row is a label of the groups.
     """
     every = read_groups(campaign, names)
-    source = source or source_name(path)
-    for groups in every:
-        run_folder(campaign, HUMAN, groups.name, source)
-    rows = list(label_rows(path))
-    identity = {"text-human": human.ALGORITHM, "sha256": digest(path)}
-    return [
-        measure_groups(
-            campaign,
-            groups,
-            HUMAN,
-            source,
-            partial(_from_labels, campaign, groups, path, rows, reporter),
-            identity=identity,
-            reporter=reporter,
-        )
-        for groups in every
-    ]
+    source, rows = source or source_name(path), label_rows(path)
+
+    def identity() -> dict[str, Any]:
+        return {"text-human": human.ALGORITHM, "sha256": digest(path)}
+
+    work = partial(_from_labels, campaign, path, rows, reporter)
+    return list(measure_each(campaign, every, HUMAN, source, work, identity, reporter))
 
 
-def label_rows(
-    path: Path, *, columns: Sequence[str] = human.COLUMNS
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:
     """The rows of a table of labels in CSV or JSON Lines, each with its place.
 
     Args:
@@ -210,7 +217,7 @@ def label_rows(
     """
     text = read_text(path)
     if path.name.lower().endswith(".jsonl"):
-        rows = [(line, row) for line, row in read_json_lines(text, path)]
+        rows = list(read_json_lines(text, path))
         names = list(dict.fromkeys(name for _, row in rows for name in row))
     else:
         names, numbered = read_csv(text, path)
@@ -220,16 +227,11 @@ def label_rows(
             f"{path}: no column «{missing[0]}»; the columns are {listed(names)}",
             f"name the columns {', '.join(columns)}",
         )
-    for line, row in rows:
-        yield f"{printable(path.name)} line {line}", row
+    return [(f"{printable(path.name)} line {line}", row) for line, row in rows]
 
 
 def _from_labels(
-    campaign: Campaign,
-    groups: Groups,
-    path: Path,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
-    reporter: Reporter,
+    campaign: Campaign, path: Path, rows: Rows, reporter: Reporter, groups: Groups
 ) -> Measured:
     read = human.read_labels(rows, groups)
     codes = Counter(each.code for each in read.refused)
@@ -263,4 +265,4 @@ def _from_labels(
     evidence = passages.evidence(
         policies(campaign), confidence=trust.confidence, seed=campaign.settings.campaign.seed
     )
-    return Measured(biases, about, passages.again, evidence, refused=read.refused)
+    return Measured(biases, about, passages.biases, evidence, refused=read.refused)

@@ -2,25 +2,26 @@
 
 The probe is a softmax regression with a class for each group and one for none. It is trained on
 states of labelled passages. Strength of association is the number of further passages for which it
-predicts the group; a passage of the training set is never counted. Features are standardised. The
-penalty on the weights is fixed, because the data are usually separable; without one there would be
-no best weights.
+predicts the group; a passage of the training set is never counted. A passage has one state, or one
+of each mention of its target. Then each state is an example with the label of the passage, and a
+passage counts for the class with the highest sum of its states' scores (unnormalised log chances).
+Features are standardised. The penalty on the weights is fixed, because the data are usually
+separable; without one there would be no best weights.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias, Pair
+from curation.bias import Bias
 from curation.files import CurationError
-from curation.stats.intervals import share_interval
-from curation.trust import framework
-from curation.trust.contextual.sampling import draw
+from curation.trust.contextual.contexts import blocks_of
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import labelled_order
+from curation.trust.text.automated import count_biases
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -36,23 +37,30 @@ class Examples(NamedTuple):
     """Passages and the states of their targets.
 
     Attributes:
-        states: shape (passages, width).
+        states: shape (states, width); a passage has one or more.
+        of: the passage of each state, shape (states,).
         targets: the number of each passage's target, shape (passages,).
         labels: the number of its group; the number of groups for none. Further passages have −1.
         documents: the document of each passage.
     """
 
     states: Floats
+    of: Ints
     targets: Ints
     labels: Ints
-    documents: tuple[str, ...]
+    documents: NDArray[np.object_]
 
     def where(self, chosen: NDArray[np.bool_]) -> "Examples":
         """Some of the passages."""
-        documents = tuple(
-            name for name, own in zip(self.documents, chosen.tolist(), strict=True) if own
-        )
-        return Examples(self.states[chosen], self.targets[chosen], self.labels[chosen], documents)
+        own, number = chosen[self.of], np.cumsum(chosen) - 1
+        of_passages = (self.targets[chosen], self.labels[chosen], self.documents[chosen])
+        return Examples(self.states[own], number[self.of[own]], *of_passages)
+
+    def parts(self, most: int, seed: int, kind: str) -> Ints:
+        """The part of each passage, if documents are cut into ``most`` random parts or fewer."""
+        names = self.documents.tolist()
+        part = blocks_of(names, min(most, len(set(names))), seed, kind)
+        return np.array([part[name] for name in names], np.int64)
 
 
 class Classifier(NamedTuple):
@@ -68,10 +76,11 @@ class Classifier(NamedTuple):
     center: Floats
     scale: Floats
 
-    def predict(self, states: Floats) -> Ints:
-        """The likeliest class of each state; of equal ones, the first."""
-        features = (states - self.center) / self.scale
-        scores = features @ self.weights[:-1] + self.weights[-1]
+    def predict(self, examples: Examples) -> Ints:
+        """The likeliest class of each passage; of equal ones, the first."""
+        features = (examples.states - self.center) / self.scale
+        scores = np.zeros((len(examples.targets), self.weights.shape[1]))
+        np.add.at(scores, examples.of, features @ self.weights[:-1] + self.weights[-1])
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
 
@@ -79,27 +88,40 @@ class Probed(NamedTuple):
     """What a probe found.
 
     Attributes:
+        groups: the targets and groups.
         biases: the results, one per target.
         counts: further passages by target and predicted group, the last for none.
         about: accuracies and numbers of passages, for ``run.json``.
     """
 
+    groups: Groups
     biases: list[Bias]
     counts: Ints
     about: dict[str, Any]
 
+    def again(self, groups: Groups, policies: Policies) -> list[Bias]:
+        """The measure with groups in another order, or other policies, without intervals.
 
-def fit(states: Floats, labels: Ints, *, classes: int, start: Floats | None = None) -> Classifier:
+        Word lists play no part in a trained probe (Table 8), so other lists are not possible
+        (``labelled_order``).
+        """
+        rows = list(self.groups.targets)
+        own = self.counts[[rows.index(target) for target in groups.targets]]
+        soa = own[:, labelled_order(groups, self.groups)].astype(float)
+        return count_biases(groups, soa, policies, n=own.sum(axis=1).tolist())
+
+
+def fit(training: Examples, *, classes: int, start: Floats | None = None) -> Classifier:
     """Train a softmax regression by L-BFGS; nothing is random.
 
     Args:
-        states: shape (n, width).
-        labels: shape (n,).
+        training: labelled passages.
         classes: the number of classes; one that no label has is never predicted.
         start: weights to begin with, for a quicker end.
     """
     from scipy.optimize import minimize  # here, so that commands without statistics start fast
 
+    states, labels = training.states, training.labels[training.of]
     center, scale = states.mean(axis=0), states.std(axis=0)
     scale[scale < 1e-12] = 1.0
     features = np.column_stack([(states - center) / scale, np.ones(len(states))])
@@ -136,32 +158,22 @@ def accuracies(training: Examples, *, classes: int, seed: int) -> dict[str, floa
         that of a probe of shuffled labels (Hewitt & Liang 2019); ``selectivity``, accuracy −
         control; ``folds``. The values are None with fewer than two documents.
     """
-    names = np.array(training.documents, dtype=object)
-    documents = sorted(set(training.documents), key=lambda name: (draw(seed, "fold", name), name))
-    folds = min(FOLDS, len(documents))
+    fold = training.parts(FOLDS, seed, "fold")
+    folds = len(set(fold.tolist()))
+    names = ("accuracy", "majority", "control", "selectivity")
     if folds < 2:
-        return dict.fromkeys(("accuracy", "majority", "control", "selectivity"), None) | {
-            "folds": 0
-        }
-    fold_of = {name: number % folds for number, name in enumerate(documents)}
-    fold = np.array([fold_of[name] for name in names])
+        return {**dict.fromkeys(names), "folds": 0}
     shuffled = np.random.default_rng(seed).permutation(training.labels)
-    right, majority, control = 0, 0, 0
+    hits = np.zeros(3)
     for number in range(folds):
         inside, outside = fold != number, fold == number
-        for labels, is_control in ((training.labels, False), (shuffled, True)):
-            model = fit(training.states[inside], labels[inside], classes=classes)
-            hits = int((model.predict(training.states[outside]) == labels[outside]).sum())
-            right, control = (right, control + hits) if is_control else (right + hits, control)
+        for at, every in ((0, training), (2, training._replace(labels=shuffled))):
+            model, rest = fit(every.where(inside), classes=classes), every.where(outside)
+            hits[at] += (model.predict(rest) == rest.labels).sum()
         commonest = np.bincount(training.labels[inside], minlength=classes).argmax()
-        majority += int((training.labels[outside] == commonest).sum())
-    total = len(training.labels)
-    shares = [hits / total for hits in (right, majority, control)]
-    return {
-        **dict(zip(("accuracy", "majority", "control"), shares, strict=True)),
-        "selectivity": shares[0] - shares[2],
-        "folds": folds,
-    }
+        hits[1] += (training.labels[outside] == commonest).sum()
+    shares = (hits / len(training.labels)).tolist()
+    return {**dict(zip(names, (*shares, shares[0] - shares[2]), strict=True)), "folds": folds}
 
 
 def probe(
@@ -192,64 +204,53 @@ def probe(
         CurationError: there is no training passage, or all have the same label.
     """
     classes = len(groups.words) + 1
-    policies = framework.of_counts(policies)
-    numbers = range(len(groups.targets)) if per_target else (None,)
-    undefined: dict[int, str] = {}
+    every = range(len(groups.targets))
+    probes = {name: [n] for n, name in enumerate(groups.targets)} if per_target else {"all": every}
+    undefined: dict[str, str] = {}
     predicted = np.full(len(further.targets), -1)
     replicates = np.full((BLOCKS, len(further.targets)), -1)
     scores: dict[str, Any] = {}
-    for number, name in zip(numbers, groups.targets if per_target else ("all",), strict=True):
-        own, read = training, np.ones(len(further.targets), dtype=bool)
-        if number is not None:
-            own, read = training.where(training.targets == number), further.targets == number
-        problem = untrainable(_names(own, groups), groups)
-        if problem and number is None:
-            raise problem[1]
-        if problem:
-            undefined[int(number or 0)] = problem[0]
+    for name, numbers in probes.items():
+        own = training.where(np.isin(training.targets, numbers))
+        read = np.isin(further.targets, numbers)
+        labels = [(*groups.names, None)[label] for label in own.labels]
+        if problem := untrainable(labels, groups):
+            if not per_target:
+                raise problem[1]
+            undefined[name] = problem[0]
             continue
-        model = fit(own.states, own.labels, classes=classes)
-        predicted[read] = model.predict(further.states[read])
-        blocks = list(_without_blocks(own, seed))
-        for block, rest in enumerate(blocks):
-            again = fit(rest.states, rest.labels, classes=classes, start=_finite(model.weights))
-            replicates[block, read] = again.predict(further.states[read])
-        if len(blocks) < BLOCKS:  # fewer documents than blocks
-            replicates[len(blocks) :, read] = -2
+        rest, model = further.where(read), fit(own, classes=classes)
+        predicted[read] = model.predict(rest)
+        start = np.where(np.isfinite(model.weights), model.weights, 0.0)
+        for block, part in enumerate(_without_blocks(own, seed)):
+            replicates[block, read] = fit(part, classes=classes, start=start).predict(rest)
         scores[name] = accuracies(own, classes=classes, seed=seed)
-    counts = _counts(predicted, further.targets, len(groups.targets), classes)
-    biases = []
+    counts = np.zeros((len(every), classes), np.int64)
+    known = predicted >= 0
+    np.add.at(counts, (further.targets[known], predicted[known]), 1)
+    units, extra = {}, {}
     for number, target in enumerate(groups.targets):
-        chosen = further.targets == number
-        soa = counts[number, :-1].astype(float)
-        reference = groups.reference(target)
-        ci = None
-        if reference is not None and number not in undefined and soa.sum():
-            ci = _intervals(
-                predicted[chosen],
-                replicates[:, chosen],
-                [name for name, own in zip(further.documents, chosen, strict=True) if own],
-                reference=reference,
-                policies=policies,
-                confidence=framework.simultaneous(confidence, len(groups.words)),
-            )
-        code = undefined.get(number, "") if chosen.any() else "missing_target"
-        biases.append(
-            framework.bias(
-                target,
-                soa.tolist(),
-                groups=groups.names,
-                reference=reference,
-                policies=policies,
-                n=int(chosen.sum()),
-                ci=ci,
-                undefined=code,
-            )
-        )
-    labels = np.bincount(training.labels, minlength=classes).tolist()
+        of = further.targets == number
+        spread = _spread([row for row in replicates[:, of] if (row >= 0).all()], classes)
+        if spread is not None and of.any():
+            names, document = np.unique(further.documents[of], return_inverse=True)
+            won = np.zeros((len(names), classes))
+            np.add.at(won, (document, predicted[of]), 1)
+            units[target], extra[target] = won[:, :-1], spread
+    biases = count_biases(
+        groups,
+        counts[:, :-1].astype(float),
+        policies,
+        n=np.bincount(further.targets, minlength=len(every)).tolist(),
+        units=units,
+        extra=extra,
+        confidence=confidence,
+        undefined=undefined,
+    )
+    given = np.bincount(training.labels, minlength=classes).tolist()
     about = {
         "training_passages": len(training.labels),
-        "training_labels": dict(zip((*groups.names, "none"), labels, strict=True)),
+        "training_labels": dict(zip((*groups.names, "none"), given, strict=True)),
         "further_passages": len(further.targets),
         "predicted": {
             target: dict(zip((*groups.names, "none"), row, strict=True))
@@ -257,46 +258,7 @@ def probe(
         },
         "probes": scores,
     }
-    return Probed(biases, counts, about)
-
-
-def again(counts: Ints, base: Groups) -> Callable[[Groups, Policies], list[Bias]]:
-    """The measure with groups in another order, or other policies, without intervals.
-
-    Word lists play no part in a trained probe (Table 8), so other lists are not possible
-    (``labelled_order``).
-
-    Args:
-        counts: from ``probe``.
-        base: the groups that were measured.
-    """
-    rows = {target: number for number, target in enumerate(base.targets)}
-
-    def compute(groups: Groups, policies: Policies) -> list[Bias]:
-        order = labelled_order(groups, base)
-        found = []
-        for target in groups.targets:
-            own = counts[rows[target]]
-            found.append(
-                framework.bias(
-                    target,
-                    own[order].astype(float).tolist(),
-                    groups=groups.names,
-                    reference=groups.reference(target),
-                    policies=framework.of_counts(policies),
-                    n=int(own.sum()),
-                    undefined="" if own.sum() else "missing_target",
-                )
-            )
-        return found
-
-    return compute
-
-
-def _names(training: Examples, groups: Groups) -> list[str | None]:
-    """The label of each passage; None for no group."""
-    names = (*groups.names, None)
-    return [names[label] for label in training.labels]
+    return Probed(groups, biases, counts, about)
 
 
 def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, CurationError] | None:
@@ -321,64 +283,15 @@ def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, Cura
 
 def _without_blocks(training: Examples, seed: int) -> Iterator[Examples]:
     """The passages without each block of documents; nothing if there is one document."""
-    documents = sorted(set(training.documents), key=lambda name: (draw(seed, "block", name), name))
-    blocks = min(BLOCKS, len(documents))
-    of = {name: number % blocks for number, name in enumerate(documents)}
-    block = np.array([of[name] for name in training.documents])
-    for number in range(blocks if blocks > 1 else 0):
+    block = training.parts(BLOCKS, seed, "block")
+    for number in range(block.max() + 1 if block.any() else 0):
         yield training.where(block != number)
 
 
-def _finite(weights: Floats) -> Floats:
-    return np.where(np.isfinite(weights), weights, 0.0)
-
-
-def _counts(predicted: Ints, targets: Ints, rows: int, classes: int) -> Ints:
-    counts = np.zeros((rows, classes), dtype=np.int64)
-    known = predicted >= 0
-    np.add.at(counts, (targets[known], predicted[known]), 1)
-    return counts
-
-
-def _intervals(
-    predicted: Ints,
-    replicates: Ints,
-    documents: Sequence[str],
-    *,
-    reference: Sequence[float],
-    policies: Policies,
-    confidence: float,
-) -> list[Pair] | None:
-    """An interval for each entry of p − p0; None if p is not a share of the counts (softmax)."""
-    if policies.normalise != "sum":
+def _spread(replicates: Sequence[Ints], classes: int) -> Floats | None:
+    """The variance of the shares by the jackknife; None if a share is undefined."""
+    counts = [np.bincount(row, minlength=classes)[:-1].astype(float) for row in replicates]
+    if len(counts) < 2 or not all(own.any() for own in counts):
         return None
-    names, of = np.unique(np.array(documents, dtype=object), return_inverse=True)
-    blocks = [row for row in replicates if not (row == -2).any()]
-    classes = len(reference)
-    by_document = np.zeros((len(names), classes))
-    counted = predicted < classes
-    np.add.at(by_document, (of[counted], predicted[counted]), 1)
-    shares = np.array([_shares(row, classes) for row in blocks]).reshape(len(blocks), classes)
-    if len(blocks) < 2 or np.isnan(shares).any():
-        return None
-    spread = ((shares - shares.mean(axis=0)) ** 2).sum(axis=0) * (len(blocks) - 1) / len(blocks)
-    total = by_document.sum(axis=1)
-    has = total > 0
-    found = []
-    for number, p0 in enumerate(reference):
-        ends = share_interval(
-            by_document[has, number],
-            total[has],
-            observations=int(has.sum()),  # documents: the passages of one are alike
-            confidence=confidence,
-            extra=float(spread[number]),
-        )
-        if ends is None:
-            return None
-        found.append((ends[0] - p0, ends[1] - p0))
-    return found
-
-
-def _shares(predicted: Ints, classes: int) -> Floats:
-    counts = np.bincount(predicted[predicted < classes], minlength=classes).astype(float)
-    return counts / counts.sum() if counts.sum() else np.full(classes, np.nan)
+    shares, n = np.array([own / own.sum() for own in counts]), len(counts)
+    return np.asarray(((shares - shares.mean(axis=0)) ** 2).sum(axis=0) * (n - 1) / n)

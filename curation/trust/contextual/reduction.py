@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from curation.bias import Bias
 from curation.stats.intervals import t_quantile
 from curation.trust import framework
-from curation.trust.contextual.sampling import Context, draw
-from curation.trust.contextual.units import Part
+from curation.trust.contextual.contexts import Context, Key, Part, blocks_of
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import mean_vectors, soa
 from curation.trust.vectors.reading import Vectors
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 BLOCKS = 100
 """The largest number of blocks of documents; each block is left out once."""
 
@@ -31,41 +31,34 @@ class Sums(NamedTuple):
     """Sums of states by word and block of documents.
 
     Attributes:
+        words: the words.
         values: shape (words, blocks, width).
         counts: the number of contexts, shape (words, blocks).
     """
 
+    words: Sequence[str]
     values: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
-def blocks_of(contexts: Sequence[Context], *, seed: int) -> dict[str, int]:
-    """The block of each document: a block of its own, or one of ``BLOCKS`` random ones."""
-    documents = sorted(
-        {each.document for each in contexts}, key=lambda name: (draw(seed, name), name)
-    )
-    return {name: number % BLOCKS for number, name in enumerate(documents)}
-
-
-def keys_of(
-    contexts: Sequence[Context], *, words: Sequence[str], blocks: Mapping[str, int]
-) -> list[tuple[int, int]]:
+def keys_of(contexts: Sequence[Context], words: Sequence[str], *, seed: int) -> list[Key]:
     """The word and the block of each context, as numbers: where its state is added."""
     place = {word: number for number, word in enumerate(words)}
+    blocks = blocks_of((context.document for context in contexts), BLOCKS, seed)
     return [(place[each.word], blocks[each.document]) for each in contexts]
 
 
-def sums_of(part: Part, *, words: int) -> Sums:
+def sums_of(part: Part, words: Sequence[str]) -> Sums:
     """The sums of a part that has all contexts, with the keys of ``keys_of``."""
     blocks = int(part.keys[:, 1].max(initial=0)) + 1
-    values = np.zeros((words, blocks, part.values.shape[1]))
-    counts = np.zeros((words, blocks), dtype=np.int64)
+    values = np.zeros((len(words), blocks, part.values.shape[1]))
+    counts = np.zeros((len(words), blocks), dtype=np.int64)
     at = part.keys[:, 0], part.keys[:, 1]
     values[at], counts[at] = part.values, part.counts
-    return Sums(values, counts)
+    return Sums(words, values, counts)
 
 
-def word_vectors(values: Floats, counts: NDArray[np.int64]) -> Floats:
+def word_vectors(values: Floats, counts: Ints) -> Floats:
     """The mean vector of each word; NaN for a word without contexts.
 
     Args:
@@ -78,38 +71,26 @@ def word_vectors(values: Floats, counts: NDArray[np.int64]) -> Floats:
     return np.asarray(vectors)
 
 
-def vectors_of(sums: Sums, words: Sequence[str]) -> Vectors:
-    """The mean vector of each word over its contexts.
-
-    Args:
-        sums: of all contexts.
-        words: the words of the sums.
-    """
+def vectors_of(sums: Sums) -> Vectors:
+    """The mean vector of each word over its contexts."""
     counts = sums.counts.sum(axis=1)
     means = word_vectors(sums.values.sum(axis=1), counts)
     known = counts > 0
     return Vectors(
-        tuple(word for word, has in zip(words, known, strict=True) if has),
+        tuple(word for word, has in zip(sums.words, known, strict=True) if has),
         means[known].astype(np.float32),
-        missing=tuple(word for word, has in zip(words, known, strict=True) if not has),
+        missing=tuple(word for word, has in zip(sums.words, known, strict=True) if not has),
     )
 
 
 def reduced_biases(
-    vectors: Vectors,
-    sums: Sums,
-    words: Sequence[str],
-    groups: Groups,
-    policies: Policies,
-    *,
-    confidence: float,
+    vectors: Vectors, sums: Sums, groups: Groups, policies: Policies, *, confidence: float
 ) -> list[Bias]:
     """The results of all targets, with intervals over documents.
 
     Args:
         vectors: from ``vectors_of``.
         sums: of all contexts.
-        words: the words of the sums.
         groups: targets and groups.
         policies: how strengths become a distribution.
         confidence: of the intervals of L1, and of those of p − p0 together.
@@ -117,22 +98,19 @@ def reduced_biases(
     Returns:
         One result per target. ``n`` is the number of the target's contexts.
     """
-    rows = _numbers(words, groups.targets)
-    contexts = [sums.counts[own].sum(axis=0) for own in rows]
+    rows = _numbers(sums.words, groups.targets)
     return framework.biases(
         tuple(groups.targets),
         soa(mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)),
         groups=groups.names,
         references=[groups.reference(target) for target in groups.targets],
         policies=policies,
-        n=[int(own.sum()) for own in contexts],
-        intervals=intervals(sums, words, groups, policies, confidence=confidence),
+        n=[int(sums.counts[own].sum()) for own in rows],
+        intervals=intervals(sums, groups, policies, confidence=confidence),
     )
 
 
-def intervals(
-    sums: Sums, words: Sequence[str], groups: Groups, policies: Policies, *, confidence: float
-) -> Floats:
+def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: float) -> Floats:
     """Intervals of p − p0 over documents.
 
     Each block of documents is left out once (jackknife). The quantiles are those of Student's t;
@@ -141,7 +119,6 @@ def intervals(
 
     Args:
         sums: of all contexts.
-        words: the words of the sums.
         groups: targets and groups.
         policies: how strengths become a distribution.
         confidence: of the intervals of a target.
@@ -150,22 +127,20 @@ def intervals(
         Shape (targets, groups, 2); NaN for a target that only one block mentions, or whose result
         is undefined without one of the blocks.
     """
-    of_targets, of_groups = (_numbers(words, own) for own in (groups.targets, groups.words))
+    of_targets, of_groups = (_numbers(sums.words, own) for own in (groups.targets, groups.words))
     values, counts = sums.values.sum(axis=1), sums.counts.sum(axis=1)
     blocks = sums.counts.shape[1]
 
-    def shares(block: int | None) -> Floats:
-        """The p of all targets, shape (targets, groups), without a block."""
-        rest = (values, counts)
-        if block is not None:
-            rest = values - sums.values[:, block], counts - sums.counts[:, block]
-        means = word_vectors(*rest)
-        return framework.distributions(
-            soa(_means(means, of_targets), _means(means, of_groups)), policies
-        )
+    def shares(own_values: Floats, own_counts: Ints) -> Floats:
+        """The p of all targets, shape (targets, groups)."""
+        means = word_vectors(own_values, own_counts)
+        strengths = soa(_means(means, of_targets), _means(means, of_groups))
+        return framework.distributions(strengths, policies)
 
-    whole = shares(None)
-    left = np.stack([shares(block) for block in range(blocks)])
+    whole = shares(values, counts)
+    left = np.stack(
+        [shares(values - sums.values[:, n], counts - sums.counts[:, n]) for n in range(blocks)]
+    )
     error = np.sqrt((blocks - 1) / blocks * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
     level = framework.simultaneous(confidence, len(groups.words))
     mentioned = [int((sums.counts[own].sum(axis=0) > 0).sum()) for own in of_targets]

@@ -6,7 +6,7 @@ equal the reference. The paper argues this (sections 2, 6 and 8); here each poin
 lists of words are cut, and divided in halves, many times; the paper's code cuts them once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -79,11 +79,6 @@ def with_words(groups: Groups, words: Mapping[str, Sequence[str]]) -> Groups:
     return replace(groups, words={name: tuple(own) for name, own in words.items()})
 
 
-def with_references(groups: Groups, references: Mapping[str, Sequence[float]]) -> Groups:
-    """The same groups with another reference for each target."""
-    return replace(groups, references={name: tuple(own) for name, own in references.items()})
-
-
 def with_first_divided(groups: Groups) -> Groups | None:
     """One group more: the first list is divided in two; None if it has one word only."""
     first, *others = groups.names
@@ -147,27 +142,79 @@ def _evidence(
     return Evidence(criterion=criterion, check=check, statistic=check, value=value, **fields)
 
 
-# --- structure ---
+# --- structure ----------------------------------------------------------------------------------
 
 
 def _structure(
     again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> list[Evidence]:
+) -> Iterator[Evidence]:
     """Evidence of content validity: the share of targets for which each property holds."""
-    exchanged = reordered(groups, (1, 0, *range(2, len(groups.words))))
-    swapped, why = attempt(again, exchanged, policies)
-    found = [_flip(base, swapped, why)]
-    if any(bias.value is not None for bias in base):
-        prior = "a prior measure has one value, without a distribution and a reference"
-        return [*found, _property("distribution", [], prior)]
-    return [
-        *found,
-        _property("simplex", [_is_distribution(b.p, len(b.groups)) for b in base if b.p]),
-        _permutation(again, groups, policies, base),
-        _zero(again, groups, policies, base),
-        _reference(again, groups, policies, base),
-        _more_groups(again, groups, policies, base),
+    order = (1, 0, *range(2, len(groups.words)))
+    swapped, why = attempt(again, reordered(groups, order), policies)
+    after = {bias.target: _difference(bias) for bias in swapped}
+    pairs = [
+        (own, other)
+        for bias in base
+        if (own := _difference(bias)) is not None and (other := after.get(bias.target)) is not None
     ]
+    value = antisymmetry(*zip(*pairs, strict=True)) if pairs else None
+    yield _evidence("content", "swap", value, n=len(pairs), detail=why)
+    known = {bias.target: bias for bias in base if bias.p is not None}
+    if any(bias.value is not None for bias in base):
+        why = "a prior measure has one value, without a distribution and a reference"
+        yield _evidence("content", "distribution", detail=why)
+        return
+    holds = [_is_distribution(bias.p or (), len(bias.groups)) for bias in known.values()]
+    yield _share("simplex", holds)
+    for name, (changed, expected) in _changes(groups, known).items():
+        results, why = attempt(again, changed, policies) if changed else ([], _NOT_DIVIDED)
+        found = {bias.target: bias for bias in results}
+        holds = [
+            target in found and rule(found[target]) for target, rule in expected.items() if results
+        ]
+        yield _share(name, holds, why)
+
+
+def _changes(
+    groups: Groups, known: Mapping[str, Bias]
+) -> dict[str, tuple[Groups | None, dict[str, Callable[[Bias], bool]]]]:
+    """For each property the changed groups, and for each target what must hold of its result."""
+    order = (*range(1, len(groups.words)), 0)
+    valid = {
+        target: tuple(min(1.0, max(0.0, share)) for share in bias.p or ())
+        for target, bias in known.items()
+        if _is_distribution(bias.p or (), len(bias.groups))
+    }
+    moved = {target: _moved(bias.reference) for target, bias in known.items()}
+    size = max(3, len(groups.words))
+
+    def turned(bias: Bias) -> Callable[[Bias], bool]:
+        expected = [(bias.signed or ())[place] for place in order]
+        return lambda other: _near(other.signed, expected) and _near([other.l1], [bias.l1])
+
+    def from_moved(bias: Bias) -> Callable[[Bias], bool]:
+        p = bias.p or ()
+        gap = sum(abs(a - b) for a, b in zip(p, moved[bias.target], strict=True))
+        return lambda other: _near(other.p, p) and _near([other.l1], [gap])
+
+    return {
+        "permutation": (reordered(groups, order), {t: turned(bias) for t, bias in known.items()}),
+        "zero": (
+            replace(groups, references=valid),
+            {target: lambda other: _near([other.l1], [0.0]) for target in valid},
+        ),
+        "reference": (
+            replace(groups, references=moved),
+            {target: from_moved(bias) for target, bias in known.items()},
+        ),
+        "groups": (
+            groups if len(groups.words) > 2 else with_first_divided(groups),
+            {target: lambda other: _is_distribution(other.p or (), size) for target in known},
+        ),
+    }
+
+
+_NOT_DIVIDED = "the first group has one word, which cannot be divided"
 
 
 def antisymmetry(values: Sequence[float], exchanged: Sequence[float]) -> float | None:
@@ -188,20 +235,7 @@ def _difference(bias: Bias) -> float | None:
     return None if bias.signed is None else bias.signed[0] - bias.signed[1]
 
 
-def _flip(base: Sequence[Bias], swapped: Sequence[Bias], why: str) -> Evidence:
-    """Difference, not sum: whether the value changes its sign if the first two groups exchange."""
-    after = {bias.target: _difference(bias) for bias in swapped}
-    pairs = [
-        (value, other)
-        for bias in base
-        if (value := _difference(bias)) is not None
-        and (other := after.get(bias.target)) is not None
-    ]
-    value = antisymmetry(*zip(*pairs, strict=True)) if pairs else None
-    return _evidence("content", "swap", value, n=len(pairs), detail="" if swapped else why)
-
-
-def _property(check: str, holds: Sequence[bool], why: str = "") -> Evidence:
+def _share(check: str, holds: Sequence[bool], why: str = "") -> Evidence:
     value = sum(holds) / len(holds) if holds else None
     return _evidence("content", check, value, n=len(holds), detail=why)
 
@@ -210,75 +244,20 @@ def _is_distribution(p: Sequence[float], groups: int) -> bool:
     return len(p) == groups and min(p) >= -_CLOSE and abs(sum(p) - 1) <= _CLOSE
 
 
-def _permutation(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Evidence:
-    order = (*range(1, len(groups.words)), 0)
-    results, why = attempt(again, reordered(groups, order), policies)
-    after = {bias.target: bias for bias in results}
-    holds = []
-    for bias in base if results else ():
-        other = after.get(bias.target)
-        if bias.signed is not None:
-            expected = [bias.signed[place] for place in order]
-            holds.append(
-                other is not None and _near(other.signed, expected) and _near([other.l1], [bias.l1])
-            )
-    return _property("permutation", holds, why)
-
-
-def _zero(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> Evidence:
-    own = {b.target: b.p for b in base if b.p and _is_distribution(b.p, len(b.groups))}
-    own = {target: tuple(min(1.0, max(0.0, s)) for s in p) for target, p in own.items()}
-    results, why = attempt(again, with_references(groups, own), policies)
-    after = {bias.target: bias.l1 for bias in results}
-    return _property("zero", [_near([after.get(t)], [0.0]) for t in own if results], why)
-
-
-def _reference(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> Evidence:
-    own = {b.target: (b.p, _moved(b.reference)) for b in base if b.p is not None}
-    moved = with_references(groups, {target: p0 for target, (_, p0) in own.items()})
-    results, why = attempt(again, moved, policies)
-    after = {bias.target: bias for bias in results}
-    holds = []
-    for target, (p, p0) in own.items() if results else ():
-        bias = after.get(target)
-        gap = sum(abs(share - other) for share, other in zip(p, p0, strict=True))
-        holds.append(bias is not None and _near(bias.p, p) and _near([bias.l1], [gap]))
-    return _property("reference", holds, why)
-
-
 def _moved(p0: Sequence[float]) -> tuple[float, ...]:
     """Half way from a reference to one group, the first that does not have everything."""
     to = 0 if p0[0] < 1 else 1
     return tuple((share + (place == to)) / 2 for place, share in enumerate(p0))
 
 
-def _more_groups(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Evidence:
-    results: Sequence[Bias] = base
-    why = ""
-    if len(groups.words) == 2:
-        divided = with_first_divided(groups)
-        if divided is None:
-            return _property("groups", [], "the first group has one word, which cannot be divided")
-        results, why = attempt(again, divided, policies)
-    return _property(
-        "groups", [_is_distribution(b.p, max(3, len(groups.words))) for b in results if b.p], why
-    )
-
-
 def _near(values: Sequence[float | None] | None, others: Sequence[float | None]) -> bool:
-    if values is None or len(values) != len(others):
+    """Whether all values are equal but for rounding; a missing one is not."""
+    if values is None or len(values) != len(others) or None in values or None in others:
         return False
-    return all(
-        a is not None and b is not None and abs(a - b) <= _CLOSE
-        for a, b in zip(values, others, strict=True)
-    )
+    return bool(np.allclose(np.array(values, float), np.array(others, float), rtol=0, atol=_CLOSE))
 
 
-# --- words that are used ---
+# --- words that are used -------------------------------------------------------------------------
 
 Words = Mapping[str, tuple[str, ...]]
 
@@ -505,5 +484,5 @@ def _halves(
         ci=None if ends is None else (spearman_brown(ends[0]), spearman_brown(ends[1])),
         p=least.p,
         n=len(both.targets),
-        facts={"draws": draws, "halves": least.rho, "group": group or "both groups"},
+        facts={"draws": draws, "halves": least.rho, "group": group or "both"},
     )

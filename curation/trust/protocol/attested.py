@@ -7,51 +7,32 @@ never «pass». The declared construct, its groups and the reference belong to c
 are attested in the same way.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from curation.bias import Criterion, CriterionName, Status, Subject
 from curation.files import shipped
 from curation.toml_files import read_toml
 from curation.wording import amount
 
-
-class Attestation(BaseModel):
-    """What people answer; an empty text is an open question.
-
-    ``objective`` says whether a value that is reported here is a training objective or a criterion
-    of selection anywhere. ``review_date`` is the day of the next review, as YYYY-MM-DD.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    intended_use: str = ""
-    forbidden_use: str = ""
-    owner: str = ""
-    adopters: str = ""
-    review_date: str = ""
-    objective: Literal["", "no", "yes"] = ""
-    objective_where: str = ""
-    definition: str = ""
-    groups: str = ""
-    reference: str = ""
-    power: str = ""
-    notice: str = ""
+Answers = Mapping[str, str]
+"""What people answer, by the key of the question; one that is missing or empty is open."""
 
 
 class Question(BaseModel):
     """A question to the team.
 
-    ``check`` is the check that needs its answer. One with ``after_yes`` is only asked if the
-    question before it was answered with yes.
+    ``check`` is the check that needs its answer, ``form`` says what an answer must be. One with
+    ``after_yes`` is only asked if the question before it was answered with yes.
     """
 
     key: str
     check: str
     text: str
+    form: Literal["text", "day", "no or yes"] = "text"
     after_yes: bool = False
 
 
@@ -80,28 +61,28 @@ def questions() -> Questions:
     )
 
 
-def open_questions(answers: Attestation) -> list[Question]:
+def open_questions(answers: Answers) -> list[Question]:
     """The questions that are not answered, in order."""
     asked, before = [], ""
     for question in questions().asked:
-        if not getattr(answers, question.key) and (not question.after_yes or before == "yes"):
+        if not answers.get(question.key) and (not question.after_yes or before == "yes"):
             asked.append(question)
-        before = getattr(answers, question.key)
+        before = answers.get(question.key, "")
     return asked
 
 
-def is_past(answers: Attestation, today: str) -> bool:
+def is_past(answers: Answers, today: str) -> bool:
     """Whether the day of the next review has passed.
 
     Args:
         answers: the answers.
         today: the day, as YYYY-MM-DD.
     """
-    return bool(answers.review_date) and answers.review_date < today
+    return "" < answers.get("review_date", "") < today
 
 
 def attested(
-    answers: Attestation,
+    answers: Answers,
     subjects: Collection[tuple[Subject, str]],
     *,
     today: str,
@@ -136,7 +117,7 @@ def attested(
                     check=check,
                     status=status,
                     statistic="answers",
-                    n=sum(bool(getattr(answers, question.key)) for question in asked),
+                    n=sum(bool(answers.get(question.key)) for question in asked),
                     unit=f"of {amount(len(asked), 'answer')}",
                     computed=about.computed,
                     change=change,
@@ -146,11 +127,9 @@ def attested(
     return rows
 
 
-def _status(
-    answers: Attestation, check: str, lacking: Sequence[str], today: str
-) -> tuple[Status, str]:
+def _status(answers: Answers, check: str, lacking: Sequence[str], today: str) -> tuple[Status, str]:
     """The status of a check, and what would change it."""
-    if check == "objective" and answers.objective == "yes":
+    if check == "objective" and answers.get("objective") == "yes":
         return (
             "inconclusive",
             "judge by a measure that nobody trains for or selects by, or stop using this one as a "
@@ -161,7 +140,7 @@ def _status(
     if check == "uses" and is_past(answers, today):
         return (
             "inconclusive",
-            f"the review was due on {answers.review_date}: review the answers in attest.toml, then "
-            "set review_date to a later day",
+            f"the review was due on {answers['review_date']}: review the answers in attest.toml, "
+            "then set review_date to a later day",
         )
     return "attested", "a wrong or outdated answer; the report cannot check what people state"

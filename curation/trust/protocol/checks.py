@@ -188,7 +188,7 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         p=found.p,
         power=found.power,
         threshold=threshold if found.value is not None else None,
-        source=check.source,
+        source=_text([check.source], facts) if found.value is not None else "",
         computed=_text(parts, facts),
         change=_text([advice], facts),
         evidence=tuple(

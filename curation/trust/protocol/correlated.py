@@ -14,7 +14,6 @@ set of rules, are corrected together (Holm).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +40,15 @@ FEWEST = 3  # with fewer units there is no correlation
 
 
 def correlated(
-    found: Correlation, threshold: float, case: Case, *, p: float | None = None, tests: int = 1
+    found: Correlation,
+    threshold: float,
+    case: Case,
+    *,
+    p: float | None = None,
+    tests: int = 1,
+    name: str = "",
+    evidence: tuple[str, ...] = (),
+    **more: Any,
 ) -> Found:
     """What is found if two series are correlated over units.
 
@@ -52,20 +59,24 @@ def correlated(
         p: its p, corrected for the number of tests; by default not corrected.
         tests: the number of tests that p is corrected for. The power is that of the strictest of
             them, at alpha / tests.
+        name: of what is found.
+        evidence: the files or runs with its numbers.
+        more: facts beside those of the correlation.
     """
     settings = case.settings
     alpha, p = settings.alpha / max(1, tests), found.p if p is None else p
     power = None
     if threshold > 0:
         power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
-    facts: dict[str, Any] = {"r_squared": found.r_squared, "tests": tests, "raw": found.p}
+    facts = {"r_squared": found.r_squared, "tests": tests, "raw": found.p, **more}
+    made = Found(name=name, n=found.n, evidence=evidence, facts=facts)
     if found.rho is None:
-        return Found(n=found.n, reason="short" if found.n < FEWEST else "constant", facts=facts)
+        return replace(made, reason="short" if found.n < FEWEST else "constant")
     # A corrected p is a multiple of p, so alpha is divided by the same factor.
     own = settings.alpha * (found.p / p if p and found.p else 1)
     facts["least"] = max(threshold, critical_rho(found.n, own))
     facts["more"] = _more(found.n, threshold, alpha, settings.power)
-    return Found(value=found.rho, ci=found.ci, n=found.n, p=p, power=power, facts=facts)
+    return replace(made, value=found.rho, ci=found.ci, p=p, power=power)
 
 
 def _more(n: int, threshold: float, alpha: float, power: float) -> str:
@@ -84,25 +95,6 @@ def _more(n: int, threshold: float, alpha: float, power: float) -> str:
 
 
 # --- convergent, of measures --------------------------------------------------------------------
-
-
-class Cell(NamedTuple):
-    """Two runs and the rank correlation of their results on the targets that both have."""
-
-    first: str
-    second: str
-    rho: float | None
-    r_squared: float | None
-    n: int
-
-
-def matrix(runs: Sequence[MeasureRun]) -> list[Cell]:
-    """How all runs on the same groups correlate, pair by pair; this gives no verdict."""
-    return [
-        Cell(first.name, second.name, *alike(paired(first.biases, second.biases)))
-        for first, second in combinations(runs, 2)
-        if first.groups == second.groups and first.group_names == second.group_names
-    ]
 
 
 def others(case: MeasureCase) -> Iterator[Found]:
@@ -133,20 +125,28 @@ def with_people(case: MeasureCase) -> Iterator[Found]:
         for column in range(both.first.shape[1]):
             group = (run.group_names or ("",))[column]
             named = [other.variant, group if both.first.shape[1] > 1 else ""]
-            found = correlate(
-                both.first[:, column].tolist(),
-                both.second[:, column].tolist(),
-                confidence=case.settings.confidence,
-                seed=case.seed,
-            )
-            made = correlated(found, case.settings.convergent, case)
-            own = {"group": group, "other": other.name, "missing": len(run.biases) - len(both[0])}
-            yield replace(
-                made,
+            yield correlated(
+                _test(case, both.first[:, column], both.second[:, column]),
+                case.settings.convergent,
+                case,
                 name="+".join(filter(None, named)),
-                facts={**made.facts, **facts, **own},
                 evidence=(other.name,),
+                group=group,
+                other=other.name,
+                missing=len(run.biases) - len(both.targets),
             )
+
+
+def _test(
+    case: Case, first: Sequence[float] | Floats, second: Sequence[float] | Floats
+) -> Correlation:
+    """The correlation of two series, over units that have both."""
+    pairs = np.array([first, second], float)
+    pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
+    if pairs.shape[1] < FEWEST:
+        return Correlation(None, None, None, pairs.shape[1], None)
+    options: dict[str, Any] = {"confidence": case.settings.confidence, "seed": case.seed}
+    return correlate(pairs[0].tolist(), pairs[1].tolist(), **options)
 
 
 # --- predictive, of measures --------------------------------------------------------------------
@@ -248,6 +248,8 @@ def of_groups(
 ) -> dict[str, list[tuple[Prediction, float | None, int]]]:
     """The predictions of all runs on the same groups, each with Holm's p and the number of tests.
 
+    Runs of a year are left out: outcomes are of one time, and a series has tests of its own.
+
     Args:
         every: the runs and groups.
         name: of the groups.
@@ -258,7 +260,7 @@ def of_groups(
         tests = [
             (run.name, each)
             for run in every.runs
-            if groups and groups.outcomes and run.groups == name
+            if groups and groups.outcomes and run.groups == name and run.year is None
             for each in predictions(
                 run,
                 groups.outcomes,
@@ -279,23 +281,28 @@ def of_groups(
 def signed(case: MeasureCase) -> Iterator[Found]:
     """Whether the direction of bias goes with the shares of the groups in the world."""
     names = case.run.group_names
+    if case.run.year is not None:
+        yield Found(reason="year")
     for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
         if each.group:
             what = f"p of {each.group}, and the share of {each.group}"
             if case.run.prior:
                 what = f"the value, and the share of {names[0]} less that of {names[1]}"
-            made = correlated(each.found, case.settings.predictive, case, p=p, tests=tests)
             name = each.group if len(names) > 2 else ""
-            yield replace(made, name=name, facts={**made.facts, "what": what})
+            options: dict[str, Any] = {"p": p, "tests": tests, "name": name, "what": what}
+            yield correlated(each.found, case.settings.predictive, case, **options)
 
 
 def unsigned(case: MeasureCase) -> Iterator[Found]:
     """Whether the size of bias goes with how unequal the groups' shares in the world are."""
+    if case.run.year is not None:
+        yield Found(reason="year")
     for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
         if not each.group:
-            made = correlated(each.found, case.settings.predictive, case, p=p, tests=tests)
             what = "the absolute value" if case.run.prior else "L1 of p"
-            yield replace(made, facts={**made.facts, "what": what, **_without_contexts(each)})
+            options: dict[str, Any] = {"p": p, "tests": tests, "what": what}
+            options |= _without_contexts(each)
+            yield correlated(each.found, case.settings.predictive, case, **options)
 
 
 def _without_contexts(each: Prediction) -> dict[str, Any]:
@@ -359,18 +366,17 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
     if not rows:
         return
     first, second = ([float(row[at] or 0) for row in rows] for at in (column, column + 1))
-    confidence = case.settings.confidence
-    found = correlate(first, second, confidence=confidence, seed=case.seed)
-    made = correlated(found, case.settings.predictive, case)
+    found = _test(case, first, second)
     each = Prediction("", found)
     if all(row[5] is not None for row in rows) and len(rows) > FEWEST:
         counts = np.array([row[5] for row in rows], float)
-        rest = partial(np.array(first), np.array(second), counts, confidence=confidence)
+        rest = partial(np.array(first), np.array(second), counts)
         each = Prediction("", found, rho(first, counts), rest)
     names = case.runs[0].group_names
     listed = ", ".join(f"{row[0]} {row[column]:.3f} and {row[column + 1]:.3f}" for row in rows)
     facts = {"years": listed, "group": names[0] if names else "", **_without_contexts(each)}
-    yield replace(made, facts={**made.facts, **facts}, evidence=tuple(r.name for r in case.runs))
+    evidence = tuple(run.name for run in case.runs)
+    yield correlated(found, case.settings.predictive, case, evidence=evidence, **facts)
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -411,13 +417,9 @@ def rules(case: ScoresCase) -> Iterator[Found]:
         same = True
         agree, cats = kappa(first.ss[common], second.ss[common])
         both = [case.data.means(np.where(common, run.ss, np.nan)) for run in (first, second)]
-        made = _of_terms(case, both[0], both[1], case.settings.convergent, first, second)
-        facts = {"first": first.name, "second": second.name, "group": group, "kappa": agree}
-        yield replace(
-            made,
-            name=f"{first.model}:{second.under}",
-            facts={**made.facts, **facts, "cats": cats},
-        )
+        facts = {"one": first.name, "other": second.name, "group": group, "kappa": agree}
+        name = f"{first.model}:{second.under}"
+        yield _of_terms(case, both[0], both[1], first, second, name=name, cats=cats, **facts)
     if not same and case.earlier:
         yield Found(reason="earlier", facts={"groups": ", ".join(case.earlier)})
 
@@ -436,9 +438,8 @@ def kinds(case: ScoresCase) -> Iterator[Found]:
         if np.isnan(first).all() or np.isnan(second).all():
             lacking.append(run.name)
             continue
-        made = _of_terms(case, first, second, case.settings.convergent, run)
-        facts = {"run": run.name, "kinds": f"{there[0]} CATs and in {there[1]} CATs"}
-        yield replace(made, name=run.model, facts={**made.facts, **facts})
+        both = f"{there[0]} CATs and in {there[1]} CATs"
+        yield _of_terms(case, first, second, run, name=run.model, kinds=both)
     if lacking:
         yield Found(reason="lacking", facts={"runs": ", ".join(lacking)})
 
@@ -449,9 +450,8 @@ def measures(case: ScoresCase) -> Iterator[Found]:
         values = {target.casefold(): value for target, value in measure.values.items()}
         other = np.array([values.get(target, np.nan) for target in case.data.targets])
         for run in case.runs:
-            made = _of_terms(case, case.data.means(run.ss), other, case.settings.convergent, run)
-            facts = {"run": run.name, "measure": measure.name}
-            yield replace(made, name=f"{run.model}:{measure.name}", facts={**made.facts, **facts})
+            name, ss = f"{run.model}:{measure.name}", case.data.means(run.ss)
+            yield _of_terms(case, ss, other, run, name=name, measure=measure.name)
 
 
 def leading(case: ScoresCase) -> Iterator[Found]:
@@ -479,42 +479,22 @@ def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
             for is_unequal, values in ((True, gaps), (False, first)):
                 other = np.array([values.get(target, np.nan) for target in case.data.targets])
                 tests.append((run, name, is_unequal, ss, other))
-    every = [_correlation(case, ss, other) for *_, ss, other in tests]
-    corrected = holm([found.p if found.n >= FEWEST else None for found in every])
-    number = sum(found.n >= FEWEST for found in every)
+    every = [_test(case, ss, other) for *_, ss, other in tests]
+    corrected = holm([found.p for found in every])
+    number = sum(found.p is not None for found in every)
     for (run, name, is_unequal, *_), found, p in zip(tests, every, corrected, strict=True):
         if is_unequal == unequal:
-            made = correlated(found, case.settings.predictive, case, p=p, tests=number)
-            group = next(iter(case.data.tables[name].words))
-            facts = {"run": run.name, "table": name, "group": group}
-            yield replace(
-                made,
-                name=f"{run.model}:{name}",
-                facts={**made.facts, **facts},
-                runs=(run.name,),
-                evidence=run.files,
-            )
-
-
-def _correlation(case: ScoresCase, first: Floats, second: Floats) -> Correlation:
-    both = ~np.isnan(first) & ~np.isnan(second)
-    if both.sum() < FEWEST:
-        return Correlation(None, None, None, int(both.sum()), None)
-    return correlate(
-        first[both].tolist(),
-        second[both].tolist(),
-        confidence=case.settings.confidence,
-        seed=case.seed,
-    )
+            of: dict[str, Any] = {"name": f"{run.model}:{name}", "evidence": run.files}
+            of |= {"p": p, "tests": number, "run": run.name, "table": name}
+            of["group"] = next(iter(case.data.tables[name].words))
+            yield replace(correlated(found, case.settings.predictive, case, **of), runs=(run.name,))
 
 
 def _of_terms(
-    case: ScoresCase, first: Floats, second: Floats, threshold: float, *runs: Scored
+    case: ScoresCase, first: Floats, second: Floats, *runs: Scored, **facts: Any
 ) -> Found:
     """The rank correlation over terms that have both values; it rests on the runs."""
-    made = correlated(_correlation(case, first, second), threshold, case)
-    return replace(
-        made,
-        runs=tuple(run.name for run in runs),
-        evidence=tuple(name for run in runs for name in run.files),
-    )
+    facts["run"] = runs[0].name
+    facts["evidence"] = tuple(name for run in runs for name in run.files)
+    made = correlated(_test(case, first, second), case.settings.convergent, case, **facts)
+    return replace(made, runs=tuple(run.name for run in runs))

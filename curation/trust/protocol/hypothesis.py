@@ -85,8 +85,10 @@ def mitigation_pairs(case: MeasureCase) -> Iterator[Found]:
         if run.measure == case.run.measure
         for each in _judged(case, run)
     ]
-    if not wrong and not any(run == case.run for run, *_ in compared):
-        yield Found(reason="before" if any(b == case.run for *_, b in compared) else "no_pair")
+    if not wrong and not any(run.name == case.run.name for run, *_ in compared):
+        yield Found(
+            reason="before" if case.run.name in {b.name for *_, b in compared} else "no_pair"
+        )
 
 
 # --- amplification, of measures -----------------------------------------------------------------

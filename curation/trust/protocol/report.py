@@ -12,9 +12,9 @@ from typing import Any, get_args
 from curation.bias import CRITERIA, Criterion, Pair, Status, Subject
 from curation.files import dump_json
 from curation.markdown import inline, paragraphs, table
-from curation.trust.protocol.attested import Attestation, open_questions, questions
+from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS
-from curation.wording import some
+from curation.wording import amount, some
 
 ALGORITHM = 3
 
@@ -54,6 +54,7 @@ NO_VERDICT = (
 )
 _FAILED = {("test", "fail"), ("software", "broken")}
 _NAMES = 3  # subjects that a sentence names
+_WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 
 
 def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[Criterion]:
@@ -127,31 +128,34 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     ran = {row.criterion for row in tests if row.status in ("pass", "fail", "inconclusive")}
     never = [name for name in CRITERIA if name not in ran | {"consequential"}]
     no_answers = (
-        f"{open} questions about the use of the results are open"
+        f"{amount(open, 'question is', 'questions are')} open about the use of the results"
         if open
         else "every question about the use of the results has an answer, which nobody checked"
     )
     return (
         f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "
         f"{tally['fail']} fail. They leave {tally['inconclusive']} inconclusive.",
-        f"Shown to hold: {_listed(tests, 'pass')}.",
-        f"Shown not to hold: {_listed(tests, 'fail')}.",
-        f"Not decided by these data: {_listed(tests, 'inconclusive')}.",
+        f"Shown to hold, by all tests that ran: {_listed(tests, 'pass')}.",
+        f"Shown not to hold, by at least one test: {_listed(tests, 'fail')}.",
+        f"Not decided by these data, at least in part: {_listed(tests, 'inconclusive')}.",
         f"Not tested at all: {', '.join(_title(name) for name in never) or 'nothing'}; "
         f"{no_answers}.",
     )
 
 
 def _listed(rows: Sequence[Criterion], status: Status) -> str:
-    """The criteria with rows of a status, each with the subjects, or "nothing"."""
-    found: dict[str, dict[str, None]] = {}
+    """The criteria whose worst row of a subject has a status, with these subjects; or "nothing"."""
+    worst: dict[tuple[str, str], Status] = {}
     for row in rows:
-        if row.status == status:
-            found.setdefault(row.criterion, {})[row.name] = None
-    return (
-        "; ".join(f"{_title(c)} of {some(found[c], _NAMES)}" for c in CRITERIA if c in found)
-        or "nothing"
-    )
+        names = {"dataset": "the dataset", "scores": f"the scores ({row.name})"}
+        of = row.criterion, names.get(row.subject, row.name)
+        if row.status in _WORST:
+            worst[of] = min(row.status, worst.get(of, "pass"), key=_WORST.index)
+    found = {
+        c: [name for (own, name), w in worst.items() if (own, w) == (c, status)] for c in CRITERIA
+    }
+    parts = [f"{_title(c)} of {some(own, _NAMES)}" for c, own in found.items() if own]
+    return "; ".join(parts) or "nothing"
 
 
 def _title(criterion: str) -> str:
@@ -161,10 +165,11 @@ def _title(criterion: str) -> str:
 
 # --- Markdown -----------------------------------------------------------------------------------
 
-_HEADS = (
+HEADS = (
     *("criterion", "check", "status", "statistic"),
     *(">value", "interval", ">n", ">p", ">power", ">threshold"),
 )
+"""The columns of a table of rows; those of numbers begin with >."""
 
 
 def markdown(
@@ -172,7 +177,7 @@ def markdown(
     *,
     title: str,
     thresholds: Mapping[str, Any],
-    answers: Attestation,
+    answers: Answers,
     left_out: Mapping[str, str],
 ) -> str:
     """The report as Markdown.
@@ -200,7 +205,11 @@ def markdown(
         lines += [f"## {heading}", ""] if own else []
         for name in dict.fromkeys(row.name for row in own):
             some_rows = [row for row in own if row.name == name]
-            lines += [f"### {inline(name)}", "", *table(_HEADS, map(_cells, some_rows))]
+            lines += [
+                f"### {inline(name)}",
+                "",
+                *table(HEADS, map(_escaped, some_rows)),
+            ]
             lines += _details(some_rows)
     lines += _part(
         "Negative controls",
@@ -219,7 +228,7 @@ def markdown(
         lines += ["## Runs that are not used", "", *reasons, ""]
     lines += ["## Attestations", "", "What people state in attest.toml. Nobody checked it.", ""]
     for question in questions().asked:
-        answer = getattr(answers, question.key)
+        answer = answers.get(question.key, "")
         if answer or question in missing:
             lines += [f"**{inline(question.text)}** (`{question.key}`)", ""]
             lines += paragraphs(answer) or ["Open question.", ""]
@@ -245,23 +254,22 @@ def _summary(rows: Sequence[Criterion]) -> list[str]:
 def _part(title: str, text: str, rows: Sequence[Criterion]) -> list[str]:
     if not rows:
         return []
-    cells = ((inline(row.name), *_cells(row)) for row in rows)
-    return [f"## {title}", "", text, "", *table(("of", *_HEADS), cells), *_details(rows)]
+    made = ((inline(row.name), *_escaped(row)) for row in rows)
+    return [f"## {title}", "", text, "", *table(("of", *HEADS), made), *_details(rows)]
 
 
-def _cells(row: Criterion) -> tuple[str, ...]:
+def cells(row: Criterion) -> tuple[str, ...]:
+    """The cells of a row under ``HEADS``, as plain text."""
     return (
-        ASPECTS[row.criterion],
-        inline(row.check),
-        shown(row.status),
-        inline(row.statistic),
-        number(row.value),
-        interval(row.ci),
-        inline(f"{row.n:,} {row.unit}"),
-        number(row.p, 4),
-        number(row.power, 2),
-        number(row.threshold),
+        *(ASPECTS[row.criterion], row.check, shown(row.status), row.statistic),
+        *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
+        *(number(row.p, 4), number(row.power, 2), number(row.threshold)),
     )
+
+
+def _escaped(row: Criterion) -> tuple[str, ...]:
+    made = cells(row)
+    return (*map(inline, made[:4]), *made[4:6], inline(made[6]), *made[7:])
 
 
 def _details(rows: Iterable[Criterion]) -> list[str]:

@@ -5,33 +5,33 @@ it has a word of the target and a word of the group, and no word of any other gr
 fewer sentences than a context has none.
 """
 
-import os
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain, groupby
+from functools import cache, partial
+from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias, Pair
-from curation.engine import Engine, each_shard
+from curation.bias import Bias
 from curation.files import CurationError
-from curation.shards import Shard, documents, shards
+from curation.shards import Shard
 from curation.stats.intervals import share_interval
-from curation.trust.framework import DEFAULT, Floats, Policies, bias, of_counts, simultaneous
+from curation.trust import framework
+from curation.trust.framework import DEFAULT, Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
-from curation.trust.text.scanning import Hit, Ints, Scanner, batches, scanner
+from curation.trust.text.scanning import Scan, Scanner, Texts, batches, scanner
 from curation.words import base
 
 ALGORITHM = 1
 Words = frozenset[int]
+Row = tuple[int, ...]
+Part = tuple[Counter[tuple[str, tuple[str, ...]]], Counter[tuple[str, Row]], int, int]
+"""As in ``Counts``: contexts, documents, documents read and too short ones."""
 
 
 class Context(NamedTuple):
@@ -40,12 +40,14 @@ class Context(NamedTuple):
     Attributes:
         document: the document's position.
         start: the first sentence.
+        end: the one after the last.
         targets: the numbers of the targets.
         words: the numbers of the groups' words in it.
     """
 
     document: int
     start: int
+    end: int
     targets: frozenset[int]
     words: Words
 
@@ -55,42 +57,35 @@ class Counts:
     """What a corpus has of targets and groups.
 
     Attributes:
-        words: the groups' words, by number.
         contexts: how many contexts of a target have which set of words.
         documents: how many documents have a row (target, contexts of each group); only rows that
             have a context of a group.
-        occurring: the groups' words, as the lists have them, that are in a context.
         read: the number of documents of each file.
         short: how many of them have fewer sentences than a context.
     """
 
-    words: tuple[str, ...]
     contexts: Counter[tuple[str, tuple[str, ...]]]
-    documents: Counter[tuple[str, tuple[int, ...]]]
-    occurring: frozenset[str]
+    documents: Counter[tuple[str, Row]]
     read: tuple[int, ...]
     short: tuple[int, ...]
 
 
-def contexts(
-    lengths: Ints, hits: Sequence[Hit], prepared: Lists, *, window: int
-) -> Iterator[Context]:
+def contexts(scan: Scan, prepared: Lists, *, window: int) -> Iterator[Context]:
     """The contexts of documents that mention a target, in order.
 
     Args:
-        lengths: shape (documents,), the sentences of each document.
-        hits: the words in them, in order of the documents.
+        scan: the sentences of the documents, and the words in them.
         prepared: the words of targets and groups.
         window: sentences of a context.
     """
-    for document, group in groupby(hits, itemgetter(0)):
+    for document, group in groupby(scan.hits, itemgetter(0)):
         targets, words = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
         for _, sentence, number in group:
             if (of := prepared.targets.get(number)) is not None:
                 targets[sentence].update(of)
             else:
                 words[sentence].add(number)
-        last = int(lengths[document]) - window
+        last = int(scan.lengths[document]) - window
         starts = {
             start
             for sentence in targets
@@ -98,7 +93,7 @@ def contexts(
         }
         for start in sorted(starts):
             span = range(start, start + window)
-            yield Context(document, start, _union(targets, span), _union(words, span))
+            yield Context(document, start, span.stop, _union(targets, span), _union(words, span))
 
 
 def _union(sets: Mapping[int, set[int]], span: range) -> frozenset[int]:
@@ -106,138 +101,81 @@ def _union(sets: Mapping[int, set[int]], span: range) -> frozenset[int]:
     return frozenset(present[0].union(*present[1:]) if present else ())
 
 
-def one_group(words: Words, prepared: Lists) -> int | None:
-    """The number of the only group that words belong to; None if there is none, or several."""
-    owners = {prepared.groups[word] for word in words}
-    return owners.pop() if len(owners) == 1 else None
-
-
 # --- counting -----------------------------------------------------------------------------------
 
 
-class Part(NamedTuple):
-    """The counts of some documents; targets and words are numbers."""
-
-    contexts: Counter[tuple[int, Words]]
-    documents: Counter[tuple[int, tuple[int, ...]]]
-    read: int
-    short: int
-
-
-def _count_shard(shard: Shard, *, prepared: Lists, groups: int, window: int) -> Part:
+def near_targets(prepared: Lists, window: int) -> Scanner:
+    """What finds the words of groups near those of targets."""
     lexicon, wanted = prepared.lexicon, frozenset(prepared.targets)
-    found = scanner(tuple(lexicon.names), lexicon.language, wanted=wanted, window=window)
-    return count_documents(documents(shard), found, prepared, groups=groups, window=window)
+    return scanner(lexicon.names, lexicon.language, wanted=wanted, window=window)
 
 
-def count_documents(
-    texts: Iterable[Sequence[str]], found: Scanner, prepared: Lists, *, groups: int, window: int
-) -> Part:
+def _count_shard(shard: Shard, *, prepared: Lists, window: int) -> Part:
+    return count_documents(batches(shard), prepared, window=window)
+
+
+def count_documents(every: Iterable[Sequence[str]], prepared: Lists, *, window: int) -> Part:
     """The counts of documents.
 
     Args:
-        texts: lists of documents without NUL characters.
-        found: finds the words near targets.
+        every: lists of documents without NUL characters.
         prepared: the words of targets and groups.
-        groups: how many groups there are.
         window: sentences of a context.
     """
-    part = Part(Counter(), Counter(), 0, 0)
-    owners: dict[Words, int | None] = {}
+    found, owner = near_targets(prepared, window), cache(prepared.one_group)
+    targets, names = tuple(prepared.groups.targets), prepared.lexicon.names
+    none = [0] * len(prepared.groups.words)
+    counted, documents = Counter[tuple[int, Words]](), Counter[tuple[str, Row]]()
     read = short = 0
-    for batch in chain.from_iterable(map(batches, texts)):
-        scan = found.scan(batch)
+    for texts in every:
+        scan = found.scan(texts)
         read += int((scan.lengths > 0).sum())
         short += int(((scan.lengths > 0) & (scan.lengths < window)).sum())
-        every = contexts(scan.lengths, scan.hits, prepared, window=window)
-        for _, of_document in groupby(every, itemgetter(0)):
+        for _, of_document in groupby(contexts(scan, prepared, window=window), itemgetter(0)):
             rows: dict[int, list[int]] = {}
             for context in of_document:
-                if context.words not in owners:
-                    owners[context.words] = one_group(context.words, prepared)
-                group = owners[context.words]
+                group = owner(context.words)
                 for target in context.targets:
-                    part.contexts[target, context.words] += 1
+                    counted[target, context.words] += 1
                     if group is not None:
-                        rows.setdefault(target, [0] * groups)[group] += 1
-            part.documents.update((target, tuple(row)) for target, row in rows.items())
-    return part._replace(read=read, short=short)
+                        rows.setdefault(target, [*none])[group] += 1
+            documents.update((targets[target], tuple(row)) for target, row in rows.items())
+    named = {(targets[t], tuple(names[w] for w in sorted(ws))): n for (t, ws), n in counted.items()}
+    return Counter(named), documents, read, short
 
 
-def count(
-    paths: Sequence[Path],
-    groups: Groups,
-    *,
-    language: str = "en",
-    window: int = 3,
-    field: str = "text",
-    engine: Engine = "local",
-    workers: int | None = None,
-    tell: Callable[[int], None] | None = None,
-) -> Counts:
+def count(texts: Texts, groups: Groups, *, tell: Callable[[int], None] | None = None) -> Counts:
     """Count the contexts of targets in a corpus.
 
     Memory grows with the number of different sets of words, not with the text.
 
     Args:
-        paths: ``.txt`` files with a document on each line, ``.jsonl`` files with one in each
-            record, both also as ``.gz``, or ``.parquet`` files with one in each row.
+        texts: the corpus.
         groups: targets and groups with their words.
-        language: of the texts; words are those of ``curation.words``.
-        window: sentences of a context.
-        field: the field of a JSON record, or the column of a Parquet file, that has the text.
-        engine: "local" or "ray". On Ray every machine must see the files under the same path.
-        workers: how many run at once; by default one per processor.
         tell: called with the number of bytes read since the last call.
 
     Raises:
         CurationError: a file cannot be read or has no words, or a list has words that are the
             same word in texts; the message names file and line, or the word.
     """
-    if not paths:
-        raise CurationError("no file to measure", "name at least one file")
-    prepared = lists(groups, language)
-    parts = shards(
-        paths,
-        language=language,
-        field=field,
-        workers=workers or os.cpu_count() or 1,
-        documents=True,
-    )
-    work = partial(_count_shard, prepared=prepared, groups=len(groups.words), window=window)
-    found = Counter[tuple[int, Words]]()
-    rows = Counter[tuple[int, tuple[int, ...]]]()
-    read, short = [0] * len(paths), [0] * len(paths)
-    with closing(each_shard(work, parts, engine=engine, workers=workers)) as each:
-        for index, part in each:
-            found.update(part.contexts)
-            rows.update(part.documents)
-            read[parts[index].file] += part.read
-            short[parts[index].file] += part.short
-            if tell:
-                tell(parts[index].size)
-    for path, number in zip(paths, read, strict=True):
+    prepared = lists(groups, texts.language)
+    found, rows = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, Row]]()
+    read, short = [0] * len(texts.paths), [0] * len(texts.paths)
+
+    def add(file: int, part: Part) -> None:
+        found.update(part[0])
+        rows.update(part[1])
+        read[file] += part[2]
+        short[file] += part[3]
+
+    work = partial(_count_shard, prepared=prepared, window=texts.window)
+    texts.read(work, add, tell=tell)
+    for path, number in zip(texts.paths, read, strict=True):
         if not number:
             raise CurationError(
                 f"{path}: contains no words", "leave the file out, or fetch it again"
             )
-    targets, names = tuple(groups.targets), prepared.lexicon.names
-    seen = {word for _, words in found for word in words}
-    return Counts(
-        tuple(names[number] for number in sorted(prepared.groups)),
-        Counter(
-            {(targets[t], tuple(names[w] for w in sorted(ws))): n for (t, ws), n in found.items()}
-        ),
-        Counter({(targets[t], row): n for (t, row), n in rows.items()}),
-        frozenset(
-            word
-            for words in groups.words.values()
-            for word in words
-            if prepared.lexicon.number(word) in seen
-        ),
-        tuple(read),
-        tuple(short),
-    )
+    return Counts(found, rows, tuple(read), tuple(short))
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -247,6 +185,7 @@ class Tally:
     """Counts as arrays, from which the measure is computed, also with other groups.
 
     Attributes:
+        lexicon: the groups' words that are in a context.
         targets: the targets with contexts.
         of: shape (rows,), the position of each row's target.
         has: shape (rows, words), 1 if the row's contexts have the word.
@@ -255,10 +194,9 @@ class Tally:
 
     def __init__(self, counts: Counts, language: str) -> None:
         """Make arrays."""
-        self.language = language
-        self.lexicon = Lexicon(counts.words, language)
-        self.targets = {name: at for at, name in enumerate(dict(counts.contexts.keys()))}
         rows = sorted(counts.contexts)
+        self.lexicon = Lexicon(sorted({word for _, words in rows for word in words}), language)
+        self.targets = {name: at for at, name in enumerate(dict(rows))}
         columns = {word: at for at, word in enumerate(self.lexicon.names)}
         self.of = np.array([self.targets[target] for target, _ in rows], np.int64)
         self.number = np.array([counts.contexts[row] for row in rows], float)
@@ -279,33 +217,23 @@ class Tally:
         """
         belongs = np.zeros((len(self.lexicon.names), len(groups.words)), np.float32)
         for place, members in enumerate(groups.words.values()):
-            numbers = [self.lexicon.number(word) for word in members]
-            belongs[[number for number in numbers if number is not None], place] = 1
+            belongs[self.lexicon.of(members), place] = 1
         present = self.has @ belongs > 0
         several = np.minimum(present.sum(axis=1), 2)
-        kinds = np.zeros((len(self.targets), 3))
+        kinds = np.zeros((len(self.targets) + 1, 3))
         np.add.at(kinds, (self.of, several), self.number)
-        soa = np.zeros((len(self.targets), len(groups.words)))
+        soa = np.zeros((len(self.targets) + 1, len(groups.words)))
         alone = several == 1
         np.add.at(soa, self.of[alone], present[alone] * self.number[alone, None])
-        if not len(soa):
-            return np.zeros((len(groups.targets), len(groups.words))), np.zeros(
-                (len(groups.targets), 3)
-            )
-        at = np.array([self.targets.get(name, -1) for name in groups.targets])
-        known = (at >= 0)[:, None]
-        return np.where(known, soa[at], 0.0), np.where(known, kinds[at], 0.0)
-
-    def again(self, groups: Groups, policies: Policies) -> list[Bias]:
-        """The measure with other lists of the same words or other policies, without intervals."""
-        return self.biases(groups, policies)
+        at = [self.targets.get(name, -1) for name in groups.targets]  # the last row stays 0
+        return soa[at], kinds[at]
 
     def biases(
         self,
         groups: Groups,
         policies: Policies = DEFAULT,
         *,
-        documents: Counter[tuple[str, tuple[int, ...]]] | None = None,
+        documents: Counter[tuple[str, Row]] | None = None,
         confidence: float = 0.95,
     ) -> list[Bias]:
         """The bias of each target.
@@ -316,60 +244,86 @@ class Tally:
             documents: the rows of documents, for intervals; None for no intervals.
             confidence: of all intervals of a target together.
         """
-        policies = of_counts(policies)
         soa, kinds = self.strengths(groups)
-        rows = defaultdict[str, list[tuple[tuple[int, ...], int]]](list)
+        rows = defaultdict[str, dict[Row, int]](dict)
         for (target, row), number in sorted((documents or {}).items()):
-            rows[target].append((row, number))
-        shares = documents is not None and policies.normalise == "sum"
-        each = simultaneous(confidence, len(groups.words))
-        biases = []
-        for place, target in enumerate(groups.targets):
-            reference = groups.reference(target)
-            n = int(kinds[place].sum())
-            ci = None
-            if shares and reference is not None and soa[place].any():
-                ci = intervals(rows[target], reference, confidence=each)
-            biases.append(
-                bias(
-                    target,
-                    [int(value) for value in soa[place]],
-                    groups=groups.names,
-                    reference=reference,
-                    policies=policies,
-                    n=n,
-                    ci=ci,
-                    undefined="" if n else "missing_target",
-                )
-            )
-        return biases
+            rows[target][row] = number
+        units = {
+            target: np.repeat(np.array([*own], float), [*own.values()], axis=0)
+            for target, own in rows.items()
+        }
+        n = kinds.sum(axis=1).astype(int).tolist()
+        return count_biases(groups, soa, policies, n=n, units=units, confidence=confidence)
+
+
+def count_biases(
+    groups: Groups,
+    soa: Floats,
+    policies: Policies,
+    *,
+    n: Sequence[int],
+    units: Mapping[str, Floats] = {},
+    extra: Mapping[str, Floats] = {},
+    confidence: float = 0.95,
+    undefined: Mapping[str, str] = {},
+) -> list[Bias]:
+    """The bias of each target, if strengths of association are numbers of contexts.
+
+    Args:
+        groups: targets and groups.
+        soa: shape (targets, k).
+        policies: how strengths become a distribution.
+        n: how many contexts each target has, also those of no group.
+        units: for intervals, as in ``intervals``, by target; those that are left out have none.
+        extra: more variance of the shares, shape (k,), by target.
+        confidence: of all intervals of a target together.
+        undefined: the reason codes that are known already, by target.
+    """
+    policies = framework.of_counts(policies)
+    each = framework.simultaneous(confidence, len(groups.words))
+    references = [groups.reference(target) for target in groups.targets]
+    ends = np.full((*soa.shape, 2), np.nan)
+    for place, (target, p0) in enumerate(zip(groups.targets, references, strict=True)):
+        if target in units and p0 and soa[place].any() and policies.normalise == "sum":
+            ends[place] = intervals(units[target], p0, confidence=each, extra=extra.get(target))
+    missing = {name: "missing_target" for name, of in zip(groups.targets, n, strict=True) if not of}
+    return framework.biases(
+        tuple(groups.targets),
+        soa,
+        groups=groups.names,
+        references=references,
+        policies=policies,
+        n=n,
+        intervals=ends,
+        undefined={**undefined, **missing},
+    )
 
 
 def intervals(
-    rows: Sequence[tuple[tuple[int, ...], int]], reference: Sequence[float], *, confidence: float
-) -> list[Pair | None]:
+    won: Floats, reference: Sequence[float], *, confidence: float, extra: Floats | None = None
+) -> Floats:
     """Intervals of p − p0 over documents, because the contexts of a document overlap.
 
     If all documents have the same share, each counts as one observation: overlapping contexts of
     a document say the same thing.
 
     Args:
-        rows: the contexts of each group in a document, and how many documents have such a row.
+        won: shape (documents, k), the contexts of each group in each document.
         reference: p0.
         confidence: of each interval.
+        extra: more variance of the shares, shape (k,).
+
+    Returns:
+        Shape (k, 2); NaN for fewer than two documents with contexts.
     """
-    won = np.repeat(
-        np.array([row for row, _ in rows], float), [number for _, number in rows], axis=0
-    )
-    of = won.sum(axis=1)
+    won = won[won.any(axis=1)]
+    of, more = won.sum(axis=1), np.zeros(len(reference)) if extra is None else extra
     ends = [
-        share_interval(won[:, place], of, observations=len(of), confidence=confidence)
-        for place in range(won.shape[1])
+        share_interval(own, of, observations=len(of), confidence=confidence, extra=float(variance))
+        for own, variance in zip(won.T, more, strict=True)
     ]
-    return [
-        None if pair is None else (pair[0] - p0, pair[1] - p0)
-        for pair, p0 in zip(ends, reference, strict=True)
-    ]
+    pairs = [(np.nan, np.nan) if pair is None else pair for pair in ends]
+    return np.asarray(np.array(pairs) - np.array(reference)[:, None])
 
 
 def versions(language: str) -> dict[str, str | int]:

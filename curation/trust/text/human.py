@@ -5,7 +5,7 @@ Without a majority it counts as no group. An annotator's first label counts. The
 same annotator is not counted: it shows how reliable labels are in a retest.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,19 +18,11 @@ from curation.records import Rejection
 from curation.stats.agreement import Counts as Votes
 from curation.stats.correlations import spearman
 from curation.times import read_time
-from curation.trust.framework import (
-    DEFAULT,
-    Floats,
-    Policies,
-    bias,
-    distributions,
-    of_counts,
-    simultaneous,
-)
+from curation.trust.framework import DEFAULT, Floats, Policies, distributions, of_counts
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import labelled_order
 from curation.trust.protocol.agreement import SHUFFLES, Agreement, agreement, shuffled_agreement
-from curation.trust.text.automated import intervals
+from curation.trust.text.automated import count_biases
 
 ALGORITHM = 1
 COLUMNS = ("passage", "target", "group", "annotator", "submitted_at")
@@ -68,8 +60,8 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
             in the file, such as "labels.csv line 3".
         groups: the targets and groups that there are.
     """
-    labels, refused = list[tuple[GroupLabel, str]](), list[Rejection]()
-    seen, texts = set[GroupLabel](), dict[str, str]()
+    labels, refused = dict[GroupLabel, None](), list[Rejection]()
+    texts = dict[str, str]()
     for place, row in rows:
         try:
             label = _label(row, groups)
@@ -78,19 +70,15 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
                 raise _RefusedError(
                     "clashing_id", f"the passage {label.passage!r} has another text in a row above"
                 )
-            if label in seen:
+            if label in labels:
                 raise _RefusedError("duplicate_label", "an earlier row is the same")
+            labels[label] = None
         except _RefusedError as error:
             cells = {name: row[name] for name in _KEPT if name in row}
             record = {name: c for name, c in cells.items() if not isinstance(c, (list, dict))}
-            refused.append(
-                Rejection(code=error.code, detail=error.detail, where=place, record=record)
-            )
-            continue
-        seen.add(label)
-        labels.append((label, place))
-    ordered = sorted((label for label, _ in labels), key=lambda label: label.submitted_at)
-    return Labels(ordered, refused)
+            why = {"code": error.code, "detail": error.detail}
+            refused.append(Rejection(**why, where=place, record=record))
+    return Labels(sorted(labels, key=lambda label: label.submitted_at), refused)
 
 
 def _label(row: Mapping[str, Any], groups: Groups) -> GroupLabel:
@@ -107,20 +95,18 @@ def _label(row: Mapping[str, Any], groups: Groups) -> GroupLabel:
         )
     time = _cell(row, "submitted_at")
     try:
-        submitted_at = read_time(time)
-    except ValueError as error:
-        raise _RefusedError("bad_value", f"submitted_at {time!r}: {error}") from None
-    try:
         return GroupLabel(
+            submitted_at=read_time(time),
             passage=_cell(row, "passage"),
             target=target,
             group=group or None,
             annotator=_cell(row, "annotator"),
-            submitted_at=submitted_at,
         )
     except ValidationError as error:
         first = error.errors()[0]
         raise _RefusedError("bad_value", f"{first['loc'][0]}: {first['msg']}") from None
+    except ValueError as error:
+        raise _RefusedError("bad_value", f"submitted_at {time!r}: {error}") from None
 
 
 def _cell(row: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
@@ -184,48 +170,30 @@ class Passages:
         """The bias of each target.
 
         Args:
-            groups: the groups, if they are in another order; see ``again``.
+            groups: the groups, if they are in another order. Other words are not possible.
             policies: how strengths become a distribution.
             confidence: of all intervals of a target together; None for no intervals.
 
         Raises:
             NotPossibleError: a group has other words than those that people labelled.
         """
-        groups, policies = groups or self.groups, of_counts(policies)
+        groups = groups or self.groups
         columns = labelled_order(groups, self.groups)
-        chosen = self.majority()
-        biases = []
-        for target in groups.targets:
-            rows = [place for place, unit in enumerate(self.units) if unit[1] == target]
-            counts = chosen[rows][:, columns]
-            reference = groups.reference(target)
-            ci = None
-            shares = policies.normalise == "sum" and counts.any()
-            if confidence and shares and reference is not None:
-                every = Counter(tuple(row) for row in counts.astype(int).tolist() if any(row))
-                each = simultaneous(confidence, len(groups.words))
-                ci = intervals(sorted(every.items()), reference, confidence=each)
-            biases.append(
-                bias(
-                    target,
-                    counts.sum(axis=0).astype(int).tolist(),
-                    groups=groups.names,
-                    reference=reference,
-                    policies=policies,
-                    n=len(rows),
-                    ci=ci,
-                    undefined="" if rows else "missing_target",
-                )
-            )
-        return biases
-
-    def again(self, groups: Groups, policies: Policies) -> list[Bias]:
-        """The measure with the groups in another order, or other policies.
-
-        Raises:
-            NotPossibleError: a group has other words than those that people labelled.
-        """
-        return self.biases(groups, policies)
+        chosen = self.majority()[:, columns]
+        of = np.array([target for _, target in self.units])
+        own = [chosen[of == target] for target in groups.targets]
+        # In a fixed order, so that sums are the same in every order of the passages.
+        units = {
+            t: np.array(sorted(rows.tolist())) for t, rows in zip(groups.targets, own, strict=True)
+        }
+        return count_biases(
+            groups,
+            np.array([rows.sum(axis=0) for rows in own]),
+            policies,
+            n=[len(rows) for rows in own],
+            units=units if confidence else {},
+            confidence=confidence or 0,
+        )
 
     # --- evidence ---------------------------------------------------------------------------
 
@@ -299,22 +267,18 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
     for label in labels:
         chosen = none if label.group is None else place[label.group]
         given[label.passage, label.target][label.annotator].append(chosen)
-    units = tuple(sorted(given))
-    votes = np.zeros((len(units), none + 1), np.int64)
-    pairs, rows, later = list[tuple[int, int]](), list[int](), 0
+    units, one = tuple(sorted(given)), np.eye(none + 1, dtype=np.int64)
+    votes, again = np.zeros((len(units), none + 1), np.int64), list[Votes]()
+    rows, later = list[int](), 0
     for row, unit in enumerate(units):
-        for choices in given[unit].values():
-            votes[row, choices[0]] += 1
-            if len(choices) > 1:
-                pairs.append((choices[0], choices[1]))
-                rows.append(row)
-            later += max(len(choices) - 2, 0)
-    again = np.zeros((len(pairs), none + 1), np.int64)
-    for at, pair in enumerate(pairs):
-        for choice in pair:
-            again[at, choice] += 1
+        for first, *others in given[unit].values():
+            votes[row] += one[first]
+            again += [one[first] + one[second] for second in others[:1]]
+            rows += [row] * len(others[:1])
+            later += len(others[1:])
+    repeated = np.array(again, np.int64).reshape(-1, none + 1)
     people = len({label.annotator for label in labels})
-    return Passages(groups, units, votes, again, tuple(rows), later, people)
+    return Passages(groups, units, votes, repeated, tuple(rows), later, people)
 
 
 def _several(votes: Votes) -> bool:

@@ -17,6 +17,12 @@ Form = tuple[str, ...]
 """A listed word as texts are compared with it: its words, or one string (unspaced languages)."""
 
 
+_FIXES = {
+    "group": "a word can belong to one group only: remove it from one of the lists",
+    "target": "remove it from the targets or from the group's list",
+}
+
+
 class Place(NamedTuple):
     """A listed word: its number, and the first and one after the last token (or character)."""
 
@@ -67,9 +73,10 @@ class Lexicon:
         """Whether texts are searched for strings of characters."""
         return base(self.language) in UNSPACED
 
-    def number(self, word: str) -> int | None:
-        """The number of a word; None if it is not listed."""
-        return self.numbers.get(form(word, self.language))
+    def of(self, words: Iterable[str]) -> list[int]:
+        """The numbers of words; those that are not listed are left out."""
+        forms = (form(word, self.language) for word in words)
+        return [self.numbers[key] for key in forms if key in self.numbers]
 
     @cached_property
     def tokens(self) -> frozenset[str]:
@@ -127,14 +134,21 @@ class Lists(NamedTuple):
     """The words of groups and targets, prepared.
 
     Attributes:
+        groups: the groups and targets.
         lexicon: all words.
         targets: the numbers of the targets that have a word, by the word's number.
-        groups: the number of the group of a word, by the word's number.
+        owners: the number of the group of a word, by the word's number.
     """
 
+    groups: Groups
     lexicon: Lexicon
     targets: Mapping[int, tuple[int, ...]]
-    groups: Mapping[int, int]
+    owners: Mapping[int, int]
+
+    def one_group(self, words: Iterable[int]) -> int | None:
+        """The number of the only group that words belong to; None if there is none, or several."""
+        owners = {self.owners[word] for word in words}
+        return owners.pop() if len(owners) == 1 else None
 
 
 def lists(groups: Groups, language: str) -> Lists:
@@ -150,27 +164,17 @@ def lists(groups: Groups, language: str) -> Lists:
         lexicon = Lexicon([word for each in listed for word in each], language)
     except CurationError as error:
         raise CurationError(f"{where}: {error.what}", error.fix) from None
-    owners: dict[int, int] = {}
-    for place, (name, members) in enumerate(groups.words.items()):
-        for word in members:
-            number = lexicon.number(word)
-            if number is not None and owners.setdefault(number, place) != place:
-                other = tuple(groups.words)[owners[number]]
-                raise CurationError(
-                    f"{where}: «{word}» of the group «{name}» is the same word in texts as "
-                    f"«{lexicon.names[number]}» of the group «{other}»",
-                    "a word can belong to one group only: remove it from one of the lists",
-                )
-    targets: dict[int, tuple[int, ...]] = {}
-    for place, (name, members) in enumerate(groups.targets.items()):
-        for word in members:
-            number = lexicon.number(word)
-            if number in owners:
-                raise CurationError(
-                    f"{where}: «{word}» of the target «{name}» is the same word in texts as "
-                    f"«{lexicon.names[number]}» of the group «{groups.names[owners[number]]}»",
-                    "remove it from the targets or from the group's list",
-                )
-            if number is not None and place not in targets.get(number, ()):
-                targets[number] = (*targets.get(number, ()), place)
-    return Lists(lexicon, targets, owners)
+    owners, targets = dict[int, int](), dict[int, tuple[int, ...]]()
+    for kind, every in (("group", groups.words), ("target", groups.targets)):
+        for place, (name, members) in enumerate(every.items()):
+            for word, number in zip(members, lexicon.of(members), strict=True):
+                owner = owners.setdefault(number, place) if kind == "group" else owners.get(number)
+                if owner is not None and (kind == "target" or owner != place):
+                    raise CurationError(
+                        f"{where}: «{word}» of the {kind} «{name}» is the same word in texts as "
+                        f"«{lexicon.names[number]}» of the group «{groups.names[owner]}»",
+                        _FIXES[kind],
+                    )
+                if kind == "target" and place not in targets.get(number, ()):
+                    targets[number] = (*targets.get(number, ()), place)
+    return Lists(groups, lexicon, targets, owners)

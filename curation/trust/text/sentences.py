@@ -13,7 +13,7 @@ white space ends a sentence there.
 import re
 from collections.abc import Callable
 
-from curation.words import UNSPACED, base
+from curation.words import base
 
 ENDS = frozenset(".!?…‼⁇⁈⁉‽⸮。．！？｡։؟۔܀܁܂।॥။።፧។៕᠃᠉")
 CLOSING = "\"'”’»›)]}＂」』）】〉》″*_"
@@ -83,13 +83,7 @@ _CLOSE = re.escape(CLOSING)
 
 
 def unspaced_ends(language: str) -> re.Pattern[str]:
-    """A pattern of the ends of sentences in a text without spaces between words.
-
-    Raises:
-        ValueError: the language has spaces between words.
-    """
-    if base(language) not in UNSPACED:
-        raise ValueError(f"{language} has spaces between words")
+    """A pattern of the ends of sentences in a text of a language without spaces between words."""
     signs = rf"[{_UNSPACED_SIGNS}]+[{_CLOSE}]*|[.．]+[{_CLOSE}]*(?=\s|$)|\n[^\S\n]*(?=\n)"
     if base(language) in _SPACED_ENDS:
         signs += r"|\s+"

@@ -4,7 +4,9 @@ The strength of association is the cosine of the mean of the target's word vecto
 the group's word vectors. The vectors are used as they are, not scaled to length 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +38,13 @@ def soa(targets: NDArray[np.floating], groups: NDArray[np.floating]) -> Floats:
         return np.asarray(np.matmul(first, np.swapaxes(second, -1, -2)) / lengths)
 
 
+def unit(rows: NDArray[np.floating]) -> Floats:
+    """Rows of length 1; a row of zeros stays as it is."""
+    rows = np.asarray(rows, np.float64)
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths == 0, 1, lengths))
+
+
 def mean_vectors(vectors: Vectors, lists: Mapping[str, Sequence[str]]) -> Floats:
     """The mean vector of the words of each list that are known.
 
@@ -63,9 +72,7 @@ def known_words(vectors: Vectors, groups: Groups) -> Groups:
                 f"[groups.{groups.name}]: no word of the group «{name}» has a vector: {shown}",
                 "use words of the language and the spelling of the vectors, or other vectors",
             )
-    return Groups(
-        groups.name, words, groups.targets, groups.references, groups.anchors, groups.outcomes
-    )
+    return replace(groups, words=words)
 
 
 def vector_biases(
@@ -113,68 +120,66 @@ def intervals(
         Shape (targets, k, 2), NaN for a target without an interval: if a result without one of the
         words is undefined. None if a group has only one word.
     """
+    if len(names := list(groups.targets)) > _TARGETS:
+        several = [
+            replace(groups, targets={name: groups.targets[name] for name in names[at:][:_TARGETS]})
+            for at in range(0, len(names), _TARGETS)
+        ]
+        parts = (intervals(vectors, few, policies, confidence=confidence) for few in several)
+        found = [part for part in parts if part is not None]
+        return np.concatenate(found) if found else None
     lists = [vectors.rows(vectors.known(words)).astype(float) for words in groups.words.values()]
     if min(map(len, lists)) < 2:
         return None
     means = np.stack([rows.mean(axis=0) for rows in lists])
-    without = [_leave_one_out(rows) for rows in lists]
-    names = list(groups.targets)
-    parts = [
-        _some_intervals(
-            vectors, groups, names[at : at + _TARGETS], means, without, policies, confidence
-        )
-        for at in range(0, len(names), _TARGETS)
-    ]
-    return np.concatenate(parts) if parts else None
+    targets = mean_vectors(vectors, groups.targets)
+    cosines = soa(targets, means)
+
+    def changes() -> Iterator[tuple[Any, Floats]]:
+        for group, rows in enumerate(lists):
+            changed = np.repeat(cosines[None], len(rows), axis=0)
+            changed[:, :, group] = soa(targets, _leave_one_out(rows)).T
+            yield ..., distributions(changed, policies)
+        for place, words in enumerate(groups.targets.values()):
+            if len(known := vectors.known(words)) > 1:
+                changed = soa(_leave_one_out(vectors.rows(known).astype(float)), means)
+                yield place, distributions(changed, policies)
+
+    p = distributions(cosines, policies)
+    half = jackknife(p.shape, changes(), confidence=simultaneous(confidence, len(means)))
+    ends = np.stack([p - half, p + half], axis=-1)
+    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
+        ends = ends.clip(0, 1)
+    p0 = [groups.reference(name) or (np.nan,) * len(means) for name in names]
+    return np.asarray(ends - np.reshape(p0, (-1, len(means), 1)))
+
+
+def jackknife(
+    shape: tuple[int, ...], changes: Iterable[tuple[Any, Floats]], *, confidence: float
+) -> Floats:
+    """Half the width of intervals, from results without each unit of some independent samples.
+
+    The quantiles are those of Student's t; degrees of freedom by Satterthwaite.
+
+    Args:
+        shape: of the results.
+        changes: for each sample its place in the results, ... for all of them, and the results
+            there without each unit, shape (units, ...).
+        confidence: of the intervals.
+    """
+    from scipy.special import stdtrit
+
+    total, square = np.zeros(shape), np.zeros(shape)
+    for place, values in changes:
+        units = len(values)
+        variance = (units - 1) / units * ((values - values.mean(axis=0)) ** 2).sum(axis=0)
+        total[place] += variance
+        square[place] += variance**2 / (units - 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = np.where(total > 0, total**2 / square, 1.0)
+    return np.asarray(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(total))
 
 
 def _leave_one_out(rows: Floats) -> Floats:
     """The mean of all rows but one, for each row."""
     return np.asarray((rows.sum(axis=0) - rows) / (len(rows) - 1))
-
-
-def _some_intervals(
-    vectors: Vectors,
-    groups: Groups,
-    names: Sequence[str],
-    means: Floats,
-    without: Sequence[Floats],
-    policies: Policies,
-    confidence: float,
-) -> Floats:
-    from scipy.special import stdtrit
-
-    lists = {name: groups.targets[name] for name in names}
-    targets = mean_vectors(vectors, lists)
-    cosines = soa(targets, means)
-    p = distributions(cosines, policies)
-    total, square = np.zeros_like(p), np.zeros_like(p)
-    for group, rows in enumerate(without):
-        changed = np.repeat(cosines[None], len(rows), axis=0)
-        changed[:, :, group] = soa(targets, rows).T
-        _add(distributions(changed, policies), total, square)
-    for place, words in enumerate(lists.values()):
-        known = vectors.known(words)
-        if len(known) > 1:
-            changed = soa(_leave_one_out(vectors.rows(known).astype(float)), means)
-            _add(distributions(changed, policies), total[place], square[place])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        freedom = np.where(total > 0, total**2 / square, 1.0)
-    level = simultaneous(confidence, len(means))
-    half = stdtrit(freedom, (1 + level) / 2) * np.sqrt(total)
-    ends = np.stack([p - half, p + half], axis=-1)
-    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
-        ends = ends.clip(0, 1)
-    uniform = groups.references is None
-    p0 = [groups.reference(name) or (np.nan,) * len(means) for name in names]
-    shift = np.array(p0 if not uniform else p0[:1], float)
-    return np.asarray(ends - shift[..., None])
-
-
-def _add(changed: Floats, total: Floats, square: Floats) -> None:
-    """Add the jackknife's variance over the first axis, and its square by degrees of freedom."""
-    units = len(changed)
-    gaps = changed - changed.mean(axis=0)
-    variance = (units - 1) / units * (gaps**2).sum(axis=0)
-    total += variance
-    square += variance**2 / (units - 1)

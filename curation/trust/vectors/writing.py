@@ -29,10 +29,9 @@ def write_vectors(path: Path, several: Iterable[Block]) -> int:
             form, or an entry is not finite.
     """
     form = check_form(path)
+    checked = _checked(path, several)
     with writing(path) as file:
-        count = (
-            _arrays(file, path, several) if form == ".npz" else _words(file, path, form, several)
-        )
+        count = _arrays(file, checked) if form == ".npz" else _words(file, path, form, checked)
         if not count:
             raise CurationError(f"{path}: there are no words to write", "check the vectors")
     return count
@@ -70,9 +69,7 @@ def _header(form: str, count: int, width: int) -> bytes:
 
 
 def _rows(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator[bytes]:
-    array = np.ascontiguousarray(vectors, np.float32)
-    _check_finite(path, words, array)
-    for word, vector in zip(words, array, strict=True):
+    for word, vector in zip(words, vectors, strict=True):
         key = word.encode("utf-8", "surrogateescape")
         if form == ".bin":
             if b" " in key or b"\n" in key:
@@ -87,22 +84,23 @@ def _rows(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator
             yield key + b" " + numbers[1:-1].replace(b",", b" ") + b"\n"
 
 
-def _check_finite(path: Path, words: list[str], array: Singles) -> None:
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        word = words[int(finite.argmin())]
-        raise CurationError(
-            f"{path}: the new vector of «{word}» has an entry that is NaN or infinite",
-            "check the words and settings of the method that made it",
-        )
+def _checked(path: Path, several: Iterable[Block]) -> Iterator[Block]:
+    for words, vectors in several:
+        array = np.ascontiguousarray(vectors, np.float32)
+        finite = np.isfinite(array).all(axis=1)
+        if not finite.all():
+            word = words[int(finite.argmin())]
+            raise CurationError(
+                f"{path}: the new vector of «{word}» has an entry that is NaN or infinite",
+                "check the words and settings of the method that made it",
+            )
+        yield words, array
 
 
-def _arrays(file: Any, path: Path, several: Iterable[Block]) -> int:
-    words, arrays = list[str](), list[Singles]()
-    for block, vectors in several:
-        words += block
-        arrays.append(np.asarray(vectors, np.float32))
-        _check_finite(path, block, arrays[-1])
+def _arrays(file: Any, several: Iterable[Block]) -> int:
+    blocks = list(several)
+    words = [word for each, _ in blocks for word in each]
     if words:
-        np.savez(file, words=np.array(words, dtype=str), vectors=np.concatenate(arrays))
+        vectors = np.concatenate([array for _, array in blocks])
+        np.savez(file, words=np.array(words, dtype=str), vectors=vectors)
     return len(words)

@@ -14,14 +14,13 @@ from curation.files import CurationError
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.probe import _split, _unseen, measure_probe
-from curation.steps.trust.probe_labels import read_labelled
+from curation.steps.trust.probe import _split, _unseen, measure_probe, read_labelled
 from curation.steps.trust.runs import TrustRun
 from curation.trust.contextual.probe import (
     PENALTY,
     Examples,
+    Probed,
     accuracies,
-    again,
     fit,
     probe,
 )
@@ -29,6 +28,7 @@ from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import NotPossibleError
 from curation.trust.text.passages import passages
+from curation.trust.text.scanning import Texts
 from support import trust
 
 GROUPS = Groups("two", {"a": ("a1", "a2"), "b": ("b1",)}, {"s": ("s",), "t": ("t",)})
@@ -43,13 +43,13 @@ def examples(n: int, *, seed: int, lean: float = 0.75, noise: float = 0.5) -> Ex
     labels = np.where(toward, targets, 1 - targets)
     labels[rng.random(n) < 0.2] = 2
     states = np.eye(3, 6)[labels] * 2 + rng.normal(0, noise, size=(n, 6)) + 10
-    documents = tuple(f"d{number}" for number in rng.integers(0, n // 3, size=n))
-    return Examples(states, targets, labels, documents)
+    documents = np.array([f"d{number}" for number in rng.integers(0, n // 3, size=n)], object)
+    return Examples(states, np.arange(n), targets, labels, documents)
 
 
 def test_the_weights_are_the_best_ones() -> None:
     given = examples(60, seed=1)
-    found = fit(given.states, given.labels, classes=3)
+    found = fit(given, classes=3)
     features = (given.states - given.states.mean(axis=0)) / given.states.std(axis=0)
     features = np.column_stack([features, np.ones(60)])
 
@@ -62,17 +62,17 @@ def test_the_weights_are_the_best_ones() -> None:
 
     slow = minimize(loss, np.zeros(21), method="BFGS", options={"gtol": 1e-4})
     assert loss(found.weights) == pytest.approx(slow.fun, rel=1e-5)
-    assert (found.predict(given.states) == given.labels).mean() > 0.9
-    same = fit(given.states, given.labels, classes=3)
+    assert (found.predict(given) == given.labels).mean() > 0.9
+    same = fit(given, classes=3)
     assert np.array_equal(found.weights, same.weights)
-    warm = fit(given.states, given.labels, classes=3, start=found.weights)
+    warm = fit(given, classes=3, start=found.weights)
     assert np.allclose(warm.weights, found.weights, atol=1e-3)
 
 
 def test_a_class_without_passages_is_never_predicted() -> None:
     given = examples(60, seed=1)
     kept = given.where(given.labels != 1)
-    assert set(fit(kept.states, kept.labels, classes=3).predict(given.states)) == {0, 2}
+    assert set(fit(kept, classes=3).predict(given)) == {0, 2}
 
 
 def test_the_probe_counts_further_passages_only() -> None:
@@ -111,13 +111,14 @@ def test_states_without_information_are_no_better_than_the_control() -> None:
 
 
 def test_folds_keep_documents_whole() -> None:
-    one = examples(40, seed=1)._replace(documents=("d",) * 40)
+    one = examples(40, seed=1)._replace(documents=np.array(["d"] * 40, object))
     assert accuracies(one, classes=3, seed=1)["folds"] == 0
     # A document's passages are alike and their labels random: within it the probe could cheat.
     rng = np.random.default_rng(0)
     centers, labels = rng.normal(size=(60, 30)), rng.integers(0, 3, size=60)
     of = np.repeat(np.arange(60), 5)
-    copies = Examples(centers[of], of % 2, labels[of], tuple(f"d{n}" for n in of))
+    documents = np.array([f"d{n}" for n in of], object)
+    copies = Examples(centers[of], np.arange(300), of % 2, labels[of], documents)
     found = accuracies(copies, classes=3, seed=1)
     assert found["accuracy"] is not None
     assert found["accuracy"] < 0.55
@@ -170,7 +171,7 @@ def test_one_class_only_is_an_error_that_says_which() -> None:
 
 
 def test_again_knows_other_orders_and_policies_but_no_other_words() -> None:
-    compute = again(np.array([[30, 10, 5], [0, 0, 4]]), GROUPS)
+    compute = Probed(GROUPS, [], np.array([[30, 10, 5], [0, 0, 4]]), {}).again
     turned = Groups("two", {"b": ("b1",), "a": ("a1", "a2")}, GROUPS.targets)
     swapped = Groups("two", {"a": ("b1",), "b": ("a1", "a2")}, GROUPS.targets)
     assert compute(GROUPS, DEFAULT)[0].p == (0.75, 0.25)
@@ -180,6 +181,27 @@ def test_again_knows_other_orders_and_policies_but_no_other_words() -> None:
     assert compute(GROUPS, Policies("softmax"))[0].p == pytest.approx((1, 0), abs=1e-6)
     with pytest.raises(NotPossibleError, match="labels are of groups"):
         compute(Groups("two", {"a": ("a1",), "b": ("b1",)}, GROUPS.targets), DEFAULT)
+
+
+def test_a_passage_with_several_mentions_counts_once() -> None:
+    training, further = examples(200, seed=1), examples(100, seed=2)
+    whole = probe(training, further, GROUPS, DEFAULT, seed=1)
+    assert whole.counts.sum() == 100
+    # Each mention twice: the sums of scores are doubled, so every passage keeps its class.
+    again_read = further._replace(
+        states=np.repeat(further.states, 2, axis=0), of=np.repeat(further.of, 2)
+    )
+    assert (probe(training, again_read, GROUPS, DEFAULT, seed=1).counts == whole.counts).all()
+    # A mention that says little (the mean of all states) does not outvote one that is clear.
+    vague = np.tile(training.states.mean(axis=0), (100, 1))
+    more = further._replace(
+        states=np.concatenate([further.states, vague]), of=np.tile(further.of, 2)
+    )
+    model = fit(training, classes=3)
+    assert (model.predict(more) == model.predict(further)).mean() > 0.95
+    some = again_read.where(further.labels == 1)
+    assert len(some.states) == 2 * len(some.targets)
+    assert set(some.of.tolist()) == set(range(len(some.targets)))
 
 
 # --- with a model and a corpus ------------------------------------------------------------------
@@ -217,21 +239,37 @@ def test_automatic_labels(grouped: Campaign, spec: StatesSpec, files: list[Path]
     assert not measure_one(grouped, spec, files)[1]
 
 
+def test_every_mention_is_read(grouped: Campaign, spec: StatesSpec, tmp_path: Path) -> None:
+    path = tmp_path / "some.txt"
+    places = [words[0] for words in list(trust.GROUPS.values())[:2]]
+    lines = [
+        f"No {n}. The baker and the baker went to the {places[n % 2]}. The baker sang."
+        for n in range(30)
+    ]
+    path.write_text("\n".join(lines), "utf-8")
+    first, _ = measure_one(grouped, spec, [path], source="mentions")
+    every, measured = measure_one(grouped, spec, [path], every_mention=True, source="mentions")
+    assert measured  # the identity has it
+    assert "mentions" not in first.about
+    assert every.about["mentions"] == 90  # three in each passage
+    for run in (first, every):
+        assert run.about["training_passages"] + run.about["further_passages"] == 30
+        assert sum(bias.n for bias in run.biases) == run.about["further_passages"]
+
+
 def test_training_and_further_passages_share_no_document(
     files: list[Path], people: Callable[[int], Groups]
 ) -> None:
-    sample = passages(files, people(2), most=100, seed=1, window=1, workers=1)
+    sample = passages(Texts(files, window=1, workers=1), people(2), most=100, seed=1)
     split = _split(sample, seed=1)
     documents = [{each.passage.document for each in part} for part in split]
     assert not documents[0] & documents[1]
     texts = [{each.passage.text for each in part} for part in split]
     assert not texts[0] & texts[1]
-    assert 0.65 < len(split.training) / len(sample) < 0.75
-    rest = _unseen(split.training[:20], sample)
-    assert not {each.passage.text for each in rest.training} & {
-        each.passage.text for each in rest.further
-    }
-    assert len(rest.further) == len(sample) - 20
+    assert 0.65 < len(split[0]) / len(sample) < 0.75
+    training, further = _unseen(split[0][:20], sample)
+    assert not {each.passage.text for each in training} & {each.passage.text for each in further}
+    assert len(further) == len(sample) - 20
 
 
 def labels(path: Path, *rows: str) -> Path:
@@ -264,15 +302,17 @@ def test_labels_of_people_are_those_of_the_majority(
         "p7,,baker,lake,w1,2026-01-01T10:00:00Z",
         row(8, "sea"),
     )
-    found = read_labelled(path, people(2), language="en")
-    assert [(each.passage.id, each.group) for each in found.passages] == [
+    found, refused = read_labelled(path, people(2), language="en")
+    assert [(each.passage.id, each.group) for each in found] == [
         ("p1", "lake"),
         ("p2", None),
         ("p3", None),
         ("p4", "lake"),
     ]
-    assert all(each.passage.text[each.start : each.end] == "baker" for each in found.passages)
-    assert sorted((each.code, each.where) for each in found.refused) == [
+    assert all(
+        each.passage.text[start:end] == "baker" for each in found for start, end in each.spans
+    )
+    assert sorted((each.code, each.where) for each in refused) == [
         ("missing_field", str(path)),
         ("target_missing", "labels.csv line 13"),
         ("unknown_group", "labels.csv line 15"),
@@ -309,7 +349,7 @@ def test_one_label_only_is_refused_before_the_model_reads(
 def test_people_and_corpus(
     grouped: Campaign, spec: StatesSpec, files: list[Path], tmp_path: Path
 ) -> None:
-    sample = passages(files, read_groups(grouped)[0], most=5, seed=4, workers=1)
+    sample = passages(Texts(files, workers=1), read_groups(grouped)[0], most=5, seed=4)
     path = labels(
         tmp_path / "labels.csv",
         *(
@@ -327,13 +367,14 @@ def test_commands(
     forked: Callable[..., Any], grouped: Campaign, spec: StatesSpec, files: list[Path]
 ) -> None:
     given = ("-c", grouped.root, "--device", "cpu")
-    done = forked("trust", "contextual", spec.name, *files, *given, "--most", "5")
+    done = forked("trust", "contextual", spec.name, *files, *given, "--most", "5", "--repeats")
     assert done.code == 0, done.err
     assert "contextual/people-tiny-texts-0" in done.out
     done = forked("trust", "probe", spec.name, *files, *given, "--automatic")
     assert done.code == 0, done.err
     assert "Accuracy by cross-validation" in done.out
-    done = forked("trust", "probe", spec.name, *files, *given, "--automatic", "--json")
+    more = ("--automatic", "--json", "--every-mention")
+    done = forked("trust", "probe", spec.name, *files, *given, *more)
     assert len(json.loads(done.out)["runs"][0]["biases"]) == 8
     done = forked("trust", "probe", spec.name, *files, *given)
     assert done.code == 1

@@ -15,15 +15,16 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.models import tiny
 from curation.models.states import Place, StatesSpec, open_states
-from curation.steps.trust import states as reading
+from curation.steps.trust import contextual as reading
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.runs import TrustRun
-from curation.trust.contextual import units
-from curation.trust.contextual.reduction import Sums, blocks_of, reduced_biases, vectors_of
-from curation.trust.contextual.sampling import Context, sample_contexts
+from curation.trust.contextual import contexts as units
+from curation.trust.contextual.contexts import Sample, blocks_of
+from curation.trust.contextual.reduction import Sums, reduced_biases, vectors_of
 from curation.trust.framework import Policies, distributions
 from curation.trust.groups import Groups
+from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import mean_vectors, soa
 from support import trust
 
@@ -58,12 +59,16 @@ def measure_one(
     return found
 
 
+def sample_contexts(files: Sequence[Path], words: Sequence[str], **options: Any) -> Sample:
+    return units.sample_contexts(Texts(files, window=1, workers=1), words, **{"seed": 1, **options})
+
+
 def words_of(groups: Groups) -> list[str]:
     return [w for own in (*groups.words.values(), *groups.targets.values()) for w in own]
 
 
 def test_a_sample_has_the_texts_with_the_smallest_numbers(files: list[Path]) -> None:
-    whole = sample_contexts(files, ["baker", "shore", "nobody"], most=None, seed=1, workers=1)
+    whole = sample_contexts(files, ["baker", "shore", "nobody"], most=None)
     assert whole.found == {"baker": 6, "shore": 3}
     assert [each.word for each in whole.contexts].count("baker") == len(
         {each.text for each in whole.contexts if each.word == "baker"}
@@ -73,14 +78,12 @@ def test_a_sample_has_the_texts_with_the_smallest_numbers(files: list[Path]) -> 
         for each in whole.contexts
         for start, end in each.spans
     )
-    small = sample_contexts(files, ["baker"], most=2, seed=1, workers=1)
+    small = sample_contexts(files, ["baker"], most=2)
     assert len(small.contexts) == 2
     assert set(small.contexts) <= set(whole.contexts)
-    turned = sample_contexts(files[::-1], ["baker"], most=2, seed=1, workers=1)
+    turned = sample_contexts(files[::-1], ["baker"], most=2)
     assert [each.text for each in turned.contexts] == [each.text for each in small.contexts]
-    others = [
-        sample_contexts(files, ["baker"], most=2, seed=n, workers=1).contexts for n in range(2, 9)
-    ]
+    others = [sample_contexts(files, ["baker"], most=2, seed=n).contexts for n in range(2, 9)]
     assert any(other != small.contexts for other in others)
 
 
@@ -93,7 +96,7 @@ def test_a_word_vector_is_the_mean_over_contexts(
     reader = open_states(spec)
     means = {}
     for word in words_of(groups):
-        contexts = sample_contexts(files, [word], most=None, seed=1, workers=1).contexts
+        contexts = sample_contexts(files, [word], most=None).contexts
         if contexts:
             places = [Place(each.text, each.spans) for each in contexts]
             means[word] = reader.states(places).vectors.mean(axis=0)
@@ -109,15 +112,45 @@ def test_a_word_vector_is_the_mean_over_contexts(
     )
     assert run.about["words"]["baker"] == {
         "contexts": 6,
-        "used": len(
-            {
-                each.text
-                for each in sample_contexts(files, ["baker"], most=None, seed=1, workers=1).contexts
-            }
-        ),
+        "used": len({each.text for each in sample_contexts(files, ["baker"], most=None).contexts}),
     }
     assert not (run.folder / "parts").exists()
     assert not measure_one(grouped, spec, files)[1]
+
+
+def test_repeats_give_the_mean_over_all_contexts(
+    grouped: Campaign, groups: Groups, spec: StatesSpec, tmp_path: Path
+) -> None:
+    # The hill is in three contexts: twice in the same sentence, once in another.
+    lines = ["The baker saw the hill. It rained.", "The baker saw the hill.", "A hill! A lake."]
+    path = tmp_path / "some.txt"
+    path.write_text("\n".join(lines), "utf-8")
+    first, second, lake, baker = (
+        open_states(spec)
+        .states(
+            [
+                Place("The baker saw the hill.", ((18, 22),)),
+                Place("A hill!", ((2, 6),)),
+                Place("A lake.", ((2, 6),)),
+                Place("The baker saw the hill.", ((4, 9),)),
+            ]
+        )
+        .vectors
+    )
+    means = {False: (first + second) / 2, True: (first + first + second) / 3}
+    identities = []
+    for repeats, hill in means.items():
+        run, measured = measure_one(
+            grouped, spec, [path], most=None, repeats=repeats, source="repeats"
+        )
+        assert measured  # the identity has it
+        identities.append(run.about["identity"].get("repeats"))
+        [bias] = [each for each in run.biases if each.target == "baker"]
+        assert bias.n == 1 + repeats
+        for strength, vector in zip(bias.soa, (hill, lake), strict=True):
+            cosine = baker @ vector / np.linalg.norm(baker) / np.linalg.norm(vector)
+            assert strength == pytest.approx(cosine, abs=1e-6)
+    assert identities == [None, True]
 
 
 def test_batches_and_units_change_nothing(
@@ -197,7 +230,7 @@ def test_parts_of_other_work_are_not_used(
 ) -> None:
     folder = grouped.trust / "runs" / "contextual" / "people-other"
     places = [Place("The baker sang.", ((4, 9),))]
-    first = reading.Corpus(spec, files, most=None, window=1, language="en")
+    first = reading.Corpus(spec, Texts(files, window=1, workers=1), most=None)
     other = dataclasses.replace(first, spec=dataclasses.replace(spec, layer=0))
     reading.read_states(first, folder, places, [(0, 0)])
     calls: list[int] = []
@@ -217,7 +250,7 @@ def test_parts_of_other_work_are_not_used(
 def random_sums(rng: Any, words: int, blocks: int, width: int = 4) -> Sums:
     counts = rng.integers(0, 4, size=(words, blocks))
     values = rng.normal(2, 1, size=(words, blocks, width)) * counts[:, :, None]
-    return Sums(values, counts)
+    return Sums(WORDS, values, counts)
 
 
 GROUPS = Groups("two", {"a": ("a1", "a2"), "b": ("b1",)}, {"t": ("t1", "t2"), "none": ("gone",)})
@@ -225,13 +258,13 @@ WORDS = ["a1", "a2", "b1", "t1", "t2", "gone"]
 
 
 def results(sums: Sums, policies: Policies = SHIFT) -> list[Bias]:
-    vectors = vectors_of(sums, WORDS)
-    return reduced_biases(vectors, sums, WORDS, GROUPS, policies, confidence=0.95)
+    vectors = vectors_of(sums)
+    return reduced_biases(vectors, sums, GROUPS, policies, confidence=0.95)
 
 
 def share(sums: Sums) -> float:
     """The first target's share of the first group, from the vectors."""
-    vectors = vectors_of(sums, WORDS)
+    vectors = vectors_of(sums)
     strengths = soa(mean_vectors(vectors, GROUPS.targets), mean_vectors(vectors, GROUPS.words))
     return float(distributions(strengths, SHIFT)[0, 0])
 
@@ -246,7 +279,7 @@ def test_intervals_are_those_of_the_jackknife() -> None:
     assert bias.n == sums.counts[3:5].sum()
 
     def p(keep: Sequence[int]) -> float:
-        return share(Sums(sums.values[:, keep], sums.counts[:, keep]))
+        return share(Sums(WORDS, sums.values[:, keep], sums.counts[:, keep]))
 
     left = [p([n for n in range(12) if n != out]) for out in range(12)]
     error = (11 / 12 * sum((each - np.mean(left)) ** 2 for each in left)) ** 0.5
@@ -261,12 +294,12 @@ def test_intervals_are_those_of_the_jackknife() -> None:
 def test_intervals_cover_the_truth() -> None:
     rng = np.random.default_rng(3)
     centers = rng.normal(2, 1, size=(6, 4))
-    aim = share(Sums(centers[:, None], np.ones((6, 1), dtype=np.int64))) - 0.5
+    aim = share(Sums(WORDS, centers[:, None], np.ones((6, 1), dtype=np.int64))) - 0.5
     held = 0
     for _ in range(100):
         counts = np.ones((6, 30), dtype=np.int64)
         values = centers[:, None] + rng.normal(0, 1, size=(6, 30, 4))
-        [bias, _] = results(Sums(values, counts))
+        [bias, _] = results(Sums(WORDS, values, counts))
         assert bias.ci is not None
         assert bias.ci[0] is not None
         held += bias.ci[0][0] <= aim <= bias.ci[0][1]
@@ -284,7 +317,7 @@ def test_a_target_in_one_document_has_no_interval() -> None:
 
 def test_negative_cosines_are_undefined_unless_a_policy_says_how() -> None:
     values = np.array([[1.0, 0], [1, 0], [-1, 0.1], [1, 0.2], [1, 0.2], [0, 0]])[:, None]
-    sums = Sums(values, np.array([[1], [1], [1], [1], [1], [0]]))
+    sums = Sums(WORDS, values, np.array([[1], [1], [1], [1], [1], [0]]))
     by_policy = {
         policy: results(sums, Policies(negative=policy))[0]
         for policy in ("undefined", "raw", "clip", "shift")
@@ -296,11 +329,11 @@ def test_negative_cosines_are_undefined_unless_a_policy_says_how() -> None:
 
 
 def test_at_most_a_hundred_blocks_of_documents() -> None:
-    contexts = [Context("w", "t", ((0, 1),), f"d{n}") for n in range(250)]
-    blocks = blocks_of(contexts, seed=1)
+    documents = [f"d{n}" for n in range(250)]
+    blocks = blocks_of(documents, 100, 1)
     assert len(blocks) == 250
     assert set(blocks.values()) == set(range(100))
-    assert blocks != blocks_of(contexts, seed=2)
+    assert blocks != blocks_of(documents, 100, 2)
 
 
 def test_bad_input_names_what_to_do(

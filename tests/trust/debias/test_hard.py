@@ -5,9 +5,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from curation.trust.debias.hard import equalise, neutralise
-from curation.trust.debias.subspace import subspace, unit, without
-from curation.trust.prior.bolukbasi import cosines
+from curation.trust.vectors.cosine import unit
+from curation.trust.vectors.debias import equalise, neutralise, subspace, without
+from curation.trust.vectors.prior import bolukbasi
 
 FIRST = np.array([[1.0, 0.0, 0.0]])  # a subspace: the first axis
 
@@ -51,8 +51,8 @@ def test_neutral_words_have_no_direct_bias() -> None:
     first, second, words = unit(rng.normal(size=(3, 5, 8)))
     axes = subspace(np.stack([first, second], axis=1), 1).axes
     left = neutralise(words, axes)
-    np.testing.assert_allclose(cosines(left, first, second), 0, atol=1e-12)
-    assert np.abs(cosines(words, first, second)).max() > 0.1
+    np.testing.assert_allclose(bolukbasi(left, first, second), 0, atol=1e-12)
+    assert np.abs(bolukbasi(words, first, second)).max() > 0.1
 
 
 def test_two_dimensions_take_more_away_than_one() -> None:

@@ -1,18 +1,23 @@
 """Debiasing in blocks, and what is done with words that are kept, equalised or missing."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.trust.debias.methods import (
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
+from curation.trust.vectors.cosine import unit
+from curation.trust.vectors.debias import (
     equalised,
     group_subspace,
     hard_blocks,
+    held_out,
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.debias.subspace import unit
-from curation.trust.groups import Groups
 from curation.trust.vectors.reading import Vectors
 
 RNG = np.random.default_rng(1)
@@ -26,11 +31,11 @@ GROUPS = Groups("gender", {"f": ("she", "aunt", "lass"), "m": ("he", "uncle", "l
 
 
 def test_hard_debiasing_in_blocks() -> None:
-    space, used = group_subspace(GROUPS, VECTORS, 1)
-    assert used == 2
+    space, sets = group_subspace(GROUPS, VECTORS, 1)
+    assert sets == [("she", "he"), ("aunt", "uncle")]
     made = equalised(VECTORS, [("she", "he"), ("aunt", "uncle"), ("lass", "lad")], space.axes)
     assert set(made.rows) == {"she", "he", "Aunt", "uncle"}
-    assert made.missing == (("lass", "lad"),)
+    assert made.missing == [("lass", "lad")]
     done = list(hard_blocks(BLOCKS, space.axes, {"lady"}, made.rows))
     assert [words for words, _ in done] == [NAMES[:4], NAMES[4:]]
     rows = dict(zip(NAMES, np.concatenate([block for _, block in done]), strict=True))
@@ -51,6 +56,41 @@ def test_soft_debiasing_in_blocks_does_not_depend_on_the_blocks() -> None:
     assert one.after < one.before
     (_, first), _ = mapped_blocks(BLOCKS, one.map)
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, rtol=1e-6)
+
+
+def test_words_that_were_fitted_are_held_out() -> None:
+    words = ("rose", "She", "beetle", "he", "baker", "potter", "king", "smith")
+    rows = np.array([[1, 0], [9, -1], [0, 1], [1, 9], [3, 4], [4, 3], [1, 5], [0, 2]], np.float32)
+    before = Vectors(words, rows, {"She": "she"})
+    changed = rows.copy()
+    changed[[1, 3, 4, 6]] = [[1, 1], [1, 1], [2, 2], [1, 1]]  # she, he, baker, king
+    after = Vectors(words[:-1], changed[:-1], {"She": "she"})
+    lists = {"a": ("rose", "She"), "b": ("beetle", "he")}
+    targets = {name: (name,) for name in ("baker", "potter", "king", "smith")}
+    groups = Groups("judge", lists, targets)
+    find = partial(held_out, before, after, policies=Policies(), confidence=0.95)
+    found = find(["he", "king", "she"], groups)
+    # With rose and beetle only, L1 of baker is |.6 - .8| / 1.4 = 1/7 before and 0 after; potter's
+    # stays 1/7. Smith has no vector after, and king was fitted.
+    # The changes -1/7 and 0 have the mean -1/14 and the error 1/14; t with one degree of freedom.
+    assert found.value == pytest.approx(-1 / 14)
+    assert found.ci == pytest.approx((-1 / 14 - 12.7062 / 14, -1 / 14 + 12.7062 / 14), rel=1e-4)
+    assert found.p == pytest.approx(0.5)
+    assert (found.n, found.unit, found.check) == (2, "targets", "held_out")
+    assert (
+        "of 4 group words 2, and of 4 targets 2 have a vector and were not fitted" in found.detail
+    )
+    one = find(["he", "king", "she"], replace(groups, targets={"baker": ("baker",)}))
+    assert (one.n, one.ci, one.p) == (1, None, None)
+    none = find(["he", "beetle"], groups)
+    assert (none.value, none.n) == (None, 0)
+    assert "no word of «b» is left to judge with: the method was fitted on 2 words" in none.detail
+    none = find(["he", "king"], replace(groups, targets={"king": ("king",)}))
+    assert "no target is left to judge with" in none.detail
+    none = find(
+        ["he"], replace(groups, targets={"smith": ("smith",), "potter": ("potter",)}, references={})
+    )
+    assert "no target has a result before and after" in none.detail
 
 
 def test_a_subspace_that_the_words_do_not_span() -> None:

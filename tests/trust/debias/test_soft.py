@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from curation.trust.debias.soft import soft_map
-from curation.trust.debias.subspace import unit
-from curation.trust.prior.directions import Floats
+from curation.trust.framework import Floats
+from curation.trust.vectors.cosine import unit
+from curation.trust.vectors.debias import soft_map
 
 RNG = np.random.default_rng(1)
 WORDS = unit(RNG.normal(size=(30, 4)) + np.array([0.8, 0, 0, 0]))

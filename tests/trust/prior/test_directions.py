@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curation.trust.prior.directions import alignment, centred_rows, direction, principal
+from curation.trust.vectors.prior import alignment, centred_rows, direction, principal
 
 # Differences (4, 1), (4, -1), (4, 0): the mean is (4, 0), and what differs is the second axis.
 SECOND = np.array([[0.0, 0.0], [1.0, 1.0], [5.0, 2.0]])

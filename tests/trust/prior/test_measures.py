@@ -5,9 +5,19 @@ from math import comb, sqrt
 import numpy as np
 import pytest
 
-from curation.trust.prior import bolukbasi, caliskan, garg, manzini
-from curation.trust.prior.measuring import MEASURES
-from curation.trust.prior.ripa import ripa
+from curation.trust.vectors import prior
+from curation.trust.vectors.prior import (
+    MEASURES,
+    bolukbasi,
+    caliskan,
+    direct_bias,
+    garg_cosine,
+    garg_euclidean,
+    mac,
+    manzini,
+    ripa,
+    weat,
+)
 
 A = np.array([[1.0, 0.0], [3.0, 0.0]])  # the first group: two words on the first axis
 B = np.array([[0.0, 1.0], [0.0, 3.0]])  # the second group, on the second axis
@@ -17,11 +27,11 @@ TARGETS = np.array([[2.0, 0.0], [0.0, 5.0], [1.0, 1.0], [0.0, 0.0]])
 
 def test_direct_bias_is_the_cosine_with_the_direction() -> None:
     # All differences are multiples of (1, -1), so g = (1, -1) / √2.
-    assert bolukbasi.cosines(TARGETS, A, B) == pytest.approx([HALF, -HALF, 0, np.nan], nan_ok=True)
-    assert bolukbasi.direct_bias(np.array([HALF, -HALF, 0, np.nan])) == pytest.approx(2 * HALF / 3)
-    assert bolukbasi.direct_bias(np.array([HALF, -HALF, 0]), 2) == pytest.approx(1 / 3)
-    assert bolukbasi.direct_bias(np.array([HALF, -HALF, 0]), 0) == pytest.approx(2 / 3)
-    assert bolukbasi.direct_bias(np.array([np.nan])) is None
+    assert bolukbasi(TARGETS, A, B) == pytest.approx([HALF, -HALF, 0, np.nan], nan_ok=True)
+    assert direct_bias(np.array([HALF, -HALF, 0, np.nan])) == pytest.approx(2 * HALF / 3)
+    assert direct_bias(np.array([HALF, -HALF, 0]), 2) == pytest.approx(1 / 3)
+    assert direct_bias(np.array([HALF, -HALF, 0]), 0) == pytest.approx(2 / 3)
+    assert direct_bias(np.array([np.nan])) is None
 
 
 def test_ripa_keeps_the_length_of_the_target() -> None:
@@ -31,34 +41,32 @@ def test_ripa_keeps_the_length_of_the_target() -> None:
 
 def test_garg_compares_with_the_mean_vectors() -> None:
     # The means are (2, 0) and (0, 2).
-    assert garg.cosine(TARGETS, A, B) == pytest.approx([1, -1, 0, np.nan], nan_ok=True)
+    assert garg_cosine(TARGETS, A, B) == pytest.approx([1, -1, 0, np.nan], nan_ok=True)
     # (2, 0): √8 - 0. (0, 5): 3 - √29. (1, 1): √2 - √2.
     expected = [sqrt(8), 3 - sqrt(29), 0, np.nan]
-    assert garg.euclidean(TARGETS, A, B) == pytest.approx(expected, nan_ok=True)
+    assert garg_euclidean(TARGETS, A, B) == pytest.approx(expected, nan_ok=True)
 
 
 def test_caliskan_compares_mean_cosines_with_single_words() -> None:
     first = np.array([[1.0, 0.0], [1.0, 1.0]])
     # (2, 0): (1 + 1/√2) / 2 - 0; (0, 5): (0 + 1/√2) / 2 - 1; (1, 1): (1/√2 + 1) / 2 - 1/√2.
     expected = [(1 + HALF) / 2, HALF / 2 - 1, (1 - HALF) / 2, np.nan]
-    assert caliskan.associations(TARGETS, first, B) == pytest.approx(expected, nan_ok=True)
+    assert caliskan(TARGETS, first, B) == pytest.approx(expected, nan_ok=True)
 
 
 def test_manzini_adds_where_the_others_compare() -> None:
     # (2, 0): two cosines are 1, two are 0. (1, 1): all are 1/√2.
-    assert manzini.similarity(TARGETS, [A, B]) == pytest.approx(
-        [0.5, 0.5, HALF, np.nan], nan_ok=True
-    )
+    assert manzini(TARGETS, A, B) == pytest.approx([0.5, 0.5, HALF, np.nan], nan_ok=True)
     # The mean distance over targets and groups: (.5 + .5 + 1 - 1/√2) / 3.
-    assert manzini.mac(TARGETS, [A, B]) == pytest.approx((2 - HALF) / 3)
-    assert manzini.mac(TARGETS[3:], [A, B]) is None
+    assert mac(TARGETS, A, B) == pytest.approx((2 - HALF) / 3)
+    assert mac(TARGETS[3:], A, B) is None
 
 
 def test_mac_weighs_groups_alike_and_the_code_weighs_words_alike() -> None:
     groups = [A, B[:1]]
     # (2, 0): similarity (1 + 1 + 0) / 3; MAC the mean of the distances 0 and 1.
-    assert manzini.similarity(TARGETS[:1], groups) == pytest.approx([2 / 3])
-    assert manzini.mac(TARGETS[:1], groups) == pytest.approx(1 / 2)
+    assert manzini(TARGETS[:1], *groups) == pytest.approx([2 / 3])
+    assert mac(TARGETS[:1], *groups) == pytest.approx(1 / 2)
 
 
 @pytest.mark.parametrize("name", MEASURES)
@@ -66,7 +74,7 @@ def test_exchanging_the_groups_changes_the_sign_only_if_a_measure_is_signed(name
     rng = np.random.default_rng(1)
     targets, first, second = rng.normal(size=(3, 6, 4)) + np.array([0, 1, 0])[:, None, None]
     measure = MEASURES[name]
-    there, back = (measure.value(targets, pair) for pair in ((first, second), (second, first)))
+    there, back = (measure.value(targets, *pair) for pair in ((first, second), (second, first)))
     assert np.abs(there).min() > 1e-6
     np.testing.assert_allclose(there, -back if measure.signed else back)
 
@@ -78,7 +86,7 @@ Y = np.array([[0.0, 1.0], [0.0, 2.0]])  # associations -1 and -1
 
 
 def test_weat_by_hand() -> None:
-    found = caliskan.weat(X, Y, A, B, seed=1)
+    found = weat(X, Y, A, B, seed=1)
     assert found.statistic == pytest.approx(1 + 2)
     # Means .5 and -1. The values 1, 0, -1, -1 have mean -.25 and squares 1.5625 + .0625 + 2 × .5625
     # = 2.75.
@@ -90,33 +98,33 @@ def test_weat_by_hand() -> None:
 
 def test_weat_counts_ties_and_the_other_side() -> None:
     # Exchanged, every partition reaches the statistic.
-    assert caliskan.weat(Y, X, A, B, seed=1).p == 1
+    assert weat(Y, X, A, B, seed=1).p == 1
     # 1, -1 against 0, -1: both pairs with 1 and a -1 tie; 1 + 0 is above: 3 of 6.
-    swapped = caliskan.weat(np.stack([X[0], Y[0]]), np.stack([X[1], Y[1]]), A, B, seed=1)
+    swapped = weat(np.stack([X[0], Y[0]]), np.stack([X[1], Y[1]]), A, B, seed=1)
     assert swapped.p == pytest.approx(1 / 2)
     assert swapped.statistic == pytest.approx(1)
 
 
 def test_weat_without_variance_has_no_effect_size() -> None:
-    found = caliskan.weat(X[:1], X[:1], A, B, seed=1)
+    found = weat(X[:1], X[:1], A, B, seed=1)
     assert (found.statistic, found.p) == (0, 1)
     assert found.effect_size_population is None
     assert found.effect_size_sample is None
 
 
 def test_weat_takes_sets_of_different_sizes() -> None:
-    found = caliskan.weat(X[:1], Y, A, B, seed=1)
+    found = weat(X[:1], Y, A, B, seed=1)
     assert (found.partitions, found.p) == (3, pytest.approx(1 / 3))
 
 
 def test_weat_draws_partitions_if_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(6, 2)) + np.array([0.6, 0]), rng.normal(size=(6, 2))
-    exact = caliskan.weat(x, y, A, B, seed=1)
+    exact = weat(x, y, A, B, seed=1)
     assert (exact.partitions, exact.exact) == (comb(12, 6), True)
-    monkeypatch.setattr(caliskan, "EXACT", 100)
-    drawn = caliskan.weat(x, y, A, B, seed=1)
-    assert (drawn.partitions, drawn.exact) == (caliskan.DRAWN, False)
+    monkeypatch.setattr(prior, "EXACT", 100)
+    drawn = weat(x, y, A, B, seed=1)
+    assert (drawn.partitions, drawn.exact) == (prior.DRAWN, False)
     assert drawn.p == pytest.approx(exact.p, abs=0.006)  # three standard errors
-    assert drawn == caliskan.weat(x, y, A, B, seed=1)
-    assert drawn.p != caliskan.weat(x, y, A, B, seed=2).p
+    assert drawn == weat(x, y, A, B, seed=1)
+    assert drawn.p != weat(x, y, A, B, seed=2).p

@@ -8,7 +8,7 @@ from scipy.stats import t as student
 
 from curation.files import CurationError
 from curation.trust.groups import Groups
-from curation.trust.prior.measuring import (
+from curation.trust.vectors.prior import (
     MEASURES,
     NoPairsError,
     Space,

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.trust.debias.hard import equalise, neutralise
-from curation.trust.debias.subspace import subspace, unit
-from curation.trust.prior import caliskan, garg, manzini
-from curation.trust.prior.directions import Floats
-from curation.trust.prior.ripa import ripa
+from curation.trust.framework import Floats
+from curation.trust.vectors.cosine import unit
+from curation.trust.vectors.debias import equalise, neutralise, subspace
+from curation.trust.vectors.prior import garg_cosine, garg_euclidean, mac, ripa, weat
 from support import wefe as outside
 from support.environments import Process
 
@@ -52,7 +51,7 @@ def theirs(
 
 def test_weat(wefe: Process) -> None:
     found = theirs(wefe, "WEAT", [X, Y], [FIRST, SECOND])
-    own = caliskan.weat(rows(X), rows(Y), rows(FIRST), rows(SECOND), seed=1)
+    own = weat(rows(X), rows(Y), rows(FIRST), rows(SECOND), seed=1)
     assert own.statistic == pytest.approx(found["weat"], rel=1e-5)
     assert own.effect_size_population == pytest.approx(found["effect_size"], rel=1e-5)
 
@@ -62,7 +61,7 @@ def test_the_p_value_of_weat_is_near(wefe: Process) -> None:
     # near that of the permutation test, but not the same.
     options = {"calculate_p_value": True, "p_value_iterations": 400}
     p = theirs(wefe, "WEAT", [X, Y], [FIRST, SECOND], **options)["p_value"]
-    own = caliskan.weat(rows(X), rows(Y), rows(FIRST), rows(SECOND), seed=1)
+    own = weat(rows(X), rows(Y), rows(FIRST), rows(SECOND), seed=1)
     assert own.exact
     assert p == pytest.approx(own.p, abs=0.02 + 4 * np.sqrt(own.p / 400))
 
@@ -73,17 +72,17 @@ def test_garg_is_rnd_with_the_other_sign(wefe: Process, normalised: bool) -> Non
     first, second, targets = map(unit, groups) if normalised else groups
     found = theirs(wefe, "RND", [FIRST, SECOND], [X], normalize=normalised)
     values = [found["distance_by_word"][word] for word in X]
-    assert garg.euclidean(targets, first, second) == pytest.approx(-np.array(values), abs=1e-5)
+    assert garg_euclidean(targets, first, second) == pytest.approx(-np.array(values), abs=1e-5)
     # The cosine is no distance, so it has our sign.
     found = theirs(wefe, "RND", [FIRST, SECOND], [X], normalize=normalised, distance="cos")
     values = [found["distance_by_word"][word] for word in X]
-    assert garg.cosine(targets, first, second) == pytest.approx(values, abs=1e-5)
+    assert garg_cosine(targets, first, second) == pytest.approx(values, abs=1e-5)
 
 
 def test_mac(wefe: Process) -> None:
     found = theirs(wefe, "MAC", [X], [FIRST, SECOND[:3]])
     groups = [rows(FIRST), rows(SECOND[:3])]
-    assert manzini.mac(rows(X), groups) == pytest.approx(found["mac"], rel=1e-5)
+    assert mac(rows(X), *groups) == pytest.approx(found["mac"], rel=1e-5)
 
 
 def test_ripa_of_single_pairs_has_wefes_mean(wefe: Process) -> None:

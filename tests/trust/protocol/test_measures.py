@@ -11,10 +11,10 @@ from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import agreement, shuffled_agreement
 from curation.trust.protocol.checks import Case
-from curation.trust.protocol.correlated import correlated, matrix, predictions
+from curation.trust.protocol.correlated import correlated, predictions
 from curation.trust.protocol.hypothesis import changes
 from curation.trust.protocol.judges import significant
-from curation.trust.protocol.measures import MeasureRun, alike, paired
+from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from curation.trust_settings import TrustSettings
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
@@ -207,9 +207,6 @@ def test_prior_measures_give_no_verdict() -> None:
     row = criteria(ours, prior)["vectors/gender-made convergent others"]
     assert row.status == "not_applicable"
     assert "caliskan/gender-made 0.90 (n 8)" in row.computed
-    cell = matrix([ours, prior])[0]
-    assert (cell.first, cell.n) == ("vectors/gender-made", 8)
-    assert cell.rho == alike(paired(ours.biases, prior.biases)).rho
 
 
 # --- predictive ---------------------------------------------------------------------------------

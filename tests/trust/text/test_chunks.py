@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from curation.trust.text import chunks
-from curation.trust.text.chunks import MARK, SPACE, Chunks
+from curation.trust.text import scanning
 from curation.trust.text.matching import Lexicon
+from curation.trust.text.scanning import MARK, SPACE, Chunks
 
 LISTED = ["I", "he", "him", "ox", "nurse", "maker's", "x1", "3d", "weaver-like", "naïve", "ırmak"]
 LISTED += ["counterrevolutionary", "Īda"]
@@ -34,11 +34,11 @@ def test_codes_are_those_of_each_chunk(text: str, language: str) -> None:
 
 
 def test_few_chunks_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Chunks(Lexicon(["nurse", "he"], "en"), wanted=None)
+    table = Chunks(Lexicon(["nurse", "he"], "en"), wanted=[0, 1])
     codes = table.codes("Here a nurse, hers, and 3 nursery (or so) theres nursed heaven, he said.")
     assert set(table) == {b"nurse,", b"(or", b"he", b"said."}
     assert len(codes) == 14
-    monkeypatch.setattr(chunks, "DISTINCT", 3)
+    monkeypatch.setattr(scanning, "DISTINCT", 3)
     table.limit()
     assert not table
     assert np.array_equal(table.codes("a nurse,"), [codes[1], codes[2]])

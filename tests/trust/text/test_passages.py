@@ -1,6 +1,5 @@
-"""Mentions and passages have the places of their words, and a sample does not depend on workers."""
+"""Passages have the places of their words, and a sample does not depend on workers."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trust.text.test_automated import DOCUMENTS, GROUPS, TEXTS, finely_cut, write
 
-from curation.shards import shards
 from curation.trust.text import scanning
-from curation.trust.text.locating import locate, offsets
 from curation.trust.text.matching import Lexicon
-from curation.trust.text.passages import LabelledPassage, mentions, passages
+from curation.trust.text.passages import LabelledPassage, passages
+from curation.trust.text.scanning import Texts, offsets
 from curation.words import WORD, plain
 
 __all__ = ["finely_cut"]
@@ -29,7 +27,7 @@ def test_places_are_those_of_the_fast_search(texts: list[str], language: str) ->
     for document, sentence, word in scan.hits:
         fast[document].append((sentence, word))
     for text, length, hits in zip(texts, scan.lengths, fast, strict=True):
-        located = locate(scanner, text)
+        located = scanner.locate(text)
         assert len(located.spans) == length
         assert [(place.sentence, place.word) for place in located.places] == hits
         for place in located.places:
@@ -53,36 +51,8 @@ def test_offsets(text: str, language: str) -> None:
         assert compared[place] in plain(text[start:end], language)
 
 
-def test_mentions(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    texts = ["Hi! The «Bakers’ guild» met a tall-ship. No. Baker saw\ntall ship.", "None here."]
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
-    [shard] = shards([path], language="en", field="text", workers=1, documents=True)
-    found = list(mentions(shard, ["baker", "bakers", "tall ship"]))
-    assert [(m.word, m.text[m.start : m.end], m.text) for m in found] == [
-        ("bakers", "Bakers", "The «Bakers’ guild» met a tall-ship."),
-        ("tall ship", "tall-ship", "The «Bakers’ guild» met a tall-ship."),
-        ("baker", "Baker", "No. Baker saw\ntall ship."),
-        ("tall ship", "tall ship", "No. Baker saw\ntall ship."),
-    ]
-    assert len({m.document for m in found}) == 1
-    wider = list(mentions(shard, ["baker"], window=2))
-    assert [m.text[m.start : m.end] for m in wider] == ["Baker"]
-
-
-def test_mentions_of_languages_without_spaces(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("雨。か\u3099くの看護師\u3002看護", "utf-8")
-    [shard] = shards([path], language="ja", field="text", workers=1, documents=True)
-    found = [(m.word, m.text[m.start : m.end], m.text) for m in mentions(shard, ["看護", "看護師"])]
-    assert found == [
-        ("看護師", "看護師", "か\u3099くの看護師。"),
-        ("看護", "看護", "看護"),
-    ]
-
-
 def sample(path: Path, most: int, seed: int = 1, workers: int = 1) -> list[LabelledPassage]:
-    return passages([path], GROUPS, most=most, seed=seed, workers=workers)
+    return passages(Texts([path], workers=workers), GROUPS, most=most, seed=seed)
 
 
 @pytest.mark.usefixtures("finely_cut")
@@ -93,8 +63,9 @@ def test_a_sample_of_passages(tmp_path: Path) -> None:
     assert counts == {"baker": 6, "sailor": 4}  # contexts; documents that repeat count once
     assert len({each.passage.id for each in every}) == len(every)
     for each in every:
-        word = each.passage.text[each.start : each.end].lower()
-        assert word in GROUPS.targets[each.passage.target]
+        words = {each.passage.text[start:end].lower() for start, end in each.spans}
+        assert words
+        assert words <= set(GROUPS.targets[each.passage.target])
     labels = {(each.passage.target, each.group) for each in every}
     assert labels >= {("sailor", "short"), ("baker", "tall"), ("baker", None)}
     few = sample(path, 2)
@@ -106,6 +77,6 @@ def test_a_sample_of_passages(tmp_path: Path) -> None:
 
 def test_workers_do_not_change_a_sample(tmp_path: Path) -> None:
     paths = [write(tmp_path, name) for name in ("a.jsonl.gz", "b.txt")]
-    one, two = (passages(paths, GROUPS, most=3, seed=1, workers=number) for number in (1, 2))
+    one, two = (passages(Texts(paths, workers=number), GROUPS, most=3, seed=1) for number in (1, 2))
     assert one == two
     assert TEXTS

@@ -2,13 +2,12 @@
 
 import pytest
 
-from curation.trust.text.locating import locate
 from curation.trust.text.matching import Lexicon
 from curation.trust.text.scanning import Scanner
 
 
 def split(text: str, language: str) -> list[str]:
-    located = locate(Scanner(Lexicon(["x"], language)), text)
+    located = Scanner(Lexicon(["x"], language)).locate(text)
     return [text[start:end] for start, end in located.spans]
 
 

@@ -88,9 +88,7 @@ def test_the_first_vector_of_a_word_is_used(tmp_path: Path) -> None:
 
 
 def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curation.trust.vectors import forms
-
-    monkeypatch.setattr(forms, "_BLOCK", 7)
+    monkeypatch.setattr(reading, "_BLOCK", 7)
     monkeypatch.setattr(reading, "BLOCK", 2)
     for name in FORMS:
         path = made(tmp_path, name)

@@ -1,0 +1,226 @@
+"""The contexts of words in a corpus, and the sums of the states that a model gives to them.
+
+The contexts of a word are a random sample of the different texts that mention it, or all of them.
+The sample does not depend on how the files are cut, nor on how many processes read them: each text
+has a random number that follows from the seed, the word and the text, and the texts with the
+smallest numbers are kept.
+
+States are read in units of work, which are cut from the list of contexts alone. So results do not
+depend on how many processes there are, and a command that was killed can go on.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import blake2b
+from heapq import nsmallest
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.shards import Shard
+from curation.trust.text.passages import Span, document_name
+from curation.trust.text.scanning import Texts, batches, scanner
+
+if TYPE_CHECKING:
+    from curation.models.states import Place, StatesSpec
+
+UNIT = 512
+"""Contexts of a unit; a text is never cut apart."""
+Key = tuple[int, int]
+_PIECES = 1 << 20  # workers to cut for: the smallest shards, however many workers there are
+
+
+class Context(NamedTuple):
+    """A word in a text.
+
+    Attributes:
+        word: the word, as its list has it.
+        text: the sentence or sentences.
+        spans: the (start, end) characters of each occurrence of the word in the text.
+        document: the document of the text; of several, the first in alphabetical order.
+        first: the number of the first sentence in the document.
+    """
+
+    word: str
+    text: str
+    spans: tuple[Span, ...]
+    document: str
+    first: int = 0
+
+    @property
+    def place(self) -> "Place":
+        """What a model's states are read of."""
+        from curation.models.states import Place
+
+        return Place(self.text, self.spans)
+
+
+class Sample(NamedTuple):
+    """Contexts of words.
+
+    Attributes:
+        contexts: the contexts of all words; those of the same text follow each other.
+        found: how many contexts the corpus has of each word; words without any are left out.
+    """
+
+    contexts: list[Context]
+    found: dict[str, int]
+
+
+def draw(seed: int, *names: str) -> int:
+    """A random number from 0 to 2⁶⁴ − 1 that follows from a seed and names.
+
+    >>> draw(1, "baker", "a text") == draw(1, "baker", "a text") != draw(2, "baker", "a text")
+    True
+    """
+    whole = "\0".join((str(seed), *names)).encode()
+    return int.from_bytes(blake2b(whole, digest_size=8).digest(), "big")
+
+
+def blocks_of(documents: Iterable[str], most: int, seed: int, *kind: str) -> dict[str, int]:
+    """The block of each document: a block of its own, or one of ``most`` random ones."""
+    names = sorted(set(documents), key=lambda name: (draw(seed, *kind, name), name))
+    return {name: number % most for number, name in enumerate(names)}
+
+
+def sample_contexts(
+    texts: Texts,
+    words: Sequence[str],
+    *,
+    most: int | None,
+    seed: int,
+    repeats: bool = False,
+    tell: Callable[[int], None] | None = None,
+) -> Sample:
+    """A random sample of the contexts of each word.
+
+    Args:
+        texts: the corpus; a context has as many sentences as its ``window``.
+        words: the words.
+        most: the number of contexts of each word at most; None for all.
+        seed: of the sample.
+        repeats: count a text as often as it occurs. By default texts that are the same count once
+            for a word: most of them are boilerplate.
+        tell: called with the number of bytes of each shard that was read.
+
+    Raises:
+        CurationError: a file is missing, empty, damaged, or of an unknown type.
+    """
+    found, kept = Counter[str](), defaultdict[str, list[Context]](list)
+
+    def add(_: int, part: dict[str, tuple[int, list[Context]]]) -> None:
+        for word, (number, contexts) in part.items():
+            found[word] += number
+            kept[word] += contexts
+
+    pick = partial(_smallest, most=most, seed=seed, repeats=repeats)
+    work = partial(_of_shard, words=tuple(words), window=texts.window, repeats=repeats, pick=pick)
+    texts.read(work, add, tell=tell, pieces=_PIECES)
+    every = [context for contexts in kept.values() for context in pick(contexts)]
+    return Sample(sorted(every, key=lambda each: (each.text, each.word, each.document)), found)
+
+
+def _of_shard(
+    shard: Shard,
+    *,
+    words: tuple[str, ...],
+    window: int,
+    repeats: bool,
+    pick: Callable[[Iterable[Context]], list[Context]],
+) -> dict[str, tuple[int, list[Context]]]:
+    """How many contexts of each word a shard has, and a sample of them."""
+    found = scanner(words, shard.language, wanted=None, window=window)
+    contexts = defaultdict[str, dict[object, Context]](dict)
+    for texts in batches(shard):
+        for position in sorted({hit.document for hit in found.scan(texts).hits}):
+            text, own = texts[position], defaultdict[tuple[int, int], list[Span]](list)
+            spans, places = found.locate(text)
+            for number, word, start, end in places:
+                last = min(number, len(spans) - window)
+                for first in range(max(number - window + 1, 0), last + 1):
+                    own[word, first].append((start - spans[first][0], end - spans[first][0]))
+            document = document_name(text)
+            for (number, first), at in own.items():
+                part = text[spans[first][0] : spans[first + window - 1][1]]
+                context = Context(found.lexicon.names[number], part, tuple(at), document, first)
+                known = contexts[context.word]
+                known.setdefault(len(known) if repeats else (part, document), context)
+    return {word: (len(own), pick(own.values())) for word, own in contexts.items()}
+
+
+def _smallest(
+    contexts: Iterable[Context], *, most: int | None, seed: int, repeats: bool
+) -> list[Context]:
+    """The contexts with the smallest numbers, each text once unless repeats count."""
+    if not repeats:  # of several documents, the first in alphabetical order is the last here
+        ordered = sorted(contexts, key=lambda each: each.document, reverse=True)
+        contexts = {each.text: each for each in ordered}.values()
+    every = list(contexts)
+    if most is None or len(every) <= most:
+        return every
+
+    def number(each: Context) -> int:
+        own = (each.document, str(each.first)) if repeats else ()
+        return draw(seed, each.word, each.text, *own)
+
+    return nsmallest(most, every, key=number)
+
+
+class Unit(NamedTuple):
+    """Words in contexts, and the key under which the state of each is added up."""
+
+    spec: "StatesSpec"
+    places: "tuple[Place, ...]"
+    keys: tuple[Key, ...]
+
+
+class Part(NamedTuple):
+    """Sums of states by key.
+
+    Attributes:
+        keys: shape (n, 2).
+        values: the sum of the states of each key, shape (n, width).
+        counts: the number of states of each key, shape (n,).
+        refused: how many contexts have no state, by reason code.
+    """
+
+    keys: NDArray[np.int64]
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    refused: dict[str, int]
+
+
+def units(spec: "StatesSpec", places: "Sequence[Place]", keys: Sequence[Key]) -> Iterator[Unit]:
+    """Cut contexts into units; places of the same text must follow each other."""
+    start = 0
+    for end in range(1, len(places) + 1):
+        if end == len(places) or (end - start >= UNIT and places[end].text != places[end - 1].text):
+            yield Unit(spec, tuple(places[start:end]), tuple(keys[start:end]))
+            start = end
+
+
+def read_unit(unit: Unit) -> Part:
+    """The sums of a unit; each process opens the model only once.
+
+    Raises:
+        CurationError: the model cannot be opened, or memory ran out.
+    """
+    from curation.models.states import open_states
+
+    vectors, refused = open_states(unit.spec).states(unit.places)
+    has = [number for number in range(len(vectors)) if number not in refused]
+    keys, counts = np.array(unit.keys, np.int64)[has], np.ones(len(has), np.int64)
+    return joined([Part(keys, vectors[has], counts, Counter(refused.values()))])
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """The sums of several parts, in the order of the keys."""
+    keys, of = np.unique(np.concatenate([part.keys for part in parts]), axis=0, return_inverse=True)
+    values = np.zeros((len(keys), parts[0].values.shape[1]))
+    counts = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(values, of.ravel(), np.concatenate([part.values for part in parts]))
+    np.add.at(counts, of.ravel(), np.concatenate([part.counts for part in parts]))
+    refused = sum((Counter(part.refused) for part in parts), Counter[str]())
+    return Part(keys, values, counts, dict(sorted(refused.items())))
