@@ -1,4 +1,4 @@
-"""Measure the time of measures of bias.
+"""Measure the time of measures of bias, and how often each check of the trust report passes.
 
 text: ``curation trust text`` with two workers on a corpus of English text in 64 ``.gz`` files,
 beside ``zcat | wc -w`` on the same files in the same run. The targets are the eight professions of
@@ -10,12 +10,18 @@ loop. The model is a BERT with random weights. The plain loop reads the same sen
 of the text, in padded batches of 32. Both give the states of the same words, and it is checked that
 they are equal.
 
+plants: ideal and faulty measures, datasets and models (``tests/support/plants.py``) are shown to
+the report. It prints how often each check passes them, and fails if one passes a fault too often,
+or the ideal too rarely. 200 seeds take about nine minutes of one processor.
+
 The text is that of 106 articles of Wikipedia and the paragraphs of WikiText-2, if they are in
 ``../shared/realdata``. Otherwise it is made of words that are drawn with their frequencies.
 
-    python benchmarks/trust.py                        both, with the sizes of the documentation
+    python benchmarks/trust.py                        all, with the sizes of the documentation
     python benchmarks/trust.py text [MEGABYTES]       by default 1000
     python benchmarks/trust.py contextual [CONTEXTS]  of each word, by default 200
+    python benchmarks/trust.py plants [SEEDS]         by default 200
+    python benchmarks/trust.py plants SEEDS --write   the same, and write it into docs/trust.md
 """
 
 import gzip
@@ -257,11 +263,103 @@ def plainly(tokenizer: Any, model: Any, places: Sequence[Any]) -> Any:
     return vectors
 
 
+# --- plants -------------------------------------------------------------------------------------
+
+DOCS = ROOT / "docs" / "trust.md"
+BEGIN, END = "<!-- plants: written by benchmarks/trust.py -->", "<!-- end of plants -->"
+
+
+def plants(seeds: int) -> Iterator[str]:
+    """The table of the shares of passes; it is also written into the documentation if asked for.
+
+    Raises:
+        SystemExit: a bound is broken.
+    """
+    sys.path.append(str(ROOT / "tests"))
+    from support import verdicts
+
+    with ProcessPoolExecutor(2) as pool:
+        parts = pool.map(passes_of, verdicts.SCENES, [seeds] * len(verdicts.SCENES))
+        found = {check: counts for part in parts for check, counts in part.items()}
+    known = {
+        name: verdicts.table_5_power(rho, groups, seeds)
+        for name, (rho, groups) in verdicts.TABLE_5.items()
+    }
+    lines = [*of_passes(found, seeds), "", *of_table_5(known)]
+    yield from lines
+    wrong = [*verdicts.broken(found, seeds)]
+    wrong += [f"{name}: not as its power says" for name, each in known.items() if not each.fits]
+    if "--write" in sys.argv:
+        before, _, rest = DOCS.read_text("utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        text = "\n".join(lines)
+        DOCS.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", "utf-8")
+    if wrong:
+        raise SystemExit("\n".join(["", "broken bounds:", *wrong]))
+
+
+def passes_of(scene: str, seeds: int) -> dict[str, dict[str, int]]:
+    """The passes of the checks of a scene, in a process of its own."""
+    sys.path.append(str(ROOT / "tests"))
+    from support import verdicts
+
+    return verdicts.passes(seeds, [scene])
+
+
+def of_passes(found: dict[str, dict[str, int]], seeds: int) -> Iterator[str]:
+    """The table in per cent, and under it what «other» is and why some faults are not seen."""
+    from support.plants import FAULTS, IDEAL
+    from support.verdicts import CANNOT_SEE, NO_BOUND, NOT_THERE, OTHER, OTHERS
+
+    columns = (IDEAL, *FAULTS, OTHER)
+    yield f"| check | {' | '.join(columns)} |"
+    yield f"|---|{'---:|' * len(columns)}"
+    blind, absent = dict[str, list[str]](), dict[str, list[str]]()
+    for check, counts in found.items():
+        cells = []
+        for plant in columns:
+            mark = "\\*" if plant in NO_BOUND.get(check, ()) else ""
+            if plant in counts:
+                cells.append(f"{100 * counts[plant] / seeds:.3g}{mark}")
+            elif why := CANNOT_SEE.get(check, {}).get(plant):
+                cells.append("blind")
+                blind.setdefault(f"{plant}: {why}", []).append(check)
+            else:
+                cells.append("–")
+                if why := NOT_THERE.get(check, {}).get(plant):
+                    absent.setdefault(why, []).append(check)
+        yield f"| {check} | {' | '.join(cells)} |"
+    yield ""
+    yield "*blind*: the check cannot see this fault, by design."
+    yield ""
+    yield from (f"- {why} ({', '.join(checks)})" for why, checks in blind.items())
+    yield ""
+    yield "*–*: there is no such fault. Only methods that reduce bias are fitted on words; and"
+    yield ""
+    yield from (f"- {why} ({', '.join(dict.fromkeys(checks))})" for why, checks in absent.items())
+    yield ""
+    yield "*other*: one more fault."
+    yield ""
+    yield from (f"- {check}: {what}" for check, what in OTHERS.items())
+
+
+def of_table_5(known: dict[str, Any]) -> Iterator[str]:
+    """How often a correlation of Table 5 passes, beside its power."""
+    from support.verdicts import TABLE_5
+
+    yield "| correlation of Table 5 | rho | passes `predictive signed` | power |"
+    yield "|---|---:|---:|---:|"
+    for name, each in known.items():
+        power = f"{100 * each.least:.1f} to {100 * each.most:.1f}"
+        yield f"| {name} | {TABLE_5[name][0]:g} | {100 * each.share:.1f} | {power} |"
+
+
 # --- all ----------------------------------------------------------------------------------------
 
 PARTS: dict[str, tuple[Callable[[int], Iterator[str]], int]] = {
     "text": (text, 1000),
     "contextual": (contextual, 200),
+    "plants": (plants, 200),
 }
 """What is measured, with its size if none is given."""
 
