@@ -91,8 +91,8 @@ def shuffled_agreement(
     """The negative control: the labels are dealt to the units at random 100 times.
 
     Returns:
-        The median alpha, which is about 0. The interval ends where 95 of the 100 intervals lie
-        within, at each end; so it is below a threshold if 95 of 100 shuffles fail.
+        The median alpha, which is about 0. At each end of the interval, 95 of the 100 intervals do
+        not go beyond it; so it is below a threshold if 95 of 100 shuffles fail.
     """
     rng = np.random.default_rng(seed)
     values, lows, highs = list[float](), list[float](), list[float]()

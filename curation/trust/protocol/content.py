@@ -144,7 +144,7 @@ def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Sta
 
 
 def _outcome(name: str, value: float, ci: Pair | None, margin: float, *, mirrored: bool) -> Outcome:
-    """What the figure comes to if its interval shrinks, as ``_beyond`` judges it."""
+    """What lms or ss comes to if its interval shrinks, as ``_beyond`` judges it."""
     if name == "lms":
         low = 100 - CLEAR_LMS if mirrored else 0.0
         limit = low if value < CHANCE and mirrored else CLEAR_LMS

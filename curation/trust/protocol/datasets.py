@@ -315,7 +315,7 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
 
 
 class Outcome(NamedTuple):
-    """What a figure comes to if its interval shrinks: fail or pass, once it excludes a limit."""
+    """What a value comes to if its interval shrinks: fail or pass, once it excludes a limit."""
 
     value: float
     ci: Sequence[float] | None
@@ -330,7 +330,7 @@ class Outcome(NamedTuple):
 
 
 def more_to_decide(outcomes: Sequence[Outcome], terms: int) -> str:
-    """As ``more_terms``, of a test that fails if one figure fails, and passes if all pass."""
+    """As ``more_terms``, of a test that fails if one value fails, and passes if all pass."""
     failing = [each for each in outcomes if each.fails]
     first = min(failing, key=lambda each: each.ratio) if failing else None
     chosen = first or max(outcomes, key=lambda each: each.ratio)

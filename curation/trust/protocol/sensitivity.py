@@ -291,7 +291,7 @@ def _only_normalised(first: Scored, second: Scored) -> bool:
 
 
 def by_normalisation(case: ScoresCase) -> Iterator[Found]:
-    """The change of ss between rules of which one divides the sum of the other by its length."""
+    """The change of ss between a rule and another that divides the same sum by its length."""
     yield from _moved(case, "normalisation")
 
 
