@@ -135,8 +135,10 @@ def _in_processes(
 def _prepare_worker() -> None:
     """Let a worker end with the command, also if that is killed.
 
-    Ctrl-C stays blocked: it reaches all processes, and the command ends its workers.
+    Ctrl-C stays blocked: it reaches all processes, and the command ends its workers. The command
+    may have work of its own, which no worker can take over, so that it goes first.
     """
+    os.nice(5)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     parent = mp.parent_process()
 
