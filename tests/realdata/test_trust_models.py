@@ -86,8 +86,8 @@ def test_every_set_of_rules_is_a_subject_of_its_own(made: Made) -> None:
 
 def test_the_report_finds_the_length_artefact(made: Made) -> None:
     for kind in ("intrasentence", "intersentence"):
-        assert found(made.rows, "content", f"artefact-LongestLM:{kind}").status == "fail"
-        assert f"artefact-LongestLM:{kind}" in made.page
+        assert found(made.rows, "content", f"artefact:LongestLM:{kind}").status == "fail"
+        assert f"artefact:LongestLM:{kind}" in made.page
 
 
 def test_models_depend_on_normalisation(made: Made) -> None:
@@ -118,7 +118,7 @@ def test_the_faults_are_printed_and_rows_that_pass_are_not(made: Made) -> None:
     for words in ("LongestLM", "stereotype-or-anti", "normalisation-lms"):
         assert words in made.out
     assert "FirstLM" not in made.out
-    assert "not run" in made.out  # in the table of counts
+    assert "Not tested, because something is missing" in made.out
     assert len(made.out.splitlines()) < 150
 
 
