@@ -261,7 +261,8 @@ def test_without_answers_the_report_is_about_measures(
 
     def of_measures(found: Any, groups: Any, settings: Any, **how: Any) -> list[Criterion]:
         given.append(([run.name for run in found], [*groups], settings.alpha, how["seed"]))
-        return [row(subject="measure", name="vectors/two-w", criterion="face")]
+        name = "vectors/two-w"
+        return [row(subject="measure", name=name, criterion="face", value=0.5, evidence=(name,))]
 
     monkeypatch.setattr(table, "measure_criteria", of_measures)
     found = made(measured)
@@ -270,6 +271,7 @@ def test_without_answers_the_report_is_about_measures(
         *(("measure", "construct", "not_run"), ("measure", "objective", "not_run")),
         *(("measure", "uses", "not_run"), ("measure", "padding", "pass")),
     ]
+    assert found.rows[-1].evidence == ("6-trust/runs/vectors/two-w/bias.jsonl",)
     assert len(found.open) == len(QUESTIONS) - 1  # notice is about a dataset
     content = json.loads(found.path.read_bytes())
     assert {"6-trust/a.txt", "6-trust/runs/vectors/two-w/run.json"} <= {*content["inputs"]}

@@ -25,7 +25,7 @@ from curation.trust.groups import Groups
 from curation.trust.protocol.again import Again, stability
 from curation.wording import amount, some
 
-ALGORITHM = 1
+ALGORITHM = 2
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
 
 

@@ -187,11 +187,11 @@ def _of_measures(
     for run in runs:
         identity, own = run.about[IDENTITY], campaign.settings.groups[run.groups]
         files[run.name] = [campaign.relative(run.folder / BIAS)]
-        for criterion, names in (
-            ("face", [own.anchors]),
-            ("predictive", [own.outcomes, own.history]),
-        ):
-            paths = [campaign.relative(group_file(campaign, name)) for name in names if name]
+        used = {"face": [own.anchors], "predictive": [own.outcomes, own.frequencies]}
+        if run.about.get("year"):
+            used["predictive"] = [own.history, own.frequencies]
+        for criterion, names in used.items():
+            paths = [_shown(campaign, group_file(campaign, name)) for name in names if name]
             files[f"{criterion} {run.name}"] = paths
             files[f"{criterion} {run.name.partition('+')[0]}"] = paths
         words = (word for own in identity["words"].values() for word in own)
@@ -207,6 +207,15 @@ def _of_measures(
     own_seed = campaign.settings.campaign.seed
     rows = measure_criteria(measured, groups, campaign.settings.trust, seed=own_seed)
     return [row.model_copy(update={"evidence": _files(row, files)}) for row in rows]
+
+
+def _shown(campaign: Campaign, path: Path) -> str:
+    """A list in the campaign, or one that comes with curation, wherever it is installed."""
+    return (
+        campaign.relative(path)
+        if path.is_relative_to(campaign.root)
+        else f"data/groups/{path.name}"
+    )
 
 
 def _files(row: Criterion, files: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

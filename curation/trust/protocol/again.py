@@ -174,6 +174,8 @@ def _structure(
         holds = [
             target in found and rule(found[target]) for target, rule in expected.items() if results
         ]
+        if name == "groups" and results and not holds:
+            why = "no target has a result with three groups"
         yield _share(name, holds, why)
 
 
@@ -439,7 +441,8 @@ def _one_word(base: Sequence[Bias], used: UsedWords) -> Evidence:
     worst = min(found, key=lambda word: -2.0 if (r := found[word].rho) is None else r)
     least = found[worst]
     facts = {"words": len(found), "worst": worst, "r_squared": least.r_squared}
-    return _evidence("sensitivity", "one-word", least.rho, n=least.n, facts=facts)
+    why = f"without «{worst}» there is no correlation" if least.rho is None else ""
+    return _evidence("sensitivity", "one-word", least.rho, n=least.n, detail=why, facts=facts)
 
 
 def _halves(

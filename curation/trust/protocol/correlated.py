@@ -160,7 +160,8 @@ class Prediction(NamedTuple):
     """A correlation of a run with outcomes.
 
     ``group`` is the group whose share it is of; "" for sizes. ``counted`` is the correlation of the
-    sizes with the numbers of contexts, and ``rest`` that with the outcomes without it.
+    sizes with the numbers of contexts, and ``rest`` that with the outcomes without it; None if
+    these numbers are not known.
     """
 
     group: str
@@ -305,27 +306,32 @@ def unsigned(case: MeasureCase) -> Iterator[Found]:
         if not each.group:
             what = "the absolute value" if case.run.prior else "L1 of p"
             options: dict[str, Any] = {"p": p, "tests": tests, "what": what}
-            options |= _without_contexts(each, p, case)
+            options |= _without_contexts(each, p, case, unit="targets")
             yield correlated(each.found, case.settings.predictive, case, **options)
 
 
-def _without_contexts(each: Prediction, p: float | None, case: Case) -> dict[str, Any]:
+def _without_contexts(
+    each: Prediction, p: float | None, case: Case, *, unit: str
+) -> dict[str, Any]:
     """The facts about the number of contexts, or the frequencies, that may explain sizes."""
     rest, value = each.rest or Correlation(None, None, None, 0, None), each.found.rho
     noise = "how rare they are is not known"
+    decides = "a table of frequencies in [groups.NAME], for each year of a series"
+    if each.rest is not None:
+        noise = (
+            "the number of contexts or the frequency is equal, known of few, or orders all alone"
+        )
+        decides = "targets whose frequency does not go with their shares in the world"
     if each.counted is not None and rest.rho is not None and rest.p is not None:
         noise = (
             f"without the number of contexts or the frequency, with which the size correlates "
             f"{each.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
         )
+        decides = "sizes that do not go with how rare a target is: more texts of the rare ones"
     facts = {"counted": each.counted, "partial": rest.rho, "partial_p": rest.p, "noise": noise}
     if value is None or value < case.settings.predictive or (p or 1) > case.settings.alpha:
-        return {**facts, "undecided": "They are too few to say so"}
-    facts["undecided"] = "How rare they are may explain it"
-    facts["decides"] = "sizes that do not go with how rare a target is: more texts of the rare ones"
-    if rest.rho is None:
-        facts["decides"] = "a table of frequencies in [groups.NAME], for each year of a series"
-    return facts
+        return {**facts, "undecided": f"The {unit} are too few to say so"}
+    return {**facts, "undecided": "How rare targets are may explain it", "decides": decides}
 
 
 # --- predictive, over years ---------------------------------------------------------------------
@@ -390,11 +396,15 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
         rest = partial(np.array(first), np.array(second), counts)
         each = Prediction("", found, rho(first, counts), rest)
     names = case.runs[0].group_names
-    listed = ", ".join(f"{row[0]} {row[column]:.3f} and {row[column + 1]:.3f}" for row in rows)
+    shown = [[round(row[at] or 0, 3) + 0 for at in (column, column + 1)] for row in rows]  # no -0
+    listed = ", ".join(
+        f"{row[0]} {mine:.3f} and {world:.3f}"
+        for row, (mine, world) in zip(rows, shown, strict=True)
+    )
     facts = {
         "years": listed,
         "group": names[0] if names else "",
-        **_without_contexts(each, found.p, case),
+        **_without_contexts(each, found.p, case, unit="years"),
     }
     evidence = tuple(run.name for run in case.runs)
     yield correlated(found, case.settings.predictive, case, evidence=evidence, **facts)

@@ -157,7 +157,7 @@ def alike(of: Paired) -> Alike:
 
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if len(known) == len(values) else None
+    return round(sum(known) / len(known), 12) if len(known) == len(values) else None
 
 
 def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> dict[str, Any]:

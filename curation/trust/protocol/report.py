@@ -129,7 +129,7 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     no_answers = (
         f"{amount(open, 'question')} of attest.toml {'has' if open == 1 else 'have'} no answer"
         if open
-        else "every question of attest.toml has an answer, which nobody checked"
+        else "every question of attest.toml about them has an answer, which nobody checked"
     )
     return (
         f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "

@@ -172,7 +172,7 @@ def _signs(conclusion: dict[str, tuple[int, str]]) -> list[int]:
 
 
 def _worded(conclusion: dict[str, tuple[int, str]]) -> str:
-    return ", ".join(text for _, text in conclusion.values()) or "no outcomes"
+    return ", ".join(text for _, text in conclusion.values()) or "none to compare"
 
 
 def window(case: MeasureCase) -> Iterator[Found]:
