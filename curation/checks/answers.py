@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from curation.checks import languages, lexical, surface
+from curation.checks import lexical, surface
 from curation.checks.codes import PITFALLS
 from curation.checks.hits import pitfall
+from curation.checks.languages import unchecked
 from curation.checks.lists import lists
 from curation.records import Gold, Item, Pitfall, Term
 
@@ -46,7 +47,7 @@ def pitfalls(
         return  # loading the lexicon takes long
     targets = dict.fromkeys((term.domain, term.text) for term in terms.values())
     lexicon, why = lexical.lexicon(words, targets)
-    why |= languages.unchecked(words)
+    why |= unchecked(words)
     for item in items:
         term = terms[item.term]
         parsed = surface.read(_texts(item, term), words)
