@@ -42,7 +42,7 @@ bench: $(VENV)/test.ready
 	$(IN)/python benchmarks/workbooks.py
 
 schemas: $(VENV)/test.ready
-	$(IN)/python -c "from curation import bias, choices, files, records, schemas; [files.shipped('schemas', schemas.schema_name(r)).write_bytes(schemas.schema(r)) for r in records.ON_DISK + bias.ON_DISK + choices.ON_DISK]"
+	$(IN)/python -c "from curation import files, records; [files.shipped('schemas', files.schema_name(r)).write_bytes(files.schema(r)) for r in records.ON_DISK]"
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

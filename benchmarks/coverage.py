@@ -581,7 +581,7 @@ def measured_icc(folder: Path) -> dict[str, tuple[float, float]]:
     Args:
         folder: has StereoSet's labelled files and the authors' predictions for them.
     """
-    from curation.predictions import read_predictions
+    from curation.formats.predictions import read_predictions
     from curation.stats.metrics import comparisons
     from curation.stats.power import spread
     from curation.steps.source import read_gold

@@ -36,8 +36,8 @@ COMMANDS = (
 
 def published(path: Path, count: int) -> None:
     """Write a dataset of ``count`` CATs with labels by 400 annotators."""
+    from curation.catsets.stereoset import dataset
     from curation.files import dump_json
-    from curation.stereoset import dataset
 
     drawn = random.Random(1)
     cats, labels = [], {}

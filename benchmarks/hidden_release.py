@@ -27,11 +27,10 @@ from hidden_attack import (
 from numpy.typing import NDArray
 
 from curation.files import CurationError
-from curation.predictions import read_predictions, scores_of
+from curation.formats.predictions import read_predictions, scores_of
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
-from curation.sentiment import CLEAR, vader
 from curation.stats.artefacts import artefacts
-from curation.words import NotCheckedError
+from curation.text.words import CLEAR, NotCheckedError, vader
 
 Array = NDArray[np.float64]
 BOTH = "both"

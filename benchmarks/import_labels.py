@@ -23,7 +23,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.folding.fold import Folded, fold, lines
-from curation.rules import Caps
+from curation.text.rules import Caps
 
 PEOPLE = 60
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")

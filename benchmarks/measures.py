@@ -29,7 +29,7 @@ LIMIT = 30  # seconds for all pitfalls
 
 def write(folder: Path, megabytes: int) -> tuple[Path, Path]:
     """Write lines of words that begin with a capital and end with a point; plain and compressed."""
-    from curation.words import frequencies
+    from curation.text.words import frequencies
 
     shares = frequencies("en")
     words = np.array([word.encode() for word in shares], dtype=object)
@@ -102,7 +102,7 @@ def corpus(folder: Path, megabytes: int) -> list[tuple[str, float, float]]:
 def made_up(count: int) -> list[Any]:
     """CATs of both kinds on 200 targets, of English words drawn with wordfreq's frequencies."""
     from curation.records import GOLDS, Cat, CatAssociation
-    from curation.words import frequencies
+    from curation.text.words import frequencies
 
     shares = frequencies("en")
     listed = [word for word in shares if word.isalpha()]

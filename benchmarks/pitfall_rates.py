@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from curation.checks.characters import is_hyphenated
+from curation.catsets.stereoset import read_cats
 from curation.checks.codes import PITFALLS
 from curation.files import dump_json
 from curation.measures.pitfalls import ALGORITHM, counts, pitfalls
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.stereoset import read_cats
+from curation.text.characters import is_hyphenated
 
 
 def cats(path: Path) -> list[Cat]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from curation.catsets.entries import Entry
+from curation.catsets.stereoset import read_cats, read_entries
 from curation.cli import console
 from curation.files import dump_json
 from curation.measures.keywords import keywords, wordfreq
@@ -35,7 +36,6 @@ from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import METRICS
-from curation.stereoset import read_cats, read_entries
 
 DOMAINS = ("gender", "profession", "race", "religion")
 SIZES = {  # Table 1: target terms, then CATs and mean words by kind

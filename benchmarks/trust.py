@@ -74,7 +74,7 @@ def made_up() -> tuple[str, ...]:
     """Documents of sentences whose words are drawn with their frequencies in English."""
     import numpy as np
 
-    from curation.words import frequencies
+    from curation.text.words import frequencies
 
     shares, rng = frequencies("en"), np.random.default_rng(1)
     chances = np.array(list(shares.values()))

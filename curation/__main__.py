@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import suppress
 
-from curation import interrupts
+from curation.work import interrupts
 
 
 def main() -> None:

@@ -10,12 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from curation.files import CurationError, printable, read_bytes, refuse_links, writing
-from curation.interrupts import is_command
-from curation.leftovers import sweep
-from curation.settings import Settings
-from curation.settings_file import read_settings, settings_text
-from curation.times import now
+from curation.files import CurationError, printable, read_bytes, refuse_links, sweep, writing
+from curation.settings import Settings, read_settings, settings_text
+from curation.text.times import now
+from curation.work.interrupts import is_command
 
 SETTINGS = "campaign.toml"
 GROUPS = {"terms", "rounds", "import", "decisions", "measures", "scores", "trust", "release"}

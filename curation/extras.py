@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib import metadata, util
 from typing import Any
 
-from curation.words import base
+from curation.text.words import base
 
 _MODULES = {"better-profanity": "better_profanity", "Faker": "faker", "mecab-python3": "MeCab"}
 _SPLITTERS = {"ja": ("mecab-python3", "ipadic"), "zh": ("jieba",)}

@@ -8,7 +8,12 @@ import errno
 import hashlib
 import json
 import os
+import platform
+import re
+import shutil
 import stat
+import time
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
@@ -18,14 +23,156 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from curation.columns import Column
-from curation.errors import CurationError as CurationError
-from curation.leftovers import beside
+from curation.http import hide_secrets
 from curation.records import Record
-from curation.schemas import schema_name
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Column:
+    """A growing column of a table; each distinct text is stored once, with codes for the rows."""
+
+    def __init__(self, name: str, annotation: Any) -> None:
+        self.is_id = name == "id"
+        self.plain = self.is_id or annotation in (bool, int, float, float | None)
+        self.number = annotation in (float, float | None)
+        self.values: list[Any] = []
+        self.codes: list[Any] = []
+        self.code_of: dict[str | None, int] = {None: -1}
+
+    def add(self, values: list[Any]) -> None:
+        """Append the values of some rows."""
+        if self.plain:
+            self.values += values
+            return
+        import numpy as np
+
+        known = self.code_of
+        for value in dict.fromkeys(values):
+            known.setdefault(value, len(known) - 1)
+        codes = map(known.__getitem__, values)
+        self.codes.append(np.fromiter(codes, dtype=np.int32, count=len(values)))
+
+    def whole(self) -> Any:
+        """The column: an array of numbers, a series or a categorical."""
+        import numpy as np
+        import pandas as pd
+
+        if self.number:
+            return np.array(self.values, dtype=float)  # None becomes NaN
+        if self.plain:
+            return pd.Series(self.values, dtype=object if self.is_id else None)
+        texts = pd.Index(list(self.code_of)[1:], dtype=object)
+        codes = np.concatenate(self.codes) if self.codes else np.array([], dtype=np.int32)
+        return pd.Categorical.from_codes(codes, texts)
+
+
+DAY = 86_400  # seconds
+_HERE = f"{zlib.crc32(platform.node().encode()):08x}"
+_NAME = re.compile(r"\..+\.(?:([0-9a-f]{8})-)?(\d+)\.tmp", re.DOTALL)
+
+
+def beside(path: Path) -> Path:
+    """The temporary path of a file or folder while it is written."""
+    return path.with_name(f".{path.name}.{_HERE}-{os.getpid()}.tmp")
+
+
+def sweep(folder: Path, *, below: bool = True) -> None:
+    """Delete what killed commands left in a folder. Call it only under the folder's lock.
+
+    Args:
+        folder: the folder.
+        below: also look in the folders in it.
+    """
+    for path in list(folder.rglob(".*.tmp") if below else folder.glob(".*.tmp")):
+        if _abandoned(path, locked=True):
+            _delete(path)
+
+
+def sweep_beside(path: Path) -> None:
+    """Delete what killed commands left in the folder of a file. This needs no lock."""
+    for left in path.parent.glob(".*.tmp"):
+        if _abandoned(left, locked=False):
+            _delete(left)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _abandoned(path: Path, *, locked: bool) -> bool:
+    """Whether a file is a temporary file of ours that no process is writing any more.
+
+    Whether a process of another machine still runs is unknown, so its file must be a day old.
+    """
+    name = _NAME.fullmatch(path.name)
+    if name is None:
+        return False
+    machine, process = name.groups()
+    if machine == _HERE:
+        return not _runs(int(process)) or (locked and int(process) == os.getpid())
+    try:
+        old = time.time() - path.stat().st_mtime > DAY
+    except FileNotFoundError:  # another command has just deleted it
+        return False
+    return old or (locked and machine is None)  # earlier versions did not write the machine
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+LONGEST = 1_000  # characters of an error that are shown: it may quote what is in a file
+
+
+class CurationError(Exception):
+    """An error that the user can fix: ``what`` is wrong, and the ``fix``.
+
+    Python shows both in a traceback; ``str`` gives ``what`` alone. Passwords and keys in addresses
+    are left out of both, and what is beyond ``LONGEST`` characters.
+    """
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        texts = (hide_secrets(text) for text in (what, fix))
+        what, fix = (t if len(t) <= LONGEST else f"{t[:LONGEST]} …" for t in texts)
+        super().__init__(what)
+        self.what = what
+        self.fix = fix
+        if fix:
+            self.add_note(f"fix: {fix}")
+
+    def __reduce__(self) -> tuple[type["CurationError"], tuple[str, str]]:
+        return type(self), (self.what, self.fix)  # without this, pickling would lose the fix
+
+
+def schema_name(record: type[Record]) -> str:
+    """The name of a record type's file in ``schemas/``.
+
+    >>> from curation.records import CatAssociation
+    >>> schema_name(CatAssociation)
+    'cat_association.schema.json'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", record.__name__).lower() + ".schema.json"
+
+
+def schema(record: type[Record]) -> bytes:
+    """The JSON Schema of a record type, as in ``schemas/``."""
+    content = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **record.model_json_schema(),
+    }
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+
 
 R = TypeVar("R", bound=Record)
 CHUNK = 50_000  # lines to parse at once, to limit the memory for a large table

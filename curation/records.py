@@ -1,16 +1,9 @@
-"""The data model of a campaign; ``bias.py`` has the records of bias measures.
-
-Every line that the tool writes to disk is one of these records. ``schemas/`` has their JSON
-Schemas, generated from this file. Few records (Term, Item, Decision, Cat) are passed as models;
-many small ones (Label, Score, Annotation) as pandas tables with the same columns.
-
-Ids are permanent: an object gets its id when it is first seen, and later edits of its text do not
-change it. Times are UTC strings of equal length, so that they sort as text.
-"""
+"""The data model: the records of a campaign, of bias measures, and of models asked in words."""
 
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import model_validator as check_model
 
 from curation.reasons import REASONS
 
@@ -394,7 +387,207 @@ class Manifest(Record):
     steps: dict[str, StepRun]
 
 
+Interval = tuple[float, float]
+Share = Annotated[float, Field(ge=0, le=1)]
+Subject = Literal["measure", "dataset", "scores"]
+Status = Literal[
+    "pass",
+    "fail",
+    "inconclusive",
+    "not_applicable",
+    "attested",
+    "not_run",
+    "holds",
+    "broken",
+]
+CriterionName = Literal[
+    "face",
+    "content",
+    "convergent",
+    "predictive",
+    "amplification",
+    "mitigation",
+    "consequential",
+    "agreement",
+    "sensitivity",
+    "split_half",
+    "retest",
+]
+CRITERIA: tuple[CriterionName, ...] = get_args(CriterionName)
+"""The eight criteria of Bommasani & Liang 2022, Table 2, with hypothesis validity as its two parts
+(amplification and mitigation), and two that the paper lacks: split half and retest."""
+
+
+class Passage(Record):
+    """A text that mentions a target, for people or a probe to label.
+
+    ``document`` names the document that it was cut from; passages of a document may overlap.
+    """
+
+    id: Id
+    text: Text
+    target: Id
+    document: Id | None = None
+
+
+class GroupLabel(Record):
+    """An annotator's answer: the group with which the target is associated in a passage.
+
+    ``group`` is None if the target is associated with no group, or with several.
+    """
+
+    passage: Id
+    target: Id
+    group: Id | None
+    annotator: Id
+    submitted_at: Timestamp
+
+
+class Bias(Record):
+    """How far a target's associations diverge from the reference; a line of ``bias.jsonl``.
+
+    All vectors are in the order of ``groups``. ``p`` is the normalised ``soa``, ``signed`` is
+    p − reference, ``l1`` the sum of its absolute values. ``ci`` has an interval for each entry of
+    ``signed``. ``n`` is the number of contexts (text, probe) or of group words found (vectors).
+    ``divergences`` has the others that were asked for. If there is no result, ``undefined`` has the
+    reason code, and p, signed and l1 are None: no evidence is not zero bias.
+
+    A prior measure has one signed ``value`` instead of p, signed and l1; its ``soa`` is empty.
+    """
+
+    target: Id
+    groups: tuple[Id, ...]
+    soa: tuple[float | None, ...] = ()
+    reference: tuple[Share, ...] = ()
+    p: tuple[float, ...] | None = None
+    signed: tuple[float, ...] | None = None
+    ci: tuple[Interval | None, ...] | None = None
+    l1: float | None = None
+    l1_ci: Interval | None = None
+    divergences: dict[str, float] = Field(default_factory=dict)
+    value: float | None = None
+    value_ci: Interval | None = None
+    n: Annotated[int, Field(ge=0)] = 0
+    undefined: str | None = None
+
+    @check_model(mode="after")
+    def _has_a_value_for_each_group(self) -> "Bias":
+        for name in ("soa", "reference", "p", "signed", "ci"):
+            if (given := getattr(self, name)) and len(given) != len(self.groups):
+                raise ValueError(f"{name} has {len(given)} values for {len(self.groups)} groups")
+        return self
+
+
+class Evidence(Record):
+    """A number that a run of a measure computed for a criterion; in ``run.json``.
+
+    It has no verdict: the report compares it with the campaign's thresholds. ``check`` names the
+    test, ``statistic`` what ``value`` is. ``n`` is the number of units, ``unit`` what they are.
+    ``facts`` has what the report's texts name, ``detail`` says why there is no value.
+    """
+
+    criterion: CriterionName
+    check: Id
+    statistic: Text
+    value: float | None
+    ci: Interval | None = None
+    p: Share | None = None
+    n: Annotated[int, Field(ge=0)] = 0
+    unit: str = "targets"
+    detail: str = ""
+    facts: dict[str, float | int | str | None] = Field(default_factory=dict)
+
+
+class Criterion(Record):
+    """One test of one subject; a row of the trust report.
+
+    ``name`` is the subject's name: a run of a measure, the dataset, or a set of scoring rules.
+    ``kind`` says that the row is a test, a negative control (which must fail this criterion; its
+    status is "pass" if it was rejected), or a check of the software, which "holds" or is "broken"
+    and shows nothing. ``power`` is the probability of a significant result if the true value were
+    at the threshold, and ``source`` says where the threshold comes from. ``evidence`` names the
+    files, ``computed`` says in words what was computed and what it shows, ``change`` what would
+    change the verdict.
+    """
+
+    subject: Subject
+    name: Id
+    criterion: CriterionName
+    check: Id
+    status: Status
+    kind: Literal["test", "control", "software"] = "test"
+    statistic: str = ""
+    value: float | None = None
+    ci: Interval | None = None
+    n: Annotated[int, Field(ge=0)] = 0
+    unit: str = ""
+    p: Share | None = None
+    power: Share | None = None
+    threshold: float | None = None
+    source: str = ""
+    computed: str = ""
+    change: str = ""
+    evidence: tuple[str, ...] = ()
+    settings: str = ""
+
+
+Pair = Literal["stereotype/unrelated", "anti-stereotype/unrelated", "stereotype/anti-stereotype"]
+
+PAIRS: tuple[Pair, ...] = get_args(Pair)
+"""The three comparisons of a CAT, in the order of ``metrics.judge``: the first two make lms, the
+third makes ss."""
+
+
+class Reply(Record):
+    """A line of ``replies.jsonl``: one answer of a model, as it came. Lines are never changed.
+
+    ``swapped``: the second association of the pair was shown first. ``prompt`` is the name of the
+    prompt, and ``sample`` counts from 0 if a question is asked several times. ``asked`` is a digest
+    of the text that was sent. ``status`` is the HTTP status, and 0 for a model on this machine or
+    if there was no response. ``body`` is the reply.
+    """
+
+    cat: Id
+    pair: Pair
+    swapped: bool
+    prompt: Id
+    sample: Annotated[int, Field(ge=0)]
+    asked: str
+    at: Timestamp
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    status: Annotated[int, Field(ge=0)]
+    body: dict[str, Any]
+
+
+class Comparison(Record):
+    """A line of ``comparisons.jsonl``: one of the three comparisons of a CAT.
+
+    A replicate is one prompt in one sample, asked in both orders. ``won`` is the share of
+    replicates in which the first association of the pair was preferred. ``split`` is the share in
+    which neither was, because the answer changed with the order. ``p`` is the mean probability of
+    the first association; None if the model gave no probabilities. ``asked`` is a digest of the
+    CAT's texts.
+    """
+
+    model: Id
+    rule: Id
+    cat: Id
+    pair: Pair
+    won: Share
+    split: Share
+    p: Share | None = None
+    replicates: Annotated[int, Field(ge=1)]
+    asked: str
+
+
 ON_DISK: tuple[type[Record], ...] = (
     *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
     *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
+    Passage,
+    GroupLabel,
+    Bias,
+    Evidence,
+    Criterion,
+    Reply,
+    Comparison,
 )

@@ -1,30 +1,140 @@
-"""The settings of a campaign (``campaign.toml``): definitions and defaults."""
+"""The settings of a campaign: definitions and defaults, and ``campaign.toml``, read and written."""
 
+import difflib
 import re
 import secrets
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic import model_validator as check_model
 
+from curation.files import CurationError, read_text, writing
+from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
 from curation.records import Property, Qid
-from curation.setting_types import (
-    NAME,
-    Amount,
-    Cap,
-    Count,
-    Few,
-    LanguageCode,
-    ListFile,
-    Many,
-    Name,
-    Place,
-    Seconds,
-    Section,
-    Version,
-    Words,
-)
-from curation.trust_settings import GroupSettings, TrustSettings
+
+NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
+Name = Annotated[str, StringConstraints(pattern=NAME, max_length=100)]
+RoundName = Annotated[str, StringConstraints(pattern=r"^\w[\w-]*$", max_length=100)]
+LanguageCode = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$", max_length=35)
+]
+Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z.+-]*$", max_length=40)]
+Cap = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Words = Annotated[str, StringConstraints(max_length=300)]
+Place = Annotated[str, StringConstraints(max_length=4000)]  # a path, a URL or a name on the hub
+ListFile = Annotated[str, StringConstraints(pattern=r"^[^/\\]+$", max_length=250)]
+"""A file in a stage's folder, or one that comes with curation."""
+MaybeFile = Annotated[str, StringConstraints(pattern=r"^[^/\\]*$", max_length=250)]
+Count = Annotated[int, Field(le=1_000_000_000)]
+Few = Annotated[int, Field(le=1000)]  # items on a term, people, votes
+Seconds = Annotated[float, Field(le=86_400)]  # at most a day
+Amount = Annotated[float, Field(le=1_000_000_000)]
+T = TypeVar("T")
+Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
+
+
+class Section(BaseModel):
+    """One table of ``campaign.toml``."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class GroupSettings(Section):
+    """Groups that targets may be associated with, for the measures of bias in 6-trust/."""
+
+    lists: Annotated[
+        dict[Name, ListFile],
+        Field(
+            min_length=2,
+            max_length=100,
+            description="file of words of each group, in order; in 6-trust/ or included",
+        ),
+    ]
+    domain: Annotated[Words, Field(description="domain whose target terms are measured")] = ""
+    targets: Annotated[
+        MaybeFile, Field(description="file of targets to measure; empty: the terms of the domain")
+    ] = ""
+    reference: Annotated[
+        Annotated[str, StringConstraints(pattern=r"^(run:.*|[^/\\]+)$", max_length=4000)],
+        Field(min_length=1, description="uniform, a CSV file of shares, or a run (run:MEASURE/…)"),
+    ] = "uniform"
+    anchors: Annotated[
+        MaybeFile,
+        Field(description="CSV file of targets and the group that each is known to favour"),
+    ] = ""
+    outcomes: Annotated[
+        MaybeFile, Field(description="CSV file of targets and shares of the groups in the world")
+    ] = ""
+    history: Annotated[
+        MaybeFile, Field(description="the same with a column year, for vectors of several years")
+    ] = ""
+    frequencies: Annotated[
+        MaybeFile, Field(description="CSV file of how often targets occur in what is measured")
+    ] = ""
+
+
+class TrustSettings(Section):
+    """The measures of bias, and the criteria of the trust report."""
+
+    normalise: Annotated[
+        Literal["sum", "softmax"], Field(description="how associations become a distribution")
+    ] = "sum"
+    negative: Annotated[
+        Literal["undefined", "raw", "clip", "shift"],
+        Field(
+            description="negative associations: undefined, raw, clip (to 0), shift ((1 + x) / 2)"
+        ),
+    ] = "undefined"
+    divergences: Annotated[
+        Many[Literal["l2", "linf", "kl", "js", "tv"]],
+        Field(description="divergences beside L1: l2, linf, kl, js, tv"),
+    ] = ()
+    window: Annotated[Few, Field(ge=1, description="sentences of a context in text")] = 3
+    confidence: Annotated[
+        float, Field(gt=0.5, lt=1, description="confidence of the intervals of bias")
+    ] = 0.95
+    alpha: Annotated[float, Field(gt=0, lt=0.5, description="p up to which a test counts")] = 0.05
+    power: Annotated[
+        float, Field(gt=0, lt=1, description="power below which a missing effect is inconclusive")
+    ] = 0.8
+    face: Annotated[
+        float, Field(ge=0.5, le=1, description="share of anchors that must have the expected sign")
+    ] = 0.75
+    convergent: Annotated[
+        float, Field(ge=0, le=1, description="rank correlation that two measures must reach")
+    ] = 0.7
+    predictive: Annotated[
+        float, Field(ge=0, le=1, description="rank correlation with outcomes that must be exceeded")
+    ] = 0.0
+    agreement: Annotated[
+        float, Field(ge=0, le=1, description="alpha that annotators must reach")
+    ] = 0.667
+    sensitivity: Annotated[
+        float, Field(ge=0, le=1, description="rank correlation after a change of a parameter")
+    ] = 0.8
+    margin: Annotated[
+        float, Field(gt=0, le=100, description="points by which a change may move ss")
+    ] = 5.0
+    reliability: Annotated[
+        float, Field(ge=0, le=1, description="reliability of split halves and of a retest")
+    ] = 0.7
+    samples: Annotated[
+        Few, Field(ge=20, description="random draws of word lists, halves and resamples")
+    ] = 200
+    amplification: Annotated[
+        Many[Many[Words]], Field(description='pairs of runs to compare: [["AFTER", "BEFORE"], …]')
+    ] = ()
+    mitigation: Annotated[
+        Many[Many[Words]], Field(description="the same, before and after bias was reduced")
+    ] = ()
+
+    @check_model(mode="after")
+    def _has_pairs(self) -> "TrustSettings":
+        for name in ("amplification", "mitigation"):
+            if any(len(pair) != 2 for pair in getattr(self, name)):
+                raise ValueError(f'{name} needs pairs of runs, such as [["AFTER", "BEFORE"]]')
+        return self
 
 
 class CampaignSettings(Section):
@@ -379,3 +489,102 @@ def new_id() -> str:
 def is_name(text: str) -> bool:
     """Whether a domain can have this name."""
     return bool(re.fullmatch(NAME, text)) and len(text) <= 100
+
+
+_FILE = "use the name of a file in the folder {}, without / and \\"
+_FIXES = {
+    "version": "use letters, digits and the characters . + -, and begin with a letter or a digit, "
+    'such as "0.1.0"',
+    "name": "use printable characters without /",
+    "language": 'use a language code, such as "en" or "pt-BR"',
+    "properties": 'use properties of Wikidata, such as "P106"',
+    "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
+    "words": _FILE.format("1-terms/"),
+    **dict.fromkeys(
+        ("lists", "targets", "reference", "anchors", "outcomes", "history", "frequencies"),
+        _FILE.format("6-trust/"),
+    ),
+    **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
+}
+"""How to write a setting whose text does not have the right form."""
+_TABLES: dict[str, type[Section]] = {"domains": DomainSettings, "groups": GroupSettings}
+"""The settings of which there is a table for each name, such as ``[domains.NAME]``."""
+
+
+def read_settings(path: Path) -> Settings:
+    """Read a ``campaign.toml``.
+
+    Raises:
+        CurationError: the file is not TOML, or a setting is unknown or out of range; the message
+            names the line.
+    """
+    content = read_toml(path, fix="see docs/settings.md for the format")
+    try:
+        return Settings.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = [str(key) for key in first["loc"] if key != "[key]"]
+        message = first["msg"].removeprefix("Value error, ")
+        fix = "see docs/settings.md"
+        if first["type"] == "extra_forbidden":
+            message = "no such setting"
+            near = difflib.get_close_matches(keys[-1], _known(keys[:-1]), 1)
+            fix = f"did you mean {near[0]!r}?" if near else fix
+        elif first["type"] == "string_pattern_mismatch":
+            message = f"{str(first['input'])[:100]!r} is not valid"
+            fix = next((_FIXES[key] for key in reversed(keys) if key in _FIXES), fix)
+        line = line_of(read_text(path), keys, depth=2 if keys[0] in _TABLES else 1)
+        raise CurationError(f"{path}{line}, {'.'.join(keys)[:200]}: {message}", fix) from None
+
+
+def write_setting(path: Path, table: str, key: str, value: str) -> None:
+    """Write a setting into a ``campaign.toml``; comments, order and other settings stay.
+
+    Args:
+        path: the file.
+        table: the name of the table.
+        key: the setting.
+        value: its new value.
+
+    Raises:
+        CurationError: the file is a link or cannot be written; the message has the line to add.
+    """
+    line = f"{key} = {toml_value(value)}"
+    try:
+        new = with_setting(read_text(path), table, key, value)
+        with writing(path, private=not path.stat().st_mode & 0o77) as file:
+            file.write(new.encode())
+    except CurationError as error:
+        raise CurationError(
+            f"{path}: {line} in [{table}] could not be added: {error.what}",
+            f"add {line} to [{table}] yourself, then run this again",
+        ) from None
+
+
+def _known(keys: list[str]) -> list[str]:
+    if keys and keys[0] in _TABLES:
+        return list(_TABLES[keys[0]].model_fields)
+    section: Any = Settings.model_fields[keys[0]].annotation if keys else Settings
+    return list(section.model_fields)
+
+
+def settings_text(settings: Settings) -> str:
+    """A ``campaign.toml`` with every setting, its value and a comment that explains it."""
+    lines = ["# Settings of a curation campaign. docs/settings.md describes each of them.", ""]
+    explained: set[type] = set()
+    for name in Settings.model_fields:
+        value = getattr(settings, name)
+        tables = value if isinstance(value, dict) else {"": value}
+        for part, section in tables.items():
+            head = name if not part else f"{name}.{toml_key(part)}"
+            new, kind = type(section) not in explained, type(section)
+            explained.add(kind)
+            lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
+            for key, field in kind.model_fields.items():
+                if getattr(section, key) is None:  # a setting with an earlier name
+                    continue
+                text = toml_value(getattr(section, key))
+                lines += [f"# {field.description}"] if new else []
+                lines += [f"{key} = {text}"]
+            lines += [""]
+    return "\n".join(lines)

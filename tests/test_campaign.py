@@ -16,8 +16,9 @@ from curation.settings import (
     Settings,
     TermSettings,
     new_id,
+    read_settings,
+    settings_text,
 )
-from curation.settings_file import read_settings, settings_text
 
 # Lines 1 to 7; what a test adds begins at line 8.
 GROUPS = "[groups.b]\nlists = {x = 'x.txt', y = 'y.txt'}\n"

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.cells import csv_text, restored, safe
+from curation.formats.tables import DELIMITERS, csv_text, restored, safe
 from curation.rounds.tables.reading import read_rows
-from curation.text_tables import DELIMITERS
 
 LIVE = ("=", "+", "-", "@", "\t", "\r", "＝", "＠")
 

@@ -17,9 +17,8 @@ from curation.cli import app
 from curation.models.rules import PROFILES, RULES
 from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
-from curation.settings import PAPER, DomainSettings, Settings
+from curation.settings import PAPER, DomainSettings, GroupSettings, Settings
 from curation.steps.pipeline import STEPS
-from curation.trust_settings import GroupSettings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from curation.engine import Engine, map_shards
 from curation.files import CurationError
+from curation.work.engine import Engine, map_shards
 
 RAY = pytest.mark.ray
 ENGINES = ["local", pytest.param("ray", marks=RAY)]

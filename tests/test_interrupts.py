@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from curation.interrupts import Stopped, stoppable
 from curation.models.endpoint.client import Endpoint
+from curation.work.interrupts import Stopped, stoppable
 
 pytestmark = pytest.mark.long
 

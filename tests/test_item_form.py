@@ -2,7 +2,7 @@
 
 import pytest
 
-from curation.item_form import check_item, fill, filler, names
+from curation.text.item_form import check_item, fill, filler, names
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from curation.files import dump_json
-from curation.leftovers import DAY, beside, sweep, sweep_beside
-from curation.stereoset import dataset
+from curation.catsets.stereoset import dataset
+from curation.files import DAY, beside, dump_json, sweep, sweep_beside
 from support.desk import Desk
 from support.scored import CATS
 

@@ -13,12 +13,11 @@ import pytest
 from conftest import Run
 
 from curation.campaign import Campaign, open_campaign
-from curation.files import CurationError, beside, dump_json, open_plain, writing
-from curation.leftovers import sweep
-from curation.manifest import Results, run_step
+from curation.files import CurationError, beside, dump_json, open_plain, sweep, writing
 from curation.rounds.answers import archive
-from curation.run_folder import append_lines, cut_half_line, locked, set_aside
 from curation.scores.run_folder import locked_run
+from curation.work.manifest import Results, run_step
+from curation.work.run_folder import append_lines, cut_half_line, locked, set_aside
 
 PRECIOUS = b"mine\nhalf a line"
 STATE: dict[str, Any] = {"algorithm": 1, "settings": {}, "inputs": {}}

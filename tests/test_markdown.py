@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from curation.markdown import inline
+from curation.formats.markdown import inline
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 HOSTILE = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError
-from curation.predictions import Scores, check_complete, read_predictions, scores_of
+from curation.formats.predictions import Scores, check_complete, read_predictions, scores_of
 from support.boards import CATS, S, run
 
 PAIRS = list(run("m", p=S, q=S, r=S, t=S).scores.items())

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.rules import Votes, decide, read_label, spelling_key, tier
+from curation.text.rules import Votes, decide, read_label, spelling_key, tier
 
 Labels = tuple[Value, ...]
 

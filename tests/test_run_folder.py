@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from curation import run_folder
 from curation.files import open_plain
-from curation.run_folder import append_lines, cut_half_line, write_whole
+from curation.work import run_folder
+from curation.work.run_folder import append_lines, cut_half_line, write_whole
 
 
 def test_only_a_half_line_is_cut(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import dataset, read_cats, read_entries, votes
 from curation.files import dump_json
 from curation.records import GOLDS, Cat
-from curation.stereoset import dataset, read_cats, read_entries, votes
 
 LABELS = {"s": "stereotype", "a": "anti-stereotype", "u": "unrelated", "r": "related", "?": "odd"}
 

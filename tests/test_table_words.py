@@ -4,12 +4,12 @@ from collections import defaultdict
 
 import pytest
 
-from curation import table_words
 from curation.records import FLAGS, VALUES
 from curation.rounds import pages
 from curation.rounds.answers import forms, rows
-from curation.rules import read_label
-from curation.table_words import Space, aliases, key, shipped_texts, shipped_words
+from curation.text import table_words
+from curation.text.rules import read_label
+from curation.text.table_words import Space, aliases, key, shipped_texts, shipped_words
 
 LANGUAGES = table_words.languages()
 ENGLISH = shipped_texts("en")

@@ -10,10 +10,10 @@ from curation.campaign import Campaign
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import lists
 from curation.files import CurationError
-from curation.predictions import read_predictions
+from curation.formats.predictions import read_predictions
+from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.rounds.tables.reading import read_rows
 from curation.scores.sizes import read_sizes
-from curation.text_tables import find_header, read_csv, read_json_lines
 from support import catsets
 
 PATH = Path("t.csv")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from curation.records import Timestamp
-from curation.times import moment, order_of, read_time
+from curation.text.times import moment, order_of, read_time
 
 IS_TIMESTAMP = TypeAdapter(Timestamp).validate_python
 

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
+from curation.formats.toml_files import with_setting
 from curation.rounds.pages import texts
-from curation.settings import Settings
-from curation.settings_file import read_settings, write_setting
-from curation.toml_files import with_setting
+from curation.settings import Settings, read_settings, write_setting
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
 LONG = "9" * 5000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from curation.words import UNSPACED, base, frequencies, words
+from curation.text.words import UNSPACED, base, frequencies, words
 
 
 @pytest.mark.parametrize(

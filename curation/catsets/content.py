@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -9,16 +10,247 @@ from typing import Any
 
 import orjson
 
-from curation.catsets.entries import Part, Row
-from curation.catsets.headings import is_by_label, resolve
-from curation.catsets.other_sets import refuse_other_sets
-from curation.catsets.parquet_rows import read_parquet
-from curation.catsets.unreadable import refuse, refuse_address, refuse_folder
-from curation.file_kinds import HEAD, PARQUET
+from curation.catsets.entries import Part, Row, is_by_label, plain, resolve
 from curation.files import CurationError, decoded, open_input, parsed_json, read_bytes
-from curation.packed import packing_of, read_lines
+from curation.formats.packed import (
+    CUT_OFF,
+    HEAD,
+    PARQUET,
+    PARQUET_FILE,
+    PICKLE,
+    kind_of,
+    packing_of,
+    read_lines,
+)
+from curation.formats.parquet import read_parquet
+from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.records import KINDS
-from curation.text_tables import find_header, read_csv, read_json_lines
+from curation.text.wording import some
+
+_PICKLES = (".pkl", ".pickle", ".p", ".joblib")
+
+_CONVERT = (
+    "convert it to Parquet. Loading a pickle runs the code in it: do this only if you trust where "
+    "it comes from, in an environment of its own: "
+    "python -m venv pkl && pkl/bin/pip install pandas pyarrow && pkl/bin/python -c "
+    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\"; if pandas "
+    "cannot load it, use an older one, with Python 3.11: "
+    "pip install 'pandas<2' 'numpy<2' 'pyarrow<18'"
+)
+_ARROW = (
+    'convert it to Parquet: python -c "from datasets import Dataset; '
+    "Dataset.from_file('{name}').to_parquet('{stem}.parquet')\", or with pandas: "
+    "pandas.read_feather('{name}').to_parquet('{stem}.parquet')"
+)
+_UNPACK = "unpack it, and name the file with the items"
+_CSV = (
+    "save the sheet with the items as CSV (UTF-8), and name that file; for answers of people, use "
+    "«curation rounds import» or «curation import answers»"
+)
+_AGAIN = "get the data itself: the link «raw» or «download» of the page"
+_LFS = "run «git lfs pull» in the repository, or download the file itself"
+_TABLE = "export the items as JSON, CSV or Parquet"
+
+_FIXES = {
+    PICKLE: _CONVERT,
+    "an Arrow file": _ARROW,
+    "an Arrow file, as in the cache of Hugging Face datasets": _ARROW,
+    "a Feather file": _ARROW,
+    "a pointer of Git LFS, not the data": _LFS,
+    "a web page, not the data": _AGAIN,
+    "a link to a Google sheet, without the sheet": "in Google Sheets, download the sheet as CSV",
+    CUT_OFF: "fetch it again, and unpack it",
+    "a compressed Parquet file": _UNPACK,
+}
+_SHEETS = ("workbook", "spreadsheet", "OpenDocument", "old Office", "Numbers")
+
+
+def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
+    """Refuse a file that is of a known kind and cannot be read.
+
+    Args:
+        path: the file.
+        head: its first bytes, after unpacking.
+        packed: whether the file is compressed.
+
+    Raises:
+        CurationError: the file is of such a kind; the fix says what to do.
+    """
+    kind = kind_of(path, head, packed=packed)
+    if kind == PARQUET_FILE:
+        kind = "a compressed Parquet file" if packed else ""
+    elif not kind and _is_old_pickle(path, head):
+        kind = PICKLE
+    elif not kind and path.suffix == ".py":
+        kind = "a Python program, perhaps a loader of a Hugging Face dataset"
+    if kind:
+        name = _in_a_command(path)
+        raise CurationError(
+            f"{path}: is {kind}; this is not a file of items that can be read",
+            _fix(kind).replace("{name}", name).replace("{stem}", name.split(".")[0]),
+        )
+
+
+def _fix(kind: str) -> str:
+    if kind in _FIXES:
+        return _FIXES[kind]
+    if kind.endswith(" archive"):
+        return _UNPACK
+    return _CSV if any(word in kind for word in _SHEETS) else _TABLE
+
+
+def _in_a_command(path: Path) -> str:
+    """The name of a file for a command to copy; a placeholder if a shell could misread it."""
+    return path.name if re.fullmatch(r"\w[\w. +-]*", path.name) else "FILE"
+
+
+def _is_old_pickle(path: Path, head: bytes) -> bool:
+    """Whether a file is a pickle as Python 2 wrote them, which only its name tells."""
+    name = path.name.lower().removesuffix(".gz").removesuffix(".bz2")
+    return name.endswith(_PICKLES) and head[:1] not in b"{[" and head != b""
+
+
+def refuse_address(path: Path) -> None:
+    """Refuse a web address, of which ``Path`` has made one slash of two.
+
+    Raises:
+        CurationError: the path is a web address.
+    """
+    if path.parts[:1] in (("http:",), ("https:",), ("hf:",)) and not path.exists():
+        address = str(path).replace(":/", "://", 1)
+        raise CurationError(
+            f"{address}: is a web address, not a file", "download the file, and name the copy"
+        )
+
+
+def refuse_folder(path: Path) -> None:
+    """Refuse a folder, and say which file in it to name.
+
+    Raises:
+        CurationError: the path is a folder.
+    """
+    if not path.is_dir():
+        return
+    try:
+        names = sorted(file.name for file in path.iterdir())
+    except OSError:
+        names = []
+    name = _in_a_command(path)
+    if "dataset_info.json" in names or "dataset_dict.json" in names:
+        raise CurationError(
+            f"{path}: is a folder of Hugging Face datasets (save_to_disk), not a file",
+            'convert it: python -c "from datasets import load_from_disk; '
+            f"load_from_disk('{name}').to_parquet('{name}.parquet')\"",
+        )
+    data = [name for name in names if name.endswith((".parquet", ".jsonl", ".json", ".csv"))]
+    shown = f", such as {data[0]}" if data else ""
+    raise CurationError(f"{path}: is a folder, not a file", f"name a file in it{shown}")
+
+
+_MOST_LISTED = 25  # columns in a message
+PAIRS = (
+    "they measure something else: two sentences that differ in the group, and no unrelated one, so "
+    "lms, ss and icat cannot be computed; use the tool of that benchmark, such as lm-eval's tasks, "
+    "or have an unrelated sentence written for each pair"
+)
+_QUESTIONS = "lms, ss and icat cannot be computed; use the tool of that benchmark"
+_GOLD = "give the file with the items to --gold"
+
+_SETS: tuple[tuple[frozenset[str], str, str], ...] = tuple(
+    (frozenset(map(plain, columns)), kind, fix)
+    for columns, kind, fix in (
+        (("modified_eng_sent_more",), "pairs of sentences, as in IndiBias", PAIRS),
+        (("sent_more_hindi",), "pairs of sentences, as in IndiBias", PAIRS),
+        (("sent_more", "sent_less"), "pairs of sentences, as in CrowS-Pairs", PAIRS),
+        (("sent_more",), "sentences of CrowS-Pairs", PAIRS),
+        (("sent_x", "sent_y"), "pairs of sentences, as in WinoQueer", PAIRS),
+        (("ans0", "ans1", "ans2"), "questions with answers, as in BBQ", _QUESTIONS),
+        (("coreference_clusters",), "sentences with pronouns, as in WinoBias", _QUESTIONS),
+        (("template", "stereo", "anti_stereo"), "sentences as in WinoBias", _QUESTIONS),
+        (("sentid", "pronoun", "occupation"), "sentences as in Winogender", _QUESTIONS),
+        (("model", "rule", "association", "value"), "the scores of a model (scores.jsonl)", _GOLD),
+        (
+            ("model", "cat", "pair", "won", "split"),
+            "the comparisons of a chat model (comparisons.jsonl)",
+            _GOLD,
+        ),
+        (
+            ("cat", "pair", "swapped", "asked", "body"),
+            "the replies of a chat model (replies.jsonl)",
+            _GOLD,
+        ),
+        (("id", "score"), "predictions, the scores of a model", _GOLD),
+        (
+            ("cat_id", "association_id", "annotator", "label"),
+            "a release's table of annotations",
+            "name dev.json or test.json of the release",
+        ),
+        (
+            ("id", "kind", "associations", "split"),
+            "a campaign's cats.jsonl",
+            "leave out --gold and name the campaign with -c, or use a file of its release",
+        ),
+        (
+            ("annotator", "label_1"),
+            "a table of answers",
+            "use «curation import answers», or «curation rounds import» for a round's tasks",
+        ),
+        (
+            ("item_id", "annotator", "label"),
+            "a table of answers",
+            "use «curation import answers»",
+        ),
+        (
+            ("_data_files", "_fingerprint"),
+            "the state of a folder of Hugging Face datasets",
+            "convert the folder with load_from_disk(…).to_parquet(…)",
+        ),
+        (
+            ("features", "citation"),
+            "the description of a Hugging Face dataset",
+            "name the data file beside it",
+        ),
+        (("nbformat", "cells"), "a notebook", "export the items as JSON, CSV or Parquet"),
+    )
+)
+
+
+def refuse_other_sets(path: Path, columns: Collection[str]) -> None:
+    """Refuse a file whose columns are those of another known kind of data.
+
+    Raises:
+        CurationError: the file is not a set of CATs.
+    """
+    names = set(map(plain, columns))
+    for wanted, kind, fix in _SETS:
+        if wanted <= names:
+            raise CurationError(
+                f"{path}: not a StereoSet file, and not another set of CATs: it has {kind}", fix
+            )
+    pairs = {"stereotype", "antistereotype"} <= names
+    if pairs and not {"unrelated", "unrelatedsentence", "context", "prompt"} & names:
+        raise CurationError(
+            f"{path}: not a StereoSet file, and not another set of CATs: it has pairs of sentences "
+            "without an unrelated one",
+            PAIRS,
+        )
+
+
+def unknown_columns(path: Path, columns: Collection[str]) -> CurationError:
+    """The error of a file whose columns are of no known layout."""
+    return CurationError(
+        f"{path}: not a StereoSet file, and not another set of CATs: its columns are "
+        f"{listed(columns)}",
+        "if it has an unrelated sentence for each context, describe it in a mapping file; see "
+        "docs/datasets.md. If it has none, lms, ss and icat cannot be computed: use the tool of "
+        "that benchmark, or have unrelated sentences written",
+    )
+
+
+def listed(columns: Collection[str]) -> str:
+    """Columns for a message; if there are very many, only the first."""
+    return some((f"«{str(name)[:60]}»" for name in columns), _MOST_LISTED) or "none"
+
 
 LONGEST_LINE = 256 << 20  # bytes of a line of packed JSON, which is often one line
 _LONGEST_NAME = 60

@@ -5,19 +5,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.catsets.content import read_parts
-from curation.catsets.entries import Dataset, Entry, sentences_of
-from curation.catsets.headings import IN_SENTENCES, plain, resolve
-from curation.catsets.ids import in_order_of_ids, with_ids
-from curation.catsets.kinds import fill_words, kinds_of, type_column
-from curation.catsets.labels import hidden_error, is_hidden, key_of
-from curation.catsets.layouts import RawItem, Reading, layout_of
+from curation.catsets.content import PAIRS, listed, read_parts
+from curation.catsets.entries import (
+    IN_SENTENCES,
+    Dataset,
+    Entry,
+    hidden_error,
+    in_order_of_ids,
+    is_hidden,
+    key_of,
+    plain,
+    resolve,
+    sentences_of,
+    with_ids,
+)
+from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, layout_of, type_column
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
-from curation.catsets.other_sets import PAIRS, listed
 from curation.files import CurationError
 from curation.records import GOLDS
-from curation.rules import read_label
-from curation.wording import amount
+from curation.text.rules import read_label
+from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
 _SHOWN = 8

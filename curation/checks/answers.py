@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import get_args
 
 from curation.checks import lexical, surface
-from curation.checks.codes import PITFALLS
-from curation.checks.hits import pitfall
-from curation.checks.languages import unchecked
-from curation.checks.lists import lists
+from curation.checks.codes import PITFALLS, pitfall
+from curation.checks.lists import lists, unchecked
 from curation.records import Gold, Item, Pitfall, Term
 
 ALGORITHM = 5

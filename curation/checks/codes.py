@@ -11,7 +11,7 @@ The severities:
 
 from typing import Literal, NamedTuple
 
-from curation.records import Kind, Severity
+from curation.records import Kind, Pitfall, Severity
 
 Unit = Literal["cat", "option", "target", "domain", "dataset"]
 
@@ -389,3 +389,36 @@ PITFALLS: dict[str, About] = {
         "have unrelated associations written as long as the others",
     ),
 }
+
+
+def pitfall(
+    code: str,
+    where: str,
+    detail: str,
+    *,
+    item: str | None = None,
+    association: str | None = None,
+    target: str | None = None,
+) -> Pitfall:
+    """The record of one hit, with the severity and fix of its code.
+
+    Args:
+        code: one of ``PITFALLS``.
+        where: the place for a reader, such as a file and line or an item.
+        detail: what is wrong there.
+        item: the item's id; None for the dataset or a target.
+        association: the association's id; None for the whole item.
+        target: the term's text.
+    """
+    about = PITFALLS[code]
+    # There may be tens of thousands, and all parts are valid already: validation would cost time.
+    return Pitfall.model_construct(
+        code=code,
+        severity=about.severity,
+        item=item,
+        association=association,
+        target=target,
+        where=where,
+        detail=detail,
+        fix=about.fix,
+    )

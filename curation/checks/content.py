@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 from rapidfuzz import fuzz
 
 from curation.files import CurationError, read_text, shipped
-from curation.item_form import filler
-from curation.rules import same_text
-from curation.text_tables import read_csv
+from curation.formats.tables import read_csv
+from curation.text.item_form import filler
+from curation.text.rules import same_text
 
 ENDS = " .,;:!?…\"'“”„«»‘’。、！？؟،"
 

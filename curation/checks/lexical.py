@@ -16,12 +16,10 @@ from typing import NamedTuple, TypeVar
 from rapidfuzz import process
 from rapidfuzz.distance import DamerauLevenshtein
 
-from curation.blank import BLANK, around
-from curation.checks.languages import JOINING, UNCASED
-from curation.checks.lists import Lists
+from curation.checks.lists import JOINING, UNCASED, Lists
 from curation.checks.surface import Finding, ParsedItem, in_texts
-from curation.item_form import filler
-from curation.words import (
+from curation.text.item_form import BLANK, around, filler
+from curation.text.words import (
     INSTALL,
     UNSPACED,
     NotCheckedError,

@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from curation.blank import BLANK
-from curation.checks.characters import controls, is_hyphenated
 from curation.checks.content import meta_text
-from curation.checks.languages import JOINING, NEEDS, UNMARKED
-from curation.checks.lists import Lists, in_small
-from curation.item_form import filler, flaws, left, names
+from curation.checks.lists import JOINING, NEEDS, UNMARKED, Lists, in_small
 from curation.records import Gold, Kind
-from curation.rules import same_text
-from curation.words import AFFIXING, UNSPACED, base, split
+from curation.text.characters import controls, is_hyphenated
+from curation.text.item_form import BLANK, filler, flaws, left, names
+from curation.text.rules import same_text
+from curation.text.words import AFFIXING, UNSPACED, base, split
 
 MARKS = frozenset(".!?…‽。｡．！？؟۔।॥።፧;։།။។:")
 CLOSERS = "\"'“”„«»‹›‘’)]}」』）*~ \t\r\n"

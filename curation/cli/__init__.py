@@ -17,7 +17,6 @@ import typer
 from typer.core import TyperGroup
 
 from curation import __version__
-from curation.addresses import hide_secrets
 from curation.cli import (
     console,
     decisions,
@@ -32,6 +31,7 @@ from curation.cli import (
     trust,
 )
 from curation.files import CurationError
+from curation.http import hide_secrets
 
 # Commands and groups of commands, in the order in which ``curation --help`` shows them.
 COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.chat.spec import ChatSpec

@@ -23,9 +23,9 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from curation.addresses import hide_secrets
-from curation.checks.characters import inert
 from curation.files import dump_json
+from curation.http import hide_secrets
+from curation.text.characters import inert
 
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, open_campaign
-from curation.cells import csv_text
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError, read_json
+from curation.formats.tables import csv_text
 from curation.reasons import REASONS
 from curation.records import KINDS
-from curation.rules import TIERS
 from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
-from curation.wording import amount
+from curation.text.rules import TIERS
+from curation.text.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,

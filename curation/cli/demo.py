@@ -9,18 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.cells import csv_text
 from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
-from curation.item_form import fill
+from curation.formats.tables import csv_text
 from curation.records import KINDS
 from curation.rounds.tables.reading import read_rows
-from curation.settings_file import read_settings
+from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
-from curation.wording import amount
+from curation.text.item_form import fill
+from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
 INTENTS = ("stereotype", "anti_stereotype", "unrelated")
@@ -98,9 +98,9 @@ def demo(
 
 def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
+    from curation.catsets.stereoset import read_cats
     from curation.cli.release import build
     from curation.cli.scores import baselines, predictions
-    from curation.stereoset import read_cats
 
     step("release build")
     build(campaign.root)

@@ -13,7 +13,7 @@ from curation.cli.options import FILE, Where
 from curation.cli.results import HEADS, cells, kinds_text, show_marks, show_notes
 from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.steps.scores.ensemble import FittedEnsemble

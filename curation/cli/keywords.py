@@ -7,7 +7,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE, language_code
-from curation.wording import amount
+from curation.text.wording import amount
 
 By = Literal["domain", "label", "term"]
 

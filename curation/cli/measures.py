@@ -11,9 +11,9 @@ from curation.cli.options import FILE, Json, Language, Where
 from curation.cli.score_options import GoldFiles, Tier, write_json
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
-from curation.rules import TIERS
 from curation.steps import measures, reports
 from curation.steps.measures import Report
+from curation.text.rules import TIERS
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from curation.files import CurationError
-from curation.times import Order
+from curation.text.times import Order
 
 Where = Annotated[
     Path,

@@ -10,7 +10,7 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.rounds.pay import earned, money
 from curation.steps.rounds.pay import JobPay, PayList, write_pay
-from curation.wording import amount
+from curation.text.wording import amount
 
 HEADS = ("round", "kind", "pay", "people", "accepted", "amount", "minutes", "refused")
 

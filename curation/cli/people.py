@@ -11,7 +11,7 @@ from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.steps.release.erasing import Held
 from curation.steps.rounds.exclusion import Action, Change, decide_on_person
-from curation.wording import amount
+from curation.text.wording import amount
 
 Who = Annotated[
     str,

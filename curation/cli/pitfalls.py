@@ -6,7 +6,7 @@ from curation.checks.codes import PITFALLS
 from curation.cli import console
 from curation.files import CurationError
 from curation.measures.pitfalls import Report, sample
-from curation.wording import amount
+from curation.text.wording import amount
 
 QUOTE = 90  # characters shown of a text that a pitfall quotes
 

@@ -7,7 +7,7 @@ from curation.cli import console
 from curation.cli.options import Json, RoundArgument, TableFormat, TasksFolder, Where
 from curation.steps.rounds import round_files
 from curation.steps.rounds.refused import write_refused
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def refused(

@@ -20,7 +20,7 @@ from curation.cli.options import Json, Where
 from curation.steps.release.hidden.golds import gold_file
 from curation.steps.release.hidden.hiding import as_built, set_hide
 from curation.steps.release.making import build_release
-from curation.wording import amount
+from curation.text.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."

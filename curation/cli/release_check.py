@@ -8,7 +8,7 @@ import typer
 
 from curation.cli import console
 from curation.cli.options import FILE, Json, Language, Where
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def check(

@@ -10,7 +10,7 @@ from curation.cli.options import FILE, Json, Where
 from curation.cli.results import show_notes
 from curation.cli.score_options import LowerIsLikelier, write_text
 from curation.files import CurationError
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.release.versions.diff import Difference

@@ -9,7 +9,7 @@ import typer
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.cli.score_options import GoldFiles, KindOption, Split
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.release.harnesses.mangled import Mangled

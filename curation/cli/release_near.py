@@ -13,7 +13,7 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import versions
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
-from curation.wording import amount
+from curation.text.wording import amount
 
 SHOWN = 20  # pairs
 

@@ -8,7 +8,7 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def push(

@@ -9,7 +9,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.steps.release.hidden import revealing
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def reveal(

@@ -5,7 +5,7 @@ from pathlib import Path
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def statement(campaign: Where = Path(), as_json: Json = False) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.cli import console
 from curation.records import KINDS
-from curation.wording import amount
+from curation.text.wording import amount
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
 

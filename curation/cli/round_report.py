@@ -13,7 +13,7 @@ from curation.steps.rounds.check import describe_pitfalls
 from curation.steps.rounds.platform import open_platform
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import NewAnswers
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 SHOWN = 5  # items named in a line
 HEADS = (

@@ -12,8 +12,8 @@ from curation.cli.options import Json, RoundArgument, Where
 from curation.files import CurationError
 from curation.steps.rounds import ledger, round_files, round_status, running
 from curation.steps.rounds.caps import warn_of_earlier_names
-from curation.times import now
-from curation.wording import amount
+from curation.text.times import now
+from curation.text.wording import amount
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from curation.cells import csv_text
 from curation.cli.options import FILE
-from curation.files import dump_json, writing
-from curation.leftovers import sweep_beside
+from curation.files import dump_json, sweep_beside, writing
+from curation.formats.tables import csv_text
 
 GoldFiles = Annotated[
     list[Path] | None,

@@ -40,7 +40,7 @@ from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
 from curation.files import CurationError
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec

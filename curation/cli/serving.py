@@ -11,8 +11,8 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where
 from curation.files import CurationError, writing
-from curation.interrupts import SIGNALS
 from curation.rounds.platforms.label_studio.servers import ROLES, folder, home
+from curation.work.interrupts import SIGNALS
 
 
 def serve(

@@ -17,7 +17,7 @@ from curation.cli.options import (
     Where,
 )
 from curation.steps.rounds import exporting, importing, round_files
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def export(

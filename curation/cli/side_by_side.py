@@ -7,7 +7,7 @@ from typing import Any
 from curation.cli import console
 from curation.cli.choice_tables import show_answers
 from curation.cli.results import HEADS, cells, show_marks, show_notes, show_turned, values
-from curation.wording import amount
+from curation.text.wording import amount
 
 _ABOUT_TERMS = (
     "most: the highest ss above 50; least: the ss nearest to 50; agreement: of annotators on all "

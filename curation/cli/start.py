@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 from curation.steps.pipeline import Step, bring_up_to_date, current, last_run
 from curation.steps.status import SHOWN, read_status
-from curation.words import AFFIXING, base
+from curation.text.words import AFFIXING, base
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress

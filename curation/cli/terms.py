@@ -12,7 +12,7 @@ from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.facts import outdated_facts, query_facts, scan_facts, tally_facts
 from curation.steps.pipeline import bring_up_to_date
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.terms.facts import Facts

@@ -12,7 +12,7 @@ from curation.cli import console
 from curation.cli.options import FILE_OR_FOLDER
 from curation.files import CurationError
 from curation.models.train.settings import PAPER, NextSentenceSettings, Progress, Tell
-from curation.wording import amount
+from curation.text.wording import amount
 
 _LINES = 50  # lines about the loss in the whole training
 

@@ -26,7 +26,7 @@ from curation.cli.training import (
     shown,
 )
 from curation.models.train.settings import SentimentSettings
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def train_sentiment(

@@ -11,10 +11,10 @@ from curation.cli import console, model_options, trust_report
 from curation.cli.model_options import EngineName
 from curation.cli.options import FILE, Json, Language, Where
 from curation.files import CurationError
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.bias import Bias
+    from curation.records import Bias
     from curation.steps.trust.runs import TrustRun
     from curation.steps.trust.vectors import TargetSets
 

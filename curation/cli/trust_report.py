@@ -14,10 +14,10 @@ from curation.cli.score_options import GoldFiles, LowerIsLikelier, Scores
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.bias import Criterion, Status
+    from curation.records import Criterion, Status
     from curation.steps.trust.report import TrustReport
 
 _CONTROLS: "dict[Status, str]" = {

@@ -9,8 +9,8 @@ import pandas as pd
 
 from curation.decisions.filter import Counted
 from curation.records import GOLDS, VALUES, Decision, Item, Term
-from curation.rules import chance_of_agreement
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
+from curation.text.rules import chance_of_agreement
 
 ALGORITHM = 4
 _FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.records import GOLDS, KINDS, VALUES, Decision, Gold, Item, Verdict
-from curation.rules import TIERS, Outcome, Votes, decide, tier
+from curation.text.rules import TIERS, Outcome, Votes, decide, tier
 
 ALGORITHM = 2
 NOTHING: Mapping[str, tuple[Gold, ...]] = {}

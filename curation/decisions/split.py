@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
-from curation.rules import tier
+from curation.text.rules import tier
 
 ALGORITHM = 4
 

@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from curation.engine import Engine, each_shard
-from curation.files import CurationError, digest, printable, writing
-from curation.leftovers import sweep_beside
+from curation.files import CurationError, digest, printable, sweep_beside, writing
+from curation.formats.packed import packing_of, read_lines
 from curation.measures.tallying import Tally
-from curation.packed import packing_of, read_lines
-from curation.shards import Shard, blocks, fault, shards
-from curation.words import UNSPACED, base, words, words_of_each
+from curation.text.words import UNSPACED, base, words, words_of_each
+from curation.work.engine import Engine, each_shard
+from curation.work.shards import Shard, blocks, fault, shards
 
 ALGORITHM = 2
 DISTINCT = 2 << 20  # how many chunks may wait to be split into words; about 200 bytes each
@@ -76,7 +75,7 @@ def count(
 
     Args:
         paths: ``.txt`` or ``.jsonl`` files, also compressed as ``.gz``, or ``.parquet`` files.
-        language: the language of the texts; words are those of ``curation.words``.
+        language: the language of the texts; words are those of ``curation.text.words``.
         engine: "local" or "ray". On Ray every machine must see the files under the same path.
         workers: how many run at once; by default one per processor.
         field: the field of a JSON record, or the column of a Parquet file, that has the text.

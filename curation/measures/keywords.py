@@ -12,11 +12,19 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from curation.blank import around, options
 from curation.files import CurationError
 from curation.measures.counting import Counts
 from curation.records import GOLDS, Cat, Gold, Term
-from curation.words import UNSPACED, NotCheckedError, base, frequencies, has_lemmas, lemma, words
+from curation.text.item_form import around, options
+from curation.text.words import (
+    UNSPACED,
+    NotCheckedError,
+    base,
+    frequencies,
+    has_lemmas,
+    lemma,
+    words,
+)
 
 ALGORITHM = 3
 EXAMPLES = 3

@@ -16,18 +16,16 @@ from random import Random
 from typing import Any
 
 from curation.checks import lexical
-from curation.checks.codes import PITFALLS, About
+from curation.checks.codes import PITFALLS, About, pitfall
 from curation.checks.content import meta_patterns
-from curation.checks.hits import pitfall
-from curation.checks.languages import unchecked
-from curation.checks.lists import lists
+from curation.checks.lists import lists, unchecked
 from curation.checks.surface import Finding, ItemTexts, check, read
-from curation.engine import each_shard
 from curation.files import read_json, shipped
 from curation.measures import repeats
 from curation.measures.targets import function_words, in_several_domains
 from curation.records import KINDS, Cat, Kind, Pitfall, Severity
-from curation.words import UNSPACED, base
+from curation.text.words import UNSPACED, base
+from curation.work.engine import each_shard
 
 ALGORITHM = 8
 DATASET = "the dataset"

@@ -12,9 +12,9 @@ from curation.checks.lists import in_small
 from curation.checks.similar import similar
 from curation.checks.surface import Finding
 from curation.records import GOLDS, KINDS, Cat, Kind
-from curation.rules import same_text
-from curation.wording import amount
-from curation.words import split
+from curation.text.rules import same_text
+from curation.text.wording import amount
+from curation.text.words import split
 
 Findings = Iterator[tuple[int, Finding]]
 """The index of a CAT, and a finding in it."""

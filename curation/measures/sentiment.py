@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import GOLDS, KINDS, Cat
-from curation.sentiment import CLEAR, vader
 from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
 from curation.stats.tests import swap_test
+from curation.text.words import CLEAR, vader
 
 ALGORITHM = 2
 CLASSES = ("negative", "neutral", "positive")

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from curation.blank import options
 from curation.records import GOLDS, KINDS, Cat
-from curation.rules import TIERS, same_text
 from curation.stats.intervals import FEW, mean_interval
-from curation.words import UNSPACED, NotCheckedError, base, words
+from curation.text.item_form import options
+from curation.text.rules import TIERS, same_text
+from curation.text.words import UNSPACED, NotCheckedError, base, words
 
 ALGORITHM = 3
 SAMPLE = 1000  # words among which different ones are counted, to compare large and small parts

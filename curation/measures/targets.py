@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from curation.checks.lists import Lists, in_small, lists
-from curation.item_form import names
 from curation.records import Cat
-from curation.rules import spelling_key
-from curation.wording import amount
-from curation.words import UNSPACED, WORD, base
+from curation.text.item_form import names
+from curation.text.rules import spelling_key
+from curation.text.wording import amount
+from curation.text.words import UNSPACED, WORD, base
 
 Findings = Iterator[tuple[str, str, str, str]]
 """The domain, target, code and detail of each finding."""

@@ -23,7 +23,7 @@ from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory,
 from curation.models.heads import REPORT
 from curation.models.loading import Loaded
 from curation.models.sentiments import THREE, Polarity, read_classes
-from curation.wording import amount
+from curation.text.wording import amount
 
 SETTINGS = "train-sentiment.json"
 Encoded = Mapping[str, Sequence[int]]

@@ -17,7 +17,7 @@ from curation.models.families import chosen_family, family_of_body
 from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
 from curation.models.safety import pickle_error, pickled_weights, without_hub_code
-from curation.wording import amount
+from curation.text.wording import amount
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.blank import BLANK
 from curation.files import CurationError
 from curation.models.causal import finite
 from curation.models.forward import Runner, Tell
 from curation.models.packing import Text
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
+from curation.text.item_form import BLANK
 
 
 class Frame(NamedTuple):

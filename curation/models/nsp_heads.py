@@ -14,7 +14,7 @@ from curation.models.loading import Loaded, load
 from curation.models.nsp import POOLS, Head, NextSentenceModel, OwnHead, PairRunner, Pool
 from curation.models.rules import family_named
 from curation.models.xlnet import repair
-from curation.run_folder import read_identity, write_json
+from curation.work.run_folder import read_identity, write_json
 
 HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
 OWN_NEXT, TRAINED_NEXT = 0, 1  # the index of the logit that means «next»

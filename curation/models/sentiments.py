@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from curation.files import CurationError
-from curation.wording import amount
+from curation.text.wording import amount
 
 Polarity = Literal["negative", "neutral", "positive"]
 TWO: tuple[Polarity, ...] = ("negative", "positive")

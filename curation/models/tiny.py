@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
-from curation.run_folder import disk_errors
+from curation.work.run_folder import disk_errors
 
 _HF: Any = importlib.import_module("transformers")  # its types are not all there
 END, PAD, CLS, SEP, MASK, UNKNOWN = "<|end|>", "[PAD]", "[CLS]", "[SEP]", "[MASK]", "[UNK]"

@@ -19,7 +19,7 @@ from curation.release.layout import SEALED, STEREOSET
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.settings import DecisionSettings, RoundSettings
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
 """Questions whose answers usually say who made a dataset; they are left out as a whole."""

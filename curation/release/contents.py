@@ -10,8 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation.catsets.stereoset import FileSettings
 from curation.records import Cat, Gold, Kind, SplitName, Term, Value
-from curation.stereoset import FileSettings
 
 if TYPE_CHECKING:
     import pandas as pd

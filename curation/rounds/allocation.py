@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from curation.files import CurationError
 from curation.records import Task
-from curation.rules import Caps
-from curation.wording import amount
+from curation.text.rules import Caps
+from curation.text.wording import amount
 
 NO_CAPS = Caps()
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, count, product
 
 from curation.records import GOLDS, Gold
-from curation.rules import Votes, decide, stable_id
+from curation.text.rules import Votes, decide, stable_id
 
 
 def further(

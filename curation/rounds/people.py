@@ -9,9 +9,8 @@ from pathlib import Path
 
 from platformdirs import user_config_path
 
-from curation.files import CurationError, read_bytes
-from curation.leftovers import beside
-from curation.wording import amount
+from curation.files import CurationError, beside, read_bytes
+from curation.text.wording import amount
 
 KEY_BYTES = 32
 KEYS = "CURATION_KEYS"  # environment variable: the folder of the keys

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from curation.records import Answer, Item, Round, Task
 from curation.rounds.needed import further
 from curation.rounds.pay import NO_PAY, earned
-from curation.rules import Votes, decide
-from curation.times import moment, timestamp
+from curation.text.rules import Votes, decide
+from curation.text.times import moment, timestamp
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from curation.records import Answer, Task
-from curation.rules import Caps
+from curation.text.rules import Caps
 
 REPAIRABLE = (
     *("missing_field", "bad_value", "unknown_label", "empty_text"),

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from curation.blank import BLANK, END, attribute, fill_all
 from curation.models.rules import ScoringRequest
 from curation.records import GOLDS, Cat
+from curation.text.item_form import BLANK, END, attribute, fill_all
 
 
 class Question(NamedTuple):

@@ -12,7 +12,7 @@ from curation.scores.outcomes import ByIds, from_ids, judge_outcomes
 from curation.scores.runs import Run
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 class Board(NamedTuple):

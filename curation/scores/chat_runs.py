@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation.scores.flags import answer_flags
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 _SHOWN = 5  # names of runs in a message
 

@@ -17,7 +17,7 @@ from curation.scores.runs import Run
 from curation.scores.weights import Objective, objective_of, search
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, results
-from curation.wording import amount
+from curation.text.wording import amount
 
 MIXED = "mixed"  # the rule of a kind that the members score by different rules
 _PAIRS = ((0, 2), (1, 2), (0, 1))  # the three comparisons of a CAT, places in GOLDS

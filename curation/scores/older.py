@@ -13,7 +13,7 @@ from curation.records import Cat
 from curation.scores.chat_runs import arguments
 from curation.scores.groups import ENSEMBLE
 from curation.scores.runs import Run
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def cats_digest(cats: Sequence[Cat]) -> str:

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.choices import PAIRS, Comparison
 from curation.files import CurationError, read_records
-from curation.records import GOLDS, Cat, Gold
+from curation.records import GOLDS, PAIRS, Cat, Comparison, Gold
 from curation.scores.asking import cat_digest
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties

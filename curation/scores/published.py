@@ -21,7 +21,7 @@ from curation.scores.printed import Printed, models, targets
 from curation.scores.row_rules import RowRules, row_rules, table_rule
 from curation.scores.runs import Run
 from curation.stats.metrics import ALL, BOTH, METRICS, Ties, results
-from curation.wording import amount
+from curation.text.wording import amount
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 

@@ -10,11 +10,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, dump_line, read_bytes, read_records, refuse_links, writing
-from curation.leftovers import sweep
+from curation.files import (
+    CurationError,
+    dump_line,
+    read_bytes,
+    read_records,
+    refuse_links,
+    sweep,
+    writing,
+)
 from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
-from curation.run_folder import (
+from curation.scores.chat_runs import answers_fit
+from curation.text.times import now
+from curation.work.run_folder import (
     SUPERSEDED,
     append_lines,
     count_whole_lines,
@@ -26,8 +35,6 @@ from curation.run_folder import (
     set_aside,
     write_json,
 )
-from curation.scores.chat_runs import answers_fit
-from curation.times import now
 
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"

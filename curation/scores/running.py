@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.engine import Engine, each_shard
 from curation.files import CurationError, dump_line
 from curation.models.chat.prompts import read_prompts
 from curation.models.rules import (
@@ -25,7 +24,6 @@ from curation.models.rules import (
 )
 from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
-from curation.run_folder import append_lines, write_json
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.boards import comparisons
 from curation.scores.older import scored_cats
@@ -45,6 +43,8 @@ from curation.scores.run_folder import (
 )
 from curation.scores.runs import Run, folder_name
 from curation.stats.metrics import Ties, results
+from curation.work.engine import Engine, each_shard
+from curation.work.run_folder import append_lines, write_json
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Repeats

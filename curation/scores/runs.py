@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_table
+from curation.formats.predictions import read_predictions, scores_of, turned
 from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
-from curation.predictions import read_predictions, scores_of, turned
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, cat_digest, texts
 from curation.scores.chat_runs import why_no_outcome

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_text
+from curation.formats.tables import read_csv
 from curation.stats.correlations import spearman
 from curation.stats.metrics import METRICS
-from curation.text_tables import read_csv
 
 SIZES = {"parameters": "parameters", "corpus_gb": "corpus, GB"}  # as tables head them
 Sizes = dict[str, Any]

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from curation.catsets.entries import Entry
+from curation.catsets.stereoset import votes
 from curation.records import VALUES
-from curation.rules import chance_of_agreement, read_label
 from curation.scores.boards import Board
 from curation.stats.metrics import percent_interval
-from curation.stereoset import votes
+from curation.text.rules import chance_of_agreement, read_label
 
 
 class Agreement(NamedTuple):

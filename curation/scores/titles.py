@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.scores.tiers import tier_text
 from curation.stats.metrics import BOTH
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def conditions(report: Mapping[str, Any], kind: str = BOTH) -> list[str]:

@@ -15,10 +15,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from curation.blank import options
 from curation.records import Cat
-from curation.sentiment import Sentiment, vader
-from curation.words import NotCheckedError, base, listed
+from curation.text.item_form import options
+from curation.text.words import NotCheckedError, Sentiment, base, listed, vader
 
 Scores = dict[str, float]
 

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Person
-from curation.rules import same_text
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
+from curation.text.rules import same_text
 
 SHOWN = 5  # examples in a warning
 _FIX = (

@@ -11,9 +11,9 @@ from platformdirs import user_cache_path
 
 from curation.files import CurationError, dump_json, open_plain, read_bytes
 from curation.records import Cat
-from curation.run_folder import append_lines
 from curation.settings import MeasureSettings
 from curation.steps.reporter import QUIET, Reporter
+from curation.work.run_folder import append_lines
 
 if TYPE_CHECKING:
     from curation.measures.sentiment import Feeling

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curation.engine import Engine
 from curation.files import CurationError
 from curation.steps.reporter import QUIET, Reporter
+from curation.work.engine import Engine
 
 if TYPE_CHECKING:
     from curation.measures.counting import Counts
@@ -29,7 +29,7 @@ def count_corpus(
         out: the table; its name ends in .tsv.gz or .tsv.
         language: language code of the texts.
         field: the JSON field or Parquet column that has the text.
-        engine: what reads the files, see ``curation.engine``.
+        engine: what reads the files, see ``curation.work.engine``.
         workers: how many run at once; by default one per processor.
         reporter: where progress goes.
 
@@ -38,7 +38,7 @@ def count_corpus(
             the language's texts cannot be split into words.
     """
     from curation.measures import counting
-    from curation.words import NotCheckedError
+    from curation.text.words import NotCheckedError
 
     if not out.name.endswith((".tsv", ".tsv.gz")):
         raise CurationError(

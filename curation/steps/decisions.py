@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
-from curation.manifest import Results
 from curation.records import Decision, Label, Rejection
 from curation.steps import kept_split
 from curation.steps.read import (
@@ -21,7 +20,8 @@ from curation.steps.read import (
 )
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
 from curation.campaign import SETTINGS, Campaign
-from curation.engine import Engine
 from curation.files import CurationError, read_json
-from curation.manifest import Results
 from curation.records import Rejection
 from curation.steps import term_files
 from curation.steps.reporter import QUIET, Reporter
-from curation.times import now
+from curation.text.times import now
+from curation.work.engine import Engine
+from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     from curation.terms.dump import Scanned
@@ -99,7 +99,7 @@ def scan_facts(
         campaign: the campaign.
         files: the dump, in one file or several.
         domains: the domains; by default all that name properties.
-        engine: what reads several files at once, see ``curation.engine``.
+        engine: what reads several files at once, see ``curation.work.engine``.
         workers: how many files at once.
         reporter: where progress goes.
 

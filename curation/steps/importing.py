@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from curation.campaign import Campaign
 from curation.files import CurationError
+from curation.formats.toml_files import toml_key
 from curation.records import Pitfall
 from curation.settings import is_name
 from curation.steps import read, term_files
@@ -16,10 +17,9 @@ from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
-from curation.times import Order
-from curation.toml_files import toml_key
-from curation.wording import amount, some
-from curation.words import base
+from curation.text.times import Order
+from curation.text.wording import amount, some
+from curation.text.words import base
 
 if TYPE_CHECKING:
     from curation.catsets.entries import Dataset
@@ -105,7 +105,7 @@ def _warn_of_language(
     campaign: Campaign, file: Path, dataset: "Dataset", reporter: Reporter
 ) -> None:
     """Warn if a dataset is in another language than the campaign."""
-    from curation.checks.languages import is_not_english
+    from curation.checks.lists import is_not_english
 
     own, given = campaign.settings.campaign.language, dataset.curation
     named = given.get("language") if isinstance(given, dict) else None

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign import Campaign
 from curation.extras import splitters, versions
 from curation.files import CurationError, digest, read_json, read_records
-from curation.manifest import Results
 from curation.records import KINDS, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.classifying import classify
@@ -21,7 +20,8 @@ from curation.steps.decisions import kept_without_votes
 from curation.steps.read import item_files, read_items, read_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source, off
-from curation.words import NotCheckedError
+from curation.text.words import NotCheckedError
+from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     from curation.measures.pitfalls import Report as Pitfalls
@@ -318,8 +318,8 @@ def pitfalls_of(
     Raises:
         CurationError: ``own`` cannot be read.
     """
-    from curation.engine import own_workers
     from curation.measures.pitfalls import pitfalls
+    from curation.work.engine import own_workers
 
     campaign = source.campaign
     if own is None and campaign and own_words(campaign).exists():

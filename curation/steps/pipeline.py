@@ -16,7 +16,6 @@ import orjson
 from curation.campaign import Campaign
 from curation.extras import removed
 from curation.files import CurationError, refuse_links
-from curation.manifest import Results, digests, is_current, read_manifest, run_step
 from curation.records import StepRun
 from curation.steps import decisions, measures, read, terms
 from curation.steps.release import build as release
@@ -24,7 +23,8 @@ from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, fold
 from curation.steps.trust import report as trust
-from curation.words import INSTALL
+from curation.text.words import INSTALL
+from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
 
 Settings = dict[str, Any]
 

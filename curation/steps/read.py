@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_json, read_records, read_table
-from curation.manifest import SEGMENTS, is_inside, read_manifest
 from curation.records import VALUES, Item, Label, Term
 from curation.steps.rounds import round_files
+from curation.work.manifest import SEGMENTS, is_inside, read_manifest
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from curation.decisions.filter import Counted
-    from curation.rules import Votes
+    from curation.text.rules import Votes
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:

@@ -20,10 +20,10 @@ from typing import Any
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, Kind
-from curation.rules import stable_id
 from curation.steps.read import read_terms
 from curation.steps.reporter import QUIET, Reporter
-from curation.wording import amount
+from curation.text.rules import stable_id
+from curation.text.wording import amount
 
 SAMPLE = 1000  # CATs whose contexts show the language
 ALL = "all"  # the name of all splits together
@@ -68,7 +68,7 @@ class Source:
 
     def warn_of_language(self, reporter: Reporter) -> None:
         """Warn if nothing names the language of the texts, and they plainly are not English."""
-        from curation.checks.languages import is_not_english
+        from curation.checks.lists import is_not_english
 
         texts = (cat.context for cat in self.cats[:SAMPLE])
         if self.assumed and is_not_english(texts):
@@ -272,7 +272,7 @@ def gold_source(
         CurationError: a file is not a gold file, or two of them overlap; or no language is given,
             and they are in different languages.
     """
-    from curation.stereoset import read_gold_file
+    from curation.catsets.stereoset import read_gold_file
 
     files = [read_gold_file(path) for path in gold]
     cats = _distinct([cat for file in files for cat in file.cats])
@@ -321,7 +321,7 @@ def read_gold(paths: Sequence[Path]) -> list[Cat]:
     Raises:
         CurationError: a file is not a gold file, or a CAT or a sentence is in two of them.
     """
-    from curation.stereoset import read_cats
+    from curation.catsets.stereoset import read_cats
 
     return _distinct([cat for path in paths for cat in read_cats(path)])
 

@@ -20,7 +20,7 @@ from curation.steps.terms import (
     no_terms,
 )
 from curation.steps.trust.runs import run_files
-from curation.wording import amount
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress

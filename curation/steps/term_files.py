@@ -143,7 +143,7 @@ def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
     Returns:
         Several if terms of several domains have the name; none if no term has it.
     """
-    from curation.rules import same_text
+    from curation.text.rules import same_text
 
     terms, plain = list(terms), same_text(name)
     ways: tuple[Callable[[Term], bool], ...] = (

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.cells import csv_text
 from curation.files import CurationError, digest, read_records
-from curation.item_form import names
-from curation.manifest import Results, read_manifest
+from curation.formats.tables import csv_text
 from curation.records import Item, Rejection, Term
 from curation.steps import facts
 from curation.steps.read import read_items, read_terms
@@ -24,6 +22,8 @@ from curation.steps.term_files import (
     selection,
     word_files,
 )
+from curation.text.item_form import names
+from curation.work.manifest import Results, read_manifest
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from curation.engine import Engine, map_shards
 from curation.files import CurationError
 from curation.records import Count, Entity, Rejection
 from curation.terms.dump_lines import FETCH, Lines, sizes
@@ -44,6 +43,7 @@ from curation.terms.facts import (
     in_order,
     wiki,
 )
+from curation.work.engine import Engine, map_shards
 
 KEPT = 1_000  # unreadable lines to keep per file; all of them are counted
 SHOWN = 200  # characters to keep of each
@@ -94,7 +94,7 @@ def scan(
             Wikipedia of ``title``.
         own: codes for aliases, demonyms and forms, nearest first.
         least: objects that fewer subjects state, in every domain, are counted but not looked up.
-        engine: how several files are read at once, see ``curation.engine``.
+        engine: how several files are read at once, see ``curation.work.engine``.
         workers: how many files are read at once.
         tell: called with the number of bytes read since the last call; with several files, when a
             file is done. The total is twice the size of the files.

@@ -6,11 +6,11 @@ from typing import Any
 
 from curation.reasons import REASONS
 from curation.records import Entity, Item
-from curation.rules import same_text, spelling_key
 from curation.terms.candidates import Candidate
 from curation.terms.edits import Edit
 from curation.terms.facts import Facts, best, number
 from curation.terms.select import Selection
+from curation.text.rules import same_text, spelling_key
 
 
 def named(

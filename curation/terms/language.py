@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from curation.rules import same_text
+from curation.text.rules import same_text
 
 Head = Literal["last", "first", "none"]
 HEADS: dict[str, Head] = {}

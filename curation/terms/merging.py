@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from curation.records import Entity
-from curation.rules import same_text, spelling_key
 from curation.settings import DomainSettings
 from curation.terms.candidates import Candidate, Flaw
 from curation.terms.facts import above, best, number
 from curation.terms.language import Head, is_head, plurals
-from curation.wording import amount
+from curation.text.rules import same_text, spelling_key
+from curation.text.wording import amount
 
 
 def stems(texts: Iterable[str], *, language: str) -> dict[str, str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.records import Term
-from curation.rules import stable_id
 from curation.terms.candidates import Candidate, Source
 from curation.terms.merging import stems
+from curation.text.rules import stable_id
 
 
 def new_id(domain: str, text: str) -> str:

@@ -23,10 +23,10 @@ from urllib3.exceptions import InvalidHeader, MaxRetryError, ReadTimeoutError
 from urllib3.util import Retry
 
 from curation import __version__
-from curation.addresses import hide_secrets, login_secrets, show_address
 from curation.files import CurationError, read_bytes, writing
+from curation.http import hide_secrets, login_secrets, show_address
 from curation.terms import sparql
-from curation.times import now
+from curation.text.times import now
 
 ENDPOINTS = {
     "wdqs": "https://query.wikidata.org/sparql",

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias, Pair
+from curation.records import Bias, Interval
 
 Floats = NDArray[np.float64]
 Normalise = Literal["sum", "softmax"]
@@ -177,7 +177,7 @@ def bias(
     reference: Sequence[float] | None,
     policies: Policies = DEFAULT,
     n: int,
-    ci: Sequence[Pair | None] | None = None,
+    ci: Sequence[Interval | None] | None = None,
     undefined: str = "",
 ) -> Bias:
     """The result of one target; for many targets, ``biases`` is faster.
@@ -261,13 +261,13 @@ def biases(
     return results
 
 
-def _pairs(ends: Floats) -> tuple[Pair | None, ...] | None:
+def _pairs(ends: Floats) -> tuple[Interval | None, ...] | None:
     """Intervals as pairs; None for each that is NaN, and None if all are."""
     pairs = tuple(None if math.isnan(low) else (low, high) for low, high in ends.tolist())
     return pairs if any(pairs) else None
 
 
-def l1_interval(ci: Sequence[Pair | None]) -> Pair | None:
+def l1_interval(ci: Sequence[Interval | None]) -> Interval | None:
     """An interval of L1 from intervals of p − p0 that hold at the same time.
 
     The lower end is the sum of the intervals' distances from 0, the upper end the sum of their

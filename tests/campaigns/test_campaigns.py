@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from curation.blank import options
 from curation.files import read_records
 from curation.records import Cat
-from curation.words import NotCheckedError, words
+from curation.text.item_form import options
+from curation.text.words import NotCheckedError, words
 from support.team import LATER, Team, read_jsonl
 
 pytestmark = pytest.mark.long

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign
-from curation.catsets.gaps import gap_in
+from curation.catsets.entries import gap_in
 from curation.catsets.reading import read_dataset
+from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, read_records
 from curation.records import Rejection
 from curation.steps.importing import import_stereoset
-from curation.stereoset import read_cats
 from support import catsets
 from support.catsets import Json
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from curation.catsets.reading import read_dataset
+from curation.catsets.stereoset import read_cats, read_entries
 from curation.files import CurationError
-from curation.stereoset import read_cats, read_entries
 from support import catsets
 from support.catsets import LAYOUTS, items
 

@@ -9,10 +9,10 @@ import pytest
 
 from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
+from curation.catsets.stereoset import read_cat_entries, read_cats, read_entries, read_settings
 from curation.files import CurationError
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import gold_source
-from curation.stereoset import read_cat_entries, read_cats, read_entries, read_settings
 from support import catsets
 from support.catsets import items
 

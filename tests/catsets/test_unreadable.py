@@ -14,8 +14,8 @@ import pytest
 from openpyxl import Workbook
 
 from curation.catsets.reading import read_dataset
+from curation.catsets.stereoset import read_cats, read_entries, read_settings
 from curation.files import CurationError
-from curation.stereoset import read_cats, read_entries, read_settings
 from support import catsets
 
 

@@ -204,7 +204,7 @@ def test_a_package_that_is_missing_is_named(
     missing: Any, monkeypatch: pytest.MonkeyPatch, package: str, pip: str, codes: tuple[str, ...]
 ) -> None:
     missing(package)
-    from curation import words
+    from curation.text import words
 
     monkeypatch.setattr(lexical, "frequencies", words.frequencies.__wrapped__)
     made, why = lexicon(lists("en"), [("profession", "baker")])

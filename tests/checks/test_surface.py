@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.checks.content import meta_patterns
-from curation.checks.languages import unchecked
-from curation.checks.lists import NAMES, lists
+from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
 from curation.files import CurationError
 from curation.records import GOLDS

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from curation.catsets.stereoset import dataset
 from curation.cli import app
 from curation.files import dump_json
-from curation.stereoset import dataset
 from support.cats import cat, intra
 
 CATS = [

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign
-from curation.choices import Pair
 from curation.cli.choice_tables import show_answers, show_report
 from curation.files import CurationError, dump_json
 from curation.models.chat.reading import Reading
-from curation.records import Cat
+from curation.records import Cat, Pair
 from curation.scores.choice.report import Limits, choice_report
 from curation.steps.scores.answers import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none

@@ -6,8 +6,8 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import read_records
-from curation.manifest import read_manifest
 from curation.records import Item, Pitfall, Rejection
+from curation.work.manifest import read_manifest
 
 HEAD = "item_id,annotator,domain,target,kind,context,stereotype,anti_stereotype,unrelated\n"
 ROWS = [

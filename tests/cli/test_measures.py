@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import read_cats
 from curation.files import dump_json
+from curation.formats.predictions import read_predictions
 from curation.models import tiny
-from curation.predictions import read_predictions
-from curation.stereoset import read_cats
 
 
 def said(done: Any) -> Any:

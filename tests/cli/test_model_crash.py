@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import dataset
 from curation.files import dump_json
 from curation.models.tiny import make
-from curation.stereoset import dataset
 from support.reviews import ALL, write_reviews
 from support.scored import CATS
 from support.topics import tiny_bert, write_corpus

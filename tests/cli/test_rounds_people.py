@@ -386,7 +386,7 @@ def test_nothing_of_what_was_meant_or_who_wrote_leaves(forked: Any, many: Path) 
 
 
 def test_ids_say_nothing_without_the_key(forked: Any, whole: Path, tmp_path: Path) -> None:
-    from curation.rules import stable_id
+    from curation.text.rules import stable_id
 
     desk = Desk(forked, whole)
     tasks = desk.records("v/tasks.jsonl", Task)

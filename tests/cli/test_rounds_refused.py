@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 from curation.records import Answer, Event, Flag, Item, Label, Rejection, Review
 from curation.rounds.people import KEYS
 from curation.rounds.refused import REPAIRABLE
-from curation.table_words import languages, shipped_texts
+from curation.text.table_words import languages, shipped_texts
 from support.desk import MEANT, Desk, Row, item_row, label_row, read_csv
 
 pytestmark = pytest.mark.long

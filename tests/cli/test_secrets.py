@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from curation.campaign import GROUPS, Campaign
+from curation.catsets.stereoset import dataset
 from curation.cli import COMMANDS
 from curation.files import dump_json
-from curation.stereoset import dataset
 from support.desk import Desk
 from support.scored import CATS
 

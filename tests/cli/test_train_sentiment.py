@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import dataset
 from curation.files import dump_json
+from curation.formats.predictions import read_predictions
 from curation.models.tiny import make
-from curation.predictions import read_predictions
-from curation.stereoset import dataset
 from support.cats import cat
 from support.reviews import ALL, BAD, GOOD, sentence, write_folder, write_reviews
 from support.strike import kill_once_there

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
+from curation.catsets.stereoset import dataset
 from curation.cli import app
 from curation.files import dump_json, read_records
 from curation.records import Item, Term
-from curation.stereoset import dataset
 from support.cats import intra
 
 DOMAINS = ("gender", "profession", "race", "religion")

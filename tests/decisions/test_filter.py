@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from curation.decisions.filter import count, judge, repeats, tiers
 from curation.records import VALUES, Association, Gold, Item, Label, Value
-from curation.rules import Votes, decide
+from curation.text.rules import Votes, decide
 
 MEANT: tuple[Gold, ...] = ("stereotype", "anti-stereotype", "unrelated")
 

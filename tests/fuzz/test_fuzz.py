@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from curation.errors import LONGEST
-from curation.files import CurationError
+from curation.files import LONGEST, CurationError
 from curation.records import Event
 from support import arena, arena_chat, commands
 from support.child import Flaw, Tell, in_a_child, timed

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation import shards as reading
-from curation.engine import Engine
 from curation.files import CurationError
 from curation.measures import counting
 from curation.measures.counting import Counts, count, read_counts, write_counts
 from curation.measures.tallying import Tally, _grouped
-from curation.words import NotCheckedError, words, words_of_each
+from curation.text.words import NotCheckedError, words, words_of_each
+from curation.work import shards as reading
+from curation.work.engine import Engine
 
 RAY = pytest.mark.ray
 TEXTS = [

@@ -22,7 +22,7 @@ from curation.measures.keywords import (
     wordfreq,
 )
 from curation.records import GOLDS, Cat, CatAssociation, Kind, Term
-from curation.words import NotCheckedError
+from curation.text.words import NotCheckedError
 
 
 def cat(

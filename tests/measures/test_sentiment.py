@@ -13,7 +13,7 @@ from curation.measures.sentiment import Feeling, by_vader, named, sentiment
 from curation.records import GOLDS, Cat
 from curation.stats.intervals import share_interval
 from curation.stats.tests import swap_test
-from curation.words import NotCheckedError
+from curation.text.words import NotCheckedError
 from support.cats import cat, intra
 
 BAD, SO, GOOD = Feeling("negative", -0.5), Feeling("neutral", 0.0), Feeling("positive", 0.5)

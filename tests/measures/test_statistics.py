@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curation.measures.statistics import different_in_sample, statistics, word_count
 from curation.records import GOLDS, KINDS
 from curation.stats.intervals import mean_interval
-from curation.words import NotCheckedError
+from curation.text.words import NotCheckedError
 from support.cats import cat, intra
 
 BAKER = intra("The baker is BLANK.", "kind", "very gruff", "Purple", name="a")

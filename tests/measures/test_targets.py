@@ -4,10 +4,10 @@ import pytest
 
 from curation.checks.lists import lists
 from curation.files import read_text, shipped
+from curation.formats.tables import read_csv
 from curation.measures.pitfalls import pitfalls
 from curation.measures.targets import function_words, in_several_domains
 from curation.records import Cat
-from curation.text_tables import read_csv
 from support.cats import intra
 
 

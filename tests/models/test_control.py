@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from curation.item_form import fill
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, Scorer
 from curation.records import Cat
 from curation.scores.asking import questions
 from curation.stats.metrics import comparisons, results
+from curation.text.item_form import fill
 
 TERMS = (
     *("potter", "weaver", "fiddler", "thatcher", "miller"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.blank import attribute, fill_all
 from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
+from curation.text.item_form import attribute, fill_all
 from support.models import CAUSAL, MAKERS, MASKED
 from support.reference import reference
 

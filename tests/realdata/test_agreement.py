@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from curation.catsets.entries import Entry
+from curation.catsets.stereoset import read_cats, read_entries
 from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, tiers
 from curation.records import Association, Item, Label, Term
-from curation.rules import read_label
 from curation.scores.terms import published_agreement
-from curation.stereoset import read_cats, read_entries
+from curation.text.rules import read_label
 from support.cats import REAL
 
 FILE = REAL / "dev_labelled.json.gz"

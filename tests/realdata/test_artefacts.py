@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from curation.predictions import read_predictions
+from curation.catsets.stereoset import read_cats
+from curation.formats.predictions import read_predictions
 from curation.records import KINDS, Cat, Kind
 from curation.scores.baselines import beyond_chance, measured
 from curation.stats.artefacts import artefacts, length, negativity, unigram
 from curation.stats.metrics import comparisons, results
-from curation.stereoset import read_cats
 from support.cats import REAL, development_set
 
 pytestmark = [

@@ -9,7 +9,7 @@ import pytest
 
 from curation.measures.keywords import keywords, wordfreq
 from curation.records import Cat
-from curation.words import words
+from curation.text.words import words
 from support.cats import REAL, development_set
 
 ROOT = Path(__file__).parents[2]

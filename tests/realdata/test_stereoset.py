@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import read_cats
 from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
 from curation.stats.agreement import coefficient
-from curation.stereoset import read_cats
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 GENDER = REAL / "dev_intrasentence_gender.json"

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.bias import Criterion
+from curation.records import Criterion
+from curation.settings import TrustSettings
 from curation.stats.metrics import judge
 from curation.steps.source import gold_source
 from curation.steps.trust.dataset import dataset_input
 from curation.trust.protocol.datasets import DatasetInput, RuleGroup, Scored
 from curation.trust.protocol.table import dataset_criteria
-from curation.trust_settings import TrustSettings
 from support.cats import REAL
 from support.judged import found
 

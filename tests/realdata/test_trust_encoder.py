@@ -14,12 +14,11 @@ import pytest
 
 from curation.campaign import Campaign, create_campaign
 from curation.models.states import Place, StatesSpec, open_states
-from curation.settings import CampaignSettings, Settings, new_id
+from curation.settings import CampaignSettings, GroupSettings, Settings, TrustSettings, new_id
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.probe import measure_probe
 from curation.trust.contextual.contexts import sample_contexts
 from curation.trust.text.scanning import Texts
-from curation.trust_settings import GroupSettings, TrustSettings
 from support import environments
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "divdist" / "wikitext2" / "valid.txt"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from curation.bias import Criterion
 from curation.models import tiny
+from curation.records import Criterion
 from curation.steps.trust.report import read_report
 from support.cats import REAL
 from support.commands import run

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.bias import Criterion
+from curation.records import Criterion
+from curation.settings import TrustSettings
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from curation.trust_settings import TrustSettings
 from support.biases import GENDER, cosine_measure
 from support.cats import REAL
 

@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 import pytest
 
-from curation.bias import Bias
+from curation.records import Bias
 from curation.stats.correlations import r_squared, rho
 from curation.trust.framework import Policies, outside
 from curation.trust.vectors.cosine import vector_biases

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from curation.blank import options
+from curation.catsets.stereoset import dataset
 from curation.records import Cat
 from curation.release.harnesses.bias_bench import mangled
-from curation.stereoset import dataset
+from curation.text.item_form import options
 from support import harnesses
 from support.cats import REAL, cat, development_set, intra
 

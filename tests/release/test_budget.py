@@ -13,7 +13,6 @@ from release.test_hidden import drawn, facts, hide, made
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, dump_line
-from curation.manifest import Results
 from curation.release.check import check
 from curation.release.contents import Contents
 from curation.release.facts import Baseline, Facts, ScoreRow
@@ -24,6 +23,7 @@ from curation.release.hidden.commitments import HiddenGold
 from curation.steps.release.hidden import hiding, ledger
 from curation.steps.release.hidden.golds import gold_file
 from curation.steps.reporter import QUIET
+from curation.work.manifest import Results
 from support.desk import Desk
 
 

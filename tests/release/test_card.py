@@ -9,7 +9,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from curation.markdown import inline
+from curation.formats.markdown import inline
 from curation.release.contents import DataFile
 from curation.release.facts import (
     Agreement,

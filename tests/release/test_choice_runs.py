@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curation.catsets.stereoset import dataset
 from curation.records import Cat
 from curation.scores.runs import digests
-from curation.stereoset import dataset
 from support.cats import cat as make_cat
 from support.chosen import as_scores_say, choice_run
 from support.scored import command, put

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from curation.blank import options
 from curation.campaign import Campaign
+from curation.catsets.stereoset import dataset, read_cats
 from curation.files import CurationError, dump_json, read_records
 from curation.records import Cat, Rejection
 from curation.steps.release import exporting
-from curation.stereoset import dataset, read_cats
+from curation.text.item_form import options
 from support import commands, harnesses
 from support.cats import cat, intra
 from support.strike import strike, times

@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 
 from curation.campaign import Campaign
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, dump_line, read_records
-from curation.manifest import Results
 from curation.records import GOLDS, Annotation, Cat
 from curation.release.contents import Contents, PublishedCat, PublishedOption
 from curation.release.data import stereoset_files
@@ -44,7 +44,7 @@ from curation.release.texts.card_results import agreement, sentiment
 from curation.steps.release.hidden import hiding
 from curation.steps.release.hidden.golds import gold_file
 from curation.steps.reporter import QUIET
-from curation.stereoset import FileSettings
+from curation.work.manifest import Results
 from support.desk import Desk
 from support.labelled import label
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from curation.campaign import open_campaign
+from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import erasing
 from curation.steps.release.hidden import hiding
-from curation.stereoset import read_cats
 from support.desk import Desk
 from support.labelled import set_to, shas
 from support.strike import strike

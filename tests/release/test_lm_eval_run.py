@@ -14,6 +14,7 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
+from curation.catsets.stereoset import read_cats
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
@@ -22,7 +23,6 @@ from curation.release.contents import SPLITS, Contents, published
 from curation.release.data import tables
 from curation.release.harnesses import lm_eval
 from curation.stats.metrics import comparisons, results
-from curation.stereoset import read_cats
 from support import peers as environment
 from support import releases
 from support.cats import REAL, cat, development_set, intra

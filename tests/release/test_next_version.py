@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign, open_campaign
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records
 from curation.records import Cat, Task, Term
 from curation.release.contents import Contents, PublishedTerm, SealedCat, published
 from curation.steps.release import changes
-from curation.stereoset import FileSettings
 from support.desk import Desk, label_row, read_csv
 from support.scored import CATS, write_gold
 

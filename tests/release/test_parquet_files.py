@@ -12,11 +12,11 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
+from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
 from curation.release.contents import PublishedCat
 from curation.release.data import parquet_files, tables
-from curation.stereoset import read_cats
 from support import releases
 
 VALIDATION = "intersentence/validation-00000-of-00001.parquet"

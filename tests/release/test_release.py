@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from curation.catsets.stereoset import read_cats
 from curation.files import read_records
 from curation.reasons import REASONS
 from curation.records import Cat, Rejection
-from curation.stereoset import read_cats
 
 
 @pytest.fixture

@@ -15,19 +15,19 @@ from pyarrow.parquet import read_table
 from rapidfuzz import fuzz, process
 
 from curation.campaign import open_campaign
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records
-from curation.item_form import filler
 from curation.records import Cat
 from curation.release.contents import Contents
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.versions.reading import committed, read_version
-from curation.rules import same_text
 from curation.steps.release import erasing
 from curation.steps.release.checking import check_release
 from curation.steps.release.hidden import hiding
 from curation.steps.release.pushing import check_before
-from curation.stereoset import FileSettings
+from curation.text.item_form import filler
+from curation.text.rules import same_text
 from support import releases
 from support.desk import Desk
 from support.labelled import set_to, shas

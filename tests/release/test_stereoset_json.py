@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from curation.blank import attribute
+from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, SplitName
 from curation.release.contents import HUB_SPLITS, SPLITS
 from curation.release.data import parquet_files
-from curation.stereoset import read_cats
+from curation.text.item_form import attribute
 from support import harnesses
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from curation.bias import Criterion
 from curation.campaign import open_campaign
 from curation.files import CurationError
-from curation.manifest import Results
+from curation.records import Criterion
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.card_trust import trust as card_lines
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET
 from curation.trust.protocol import table
+from curation.work.manifest import Results
 from support.desk import Desk
 from support.labelled import set_to, shas
 

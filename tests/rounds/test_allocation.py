@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from curation.files import CurationError
 from curation.records import Task
 from curation.rounds.allocation import assign
-from curation.rules import Caps
+from curation.text.rules import Caps
 
 
 def make(*terms: str, barred: Sequence[str | None] = ()) -> list[Task]:

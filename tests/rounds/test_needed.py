@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
 from curation.rounds.needed import further, sample
-from curation.rules import Outcome, Votes, decide
+from curation.text.rules import Outcome, Votes, decide
 
 RULES = [(3, 5), (4, 5), (2, 3)]
 Intents = Sequence[Gold | None] | None

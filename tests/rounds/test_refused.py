@@ -15,7 +15,7 @@ from curation.rounds.refused import (
     RefusedAnswer,
     to_correct,
 )
-from curation.rules import Caps
+from curation.text.rules import Caps
 
 TASKS = [
     Task(id=id, term=term, domain="d", target="t", wanted=1)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from curation.blank import BLANK, _fold, attribute, fill_all
 from curation.records import GOLDS, Cat, CatAssociation, Kind
 from curation.scores.asking import VARIANTS, questions
+from curation.text.item_form import BLANK, _fold, attribute, fill_all
 
 
 def cat(context: str, *sentences: str, kind: Kind = "intrasentence") -> Cat:

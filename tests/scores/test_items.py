@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from curation.predictions import read_predictions
+from curation.catsets.stereoset import read_cats
+from curation.formats.predictions import read_predictions
 from curation.stats.metrics import comparisons
 from curation.stats.power import spread
-from curation.stereoset import read_cats
 from support.cats import REAL
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rounds.md").read_text("utf-8")

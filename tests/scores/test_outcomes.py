@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.choices import PAIRS, Comparison
 from curation.files import CurationError, dump_json, dump_line
-from curation.records import GOLDS, Cat
+from curation.records import GOLDS, PAIRS, Cat, Comparison
 from curation.scores.asking import cat_digest, questions
 from curation.scores.boards import board, by_preferences, by_scores, comparisons, won
 from curation.scores.compare import compare_group, run_results

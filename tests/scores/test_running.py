@@ -16,6 +16,7 @@ import pytest
 import torch
 from filelock import FileLock
 
+from curation.catsets.stereoset import dataset
 from curation.files import CurationError, dump_json
 from curation.models import tiny
 from curation.models.forward import Runner
@@ -25,11 +26,10 @@ from curation.models.train.corpus import read_corpus
 from curation.models.train.next_sentence import train
 from curation.models.train.settings import NextSentenceSettings
 from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
-from curation.run_folder import append_lines
 from curation.scores import run_folder, running
 from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
-from curation.stereoset import dataset
+from curation.work.run_folder import append_lines
 from support.topics import write_corpus
 
 ROOT = Path(__file__).parents[2]
@@ -711,7 +711,7 @@ def closed_models() -> Iterator[None]:
 def test_what_is_set_aside_in_one_moment_is_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.run_folder.now", lambda: "2026-01-01T00:00:00.000Z")
+    monkeypatch.setattr("curation.work.run_folder.now", lambda: "2026-01-01T00:00:00.000Z")
     for content in ("first", "second"):
         (tmp_path / "scores.jsonl").write_text(content, "utf-8")
         run_folder.set_aside_run(tmp_path)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from curation.catsets.stereoset import read_entries
 from curation.records import GOLDS
 from curation.scores.compare import run_results
 from curation.scores.terms import (
@@ -18,7 +19,6 @@ from curation.scores.terms import (
     published_agreement,
 )
 from curation.stats.metrics import percent_interval
-from curation.stereoset import read_entries
 from support.boards import A, S, U, laid, run
 
 

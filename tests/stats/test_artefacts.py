@@ -6,9 +6,7 @@ import sys
 
 import pytest
 
-from curation.blank import options
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.sentiment import Sentiment
 from curation.stats.artefacts import (
     PRONOUNS,
     STOP_WORDS,
@@ -22,6 +20,8 @@ from curation.stats.artefacts import (
     overlap,
     unigram,
 )
+from curation.text.item_form import options
+from curation.text.words import Sentiment
 
 NAMES = [
     *("UnigramLM", "LongestLM", "ShortestLM", "FirstLM", "LastLM", "OverlapLM"),

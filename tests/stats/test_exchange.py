@@ -5,7 +5,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from curation.stats.exchange import LEVELS, exchange_test
+from curation.stats.tests import LEVELS, exchange_test
 
 
 def tried(shares: list[float], inside: list[bool], strata: list[str]) -> float:
@@ -51,7 +51,7 @@ def test_large_groups_are_near_enough_to_normal(monkeypatch: pytest.MonkeyPatch)
     shares = rng.binomial(6, 0.2, size=200) / 6
     inside = [n % 3 == 0 for n in range(200)]
     exact = exchange_test(shares, inside)
-    monkeypatch.setattr("curation.stats.exchange._MOST_WORK", 0)
+    monkeypatch.setattr("curation.stats.tests._MOST_WORK", 0)
     assert exchange_test(shares, inside) == pytest.approx(exact, abs=0.02)
 
 

@@ -23,7 +23,7 @@ from curation.steps.rounds.exporting import export_round
 from curation.steps.rounds.importing import import_round
 from curation.steps.rounds.round_files import read_round, read_words
 from curation.steps.rounds.running import open_round
-from curation.table_words import shipped_texts
+from curation.text.table_words import shipped_texts
 from support.desk import STUDY
 
 OWN = """

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from curation import words
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.measures import keywords
 from curation.settings import CampaignSettings, Settings, new_id
@@ -18,6 +17,7 @@ from curation.steps.measures import word_packages
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
 from curation.steps.reporter import Quiet
 from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
+from curation.text import words
 from support.scored import CATS, write_gold
 
 STEPS = ("statistics", "sentiment", "keywords")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from curation.catsets.stereoset import FileSettings, dataset, read_cats, read_settings
 from curation.files import CurationError, dump_json, read_json
 from curation.records import Cat
 from curation.steps.measures import pitfalls_of
 from curation.steps.source import gold_source, open_source
-from curation.stereoset import FileSettings, dataset, read_cats, read_settings
 
 
 def cat(id: str, context: str) -> Cat:

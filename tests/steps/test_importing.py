@@ -21,7 +21,7 @@ from curation.steps.rounds.importing import import_round, read_answers
 from curation.steps.rounds.reviews import _append
 from curation.steps.rounds.running import open_round
 from curation.steps.term_files import read_edits
-from curation.table_words import shipped_words
+from curation.text.table_words import shipped_words
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"

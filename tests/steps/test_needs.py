@@ -10,7 +10,6 @@ import pytest
 
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json, read_json
-from curation.manifest import Results
 from curation.steps import read
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import (
@@ -27,6 +26,7 @@ from curation.steps.pipeline import (
 from curation.steps.reporter import Reporter
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
+from curation.work.manifest import Results
 
 
 def steps_read(campaign: Campaign, step: Step) -> set[str]:

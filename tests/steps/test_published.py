@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 
 from curation.campaign import Campaign, create_campaign, open_campaign
+from curation.catsets.stereoset import read_cats, read_settings
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat, Decision, Item, Rejection
 from curation.settings import (
@@ -23,7 +24,6 @@ from curation.steps.read import read_items
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import gold_source
 from curation.steps.status import read_status
-from curation.stereoset import read_cats, read_settings
 
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 PEOPLE = "abcde"

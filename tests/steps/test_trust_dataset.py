@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.bias import Bias
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_json
-from curation.records import KINDS, VALUES
+from curation.records import KINDS, VALUES, Bias
+from curation.settings import TrustSettings
 from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
 from curation.steps.trust.attest import DIRECTIONS
@@ -18,7 +18,6 @@ from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.report import dataset_files
 from curation.steps.trust.runs import TrustRun
 from curation.trust.protocol.table import dataset_criteria
-from curation.trust_settings import TrustSettings
 from support.judged import found
 from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from curation.choices import PAIRS, Pair
 from curation.models.chat.reading import NoAnswer, Reading
-from curation.records import Cat, Kind
+from curation.records import PAIRS, Cat, Kind, Pair
 from curation.scores.choice.asking import Asked
 from support import boards
 

@@ -13,11 +13,11 @@ import pyarrow
 import pyarrow.parquet
 from openpyxl import Workbook
 
-from curation.bias import Bias, Evidence
+from curation.catsets.stereoset import read_cats
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
+from curation.records import Bias, Evidence
 from curation.steps.trust.runs import write_run
-from curation.stereoset import read_cats
 from curation.trust.vectors.writing import write_vectors
 from support import arena_chat, catsets, desk, readers, scored
 from support.desk import Desk

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from curation.bias import Bias, Evidence
+from curation.records import Bias, Evidence
 from curation.trust.framework import DEFAULT, Floats, Policies, bias
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun

@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.choices import PAIRS, Comparison
 from curation.files import dump_json, dump_line
 from curation.models.rules import PROFILES
-from curation.records import GOLDS, Cat, Rejection
+from curation.records import GOLDS, PAIRS, Cat, Comparison, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
 from curation.scores.older import scored_cats

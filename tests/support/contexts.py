@@ -4,10 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from curation.text.words import words
 from curation.trust.groups import Groups
 from curation.trust.text.matching import form
 from curation.trust.text.sentences import continues_sentence, ends_sentence
-from curation.words import words
 
 
 def sentences(text: str, language: str) -> list[list[str]]:

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from curation.bias import Criterion
-from curation.records import Cat, Kind
+from curation.records import Cat, Criterion, Kind
 from curation.trust.protocol.datasets import DatasetInput, RuleGroup, Scored
 from support.cats import cat
 

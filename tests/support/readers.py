@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curation.choices import Reply
+from curation.catsets.stereoset import read_cats, read_entries, read_settings
 from curation.files import (
     digest,
     dump_json,
@@ -22,13 +22,13 @@ from curation.files import (
     shipped,
     writing,
 )
+from curation.formats.predictions import read_predictions, scores_of
 from curation.measures.counting import read_counts
 from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
-from curation.predictions import read_predictions, scores_of
-from curation.records import ROUND_KINDS, Task
+from curation.records import ROUND_KINDS, Reply, Task
 from curation.release.texts import statement_file
 from curation.rounds import pages
 from curation.rounds.answers import archive
@@ -49,11 +49,10 @@ from curation.steps.trust.attest import read_answers
 from curation.steps.trust.report import read_report
 from curation.steps.trust.runs import read_run
 from curation.steps.trust.text import label_rows
-from curation.stereoset import read_cats, read_entries, read_settings
-from curation.table_words import key, round_words
 from curation.terms.facts import FactRequest
 from curation.terms.query import query
 from curation.terms.wikidata import Service
+from curation.text.table_words import key, round_words
 from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
 from curation.trust.vectors.reading import read_vectors

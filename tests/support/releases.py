@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from curation.catsets.stereoset import FileSettings, dataset
 from curation.files import dump_json
 from curation.records import (
     GOLDS,
@@ -51,7 +52,6 @@ from curation.release.metadata.citation import citation
 from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
 from curation.release.texts.card_header import header
-from curation.stereoset import FileSettings, dataset
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from curation.settings import Settings
-from curation.settings_file import read_settings, settings_text
+from curation.settings import Settings, read_settings, settings_text
 from support.desk import GOLD, MEANT, Desk, Row, at, read_csv
 
 CAMPAIGNS = Path(__file__).parents[1] / "campaigns"

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.campaign import Campaign, create_campaign
-from curation.settings import CampaignSettings, Settings, new_id
-from curation.trust_settings import GroupSettings, TrustSettings
+from curation.settings import CampaignSettings, GroupSettings, Settings, TrustSettings, new_id
 
 Vectors = tuple[list[str], NDArray[np.float64]]
 

@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from curation.bias import Bias, Criterion, Status
-from curation.records import VALUES
+from curation.records import VALUES, Bias, Criterion, Status
+from curation.settings import TrustSettings
 from curation.stats import correlations
 from curation.stats.artefacts import Artefact
 from curation.stats.power import rank_power
@@ -38,7 +38,6 @@ from curation.trust.protocol.datasets import (
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import MODULES, dataset_criteria, measure_criteria, table
 from curation.trust.text.human import Passages
-from curation.trust_settings import TrustSettings
 from support import plants
 from support.judged import INTER, INTRA, cats, dataset
 from support.plants import FAULTS, IDEAL, Floats, Ints

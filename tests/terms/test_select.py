@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from curation.reasons import REASONS
 from curation.records import Term
-from curation.rules import stable_id
 from curation.settings import DomainSettings
 from curation.terms.facts import Facts
 from curation.terms.pool import new_id
 from curation.terms.select import first_name, select
+from curation.text.rules import stable_id
 
 ENTITY = "Q35120"  # the top of all
 

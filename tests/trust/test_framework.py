@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
 
-from curation.bias import Bias
+from curation.records import Bias
 from curation.trust.framework import (
     DEFAULT,
     UNDEFINED,

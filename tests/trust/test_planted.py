@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.models import tiny
 from curation.models.states import StatesSpec
+from curation.records import Bias
+from curation.settings import TrustSettings
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.probe import measure_probe
@@ -22,7 +23,6 @@ from curation.trust.text.automated import Tally, count
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import vector_biases
 from curation.trust.vectors.reading import Vectors
-from curation.trust_settings import TrustSettings
 from support import planted, trust
 
 CLEAR = [job for job, lean in trust.LEAN.items() if abs(lean - 0.5) > 0.15]

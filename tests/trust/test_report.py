@@ -8,10 +8,10 @@ from typing import Any, get_args
 import pytest
 from markdown_it import MarkdownIt
 
-from curation.bias import CRITERIA, Bias, Criterion, Status
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json
-from curation.settings_file import settings_text
+from curation.records import CRITERIA, Bias, Criterion, Status
+from curation.settings import GroupSettings, settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
 from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
@@ -20,7 +20,6 @@ from curation.steps.trust import report as step
 from curation.steps.trust.group_files import read_groups
 from curation.trust.protocol import report, table
 from curation.trust.protocol.attested import Answers, attested, open_questions, questions
-from curation.trust_settings import GroupSettings
 from support.scored import CATS, write_gold
 
 QUESTIONS = [question for question in questions().asked if not question.after_yes]

@@ -13,7 +13,6 @@ from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from curation.files import CurationError
-from curation.interrupts import held
 from curation.models.chat.spec import Answered, ChatSpec
 from curation.models.endpoint.connection import CHAT, RESUMES, WAITS, Connection
 from curation.models.endpoint.echoes import TOO_LONG
@@ -26,6 +25,7 @@ from curation.models.endpoint.errors import (
     words,
 )
 from curation.models.endpoint.gate import FailedError, RefusedError
+from curation.work.interrupts import held
 
 IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end
 TRIED = 3  # as many questions are tried in every form, and then ``PROBE``

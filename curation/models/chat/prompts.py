@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.toml_files import line_of, read_toml, toml_key
 from curation.records import KINDS, Kind
-from curation.toml_files import line_of, read_toml, toml_key
-from curation.words import base
+from curation.text.words import base
 
 DOCS = "docs/chat.md describes the file (Prompts of your own)"
 PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {

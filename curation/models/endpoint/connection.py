@@ -19,9 +19,17 @@ from requests.exceptions import InvalidSchema, InvalidURL, ProxyError, SSLError
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from curation import __version__
-from curation.addresses import HIDDEN, hide_secrets, login_secrets, show_address
-from curation.bounded import PATIENCE, TooLargeError, TooSlowError, read_body
 from curation.files import CurationError
+from curation.http import (
+    HIDDEN,
+    PATIENCE,
+    TooLargeError,
+    TooSlowError,
+    hide_secrets,
+    login_secrets,
+    read_body,
+    show_address,
+)
 from curation.models.endpoint.contents import read_object, read_reply
 from curation.models.endpoint.echoes import TOO_LONG
 from curation.models.endpoint.errors import (

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from curation.files import CurationError
+from curation.formats.parquet import TextColumns
 from curation.models.train.textfiles import bare_name, lines, plain
-from curation.parquet import TextColumns
 
 FORMS = ".txt, .jsonl (either also .gz or .bz2), .parquet, or wiki_00 as WikiExtractor names it"
 _LARGEST = 256 << 20  # characters of an article at most, where each piece counts as 64 more

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.models.train.articles import article_files, articles
 from curation.models.train.textfiles import described
-from curation.wording import amount
+from curation.text.wording import amount
 
 Numbers = NDArray[np.int64]
 

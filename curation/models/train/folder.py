@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.files import CurationError, open_input, writing
-from curation.leftovers import sweep
+from curation.files import CurationError, open_input, sweep, writing
 from curation.models.heads import REPORT
-from curation.run_folder import differences, disk_errors, locked, read_identity
+from curation.work.run_folder import differences, disk_errors, locked, read_identity
 
 CHECKPOINT = "checkpoint.pt"
 # What any training leaves if it failed or was killed before it wrote its settings.

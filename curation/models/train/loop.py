@@ -43,8 +43,8 @@ from curation.models.train.settings import (
     rate_at,
     warmup_steps,
 )
-from curation.run_folder import disk_errors, write_json
-from curation.times import now
+from curation.text.times import now
+from curation.work.run_folder import disk_errors, write_json
 
 _CLIP = 1.0
 _POOL = 100  # examples are sorted by length within this many batches, to need less padding

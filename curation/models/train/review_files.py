@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from curation.files import CurationError
+from curation.formats.packed import LONGEST, too_long
 from curation.models.sentiments import TWO, Polarity, of_stars, polarity_of
 from curation.models.train.textfiles import bare_name, lines, plain
-from curation.packed import LONGEST, too_long
 
 Part = Literal["train", "test"]
 Row = tuple[str, str, Polarity]

@@ -21,7 +21,7 @@ from curation.models.sentiments import TWO, Polarity, names_of
 from curation.models.train.corpus import Numbers, Texts
 from curation.models.train.review_files import Part, source
 from curation.models.train.textfiles import described
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, digest, printable
-from curation.packed import read_lines
+from curation.formats.packed import read_lines
 
 _PACKINGS = (".gz", ".bz2")
 

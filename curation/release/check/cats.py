@@ -7,7 +7,7 @@ from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release
 from curation.release.check.forms import Form, Seen
 from curation.release.layout import TERMS
-from curation.rules import same_text
+from curation.text.rules import same_text
 
 
 def findings(release: Release) -> Iterator[Finding]:

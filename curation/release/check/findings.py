@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 from curation.records import Severity
-from curation.wording import some
+from curation.text.wording import some
 
 NAMED = 3  # places that a finding names
 _LONGEST = 500  # characters of a place and of a detail

@@ -11,13 +11,13 @@ from typing import Any
 
 import yaml
 
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, open_input, read_text
 from curation.records import Severity
 from curation.release.check.findings import Finding, finding
 from curation.release.check.forms import Form
 from curation.release.facts import Facts
 from curation.release.layout import ANNOTATIONS, DESCRIBED, ERRATA, REVEAL, SEALED, TASKS, TERMS
-from curation.stereoset import FileSettings
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 BLOCK = 1 << 20  # characters of a file that are searched at once

@@ -9,9 +9,9 @@ from itertools import zip_longest
 from sys import intern
 from typing import Any, NamedTuple
 
-from curation.catsets.labels import HIDDEN, is_hidden
+from curation.catsets.entries import HIDDEN, is_hidden
 from curation.records import GOLDS
-from curation.rules import read_label
+from curation.text.rules import read_label
 
 COLUMNS = {
     "stereotype": "stereotype",

@@ -5,14 +5,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 
-from curation.catsets.labels import HIDDEN
+from curation.catsets.entries import HIDDEN
 from curation.files import CurationError, digest
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release, is_metadata, readable
 from curation.release.hidden.numbers import too_much
 from curation.release.layout import ANNOTATIONS, FACTS, SEALED
 from curation.release.versions.reading import committed
-from curation.rules import same_text
+from curation.text.rules import same_text
 
 _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")

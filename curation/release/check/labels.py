@@ -8,7 +8,7 @@ from curation.records import VALUES
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release, Table
 from curation.release.layout import ANNOTATIONS
-from curation.rules import FULL
+from curation.text.rules import FULL
 
 _TRUE = frozenset({"true", "1", "yes", "none"})  # none: there is no such column
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from curation.files import CurationError, digest, read_json
-from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import LARGEST_YAML, Release, read_yaml, readable, unreadable
 from curation.release.layout import (
@@ -18,7 +17,8 @@ from curation.release.layout import (
     STATEMENT,
     TERMS,
 )
-from curation.wording import amount, some
+from curation.text.wording import amount, some
+from curation.work.manifest import is_inside
 
 PARTS = (CARD, STATEMENT, LICENSE, CITATION, CROISSANT)
 """Files that every release has, besides its data; the card and the data are checked elsewhere."""

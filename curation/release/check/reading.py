@@ -12,9 +12,11 @@ from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
 from curation.catsets.entries import Part, Row
-from curation.catsets.parquet_rows import each_columns
 from curation.catsets.reading import read_dataset
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_json, read_text
+from curation.formats.parquet import each_columns
+from curation.formats.tables import read_csv, read_json_lines
 from curation.records import KINDS
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import (
@@ -32,8 +34,6 @@ from curation.release.check.forms import Form, from_item, from_parquet, from_row
 from curation.release.check.hidden import read_sealed
 from curation.release.facts import Facts
 from curation.release.layout import ANNOTATIONS, CARD, CONFIGS, FACTS, STEREOSET, TERMS, split_of
-from curation.stereoset import FileSettings
-from curation.text_tables import read_csv, read_json_lines
 
 LARGEST_CARD = 4 << 20  # bytes
 DATA = {

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 
 from curation.files import CurationError, digest, open_input
-from curation.manifest import is_inside
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import Release, readable, unreadable
 from curation.release.layout import CARD, FACTS, SUMS
+from curation.work.manifest import is_inside
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 _LARGEST = 16 << 20  # bytes of SHA256SUMS

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from curation.catsets.labels import GOLD_ORDER, LABEL_ORDER
+from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.files import CurationError
 from curation.records import KINDS, Value
 from curation.release.contents import HUB_SPLITS, SPLITS, Contents, PublishedCat

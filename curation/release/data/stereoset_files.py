@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import dump_json
 from curation.records import Annotation, Cat, SplitName
 from curation.release.contents import SPLITS, Contents, PublishedCat
-from curation.stereoset import Labels, document, item_of
 
 
 def files(contents: Contents) -> Iterator[tuple[str, bytes]]:

@@ -11,10 +11,9 @@ import string
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from curation.blank import BLANK, attribute
-from curation.item_form import is_glued
 from curation.records import Cat
 from curation.release.harnesses.mangled import Mangled
+from curation.text.item_form import BLANK, attribute, is_glued
 
 DOMAINS = ("gender", "profession", "race", "religion")
 Labels = Mapping[str, Sequence[tuple[str, str]]]

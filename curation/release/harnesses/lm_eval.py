@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Template
 
 from curation.files import read_text
-from curation.markdown import inline
+from curation.formats.markdown import inline
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release.contents import SPLITS, Contents
 from curation.release.data import tables

@@ -29,7 +29,7 @@ from pydantic import StringConstraints
 
 from curation.records import GOLDS, Gold, Id, Kind, Record, SplitName, Text
 from curation.release.contents import Contents, PublishedCat, PublishedOption, SealedCat
-from curation.rules import same_text
+from curation.text.rules import same_text
 
 Draw = Callable[[int], bytes]
 """A source of random bytes: ``secrets.token_bytes``, unless a test needs a certain result."""

@@ -15,7 +15,7 @@ from curation.release.facts import (
     TrustRow,
 )
 from curation.release.hidden.budget import budget
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 FEW = 100
 """Numbers about fewer hidden CATs than this are not published: they would say too much of each."""

@@ -6,12 +6,12 @@ from dataclasses import replace
 import orjson
 import pandas as pd
 
-from curation.markdown import inline
+from curation.formats.markdown import inline
 from curation.records import Annotation
 from curation.release.contents import Contents, PublishedCat, PublishedOption
 from curation.release.data import stereoset_files
 from curation.release.hidden.commitments import HiddenGold, reveal_rows
-from curation.wording import amount
+from curation.text.wording import amount
 
 SNIPPET = """import hashlib, hmac, json, os, sys
 

@@ -11,7 +11,7 @@ from curation.release.facts import Facts, RoundFacts
 from curation.release.texts.card_made import ANSWER, how_decided, left_out
 from curation.release.texts.card_results import MEASURES
 from curation.release.texts.limits import LIMITS
-from curation.wording import amount
+from curation.text.wording import amount
 
 NOT_RECORDED = "Not recorded."
 ALSO = {

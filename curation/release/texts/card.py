@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from curation.markdown import inline, paragraphs
+from curation.formats.markdown import inline, paragraphs
 from curation.records import KINDS
 from curation.release.contents import SPLITS, DataFile
 from curation.release.facts import Author, Facts
@@ -14,7 +14,7 @@ from curation.release.texts.card_header import header
 from curation.release.texts.limits import limits
 from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
 from curation.release.texts.statement_file import HUB_ID
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 LEFT_OUT = "Left out for review."
 _VALUES = 5  # values that the card names as left out

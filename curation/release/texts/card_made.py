@@ -4,11 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from curation.markdown import inline, table
+from curation.formats.markdown import inline, table
 from curation.reasons import REASONS
 from curation.release.facts import Facts, RoundFacts
 from curation.release.texts.card_results import number
-from curation.wording import amount
+from curation.text.wording import amount
 
 ANSWER = (
     "An answer is a review of a term, an item, or all labels of a person on one item. Answers on "

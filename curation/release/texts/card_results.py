@@ -4,9 +4,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from curation.markdown import inline, table
+from curation.formats.markdown import inline, table
 from curation.release.facts import Facts, Interval, PitfallCount, ScoreRow
-from curation.wording import amount
+from curation.text.wording import amount
 
 MEASURES = {"alpha": "Krippendorff's alpha", "fleiss": "Fleiss' kappa", "ac1": "Gwet's AC1"}
 FEW = "`*`: too few terms or CATs for a reliable interval."

@@ -2,10 +2,10 @@
 
 from collections import Counter
 
-from curation.markdown import inline, table
+from curation.formats.markdown import inline, table
 from curation.release.facts import Facts, TrustRow
 from curation.release.texts.card_results import number
-from curation.wording import amount
+from curation.text.wording import amount
 
 _NO_VERDICT = (
     "What is known about whether the results may be trusted, by the criteria of Bommasani and "

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from curation.files import CurationError, read_text, shipped
 from curation.release.facts import Licence
-from curation.rules import licence_name
+from curation.text.rules import licence_name
 
 OWN = "LICENSE.txt"
 """The file in ``7-release`` that has the text of a licence that is not shipped."""

@@ -8,7 +8,7 @@ statements and datasheets (Gebru et al. 2021) ask.
 
 from typing import NamedTuple
 
-from curation.markdown import inline
+from curation.formats.markdown import inline
 from curation.release.facts import Statement
 
 

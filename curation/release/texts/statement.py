@@ -7,13 +7,13 @@ Facts that are recorded are filled in, and the team answers the rest (``question
 
 from collections.abc import Callable, Mapping
 
-from curation.markdown import inline, paragraphs, table
+from curation.formats.markdown import inline, paragraphs, table
 from curation.release.facts import Facts, Reading, RoundFacts
 from curation.release.texts import card_made, card_results
 from curation.release.texts.card import answer, author_line
 from curation.release.texts.limits import limits
 from curation.release.texts.questions import QUESTIONS, SECTIONS, Question, open_question
-from curation.wording import amount
+from curation.text.wording import amount
 
 STATEMENTS = "https://aclanthology.org/Q18-1041/"
 DATASHEETS = "https://arxiv.org/abs/1803.09010"

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from curation.files import CurationError, read_text
+from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.release.facts import Author, Hub, Part, Statement
 from curation.release.texts.questions import BY_KEY, QUESTIONS, SECTIONS, Question
-from curation.toml_files import comment, line_of, read_toml, toml_key
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """The id of a dataset on the Hugging Face Hub: the organization and the name."""

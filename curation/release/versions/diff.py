@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from curation.release.contents import SPLITS, PublishedCat, PublishedOption, SealedCat
-from curation.rules import same_text
+from curation.text.rules import same_text
 
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
 WHATS: tuple[What, ...] = ("added", "removed", "changed", "relabelled", "moved", "renumbered")

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import orjson
 
-from curation.markdown import inline
+from curation.formats.markdown import inline
 from curation.records import KINDS, Gold, Kind
 from curation.release.contents import SPLITS, PublishedCat
 from curation.release.facts import Changes
 from curation.release.versions.diff import WHATS, Change, Difference, TermKey
-from curation.wording import amount
+from curation.text.wording import amount
 
 _SAYS = {
     "added": "added",

@@ -8,18 +8,16 @@ from typing import Any
 import orjson
 
 from curation.catsets.content import read_parts
-from curation.catsets.entries import sentences_of
-from curation.catsets.ids import MADE
-from curation.catsets.labels import HIDDEN, is_hidden
+from curation.catsets.entries import HIDDEN, MADE, is_hidden, sentences_of
+from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.formats.tables import read_json_lines
 from curation.records import GOLDS, Kind, SplitName
 from curation.release.contents import PublishedCat, PublishedOption, SealedCat, published
 from curation.release.hidden.commitments import public_rows
 from curation.release.layout import SEALED, STEREOSET, TERMS, split_of
 from curation.release.versions.diff import TermKey, Version
-from curation.rules import read_label
-from curation.stereoset import read_gold_file
-from curation.text_tables import read_json_lines
+from curation.text.rules import read_label
 
 _PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
            "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any
 from curation.records import RoundKind
 from curation.rounds.answers.forms import FIELDS, LABELS
 from curation.rounds.answers.several_values import flag_words, unread
-from curation.rules import read_label
-from curation.table_words import Words, shipped_words
-from curation.times import read_time
+from curation.text.rules import read_label
+from curation.text.table_words import Words, shipped_words
+from curation.text.times import read_time
 
 AS_SENT = "as_sent"
 _TIMES = ("submitted_at", "updated_at")

@@ -40,8 +40,8 @@ from curation.rounds.answers.rows import (
     values,
     whole_sentence,
 )
-from curation.rules import read_label, stable_id
-from curation.table_words import NO, OTHER, YES, Words, shipped_words
+from curation.text.rules import read_label, stable_id
+from curation.text.table_words import NO, OTHER, YES, Words, shipped_words
 
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ from curation.rounds.answers.parsed import (
     UnusableError,
     unexpected,
 )
-from curation.table_words import Words
+from curation.text.table_words import Words
 
 NO_TASKS: Mapping[str, Task] = {}
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from curation.records import FlagName, Gold, Kind, Task, Value
-from curation.rules import read_label
+from curation.text.rules import read_label
 
 LONGEST_ID = 200
 LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from curation.catsets.gaps import declared, undeclared_gap
+from curation.catsets.entries import declared, undeclared_gap
 from curation.records import Event, Value
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -25,7 +25,7 @@ from curation.rounds.answers.parsed import (
     need_label,
     need_target,
 )
-from curation.rules import read_label, stable_id
+from curation.text.rules import read_label, stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:

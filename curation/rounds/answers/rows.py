@@ -8,9 +8,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.blank import BLANK
-from curation.catsets.gaps import gap_in
-from curation.item_form import fill, filler
+from curation.catsets.entries import gap_in
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -28,9 +26,10 @@ from curation.rounds.answers.parsed import (
     need_label,
     need_target,
 )
-from curation.rules import same_text, stable_id
-from curation.table_words import Words, key, shipped_words
-from curation.times import ORDERS, read_time
+from curation.text.item_form import BLANK, fill, filler
+from curation.text.rules import same_text, stable_id
+from curation.text.table_words import Words, key, shipped_words
+from curation.text.times import ORDERS, read_time
 
 NAMES = {
     "writer": "annotator",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from curation.table_words import NO, YES, Words
+from curation.text.table_words import NO, YES, Words
 
 SHOWN = 60  # characters of a cell in a message
 
@@ -22,7 +22,7 @@ def flag_words(text: str, words: Words) -> Iterator[str]:
 def answer_in(cell: Any, words: Words) -> str:
     """What a cell of a yes-column says: yes, no, its text if it is neither, or nothing.
 
-    >>> from curation.table_words import shipped_words
+    >>> from curation.text.table_words import shipped_words
     >>> [answer_in(cell, shipped_words()) for cell in (" Ya", "✗", None, "maybe ")]
     ['yes', 'no', '', 'maybe']
     """

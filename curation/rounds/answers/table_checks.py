@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from curation.files import CurationError
+from curation.formats.tables import listed
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows, several_values
-from curation.table_words import Words
-from curation.text_tables import listed
-from curation.times import ORDERS, Order, order_of, spreadsheet_day
-from curation.wording import some
+from curation.text.table_words import Words
+from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
+from curation.text.wording import some
 
 Row = dict[str, Any]
 SHOWN = 10  # dates that an error names

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from curation.garbage import uncollected
 from curation.records import Flag, Item, Person, Rejection, Review
 from curation.rounds.answers.parsed import (
     Consented,
@@ -48,7 +47,8 @@ from curation.rounds.folding.items import Checks, Near, fold_items
 from curation.rounds.folding.labels import fold_labels
 from curation.rounds.folding.lines import AnswerRow, LabelRow, lines
 from curation.rounds.folding.versions import Refuse, newest
-from curation.rules import Caps, Work, same_text, stable_id
+from curation.text.rules import Caps, Work, same_text, stable_id
+from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "fold", "lines"]
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from curation.rounds.answers.parsed import Given, Reply, Written
-from curation.rules import Caps, Work
-from curation.wording import amount
+from curation.text.rules import Caps, Work
+from curation.text.wording import amount
 
 
 class Rules(NamedTuple):

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.checks.content import gist
-from curation.item_form import check_item, filler
 from curation.records import Association, Item, Kind
 from curation.rounds.answers.parsed import Written, unexpected
 from curation.rounds.folding.gate import Gate
 from curation.rounds.folding.versions import Refuse
-from curation.rules import same_text, stable_id
+from curation.text.item_form import check_item, filler
+from curation.text.rules import same_text, stable_id
 
 Near = Callable[[Sequence[str], str], int | None]
 

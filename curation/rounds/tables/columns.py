@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from curation.records import FLAGS, KINDS, RoundKind
 from curation.rounds.answers.forms import FIELDS
-from curation.table_words import FORM, OTHER, YES, Sections, Space, offered
+from curation.text.table_words import FORM, OTHER, YES, Sections, Space, offered
 
 TASK = "task_id"
 GIVEN: dict[RoundKind, tuple[str, ...]] = {

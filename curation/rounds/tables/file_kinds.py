@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from curation.file_kinds import CUT_OFF, HEAD, WORKBOOK, kind_of
 from curation.files import CurationError, open_input
+from curation.formats.packed import CUT_OFF, HEAD, WORKBOOK, kind_of
 
 _SAVE = "open it in its program and save it as .xlsx"
 FIXES = {

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.cells import restored
 from curation.files import CurationError, parsed_json, read_text
+from curation.formats.tables import check_width, doubled, read_csv, read_json_lines, restored
 from curation.rounds.answers.archive import as_json
 from curation.rounds.tables.file_kinds import is_workbook
-from curation.table_words import Words
-from curation.text_tables import check_width, doubled, read_csv, read_json_lines
+from curation.text.table_words import Words
 
 
 class TablePlace(NamedTuple):

@@ -11,8 +11,8 @@ from curation.rounds.answers.rows import MEANT, text_of
 from curation.rounds.answers.several_values import flag_words, unread
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.tables.columns import Column, Row, columns, row
-from curation.rules import read_label
-from curation.table_words import YES, Sections, Words, offered, round_words
+from curation.text.rules import read_label
+from curation.text.table_words import YES, Sections, Words, offered, round_words
 
 WHAT = "what_to_change"
 KEPT = ("answer_id", "submitted_at", "updated_at", "seconds")

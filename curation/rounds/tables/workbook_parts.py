@@ -28,8 +28,8 @@ from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.xml.constants import ARC_STYLE, REL_NS, SHEET_MAIN_NS
 from openpyxl.xml.functions import fromstring
 
-from curation.file_kinds import DAMAGE
 from curation.files import CurationError, open_input
+from curation.formats.packed import DAMAGE
 from curation.rounds.tables.file_kinds import damaged
 
 UNPACKED = 64 << 20  # bytes of XML to read from one workbook at most,

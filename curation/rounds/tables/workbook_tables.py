@@ -16,13 +16,13 @@ from typing import NamedTuple
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.cell_range import CellRange
 
-from curation.cells import restored
 from curation.files import CurationError
+from curation.formats.tables import restored
 from curation.rounds.answers.forms import columns_of
 from curation.rounds.tables.workbook_parts import DIGITS, Cell, Row, Sheet, Workbook, as_text
-from curation.table_words import Words
-from curation.times import is_plausible
-from curation.wording import some
+from curation.text.table_words import Words
+from curation.text.times import is_plausible
+from curation.text.wording import some
 
 PEEK = 500  # rows with content that tell what a sheet is
 TITLES = 10  # rows with content that may be above the header, and the header

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from curation.cells import restored
 from curation.files import CurationError
+from curation.formats.tables import restored
 from curation.records import RoundKind
 from curation.rounds import pages
 from curation.rounds.tables.columns import TASK, Column, Row
-from curation.table_words import Sections
+from curation.text.table_words import Sections
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.dimensions import RowDimension

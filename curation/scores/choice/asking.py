@@ -4,11 +4,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from curation.choices import PAIRS, Pair
 from curation.models.chat.prompts import Prompts
 from curation.models.chat.reading import Reading
 from curation.models.chat.spec import ChatSpec
-from curation.records import Cat, Gold
+from curation.records import PAIRS, Cat, Gold, Pair
 from curation.scores.asking import texts
 
 ENDS: dict[Pair, tuple[Gold, Gold]] = {

@@ -5,8 +5,7 @@ from statistics import fmean
 
 import numpy as np
 
-from curation.choices import PAIRS, Comparison, Pair
-from curation.records import Cat, Rejection
+from curation.records import PAIRS, Cat, Comparison, Pair, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion
 from curation.stats.intervals import Floats

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from curation.choices import Reply
 from curation.files import CurationError
+from curation.records import Reply
 
 BYTES = 4  # of UTF-8 in a token, if no reply says how many tokens a text has
 MESSAGE = 10  # tokens that a server adds to the text: the role, and the template around it

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from curation.choices import PAIRS
 from curation.models.chat.reading import NO_ANSWER
-from curation.records import Cat
+from curation.records import PAIRS, Cat
 from curation.scores.choice.asking import Asked
 from curation.scores.choice.comparing import preferred
 from curation.stats.intervals import Floats, share_interval

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import orjson
 from pydantic import ValidationError
 
-from curation.choices import Reply
 from curation.files import dump_line, each_record, open_plain
 from curation.models.chat.prompts import Prompts
 from curation.models.chat.reading import Reading, read_answer
-from curation.run_folder import write_whole
+from curation.records import Reply
 from curation.scores.choice.asking import ChatQuestion, Place
 from curation.scores.choice.cost import tokens_used
-from curation.times import now
+from curation.text.times import now
+from curation.work.run_folder import write_whole
 
 SYNC = 1.0  # seconds: after a power failure, the replies of about this time may be missing
 

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from curation.choices import PAIRS
-from curation.records import Cat
+from curation.records import PAIRS, Cat
 from curation.scores.choice.asking import Asked
 from curation.scores.choice.counts import (
     answers_by,

@@ -15,7 +15,6 @@ from curation.models.chat.prompts import read_prompts
 from curation.models.chat.spec import ChatSpec
 from curation.models.scoring import open_chat
 from curation.records import Cat
-from curation.run_folder import write_json, write_lines
 from curation.scores.choice.asking import Asked, ChatQuestion, questions_of
 from curation.scores.choice.comparing import compare, on_one_basis, unanswered
 from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
@@ -33,6 +32,7 @@ from curation.scores.run_folder import (
 )
 from curation.scores.running import Job, cats_of_rules, results_by_split
 from curation.stats.metrics import Ties
+from curation.work.run_folder import write_json, write_lines
 
 
 class AskedCats(NamedTuple):

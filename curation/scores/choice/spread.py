@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from curation.choices import PAIRS
-from curation.records import KINDS
+from curation.records import KINDS, PAIRS
 from curation.scores.choice.counts import OF_CAT, both_orders, share
 from curation.stats.metrics import METRICS, Ties, results
 

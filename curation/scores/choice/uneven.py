@@ -8,9 +8,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.scores.choice.counts import NONE, REFUSED, share_of
-from curation.stats.exchange import exchange_test
 from curation.stats.intervals import Floats, difference_interval
-from curation.stats.tests import holm
+from curation.stats.tests import exchange_test, holm
 
 ALPHA = 0.05
 

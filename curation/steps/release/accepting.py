@@ -10,7 +10,7 @@ from curation.records import Cat
 from curation.release.contents import SPLITS
 from curation.steps.release import changes, licences
 from curation.steps.release.hidden import hiding
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 ONE_SPLIT = "domain_in_one_split"
 """The code in ``accept`` that lets a domain have all its CATs in one split."""

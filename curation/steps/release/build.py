@@ -10,15 +10,15 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import read_bytes, read_text, writing
-from curation.garbage import uncollected
-from curation.manifest import Results, file_names
 from curation.release.facts import Licence, Statement
 from curation.release.texts.licences import OWN, licence
 from curation.steps.release import accepting, changes, first_builds, statement, versions
 from curation.steps.release.collecting import collect, measured
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import Reporter
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.work.engine import uncollected
+from curation.work.manifest import Results, file_names
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:

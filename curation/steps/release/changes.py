@@ -5,6 +5,7 @@ from pathlib import Path
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes
+from curation.formats.tables import read_json_lines
 from curation.release.contents import Contents
 from curation.release.facts import Changes
 from curation.release.layout import SEALED, TERMS
@@ -12,8 +13,7 @@ from curation.release.versions import errata
 from curation.release.versions.diff import Change, Difference, Version, difference
 from curation.release.versions.reading import data_files, read_version
 from curation.steps.release import versions
-from curation.text_tables import read_json_lines
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 MOVED = "moved_to_test"
 """The code in ``accept`` that lets a release have public dev data in test."""

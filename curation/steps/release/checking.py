@@ -15,8 +15,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
+from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_text
-from curation.garbage import uncollected
+from curation.formats.tables import read_json_lines
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
@@ -28,14 +29,13 @@ from curation.release.hidden.commitments import verify
 from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
 from curation.release.versions.reading import committed
-from curation.rules import stable_id
 from curation.steps.release.hidden.golds import read_golds
 from curation.steps.release.versions import ANONYMOUS
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import FORM
-from curation.stereoset import read_entries
-from curation.text_tables import read_json_lines
-from curation.wording import amount, some
+from curation.text.rules import stable_id
+from curation.text.wording import amount, some
+from curation.work.engine import uncollected
 
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
@@ -214,8 +214,8 @@ def _pitfalls(
     checked: Checked, reporter: Reporter, *, meanwhile: Callable[[], None]
 ) -> Iterator[Finding]:
     """The pitfalls of the CATs; ``meanwhile`` is called while other processes look for them."""
-    from curation.engine import own_workers
     from curation.measures.pitfalls import pitfalls
+    from curation.work.engine import own_workers
 
     if checked.release.hidden:
         detail = "their pitfalls and baselines are not checked: this needs gold labels"

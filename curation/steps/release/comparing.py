@@ -20,7 +20,7 @@ from curation.scores.runs import current as current_runs
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import read_runs
-from curation.wording import some
+from curation.text.wording import some
 
 _SHOWN = 5
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import digest, read_bytes
-from curation.leftovers import beside
-from curation.manifest import file_names
+from curation.files import beside, digest, read_bytes
 from curation.release.layout import ERRATA, SUMS
 from curation.steps.release.versions import ANONYMOUS, REVEALED, built
+from curation.work.manifest import file_names
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ORIGINAL = re.compile(r'.*"original":"([^"]*)"')  # the last one in a line is the CAT's

@@ -10,30 +10,31 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from curation.campaign import Campaign, open_campaign
+from curation.catsets.stereoset import FileSettings, dataset, read_cat_entries
 from curation.files import (
     CurationError,
+    beside,
     dump_json,
     dump_line,
     read_bytes,
     refuse_links,
+    sweep_beside,
     sync,
     writing,
 )
-from curation.leftovers import beside, sweep_beside
-from curation.manifest import file_names
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.data import tables
 from curation.release.harnesses import bias_bench, lm_eval
 from curation.release.harnesses.bias_bench import Labels
 from curation.release.harnesses.mangled import Mangled
-from curation.rules import read_label
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_counted, read_items
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, open_source
-from curation.stereoset import FileSettings, dataset, read_cat_entries
+from curation.text.rules import read_label
+from curation.work.manifest import file_names
 
 Format = Literal["bias-bench", "lm-eval"]
 MANGLED, LEFT_OUT = "mangled.jsonl", "left_out.jsonl"

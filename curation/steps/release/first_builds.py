@@ -11,9 +11,9 @@ from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, refuse_links
 from curation.records import Id, Record
 from curation.release.layout import FACTS
-from curation.run_folder import append_lines, cut_half_line
 from curation.steps.release import versions
-from curation.times import now
+from curation.text.times import now
+from curation.work.run_folder import append_lines, cut_half_line
 
 Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
 FILE = "built.jsonl"

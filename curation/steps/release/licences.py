@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
-from curation.rules import licence_name
 from curation.steps.reporter import Reporter
+from curation.text.rules import licence_name
 
 DIFFERS = "licence_differs"
 """The code in ``accept`` that lets a release have another licence."""

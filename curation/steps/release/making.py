@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import read_json
-from curation.manifest import file_names
 from curation.release.layout import FACTS
 from curation.scores.run_folder import has_runs
 from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter
+from curation.work.manifest import file_names
 
 
 class MadeRelease(NamedTuple):

@@ -12,7 +12,7 @@ from curation.steps.release.checking import check_release, counts, folder_of
 from curation.steps.release.hidden import hiding
 from curation.steps.release.statement import read_statement
 from curation.steps.reporter import QUIET, Reporter
-from curation.wording import amount, some
+from curation.text.wording import amount, some
 
 
 def target(campaign: Campaign, to: str = "") -> Hub:

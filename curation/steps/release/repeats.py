@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
+from curation.catsets.stereoset import read_entries
 from curation.files import CurationError
 from curation.records import KINDS
 from curation.release.contents import PublishedCat
@@ -13,7 +14,6 @@ from curation.release.facts import Near
 from curation.release.near import Pair, Texts, near, texts_of
 from curation.steps.release.hidden.hiding import as_built
 from curation.steps.release.versions import is_hidden_item, items_of
-from curation.stereoset import read_entries
 
 
 def near_public(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes, read_text, writing
+from curation.formats.toml_files import read_toml
 from curation.release.facts import Statement
 from curation.release.texts import statement_file
 from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.steps.rounds.round_files import read_texts
 from curation.steps.rounds.shown import own_texts
-from curation.toml_files import read_toml
 
 NAME = "statement.toml"
 _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study

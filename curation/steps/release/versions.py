@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.catsets.entries import sentences_of
-from curation.catsets.labels import is_hidden
+from curation.catsets.entries import is_hidden, sentences_of
 from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
-from curation.manifest import file_names, is_inside, read_manifest
 from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS
 from curation.release.hidden.commitments import texts
 from curation.release.layout import SUMS
 from curation.steps.rounds.round_files import read_standing
-from curation.wording import some
+from curation.text.wording import some
+from curation.work.manifest import file_names, is_inside, read_manifest
 
 _NAMED = 3  # files that an error names
 

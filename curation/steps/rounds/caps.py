@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, get_args
 from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Person
-from curation.rules import WORK, Caps, Work
 from curation.settings import RoundSettings
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
-from curation.wording import amount
+from curation.text.rules import WORK, Caps, Work
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.steps.rounds.round_status import RoundStatus

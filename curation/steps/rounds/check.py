@@ -6,12 +6,12 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import read_records
-from curation.manifest import Results
 from curation.records import Pitfall
 from curation.steps import read
 from curation.steps.measures import own_words, word_packages
 from curation.steps.reporter import Reporter
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.work.manifest import Results
 
 FORM = {"name_target", "blank_alone"}  # settings that let items in
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, writing
-from curation.manifest import MANIFEST, SEGMENTS, read_manifest
 from curation.records import Manifest, Task
 from curation.steps import read
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
-from curation.table_words import Words
+from curation.text.table_words import Words
+from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent

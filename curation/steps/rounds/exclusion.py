@@ -12,7 +12,7 @@ from curation.steps.release import erasing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase
-from curation.times import now
+from curation.text.times import now
 
 Action = Literal["exclude", "readmit", "withdraw", "erase"]
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from curation.campaign import Campaign, keep_out
-from curation.cells import csv_text
-from curation.files import read_bytes, writing
-from curation.leftovers import sweep_beside
+from curation.files import read_bytes, sweep_beside, writing
+from curation.formats.tables import csv_text
 from curation.records import Dealing, Round, Task
 from curation.rounds.tables.columns import Column, Row, columns, row
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import ledger, round_status, shown
 from curation.steps.rounds.round_status import RoundStatus
-from curation.times import now
+from curation.text.times import now
 
 Format = Literal["xlsx", "csv"]
 Share = list[tuple[Task, int]]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines
-from curation.manifest import SEGMENTS, Results, digests
-from curation.rules import WORK, Caps, Work
 from curation.steps import read, term_files
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.caps import caps_of
+from curation.text.rules import WORK, Caps, Work
+from curation.work.manifest import SEGMENTS, Results, digests
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
+from curation.formats.tables import listed
 from curation.records import Round, Task
 from curation.steps.alike import warn_of_people
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
-from curation.text_tables import listed
-from curation.times import Order
-from curation.wording import amount
+from curation.text.times import Order
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.tables.reading import Table, TablePlace
-    from curation.table_words import Words
+    from curation.text.table_words import Words
 
 
 def import_round(

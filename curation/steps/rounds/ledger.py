@@ -11,8 +11,8 @@ from curation.files import CurationError, dump_line, read_records, writing
 from curation.records import Answer, Dealing
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.steps.rounds import round_files
-from curation.times import now
-from curation.wording import amount, some
+from curation.text.times import now
+from curation.text.wording import amount, some
 
 SHOWN = 5  # tables named in a line
 ENDINGS = ("xlsx", "csv")  # of the files of tables

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
-from curation.cells import csv_text
-from curation.checks.characters import inert
 from curation.files import CurationError, read_records, writing
+from curation.formats.tables import csv_text
 from curation.records import Item, Label, Rejection
-from curation.rules import stable_id
 from curation.steps import read
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import folded_answers
+from curation.text.characters import inert
+from curation.text.rules import stable_id
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded

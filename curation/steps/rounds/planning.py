@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, shipped, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
-from curation.rules import Votes, decide
 from curation.settings import DecisionSettings
 from curation.steps import read, term_files
 from curation.steps.pipeline import bring_up_to_date
@@ -15,7 +14,8 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.platform import open_platform
 from curation.steps.terms import domains_without_terms, no_terms
-from curation.table_words import has_own_headings
+from curation.text.rules import Votes, decide
+from curation.text.table_words import has_own_headings
 
 
 def fresh_name(campaign: Campaign, kind: str, taken: set[str]) -> str:

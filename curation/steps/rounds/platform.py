@@ -7,9 +7,9 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import KINDS, PlatformName, Round
 from curation.rounds.platforms.interface import Platform, RoundAccess
-from curation.rules import stable_id
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, shown
+from curation.text.rules import stable_id
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign, keep_out
-from curation.files import read_records, writing
-from curation.leftovers import sweep_beside
+from curation.files import read_records, sweep_beside, writing
 from curation.records import Label, Person, Rejection, Round
-from curation.rules import WORK
 from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
@@ -26,6 +24,7 @@ from curation.steps.rounds.export_files import (
     who_gets_which,
 )
 from curation.steps.rounds.running import check_takes_tables
+from curation.text.rules import WORK
 
 if TYPE_CHECKING:
     from curation.rounds.refused import RefusedAnswer

@@ -1,13 +1,12 @@
 """What most reviewers of terms say becomes lines of ``edits.csv``."""
 
 from curation.campaign import Campaign
-from curation.cells import csv_text
 from curation.files import read_bytes, read_records, read_text, writing
+from curation.formats.tables import csv_text, find_header, read_csv
 from curation.records import Review, Round
 from curation.steps import read, term_files
 from curation.steps.reporter import QUIET, Reporter
-from curation.text_tables import find_header, read_csv
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def apply_reviews(

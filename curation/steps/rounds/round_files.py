@@ -20,8 +20,15 @@ from curation.files import (
     writing,
 )
 from curation.records import Answer, Flag, Rejection, Round, Standing, Task
-from curation.setting_types import RoundName
-from curation.table_words import Sections, Words, completed, round_words, shipped_words, wrong_text
+from curation.settings import RoundName
+from curation.text.table_words import (
+    Sections,
+    Words,
+    completed,
+    round_words,
+    shipped_words,
+    wrong_text,
+)
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent

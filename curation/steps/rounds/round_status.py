@@ -10,12 +10,12 @@ from curation.rounds.held import Holding
 from curation.steps import read
 from curation.steps.rounds import ledger, round_files
 from curation.steps.rounds.platform import open_platform
-from curation.times import now
-from curation.wording import amount
+from curation.text.times import now
+from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.progress import Progress
-    from curation.rules import Votes
+    from curation.text.rules import Votes
 
 
 class RoundStatus(NamedTuple):

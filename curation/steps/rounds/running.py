@@ -18,7 +18,7 @@ from curation.steps.rounds.check import pitfalls
 from curation.steps.rounds.planning import fresh_name, plan_round
 from curation.steps.rounds.platform import DEFAULT, open_platform, platform_name
 from curation.steps.rounds.reviews import apply_reviews
-from curation.times import now
+from curation.text.times import now
 
 
 class OpenedRound(NamedTuple):

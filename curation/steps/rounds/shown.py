@@ -8,7 +8,7 @@ from curation.campaign import Campaign
 from curation.records import Round, Task
 from curation.steps import read, term_files
 from curation.steps.rounds import round_files
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def own_texts(campaign: Campaign) -> Path:

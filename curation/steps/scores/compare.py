@@ -27,7 +27,7 @@ from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.predictions import warn_of_turned
 from curation.steps.scores.runs import common_runs, current_runs, read_runs
 from curation.steps.source import Source
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def compare(
@@ -185,7 +185,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
     decisions, it is computed from the campaign's labels. For gold files it is computed from the
     labels that they hold. By original targets it is known for gold files only.
     """
-    from curation.stereoset import read_cat_entries
+    from curation.catsets.stereoset import read_cat_entries
 
     if source.campaign is None:
         entries = [e for path in source.gold for e in read_cat_entries(path)]

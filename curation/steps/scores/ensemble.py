@@ -21,7 +21,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.runs import current_runs, read_runs, warn_of_older
 from curation.steps.source import Source, read_gold
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 class FittedEnsemble(NamedTuple):

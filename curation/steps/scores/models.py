@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.engine import Engine
 from curation.files import CurationError, refuse_links
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
@@ -16,7 +15,8 @@ from curation.settings import ScoreSettings
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.work.engine import Engine
 
 LONGEST = 255  # bytes of a folder's name
 

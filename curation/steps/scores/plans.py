@@ -1,9 +1,9 @@
 """Plan the requests to a chat model; nothing is sent or written."""
 
-from curation.choices import Reply
 from curation.files import CurationError, each_record
 from curation.models.chat.prompts import read_prompts
 from curation.models.scoring import ModelSpec
+from curation.records import Reply
 from curation.scores.choice.asking import questions_of
 from curation.scores.choice.cost import Plan, Usage, plan, usage
 from curation.scores.choice.replies import open_questions, read_replies

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError
-from curation.predictions import check_complete, read_predictions, scores_of, turned
+from curation.formats.predictions import check_complete, read_predictions, scores_of, turned
 from curation.records import KINDS, Kind
 from curation.scores.boards import scored
 from curation.scores.flags import flags_of
@@ -13,7 +13,7 @@ from curation.scores.partial import left_out
 from curation.stats.metrics import Ties, comparisons, of_one_kind, results
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source
-from curation.wording import amount
+from curation.text.wording import amount
 
 HINT_BELOW = 45.0
 """Scores of a kind of CAT may be turned around if the interval of its lms is below this.

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from curation.checks.languages import is_not_english
+from curation.checks.lists import is_not_english
 from curation.files import CurationError
 from curation.models.chat.prompts import prompts_for
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import SAMPLE, Source
-from curation.words import base
+from curation.text.words import base
 
 NAME = "prompts.toml"
 

@@ -10,7 +10,7 @@ from curation.scores import runs as stage
 from curation.scores.older import Common, Missing
 from curation.scores.runs import Run
 from curation.steps.reporter import QUIET, Reporter
-from curation.wording import amount
+from curation.text.wording import amount
 
 
 def read_runs(

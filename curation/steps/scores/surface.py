@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import read_json
-from curation.predictions import check_complete, read_predictions, scores_of
+from curation.formats.predictions import check_complete, read_predictions, scores_of
 from curation.records import Cat
 from curation.scores import baselines as stage
 from curation.scores.flags import flags_of
-from curation.sentiment import Sentiment
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties
 from curation.steps.measures import VADER
 from curation.steps.reporter import QUIET, Reporter
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.text.words import Sentiment
 
 
 def read_sentiment(path: Path, cats: Sequence[Cat], *, reporter: Reporter = QUIET) -> Sentiment:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_bytes, read_text, writing
-from curation.toml_files import comment, line_of, read_toml, toml_key
+from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.trust.protocol.attested import questions
 
 NAME, DIRECTIONS = "attest.toml", "directions.csv"

@@ -19,22 +19,22 @@ from zipfile import BadZipFile
 import numpy as np
 
 from curation.campaign import Campaign
-from curation.engine import each_shard
 from curation.files import CurationError, digest, open_input, writing
-from curation.run_folder import locked, read_identity, write_json
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, policies
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
 from curation.steps.trust.text import Reading, measure_each, texts_of
 from curation.steps.trust.vectors import words_of
+from curation.text.wording import amount, some
 from curation.trust.contextual.contexts import Key, Part, joined, read_unit, sample_contexts, units
 from curation.trust.contextual.reduction import keys_of, reduced_biases, sums_of, vectors_of
 from curation.trust.groups import Groups
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import known_words, vector_biases
-from curation.wording import amount, some
+from curation.work.engine import each_shard
+from curation.work.run_folder import locked, read_identity, write_json
 
 if TYPE_CHECKING:
     from curation.models.states import Place, StatesSpec

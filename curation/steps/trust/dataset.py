@@ -9,13 +9,13 @@ import numpy as np
 
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
+from curation.catsets.stereoset import read_cat_entries, votes
 from curation.files import CurationError, read_json, read_records, read_text
+from curation.formats.tables import read_csv
 from curation.records import VALUES, Cat, Decision
-from curation.rules import read_label
 from curation.scores.boards import board
 from curation.scores.groups import groups as comparable
 from curation.scores.runs import Run, found_runs
-from curation.sentiment import Sentiment
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
 from curation.steps.measures import VADER, pitfall_table, pitfalls_of
@@ -26,8 +26,9 @@ from curation.steps.scores.surface import read_sentiment
 from curation.steps.source import Source
 from curation.steps.trust.attest import DIRECTIONS
 from curation.steps.trust.runs import TrustRun
-from curation.stereoset import read_cat_entries, votes
-from curation.text_tables import read_csv
+from curation.text.rules import read_label
+from curation.text.wording import amount
+from curation.text.words import NotCheckedError, Sentiment
 from curation.trust.groups import Groups
 from curation.trust.protocol.datasets import (
     DatasetInput,
@@ -37,8 +38,6 @@ from curation.trust.protocol.datasets import (
     RuleGroup,
     Scored,
 )
-from curation.wording import amount
-from curation.words import NotCheckedError
 
 _PREFERS = ("stereotype", "anti-stereotype")
 _ALL = "all"

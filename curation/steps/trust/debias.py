@@ -9,7 +9,6 @@ from typing import Any
 from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, printable, read_json
-from curation.run_folder import write_json
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.measuring import policies
 from curation.steps.trust.runs import TrustRun, source_name
@@ -27,6 +26,7 @@ from curation.trust.vectors.cosine import known_words
 from curation.trust.vectors.debias import Change, Method
 from curation.trust.vectors.reading import Block, blocks
 from curation.trust.vectors.writing import check_form, write_vectors
+from curation.work.run_folder import write_json
 
 ALGORITHM = 1
 

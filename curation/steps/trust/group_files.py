@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_text, shipped
+from curation.formats.tables import read_csv
 from curation.records import Term
+from curation.settings import GroupSettings
 from curation.steps.trust.runs import read_run
-from curation.text_tables import read_csv
 from curation.trust.groups import Groups, check_count, check_shares
-from curation.trust_settings import GroupSettings
 
 UNIFORM, RUN = "uniform", "run:"
 

@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from curation import __version__
-from curation.bias import Bias, Evidence
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.records import Rejection
+from curation.records import Bias, Evidence, Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust import runs
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.runs import IDENTITY, TrustRun
+from curation.text.wording import amount, some
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import Again, stability
-from curation.wording import amount, some
 
 ALGORITHM = 2
 WAIT = 600.0  # seconds for another command to end, so that results are not lost

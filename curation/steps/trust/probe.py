@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Passage
 from curation.campaign import Campaign
 from curation.files import CurationError, digest
-from curation.records import Rejection
+from curation.records import Passage, Rejection
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.contextual import Corpus, measure_corpus, read_states, warn_of_refused
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, policies
 from curation.steps.trust.runs import TrustRun
 from curation.steps.trust.text import Reading, label_rows, texts_of
+from curation.text.wording import amount, some
 from curation.trust.contextual.contexts import Part, draw
 from curation.trust.contextual.probe import Examples, probe, untrainable
 from curation.trust.groups import Groups
 from curation.trust.text import human
 from curation.trust.text.passages import LabelledPassage, passages
 from curation.trust.text.scanning import scanner
-from curation.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.models.states import StatesSpec

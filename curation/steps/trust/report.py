@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from curation import __version__
-from curation.bias import Criterion
 from curation.campaign import Campaign
 from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, shipped, writing
-from curation.manifest import Results, digests
+from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
+from curation.settings import TrustSettings
 from curation.steps.measures import VADER
 from curation.steps.read import label_files
 from curation.steps.read import run_files as score_files
@@ -21,12 +21,12 @@ from curation.steps.source import Source, campaign_source
 from curation.steps.trust import attest
 from curation.steps.trust.group_files import group_file, group_files
 from curation.steps.trust.runs import BIAS, IDENTITY, TrustRun, run_files
-from curation.times import now
+from curation.text.times import now
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions
 from curation.trust.protocol.checks import CHECKS
-from curation.trust_settings import TrustSettings
+from curation.work.manifest import Results, digests
 
 REPORT, PAGE = "report.json", "report.md"
 _GOLD_SEED = 1  # as in a new campaign

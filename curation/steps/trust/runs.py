@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from curation.bias import Bias, Evidence
 from curation.campaign import Campaign
 from curation.files import (
     CurationError,
@@ -23,9 +22,9 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.records import Rejection
-from curation.run_folder import differences, write_json, write_lines
-from curation.times import now
+from curation.records import Bias, Evidence, Rejection
+from curation.text.times import now
+from curation.work.run_folder import differences, write_json, write_lines
 
 RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
 IDENTITY, EVIDENCE = "identity", "evidence"

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from curation.campaign import Campaign
-from curation.engine import Engine
 from curation.files import CurationError, digest, printable, read_text
+from curation.formats.tables import listed, read_csv, read_json_lines
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
-from curation.text_tables import listed, read_csv, read_json_lines
+from curation.text.wording import amount
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts
-from curation.wording import amount
+from curation.work.engine import Engine
 
 AUTOMATED, HUMAN = "text-automated", "text-human"
 Rows = Sequence[tuple[str, Mapping[str, Any]]]
@@ -31,7 +31,7 @@ class Reading(TypedDict, total=False):
         window: sentences of a context.
         language: of the texts; by default the campaign's.
         field: the JSON field or Parquet column that has the text; by default "text".
-        engine: what reads the files, see ``curation.engine``; by default "local".
+        engine: what reads the files, see ``curation.work.engine``; by default "local".
         workers: how many processes run at once; None for one per processor.
     """
 

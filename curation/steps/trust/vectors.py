@@ -7,19 +7,19 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.bias import Evidence
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_json
+from curation.records import Evidence
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.trust.group_files import read_groups
 from curation.steps.trust.measuring import Measured, measure_groups, policies
 from curation.steps.trust.runs import TrustRun, run_folder, source_name
+from curation.text.wording import amount, some
 from curation.trust.groups import Groups
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import known_words, vector_biases
 from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale, Space
 from curation.trust.vectors.reading import Vectors, read_vectors
-from curation.wording import amount, some
 
 MEASURE = "vectors"
 WEAT = "caliskan"  # the measure whose run has the test

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.shards import Shard
 from curation.trust.text.passages import Span, document_name
 from curation.trust.text.scanning import Texts, batches, scanner
+from curation.work.shards import Shard
 
 if TYPE_CHECKING:
     from curation.models.states import Place, StatesSpec

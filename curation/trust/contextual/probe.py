@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias
 from curation.files import CurationError
+from curation.records import Bias
 from curation.trust.contextual.contexts import blocks_of
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups

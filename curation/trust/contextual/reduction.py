@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias
+from curation.records import Bias
 from curation.stats.intervals import t_quantile
 from curation.trust import framework
 from curation.trust.contextual.contexts import Context, Key, Part, blocks_of

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias, CriterionName, Evidence
 from curation.files import CurationError
+from curation.records import Bias, CriterionName, Evidence
 from curation.stats.correlations import Correlation, correlate, spearman_brown
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Pair
-from curation.records import VALUES
+from curation.records import VALUES, Interval
 from curation.stats.agreement import (
     Counts,
     by_cat,
@@ -44,7 +43,7 @@ class Agreement(NamedTuple):
     """
 
     alpha: float | None
-    ci: Pair | None
+    ci: Interval | None
     units: int
     kappa: float | None
 
@@ -87,7 +86,7 @@ def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -
 
 def shuffled_agreement(
     votes: Counts, units: Units | None = None, *, seed: int, confidence: float
-) -> tuple[float, Pair]:
+) -> tuple[float, Interval]:
     """The negative control: the labels are dealt to the units at random 100 times.
 
     Returns:

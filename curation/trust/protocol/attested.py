@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from curation.bias import Criterion, CriterionName, Status, Subject
 from curation.files import shipped
-from curation.toml_files import read_toml
-from curation.wording import amount
+from curation.formats.toml_files import read_toml
+from curation.records import Criterion, CriterionName, Status, Subject
+from curation.text.wording import amount
 
 Answers = Mapping[str, str]
 """What people answer, by the key of the question; one that is missing or empty is open."""

@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from curation.bias import Criterion, CriterionName, Pair, Status, Subject
+from curation.records import Criterion, CriterionName, Interval, Status, Subject
+from curation.settings import TrustSettings
 from curation.trust.protocol import judges
-from curation.trust_settings import TrustSettings
 
 CHECKS = "data", "trust", "checks.toml"
 """The table of checks, among the files that come with curation."""
@@ -210,7 +210,7 @@ def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings)
     return opposite.get(status, status) if check.kind == "control" else status
 
 
-def _pair(ends: Sequence[float] | None) -> Pair | None:
+def _pair(ends: Sequence[float] | None) -> Interval | None:
     return None if ends is None else (float(ends[0]), float(ends[1]))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from curation.bias import Pair, Status
+from curation.records import Interval, Status
 from curation.stats.artefacts import MIRRORED
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
@@ -129,7 +129,7 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             yield Found(name=artefact.name, reason="not_computed", facts=facts)
 
 
-def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Status:
+def _beyond(name: str, ci: Interval | None, margin: float, *, mirrored: bool) -> Status:
     if ci is None:
         return "inconclusive"
     low, high = ci
@@ -143,7 +143,9 @@ def _beyond(name: str, ci: Pair | None, margin: float, *, mirrored: bool) -> Sta
     return "fail" if low > CHANCE or high < CHANCE else "inconclusive"
 
 
-def _outcome(name: str, value: float, ci: Pair | None, margin: float, *, mirrored: bool) -> Outcome:
+def _outcome(
+    name: str, value: float, ci: Interval | None, margin: float, *, mirrored: bool
+) -> Outcome:
     """What lms or ss comes to if its interval shrinks, as ``_beyond`` judges it."""
     if name == "lms":
         low = 100 - CLEAR_LMS if mirrored else 0.0

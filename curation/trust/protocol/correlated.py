@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias
+from curation.records import Bias
 from curation.stats.correlations import Correlation, correlate, partial, rho
 from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power

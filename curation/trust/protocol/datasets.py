@@ -12,15 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Pair
-from curation.records import GOLDS, KINDS, Cat
+from curation.records import GOLDS, KINDS, Cat, Interval
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import MIRRORED, Artefact
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.metrics import judge, percent_interval
+from curation.text.wording import amount
 from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case
-from curation.wording import amount
 
 CHANCE = 50.0
 Tell = Callable[[str, int, int], None]
@@ -253,7 +252,7 @@ class Rule(NamedTuple):
 
 def share_of_terms(
     means: Floats, *, cats: int, confidence: float
-) -> tuple[float | None, Pair | None, int]:
+) -> tuple[float | None, Interval | None, int]:
     """The mean of percentages over terms, its interval, and the number of terms.
 
     With fewer than five terms an interval says little, so there is none.
@@ -273,7 +272,7 @@ def share_of_terms(
 
 def change_over_terms(
     differences: Floats, *, confidence: float
-) -> tuple[float | None, Pair | None, int]:
+) -> tuple[float | None, Interval | None, int]:
     """The mean difference over terms with Student's interval, and the number of terms.
 
     If all terms differ by the same amount, the interval is that amount alone: there is no

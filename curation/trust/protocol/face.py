@@ -6,11 +6,13 @@ from itertools import permutations
 
 import numpy as np
 
-from curation.bias import Bias, Pair
+from curation.records import Bias, Interval
+from curation.settings import TrustSettings
 from curation.stats.intervals import Floats
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
+from curation.text.wording import amount
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import (
     CHANCE,
@@ -22,8 +24,6 @@ from curation.trust.protocol.datasets import (
     share_of_terms,
 )
 from curation.trust.protocol.measures import MeasureCase, MeasureRun
-from curation.trust_settings import TrustSettings
-from curation.wording import amount
 
 VALID = 0.9
 """The share of right signs of a valid measure; power is computed for it."""
@@ -116,7 +116,7 @@ def informative(data: DatasetInput, run: Scored, settings: TrustSettings) -> boo
 
 def _lms(
     data: DatasetInput, run: Scored, settings: TrustSettings
-) -> tuple[float | None, Pair | None, int]:
+) -> tuple[float | None, Interval | None, int]:
     cats = int((~np.isnan(run.lms)).sum())
     return share_of_terms(data.means(run.lms), cats=cats, confidence=settings.confidence)
 

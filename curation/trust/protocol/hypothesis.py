@@ -26,9 +26,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from curation.bias import Bias, Pair, Status
+from curation.records import Bias, Interval, Status
+from curation.settings import TrustSettings
 from curation.stats.intervals import FEW, Floats, difference_interval, mean_interval, pseudo_values
 from curation.stats.metrics import icat
+from curation.text.wording import some
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import (
@@ -39,8 +41,6 @@ from curation.trust.protocol.datasets import (
     span,
 )
 from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change, size
-from curation.trust_settings import TrustSettings
-from curation.wording import some
 
 Name = Literal["amplification", "mitigation"]
 
@@ -187,7 +187,7 @@ def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> f
 
 def _intervals(
     after: MeasureRun, before: MeasureRun, moved: Mapping[str, tuple[float, ...]]
-) -> list[Pair | None]:
+) -> list[Interval | None]:
     """The interval of each target's change of the first group's p, from those of the runs."""
     sides = []
     for run in (after, before):
@@ -198,7 +198,7 @@ def _intervals(
                 p0 = bias.reference[0]
                 known[bias.target] = bias.p[0], (ends[0] + p0, ends[1] + p0)
         sides.append(known)
-    found: list[Pair | None] = []
+    found: list[Interval | None] = []
     for target in moved:
         if target in sides[0] and target in sides[1]:
             (p, p_ci), (q, q_ci) = sides[0][target], sides[1][target]

@@ -6,8 +6,8 @@ observed value, which would only repeat p.
 
 from typing import TYPE_CHECKING
 
-from curation.bias import Status
-from curation.trust_settings import TrustSettings
+from curation.records import Status
+from curation.settings import TrustSettings
 
 if TYPE_CHECKING:
     from curation.trust.protocol.checks import Found

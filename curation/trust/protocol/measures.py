@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias, CriterionName, Evidence, Pair, Status
+from curation.records import Bias, CriterionName, Evidence, Interval, Status
 from curation.stats.correlations import r_squared, rho
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
@@ -171,7 +171,7 @@ def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> dict[
     if not len(array):
         return {"value": None, "ci": None, "p": None, "n": 0}
     ends = mean_interval(array, confidence=confidence)
-    ci: Pair | None = None if ends is None else (ends[0], ends[1])
+    ci: Interval | None = None if ends is None else (ends[0], ends[1])
     return {"value": float(array.mean()), "ci": ci, "p": t_test(array), "n": len(array)}
 
 

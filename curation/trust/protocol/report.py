@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
-from curation.bias import CRITERIA, Criterion, Pair, Status, Subject
 from curation.files import dump_json
-from curation.markdown import inline, paragraphs, table
+from curation.formats.markdown import inline, paragraphs, table
+from curation.records import CRITERIA, Criterion, Interval, Status, Subject
+from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS
-from curation.wording import amount, some
 
 ALGORITHM = 4
 
@@ -333,7 +333,7 @@ def number(value: float | None, digits: int = 3) -> str:
     return "0" if text == "-0" else text
 
 
-def interval(ci: Pair | None) -> str:
+def interval(ci: Interval | None) -> str:
     """An interval.
 
     >>> interval((-0.25, 0.5)), interval(None)

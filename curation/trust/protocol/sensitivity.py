@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from curation.bias import Bias, Status
-from curation.records import GOLDS
+from curation.records import GOLDS, Bias, Status
 from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm
+from curation.text.wording import amount
 from curation.trust.framework import Negative, Normalise, Policies, biases
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
@@ -36,7 +36,6 @@ from curation.trust.protocol.datasets import (
     won,
 )
 from curation.trust.protocol.measures import AUTOMATED, MeasureCase, alike, paired
-from curation.wording import amount
 
 LOST = 0.1  # a treatment that gives no result for a larger share of the targets cannot pass
 

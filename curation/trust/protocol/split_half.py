@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.settings import TrustSettings
 from curation.stats.correlations import rho_interval, spearman_brown
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.power import critical_rho, needed_units, rank_power
+from curation.text.wording import amount
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import ScoresCase
 from curation.trust.protocol.measures import MeasureCase
-from curation.trust_settings import TrustSettings
-from curation.wording import amount
 
 _LEAST = 1e-9  # a variation below this counts as none
 _AT_ONCE = 4_000_000  # values in memory at once

@@ -9,9 +9,10 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from curation.bias import CRITERIA, Criterion
 from curation.files import shipped
-from curation.toml_files import read_toml
+from curation.formats.toml_files import read_toml
+from curation.records import CRITERIA, Criterion
+from curation.settings import TrustSettings
 from curation.trust.groups import Groups
 from curation.trust.protocol import (
     agreement,
@@ -35,7 +36,6 @@ from curation.trust.protocol.checks import (
 )
 from curation.trust.protocol.datasets import DatasetCase, DatasetInput, ScoresCase, Tell
 from curation.trust.protocol.measures import MeasureCase, MeasureRun, Measures, SeriesCase
-from curation.trust_settings import TrustSettings
 
 MODULES: dict[str, ModuleType] = {
     "agreement": agreement,

@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curation.bias import Bias
 from curation.files import CurationError
-from curation.shards import Shard
+from curation.records import Bias
 from curation.stats.intervals import share_interval
+from curation.text.words import base
 from curation.trust import framework
 from curation.trust.framework import DEFAULT, Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
 from curation.trust.text.scanning import Scan, Scanner, Texts, batches, scanner
-from curation.words import base
+from curation.work.shards import Shard
 
 ALGORITHM = 1
 Words = frozenset[int]

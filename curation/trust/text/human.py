@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import ValidationError
 
-from curation.bias import Bias, CriterionName, Evidence, GroupLabel
-from curation.records import Rejection
+from curation.records import Bias, CriterionName, Evidence, GroupLabel, Rejection
 from curation.stats.agreement import Counts as Votes
 from curation.stats.correlations import spearman
-from curation.times import read_time
+from curation.text.times import read_time
 from curation.trust.framework import DEFAULT, Floats, Policies, distributions, of_counts
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import labelled_order

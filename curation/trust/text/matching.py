@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from curation.files import CurationError
+from curation.text.words import MARKS, UNSPACED, base, plain, words
 from curation.trust.groups import Groups
-from curation.words import MARKS, UNSPACED, base, plain, words
 
 Form = tuple[str, ...]
 """A listed word as texts are compared with it: its words, or one string (unspaced languages)."""

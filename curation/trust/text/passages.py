@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import NamedTuple
 
-from curation.bias import Passage
-from curation.shards import Shard
+from curation.records import Passage
 from curation.trust.groups import Groups
 from curation.trust.text.automated import Context, contexts, near_targets
 from curation.trust.text.matching import Lists, lists
 from curation.trust.text.scanning import Located, Texts, batches
+from curation.work.shards import Shard
 
 Span = tuple[int, int]
 

@@ -25,12 +25,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.engine import Engine, each_shard
 from curation.files import CurationError
-from curation.shards import Shard, documents, shards
+from curation.text.words import MARKS, WORD, plain
 from curation.trust.text.matching import Lexicon, Place
 from curation.trust.text.sentences import continues_sentence, ends_sentence, unspaced_ends
-from curation.words import MARKS, WORD, plain
+from curation.work.engine import Engine, each_shard
+from curation.work.shards import Shard, documents, shards
 
 T = TypeVar("T")
 Codes = NDArray[np.int32]
@@ -64,7 +64,7 @@ class Texts:
     Attributes:
         paths: ``.txt`` files with a document on each line, ``.jsonl`` files with one in each
             record, both also as ``.gz``, or ``.parquet`` files with one in each row.
-        language: of the texts; words are those of ``curation.words``.
+        language: of the texts; words are those of ``curation.text.words``.
         window: sentences of a context.
         field: the field of a JSON record, or the column of a Parquet file, that has the text.
         engine: "local" or "ray". On Ray every machine must see the files under the same path.

@@ -13,7 +13,7 @@ white space ends a sentence there.
 import re
 from collections.abc import Callable
 
-from curation.words import base
+from curation.text.words import base
 
 ENDS = frozenset(".!?…‼⁇⁈⁉‽⸮。．！？｡։؟۔܀܁܂।॥။።፧។៕᠃᠉")
 CLOSING = "\"'”’»›)]}＂」』）】〉》″*_"

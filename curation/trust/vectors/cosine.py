@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.bias import Bias
 from curation.files import CurationError
+from curation.records import Bias
+from curation.text.wording import some
 from curation.trust.framework import Floats, Policies, biases, distributions, simultaneous
 from curation.trust.groups import Groups
 from curation.trust.vectors.reading import Vectors
-from curation.wording import some
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 

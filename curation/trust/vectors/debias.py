@@ -10,17 +10,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from curation.bias import Evidence
 from curation.files import CurationError
+from curation.records import Evidence
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
+from curation.text.wording import amount
 from curation.trust.framework import Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import unit, vector_biases
 from curation.trust.vectors.prior import Components, Space, complete_pairs, principal
 from curation.trust.vectors.reading import Block, Singles, Vectors
-from curation.wording import amount
 
 Method = Literal["hard", "multiclass", "soft"]
 WEIGHT = 0.2  # λ of soft debiasing, as published

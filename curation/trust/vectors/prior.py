@@ -20,8 +20,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from curation.bias import Bias
 from curation.files import CurationError
+from curation.records import Bias
 from curation.trust.framework import Floats
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import jackknife, known_words, soa

@@ -21,7 +21,7 @@ from isal import igzip, isal_zlib
 from numpy.typing import NDArray
 
 from curation.files import CurationError, open_input
-from curation.wording import amount
+from curation.text.wording import amount
 
 Singles = NDArray[np.float32]
 Advance = Callable[[int], None]

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from curation import bounded
-from curation.bounded import TooLargeError, read_body
+from curation import http
 from curation.files import CurationError, dump_json
+from curation.http import TooLargeError, read_body
 from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
 from curation.models.endpoint import connection
 from support.chat_answers import error
@@ -126,7 +126,7 @@ def test_a_body_is_read_up_to_a_size() -> None:
 
 
 def test_a_reply_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "LARGEST", 9)
+    monkeypatch.setattr(http, "LARGEST", 9)
     with opened() as (endpoint, _), pytest.raises(CurationError, match="is larger than"):
         ask(endpoint, TEXTS[:2])
 

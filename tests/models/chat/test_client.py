@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.interrupts import Stopped
 from curation.models.chat.client import FORMS, IN_A_ROW, ChatEndpoint, Form
 from curation.models.chat.spec import ChatSpec
 from curation.models.endpoint.connection import KEYS
+from curation.work.interrupts import Stopped
 from support.chat_answers import always, error, refuses
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
 from support.chats import MODEL, Quirks, chatting

@@ -18,7 +18,7 @@ from curation.models.train.folder import read_checkpoint
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.sentiment import SentimentTrainer, train
 from curation.models.train.settings import SentimentSettings
-from curation.run_folder import disk_errors
+from curation.work.run_folder import disk_errors
 from support.reviews import ALL, write_reviews
 from support.strike import KilledError, kill_at
 

@@ -21,7 +21,7 @@ from curation.rounds.answers.forms import file_row, is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
 from curation.rounds.folding.fold import Folded, fold, lines
-from curation.rules import WORK, Caps, stable_id
+from curation.text.rules import WORK, Caps, stable_id
 
 Row = dict[str, Any]
 TERMS = {("profession", word): stable_id("term", "profession", word) for word in ("baker", "nurse")}

@@ -19,7 +19,7 @@ from curation.rounds.answers.interpret import ParsedAnswer, interpret
 from curation.rounds.answers.parsed import Written
 from curation.rounds.answers.published import labels as published_labels
 from curation.rounds.folding.fold import Folded, fold
-from curation.rules import stable_id
+from curation.text.rules import stable_id
 
 Row = dict[str, Any]
 DOMAINS = ("profession", "race")

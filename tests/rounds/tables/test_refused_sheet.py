@@ -10,7 +10,7 @@ from curation.rounds.answers.corrections import is_unchanged
 from curation.rounds.answers.forms import file_row
 from curation.rounds.refused import RefusedAnswer
 from curation.rounds.tables.refused_sheet import refused_sheet
-from curation.table_words import languages, round_words, shipped_texts
+from curation.text.table_words import languages, round_words, shipped_texts
 
 ROUND = Round(
     name="v", kind="validation", platform="files", state="open", seed=1, labels="all", answers=5,

@@ -17,9 +17,9 @@ from curation.records import Event, Flag, Item, Label, Person, Rejection, Review
 from curation.rounds import people
 from curation.rounds.answers.rows import seconds_of
 from curation.rounds.tables.reading import read_rows
-from curation.settings_file import read_settings
-from curation.table_words import shipped_texts
-from curation.times import read_time
+from curation.settings import read_settings
+from curation.text.table_words import shipped_texts
+from curation.text.times import read_time
 from support.desk import GOLD, Row
 from support.spreadsheet import Office, missing
 from support.team import CAMPAIGNS, FIRST, Team, one_space

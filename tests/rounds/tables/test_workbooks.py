@@ -18,7 +18,7 @@ from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
 from curation.rounds.tables.columns import Column, Row, columns, row
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import LONGEST, column_table, round_workbook, workbook
-from curation.table_words import key, round_words, shipped_texts
+from curation.text.table_words import key, round_words, shipped_texts
 from support.team import CAMPAIGNS
 
 OWN = {"en": None, "id": "indonesian", "ar": "arabic", "ja": "japanese"}

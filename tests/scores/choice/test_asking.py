@@ -2,8 +2,8 @@
 
 import hashlib
 
-from curation.choices import PAIRS
 from curation.models.chat.prompts import Prompt, Prompts
+from curation.records import PAIRS
 from curation.scores.choice.asking import chat_questions
 from support.cats import cat, intra
 

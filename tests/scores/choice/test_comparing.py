@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.choices import PAIRS, Comparison, Pair
 from curation.models.chat.prompts import read_prompts
 from curation.models.chat.reading import Reading
-from curation.records import Cat
+from curation.records import PAIRS, Cat, Comparison, Pair
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
 from curation.scores.choice.asking import Asked, chat_questions

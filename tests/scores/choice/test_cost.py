@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from curation.choices import Reply
 from curation.cli.chat_plans import show_used
 from curation.files import CurationError
+from curation.records import Reply
 from curation.scores.choice.cost import Plan, Prices, Usage, estimate, plan, price, usage
 
 

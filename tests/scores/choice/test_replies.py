@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from curation.choices import Reply
 from curation.files import CurationError, read_records
 from curation.models.chat.prompts import read_prompts
-from curation.run_folder import cut_half_line
+from curation.records import Reply
 from curation.scores.choice.asking import ChatQuestion, chat_questions
 from curation.scores.choice.replies import appending, open_questions, read_replies
+from curation.work.run_folder import cut_half_line
 from support.talkers import ENGLISH, made_up, reply
 
 PROMPTS = read_prompts(ENGLISH)

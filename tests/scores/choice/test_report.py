@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from curation.choices import PAIRS, Pair
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
-from curation.records import Cat
+from curation.records import PAIRS, Cat, Pair
 from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from curation.choices import Pair
 from curation.models.chat.reading import Reading
-from curation.records import Cat
+from curation.records import Cat, Pair
 from curation.scores.choice.counts import by_cat, questions_table
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.uneven import group_differences, uneven_groups

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from curation.bias import Bias
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.models import tiny
 from curation.models.states import Place, StatesSpec, open_states
+from curation.records import Bias
 from curation.steps.trust import contextual as reading
 from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.group_files import read_groups

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import CRITERIA, Criterion, Status
-from curation.records import GOLDS
+from curation.records import CRITERIA, GOLDS, Criterion, Status
+from curation.settings import TrustSettings
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
@@ -23,7 +23,6 @@ from curation.trust.protocol.datasets import (
 )
 from curation.trust.protocol.split_half import correlation, halves, reliability_interval
 from curation.trust.protocol.table import dataset_criteria
-from curation.trust_settings import TrustSettings
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
 
 TEN = cats(10, 4)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from curation.bias import Criterion
+from curation.records import Criterion
+from curation.settings import TrustSettings
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from curation.trust_settings import TrustSettings
 from support.biases import result
 
 YEARS = tuple(range(1900, 2000, 10))

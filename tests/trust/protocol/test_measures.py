@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import CRITERIA, Bias, Criterion, Evidence, Status
+from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
+from curation.settings import TrustSettings
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
 from curation.trust.groups import Groups
@@ -16,7 +17,6 @@ from curation.trust.protocol.hypothesis import changes
 from curation.trust.protocol.judges import significant
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from curation.trust_settings import TrustSettings
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
 
 SETTINGS = TrustSettings()

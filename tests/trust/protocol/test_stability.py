@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import Bias, Criterion, Evidence
 from curation.files import CurationError
+from curation.records import Bias, Criterion, Evidence
+from curation.settings import TrustSettings
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import (
@@ -19,7 +20,6 @@ from curation.trust.protocol.again import (
 )
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from curation.trust_settings import TrustSettings
 from support.biases import (
     GENDER,
     TARGETS,

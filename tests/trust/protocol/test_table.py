@@ -6,7 +6,8 @@ from string import Formatter
 import numpy as np
 import pytest
 
-from curation.bias import CRITERIA, Criterion, Evidence
+from curation.records import CRITERIA, Criterion, Evidence
+from curation.settings import TrustSettings
 from curation.stats.artefacts import artefacts, unigram
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
@@ -16,7 +17,6 @@ from curation.trust.protocol.agreement import agreement
 from curation.trust.protocol.checks import Case, Check, Found
 from curation.trust.protocol.datasets import MeasureValues, PitfallCount, Retest
 from curation.trust.protocol.measures import MeasureRun
-from curation.trust_settings import TrustSettings
 from support.biases import (
     GENDER,
     TABLE_3,

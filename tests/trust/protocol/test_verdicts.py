@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from curation.bias import Pair, Status
+from curation.records import Interval, Status
+from curation.settings import TrustSettings
 from curation.stats.correlations import rho, rho_interval
 from curation.stats.power import critical_rho, rank_power
 from curation.trust.protocol.checks import Found
@@ -22,13 +23,12 @@ from curation.trust.protocol.judges import (
     signs,
     within,
 )
-from curation.trust_settings import TrustSettings
 
 SETTINGS = TrustSettings()
 
 
 def found(
-    value: float | None, ci: Pair | None, p: float | None = None, power: float | None = None
+    value: float | None, ci: Interval | None, p: float | None = None, power: float | None = None
 ) -> Found:
     return Found(value=value, ci=ci, p=p, power=power)
 
@@ -47,7 +47,7 @@ def found(
     ],
 )
 def test_verdicts_at_a_threshold_of_0_7(
-    value: float | None, ci: Pair | None, p: float | None, power: float | None, status: Status
+    value: float | None, ci: Interval | None, p: float | None, power: float | None, status: Status
 ) -> None:
     assert significant(found(value, ci, p, power), 0.7, SETTINGS) == status
 
@@ -61,7 +61,7 @@ def test_verdicts_at_a_threshold_of_0_7(
         (None, "inconclusive"),
     ],
 )
-def test_without_p_the_whole_interval_decides(ci: Pair | None, status: Status) -> None:
+def test_without_p_the_whole_interval_decides(ci: Interval | None, status: Status) -> None:
     assert reached(found(0.68, ci), 0.7, SETTINGS) == status
 
 
@@ -137,7 +137,7 @@ def test_either_answer_decides_a_question() -> None:
     ("ci", "status"),
     [((-2, 3), "pass"), ((6, 9), "fail"), ((-9, -6), "fail"), ((-1, 6), "inconclusive")],
 )
-def test_a_change_must_stay_within_the_margin(ci: Pair, status: Status) -> None:
+def test_a_change_must_stay_within_the_margin(ci: Interval, status: Status) -> None:
     assert within(found(0.0, ci), 5, SETTINGS) == status
 
 

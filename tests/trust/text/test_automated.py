@@ -13,8 +13,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from curation import shards as reading
-from curation.engine import Engine
 from curation.files import CurationError
 from curation.stats.intervals import share_interval
 from curation.trust.framework import Policies
@@ -22,6 +20,8 @@ from curation.trust.groups import Groups
 from curation.trust.text import automated, scanning
 from curation.trust.text.automated import Counts, Tally
 from curation.trust.text.scanning import Texts
+from curation.work import shards as reading
+from curation.work.engine import Engine
 from support import contexts as slow
 
 RAY = pytest.mark.ray

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from curation.bias import GroupLabel
+from curation.records import GroupLabel
 from curation.stats.agreement import coefficient
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups

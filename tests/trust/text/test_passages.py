@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trust.text.test_automated import DOCUMENTS, GROUPS, TEXTS, finely_cut, write
 
+from curation.text.words import WORD, plain
 from curation.trust.text import scanning
 from curation.trust.text.matching import Lexicon
 from curation.trust.text.passages import LabelledPassage, passages
 from curation.trust.text.scanning import Texts, offsets
-from curation.words import WORD, plain
 
 __all__ = ["finely_cut"]
 WORDS = [word for words in (*GROUPS.words.values(), *GROUPS.targets.values()) for word in words]

@@ -17,11 +17,17 @@ from urllib.parse import urlsplit
 import orjson
 import requests
 
-from curation.addresses import has_secrets, hide_secrets, show_address
-from curation.bounded import TooLargeError, TooSlowError, read_body
 from curation.files import CurationError
+from curation.http import (
+    TooLargeError,
+    TooSlowError,
+    has_secrets,
+    hide_secrets,
+    read_body,
+    show_address,
+)
 from curation.rounds.platforms.label_studio.shapes import check_page
-from curation.times import moment
+from curation.text.times import moment
 
 T = TypeVar("T")
 Tell = Callable[[str], None]

@@ -18,8 +18,8 @@ from pathlib import Path
 import orjson
 from filelock import FileLock
 
-from curation.addresses import hide_secrets
 from curation.files import CurationError, open_plain, read_bytes, writing
+from curation.http import hide_secrets
 from curation.rounds.platforms.label_studio import connection, servers
 
 VERSION = "1.23.2"

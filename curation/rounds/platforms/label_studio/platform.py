@@ -19,7 +19,7 @@ from curation.rounds.platforms.interface import (
     TopUp,
 )
 from curation.rounds.platforms.label_studio import seen
-from curation.times import timestamp
+from curation.text.times import timestamp
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio

@@ -16,7 +16,7 @@ from curation.rounds.platforms.label_studio.shapes import (
     readable_time,
     task_id,
 )
-from curation.times import now
+from curation.text.times import now
 
 Known = Mapping[str, Mapping[int, str]]
 

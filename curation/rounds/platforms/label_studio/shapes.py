@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from curation.files import CurationError
-from curation.times import read_time
+from curation.text.times import read_time
 
 _TYPES: dict[str, type] = {
     "id": int,

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
+from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records
-from curation.item_form import names
 from curation.records import KINDS, Cat, Decision
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import Facts, Licence, RoundFacts, Size, Statement, TermCount
@@ -31,7 +31,7 @@ from curation.steps.release.first_builds import Built
 from curation.steps.reporter import Reporter
 from curation.steps.rounds.shown import own_texts
 from curation.steps.source import FORM, campaign_source
-from curation.stereoset import FileSettings
+from curation.text.item_form import names
 
 _UNKNOWN = "unknown"
 _PAY = {"pay_review", "pay_write", "pay_label", "currency", "per_person", "per_term"}

@@ -7,7 +7,6 @@ from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json
-from curation.manifest import read_manifest
 from curation.records import GOLDS, KINDS
 from curation.release.facts import (
     Agreement,
@@ -21,6 +20,7 @@ from curation.release.facts import (
 )
 from curation.steps.measures import VADER, kept_report
 from curation.steps.trust import report as trust_report
+from curation.work.manifest import read_manifest
 
 BOTH = "both"
 _NAMES = {VADER: "VADER"}

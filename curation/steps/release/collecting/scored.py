@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.choices import Comparison
-from curation.records import Cat
+from curation.records import Cat, Comparison
 from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
 from curation.scores import older
@@ -17,13 +16,13 @@ from curation.scores.flags import FLAGS, flags_of
 from curation.scores.heads import mark_heads
 from curation.scores.run_folder import COMPARISONS, RUN, read, read_run
 from curation.scores.runs import Run
-from curation.sentiment import Sentiment
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
 from curation.steps.release.collecting.measured import BOTH, sentiment
 from curation.steps.reporter import Reporter
 from curation.steps.scores.surface import baseline_results, read_sentiment
-from curation.wording import amount
+from curation.text.wording import amount
+from curation.text.words import Sentiment
 
 _CI = ("lms_ci", "ss_ci", "icat_ci")
 

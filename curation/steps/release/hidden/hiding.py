@@ -9,7 +9,6 @@ from typing import Any
 
 from curation.campaign import SETTINGS, Campaign
 from curation.files import CurationError
-from curation.manifest import Results
 from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import commitments as hidden
@@ -17,8 +16,7 @@ from curation.release.hidden import numbers
 from curation.release.hidden.budget import ONE, fingerprint
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.layout import SEALED
-from curation.settings import Hide
-from curation.settings_file import write_setting
+from curation.settings import Hide, write_setting
 from curation.steps.release.hidden import ledger
 from curation.steps.release.hidden.golds import (
     gold_file,
@@ -35,7 +33,8 @@ from curation.steps.release.versions import (
     texts_of_item,
 )
 from curation.steps.reporter import Reporter
-from curation.wording import amount, some
+from curation.text.wording import amount, some
+from curation.work.manifest import Results
 
 IN_VAIN = "hidden_in_vain"
 PUBLISHED = "publishes_hidden"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_json, read_records
-from curation.manifest import Results
 from curation.release.facts import Facts
 from curation.release.hidden import budget, numbers
 from curation.release.hidden.budget import GivenOut
@@ -29,7 +28,8 @@ from curation.steps.release.versions import (
     texts_of_item,
 )
 from curation.steps.reporter import Reporter
-from curation.wording import amount, some
+from curation.text.wording import amount, some
+from curation.work.manifest import Results
 
 LEDGER = "given-out.jsonl"
 _SHOWN = 5  # values that a message names

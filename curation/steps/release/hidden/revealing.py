@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from curation.campaign import Campaign
+from curation.catsets.stereoset import FileSettings
 from curation.files import (
     CurationError,
     digest,
@@ -15,7 +16,6 @@ from curation.files import (
     refuse_links,
     writing,
 )
-from curation.manifest import Results, file_names, is_inside
 from curation.records import Cat
 from curation.release.contents import Contents, published
 from curation.release.hidden import commitments as hidden
@@ -34,8 +34,8 @@ from curation.steps.release.hidden.golds import (
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.reporter import QUIET
 from curation.steps.rounds.shown import own_texts
-from curation.stereoset import FileSettings
-from curation.wording import amount, some
+from curation.text.wording import amount, some
+from curation.work.manifest import Results, file_names, is_inside
 
 _SHOWN = 3  # CATs or files that an error names
 

@@ -12,17 +12,25 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from curation.catsets.entries import Dataset, Entry, sentences_of
-from curation.catsets.gaps import declared, undeclared_gap
-from curation.catsets.labels import HIDDEN, hidden_error, is_hidden
+from curation.catsets.entries import (
+    HIDDEN,
+    Dataset,
+    Entry,
+    declared,
+    hidden_error,
+    is_hidden,
+    sentences_of,
+    undeclared_gap,
+)
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
-from curation.rules import Votes, read_label, stable_id, tier
-from curation.wording import amount, some
+from curation.text.rules import Votes, read_label, stable_id, tier
+from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 SHOWN = 8  # ids of items that an error names
 Labels = Mapping[str, Iterable[tuple[str, str]]]

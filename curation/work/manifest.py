@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from curation import __version__
 from curation.files import (
     CurationError,
+    beside,
     digest,
     dump_json,
     dump_line,
@@ -25,9 +26,8 @@ from curation.files import (
     sync,
     writing,
 )
-from curation.leftovers import beside
 from curation.records import Manifest, Record, StepRun
-from curation.times import now
+from curation.text.times import now
 
 MANIFEST = "manifest.json"
 SEGMENTS = "segments.json"

@@ -1,17 +1,15 @@
-"""Reads tables in text: CSV and JSON Lines, as people, spreadsheets and programs write them.
-
-Errors name the file and the line. Which columns a table needs is checked where it is used.
-"""
+"""Tables in text: CSV and JSON Lines, as people, spreadsheets and programs write them."""
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, parsed_json
-from curation.wording import some
+from curation.text.wording import some
 
 DELIMITERS = ",;\t|"
 MOST_COLUMNS = 2000
@@ -163,3 +161,45 @@ def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]
                     f"{path} line {number}: not a JSON object", "write {…} on each line"
                 )
             yield number, row
+
+
+# Spreadsheets also take the wide signs of East Asian keyboards.
+_SIGN = r"(?:\s*[=+\-@＝＋－＠]|[\t\r\n])"
+_LIVE = re.compile(rf"'*{_SIGN}")
+_MARKED = re.compile(rf"'+{_SIGN}")
+
+
+def safe(cell: Any) -> Any:
+    """A cell as it is written: a text that a spreadsheet would run gets an apostrophe.
+
+    Numbers and other values that are not texts stay as they are.
+
+    >>> safe("=1+1"), safe("'=1+1"), safe("it's"), safe(-0.5)
+    ("'=1+1", "''=1+1", "it's", -0.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and _LIVE.match(cell) else cell
+
+
+def restored(cell: str) -> str:
+    """A cell as it was before ``safe``.
+
+    >>> restored("'=1+1"), restored("''=1+1"), restored("'tis")
+    ('=1+1', "'=1+1", "'tis")
+    """
+    return cell[1:] if _MARKED.match(cell) else cell
+
+
+class _Lines(list[str]):
+    """Takes lines that end in a carriage return and a line feed, and keeps only the line feed."""
+
+    def write(self, line: str) -> None:
+        self.append(line[:-2] + "\n")
+
+
+def csv_text(rows: Iterable[Sequence[Any]], *, delimiter: str = ",") -> str:
+    """Rows as a CSV table whose texts no spreadsheet runs."""
+    lines = _Lines()
+    # With this end of lines, csv puts a cell with a carriage return into quotation marks.
+    writer = csv.writer(lines, delimiter=delimiter, lineterminator="\r\n")
+    writer.writerows([safe(cell) for cell in row] for row in rows)
+    return "".join(lines)

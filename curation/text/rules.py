@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Literal, NamedTuple
 
 from curation.records import GOLDS, VALUES, Gold, RoundKind, Value
-from curation.table_words import Words, shipped_words
+from curation.text.table_words import Words, shipped_words
 
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""

@@ -6,9 +6,9 @@ If a language lacks what is needed, ``NotCheckedError`` says so; no value is mad
 import math
 import re
 import unicodedata
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 INSTALL = "pip install 'curation[language]'"
 
@@ -293,3 +293,42 @@ def zipf(share: float) -> float:
     3.0
     """
     return math.log10(share) + 9 if share > 0 else 0.0
+
+
+CLEAR = 0.05  # scores at least this far from 0 are positive or negative, as VADER's authors advise
+
+
+class Sentiment(NamedTuple):
+    """The sentiment of each association by its id, higher being more positive, and who gave it.
+
+    ``by`` is the name of the classifier, or of the file if no classifier is known.
+    """
+
+    by: str
+    scores: Mapping[str, float]
+
+
+def vader(texts: Iterable[str], *, language: str) -> list[float]:
+    """VADER's compound score of each text (Hutto & Gilbert 2014).
+
+    Args:
+        texts: the texts.
+        language: the language code of the texts.
+
+    Returns:
+        Scores from −1 (most negative) to 1; 0 for a text without words of the lexicon.
+
+    Raises:
+        NotCheckedError: the language is not English, or vaderSentiment is not installed.
+    """
+    if base(language) != "en":
+        raise NotCheckedError(
+            f"VADER's lexicon is English, but the texts are in «{language}»: "
+            "use the scores of a classifier"
+        )
+    try:
+        from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
+    except ImportError:
+        raise NotCheckedError("the package vaderSentiment is not installed", INSTALL) from None
+    reader: Any = SentimentIntensityAnalyzer()
+    return [float(reader.polarity_scores(text)["compound"]) for text in texts]

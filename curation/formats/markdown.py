@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from curation.checks.characters import DIRECTIONS
+from curation.text.characters import DIRECTIONS
 
 _MARKS = re.compile(r"[\\`*\[\]<>|~$#!]|(?<![^\W_])_|_(?![^\W_])")
 _ENTITIES = {"<": "&lt;", ">": "&gt;"}

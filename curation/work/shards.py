@@ -16,9 +16,9 @@ import msgspec
 from isal import igzip, isal_zlib
 
 from curation.files import CurationError, open_input
-from curation.packed import too_long
-from curation.parquet import ROWS, TextColumns
-from curation.words import UNSPACED, base
+from curation.formats.packed import too_long
+from curation.formats.parquet import ROWS, TextColumns
+from curation.text.words import UNSPACED, base
 
 BLOCK = 1 << 21  # bytes to read at once: more would not fit into the processor's cache
 LARGEST = 256 << 20  # bytes of a shard at most, so that progress shows and no worker is last

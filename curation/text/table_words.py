@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from typing import Any, Literal
 
 from curation.files import shipped
-from curation.toml_files import read_toml
+from curation.formats.toml_files import read_toml
 
 Sections = dict[str, dict[str, Any]]
 """Texts by section and key: a text, or a list of texts."""

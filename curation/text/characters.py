@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from curation.blank import BLANK
+from curation.text.item_form import BLANK
 
 DIRECTIONS = {
     "\u202a": "U+202A (left-to-right embedding)",

@@ -1,5 +1,6 @@
 """Run the same work on many shards: in this process, in several processes, or on a Ray cluster."""
 
+import gc
 import importlib
 import logging
 import multiprocessing as mp
@@ -15,7 +16,7 @@ from multiprocessing import resource_tracker
 from typing import Any, Literal, TypeVar
 
 from curation.files import CurationError
-from curation.interrupts import handlers_kept, held, is_command
+from curation.work.interrupts import handlers_kept, held, is_command
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -233,3 +234,15 @@ def _cluster(workers: int) -> Iterator[Any]:
         ) from None
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause garbage collection: records have no reference cycles, and it takes a quarter longer."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -26,7 +26,7 @@ from curation.files import (
     writing,
 )
 from curation.records import Record
-from curation.times import now
+from curation.text.times import now
 
 LOCK, SUPERSEDED = ".lock", "superseded"
 _BLOCK = 1 << 20  # bytes that are read at a time

@@ -1,0 +1,1 @@
+"""Formats of files: tables in text, Parquet, TOML, Markdown, compressed text."""

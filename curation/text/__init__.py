@@ -1,0 +1,1 @@
+"""Texts and their parts: words, item forms, times, and how counts are worded."""

@@ -1,0 +1,1 @@
+"""How long work runs: over many files and processes, interrupted and continued."""
