@@ -44,8 +44,7 @@ from urllib.parse import urlsplit
 import requests
 
 from curation.files import dump_json, shipped
-from curation.models.chat.prompts import read_prompts
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.prompts import ChatSpec, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.scores.choice.asking import chat_questions
 from curation.steps.scores.models import score_model

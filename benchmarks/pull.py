@@ -25,9 +25,9 @@ import requests
 from curation.records import Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
-from curation.rounds.platforms.label_studio import client, local, seen
+from curation.rounds.platforms.label_studio import client, local, platform
 from curation.rounds.platforms.label_studio.connection import OVERLAP
-from curation.rounds.platforms.label_studio.servers import home
+from curation.rounds.platforms.label_studio.local import servers_home
 
 PEOPLE, EDITS, BATCH = 5, 50, 500
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -112,13 +112,13 @@ def pull(server: client.LabelStudio, project: int, folder: Path) -> tuple[float,
     """Ours: seconds of a pull with archive and index, and how many answers it brought."""
     start = time.perf_counter()
     raw, index = folder / "raw", folder / "pulled.json"
-    before = seen.read(raw, index)
+    before = platform.read_seen(raw, index)
     fetched = server.pull(project, before.since, before.known)
     for batch in fetched.batches:
         archive.deliver(raw, "label_studio", batch)
         for payload in batch:
-            seen.note(before.known, payload)
-    seen.keep(raw, index, seen.Seen(fetched.since, before.known))
+            platform.note_seen(before.known, payload)
+    platform.keep_seen(raw, index, platform.Seen(fetched.since, before.known))
     return time.perf_counter() - start, fetched.new + fetched.changed
 
 
@@ -147,7 +147,7 @@ def free_port() -> int:
 def main() -> None:
     """Print the table."""
     planned = list(tasks(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
-    executable = local.prepare(home(), print)
+    executable = local.prepare(servers_home(), print)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         place = local.Place("benchmark", folder / "server", free_port())

@@ -30,8 +30,7 @@ from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
 from curation.records import KINDS, Cat
 from curation.scores.baselines import EXPECTED, baselines, measured
-from curation.scores.printed import Printed, choose, targets
-from curation.scores.published import WHY, beside, by_split
+from curation.scores.published import WHY, Printed, beside, by_split, choose, targets
 from curation.scores.runs import read_predictions_run
 from curation.scores.terms import published_agreement
 from curation.stats.artefacts import artefacts

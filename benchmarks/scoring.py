@@ -208,9 +208,9 @@ def open_ours(request: dict[str, Any]) -> Callable[[list[Any]], list[float]]:
         return rates
     rule = request["rule"]
     if rule == "nsp":
-        from curation.models import nsp, nsp_heads
+        from curation.models import nsp
 
-        head = nsp_heads.load_next_sentence(request["model"])
+        head = nsp.load_next_sentence(request["model"])
 
         about = head.about
 
@@ -297,7 +297,7 @@ def work(row: Row, folder: Path, cats: Sequence[Cat]) -> Work:
         flops += _body(seen) + reads * _head(row.family)
     recorder.texts.clear()
     module.score(recorder, row.rule, [ask for cat in cats for ask in cat.asks])
-    from curation.models.packing import blocks, tries
+    from curation.models.forward import blocks, tries
 
     layout = (tries if row.family == "causal" else blocks)(recorder.texts)
     return Work(flops, tokens, sum(map(len, layout.rows)))

@@ -46,8 +46,7 @@ def pandas_writes(folder: Path, tasks: int) -> float:
 def we_write(folder: Path, tasks: int) -> float:
     """Ours: the table with lists, colours, locks and instructions."""
     from curation.rounds import pages
-    from curation.rounds.tables.columns import Row, columns
-    from curation.rounds.tables.workbooks import round_workbook
+    from curation.rounds.tables.workbooks import Row, columns, round_workbook
 
     texts = pages.texts("en", None, study={"institution": "A", "contact": "a@example.invalid"})
     chosen = columns(KIND, texts, consent=VERSION, personal=False)

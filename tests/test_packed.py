@@ -24,11 +24,10 @@ from curation.formats import packed
 from curation.formats.packed import packing_of, read_lines
 from curation.formats.parquet import TextColumns
 from curation.measures.counting import count, read_counts
-from curation.models.train import articles as train_articles
-from curation.models.train.articles import articles
-from curation.models.train.corpus import read_corpus
+from curation.models.train import corpus as train_articles
+from curation.models.train.corpus import articles, read_corpus
 from curation.models.train.reviews import read_reviews
-from curation.terms.dump_lines import Lines
+from curation.terms.dump import Lines
 from curation.work import shards as reading
 
 MARGIN = 400 << 20  # bytes that a reader may take

@@ -29,7 +29,7 @@ def test_the_wheel_carries_what_the_tool_needs(wheel: Path) -> None:
         files = [p for p in (ROOT / folder).rglob("*") if p.is_file()]
         assert files
         assert {f"curation/_shipped/{p.relative_to(ROOT).as_posix()}" for p in files} <= names
-    assert "curation/release/harnesses/lm_eval_metrics.py" in names
+    assert "curation/release/lm_eval_metrics.py" in names
     assert any("/data/licences/" in name for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert any(name.endswith("licenses/NOTICE") for name in names)

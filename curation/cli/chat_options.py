@@ -10,8 +10,8 @@ import typer
 
 from curation.cli.options import FILE
 from curation.files import CurationError
-from curation.models.chat.spec import ChatSpec
-from curation.scores.choice.cost import Prices, price
+from curation.models.chat.prompts import ChatSpec
+from curation.scores.choice.asking import Prices, price
 
 CHAT = "chat:"
 _PANEL = "Chat models"

@@ -7,8 +7,8 @@ from curation.cli import console
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.models.chat.spec import ChatSpec
-    from curation.scores.choice.cost import Plan, Prices
+    from curation.models.chat.prompts import ChatSpec
+    from curation.scores.choice.asking import Plan, Prices
 
 
 def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None") -> None:
@@ -38,7 +38,7 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
             console.say(f"{plan.model}: tokens are estimated from {replies} of this run.")
     by_rule = [plan for plan in plans if plan.requests and not plan.measured]
     if by_rule:
-        from curation.scores.choice.cost import BYTES, MESSAGE
+        from curation.scores.choice.asking import BYTES, MESSAGE
 
         console.say(
             f"Tokens in are estimated: one for {BYTES} bytes of text, and {MESSAGE} for each "

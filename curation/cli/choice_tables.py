@@ -46,7 +46,7 @@ def show_report(
         flags: the model's flags in tables before these.
     """
     from curation.cli.results import show_marks, show_notes
-    from curation.scores.choice.summary import answers_row
+    from curation.scores.choice.report import answers_row
 
     row = answers_row(report, run=run, model=model)
     show_answers([row])
@@ -104,7 +104,7 @@ def _show_shares(rows: Sequence[Row]) -> None:
 
 
 def _show_groups(rows: Sequence[Row]) -> None:
-    from curation.scores.choice.uneven import differs
+    from curation.scores.choice.answers import differs
 
     table, more = [], 0
     for row in rows:

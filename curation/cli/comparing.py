@@ -109,7 +109,7 @@ def compare(
     Holm's correction over the pairs of a profile.
     """
     from curation.scores import tables
-    from curation.scores.latex import latex_report
+    from curation.scores.tables import latex_report
     from curation.steps.scores.compare import compare as compute
     from curation.steps.source import open_source
 

@@ -93,7 +93,7 @@ def agreement(
 
     3-decisions/agreement.json holds all of this; the options choose what is shown.
     """
-    from curation.decisions import tables
+    from curation.decisions import agreement
     from curation.decisions.agreement import GROUPS
     from curation.stats.agreement import MEASURES
 
@@ -117,9 +117,9 @@ def agreement(
         return
     measures = measures or report_measures(report)
     if as_csv:
-        values = tables.tidy(report, measures=measures, by=groups)
-        cells = [[row[name] for name in tables.TIDY] for row in values]
-        sys.stdout.write(csv_text([tables.TIDY, *cells]))
+        values = agreement.tidy(report, measures=measures, by=groups)
+        cells = [[row[name] for name in agreement.TIDY] for row in values]
+        sys.stdout.write(csv_text([agreement.TIDY, *cells]))
         return
     if exclude and not latex:
         console.say(
@@ -133,7 +133,7 @@ def agreement(
             console.say(line)
     for title, columns, rows in _tables(report, measures, groups):
         if latex:
-            sys.stdout.write(tables.latex(title, columns, rows, show=console.show))
+            sys.stdout.write(agreement.latex(title, columns, rows, show=console.show))
         elif rows:
             console.table(title, columns, rows)
 

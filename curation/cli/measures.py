@@ -117,7 +117,7 @@ def _term(row: dict[str, Any]) -> list[Any]:
 
 
 def _say_tier(report: Report) -> None:
-    from curation.scores.tiers import tier_text
+    from curation.scores.tables import tier_text
 
     if report.get("tier"):
         console.say(f"{tier_text(report['tier'])}:")

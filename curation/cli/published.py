@@ -24,7 +24,7 @@ from curation.cli.score_options import (
 from curation.files import CurationError
 
 if TYPE_CHECKING:
-    from curation.scores.printed import Printed
+    from curation.scores.published import Printed
 
 
 class PublishedSplit(StrEnum):
@@ -95,7 +95,7 @@ def published(
     rule, and the known reasons for a difference.
     """
     from curation.scores import published as stage
-    from curation.scores.printed import choose
+    from curation.scores.published import choose
     from curation.steps.scores.published import beside_printed
     from curation.steps.source import gold_source
 
@@ -137,7 +137,7 @@ def published(
 
 def _list_tables(rows: "Sequence[Printed]") -> None:
     """Print the list of tables, and how to show one."""
-    from curation.scores.printed import short_name
+    from curation.scores.published import short_name
 
     cells = []
     for source, split in dict.fromkeys((row.source, row.split) for row in rows):
@@ -174,7 +174,7 @@ def _printed(value: float | None, digits: int) -> str:
 def _show(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
     """Print each printed row beside the runs, and the meaning of marks and reasons."""
     from curation.scores.published import WHY
-    from curation.scores.tiers import tier_text
+    from curation.scores.tables import tier_text
 
     if not pairs:
         console.warn(

@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
-    from curation.release.versions.diff import Difference
+    from curation.release.differences import Difference
     from curation.steps.release.comparing import Comparison
 
 _SHOWN = 10
@@ -77,7 +77,7 @@ def diff(
     The exit status is 0 whether the versions differ or not. With --strict it is 1 if the test split
     of B has terms or texts that were in the dev split of A.
     """
-    from curation.release.versions import errata as files
+    from curation.release import differences as files
     from curation.steps.release.comparing import compare
 
     if errata and errata.suffix.lower() not in (".jsonl", ".md"):
@@ -97,7 +97,10 @@ def diff(
     if errata:
         changes = changed.open_changes()
         is_text = errata.suffix.lower() == ".md"
-        write_text(errata, files.markdown(changed, changes) if is_text else files.text(changes))
+        write_text(
+            errata,
+            files.errata_markdown(changed, changes) if is_text else files.errata_text(changes),
+        )
     if as_json:
         console.say_json(_as_json(comparison))
     else:
@@ -109,7 +112,7 @@ def diff(
 
 
 def _as_json(comparison: "Comparison") -> dict[str, Any]:
-    from curation.release.versions import errata as files
+    from curation.release import differences as files
 
     changed = comparison.difference
     removed, added = files.domains(changed)
@@ -117,7 +120,7 @@ def _as_json(comparison: "Comparison") -> dict[str, Any]:
         "before": changed.before.name,
         "after": changed.after.name,
         "equal": changed.empty,
-        "counts": [count._asdict() for count in files.counts(changed)],
+        "counts": [count._asdict() for count in files.difference_counts(changed)],
         "fields": files.fields_changed(changed),
         "domains": {"removed": removed, "added": added},
         "terms": {
@@ -142,12 +145,15 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 
 
 def _show(changed: "Difference") -> None:
-    from curation.release.versions import errata as files
-    from curation.release.versions.diff import WHATS
+    from curation.release import differences as files
+    from curation.release.differences import WHATS
 
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
-    rows = [[count.split if has_splits else "all", *count[1:]] for count in files.counts(changed)]
+    rows = [
+        [count.split if has_splits else "all", *count[1:]]
+        for count in files.difference_counts(changed)
+    ]
     heads = ["split", "kind", "CATs in A", "CATs in B", *WHATS]
     console.table(f"CATs: from {old} (A) to {new} (B)", heads, rows)
     if changed.empty:
@@ -214,7 +220,7 @@ def _show_scores(comparison: "Comparison") -> None:
 
 
 def _row(row: dict[str, Any], metric: str) -> list[Any]:
-    from curation.release.versions.between import PARTS
+    from curation.release.differences import PARTS
 
     cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
     values: list[Any] = []

@@ -12,7 +12,7 @@ from curation.cli.score_options import GoldFiles, KindOption, Split
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.release.harnesses.mangled import Mangled
+    from curation.release.harness_files import Mangled
     from curation.steps.release.exporting import Exported
 
 _FIRST = 10  # rows of the table of places

@@ -76,7 +76,7 @@ def show_results(
         The model's flags.
     """
     from curation.scores.flags import flags_of, marked
-    from curation.scores.titles import suffix
+    from curation.scores.tables import suffix
 
     partial = result.get("partial") or {"left_out": 0, "kinds": {}}
     about = {"tier": tier, **result}
@@ -127,7 +127,7 @@ def show_baselines(results: Sequence[dict[str, Any]]) -> None:
         results: of ``steps.scores.baselines.baselines``.
     """
     from curation.scores.flags import marked
-    from curation.scores.titles import suffix as conditions
+    from curation.scores.tables import suffix as conditions
 
     suffix = conditions(results[0])
     named = [(marked(result["model"], result["flags"]), result) for result in results]

@@ -148,7 +148,7 @@ def baselines(
     it shares with its context, and how negative it sounds. If one of these beats chance, a warning
     is printed, and a release should report it.
     """
-    from curation.scores.latex import latex_baselines
+    from curation.scores.tables import latex_baselines
     from curation.steps.scores.baselines import baselines as compute
     from curation.steps.source import open_source
 

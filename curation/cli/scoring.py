@@ -44,7 +44,7 @@ from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
-    from curation.scores.choice.cost import Prices
+    from curation.scores.choice.asking import Prices
     from curation.steps.scores.models import ScoredModel
     from curation.steps.source import Source
 

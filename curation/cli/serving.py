@@ -11,7 +11,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Where
 from curation.files import CurationError, writing
-from curation.rounds.platforms.label_studio.servers import ROLES, folder, home
+from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.work.interrupts import SIGNALS
 
 
@@ -53,12 +53,12 @@ def serve(
         console.warn(
             f"others can reach {host}, and passwords are sent unencrypted: put TLS in front"
         )
-    executable = local.prepare(home(), console.note)
+    executable = local.prepare(servers_home(), console.note)
     running: list[local.Instance] = []
     ended = threading.Event()
     try:
         for name in roles:
-            place = local.Place(name, folder(id, name), port + list(ROLES).index(name))
+            place = local.Place(name, server_folder(id, name), port + list(ROLES).index(name))
             console.note(f"starting the server for {name}; the first time takes a minute")
             instance = local.start(place, executable=executable, host=host, tell=console.note)
             running.append(instance)

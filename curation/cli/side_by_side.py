@@ -27,7 +27,7 @@ def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False)
         terms: how many most and least stereotyped terms of each domain to show.
         all_tables: show all tables also for groups of one model. The only group always has all.
     """
-    from curation.scores.titles import suffix as conditions
+    from curation.scores.tables import suffix as conditions
     from curation.stats.metrics import BOTH
 
     runs = {result["run"]: result for result in report["runs"]}

@@ -101,8 +101,7 @@ def train_sentiment(
     folder of --out as --model in «curation measures sentiment». You can also open it with
     transformers.
     """
-    from curation.models.train.review_files import has_test
-    from curation.models.train.reviews import Reviews, read_reviews
+    from curation.models.train.reviews import Reviews, has_test, read_reviews
 
     test_paths = test or [path for path in reviews if has_test(path)]
     held: Reviews | None = None

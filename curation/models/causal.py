@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from curation.models.forward import Runner, Tell
-from curation.models.packing import Text
+from curation.models.forward import Runner, Tell, Text
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, start_token, surround, tokenize
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.models import loading
 from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory, out_of_memory
-from curation.models.heads import REPORT
-from curation.models.loading import Loaded
+from curation.models.loading import REPORT, Loaded
 from curation.models.sentiments import THREE, Polarity, read_classes
 from curation.text.wording import amount
 

@@ -3,21 +3,235 @@
 import hashlib
 import importlib
 import os
+import pickle
 import re
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from curation import __version__
 from curation.files import CurationError, open_input, printable
-from curation.models.families import chosen_family, family_of_body
-from curation.models.heads import TRAINERS, Head, class_of, missing_weights
 from curation.models.rules import Family
-from curation.models.safety import pickle_error, pickled_weights, without_hub_code
 from curation.text.wording import amount
+
+
+def family_of(config: Any) -> Family:
+    """The family of the language model that a configuration describes.
+
+    It follows from the model's type and the architecture that it was saved as. If these do not
+    tell, it follows from the classes that transformers has for the type.
+
+    Raises:
+        CurationError: it is not a language model.
+    """
+    saved = " ".join(getattr(config, "architectures", None) or [])
+    if config.model_type == "xlnet":
+        return "xlnet"
+    if getattr(config, "is_encoder_decoder", False):
+        return "seq2seq"
+    auto = importlib.import_module("transformers.models.auto.modeling_auto")
+    if config.model_type in auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        # BERT and similar models, whatever head they were saved with; XLM has the field «causal».
+        reads_left = getattr(config, "is_decoder", False) or getattr(config, "causal", False)
+        return "causal" if reads_left else "masked"
+    if "MaskedLM" in saved or "PreTraining" in saved or "NextSentence" in saved:
+        return "masked"
+    if "CausalLM" in saved or "LMHead" in saved:
+        return "causal"
+    if config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "causal"
+    raise CurationError(
+        f"a model of type «{config.model_type}» is not a language model that transformers knows",
+        "name a causal, masked or encoder-decoder model",
+    )
+
+
+def family_of_body(config: Any) -> Family:
+    """The family of the model below a classifier; «masked» if that is not a language model."""
+    try:
+        return family_of(config)
+    except CurationError:
+        return "masked"
+
+
+def chosen_family(config: Any, given: Family | None, name: str) -> Family:
+    """The family that the user gave, or that of the configuration."""
+    if given is None:
+        return family_of(config)
+    try:
+        own = family_of(config)
+    except CurationError:  # transformers does not know the type, so trust the user
+        return given
+    # A model that reads both ways would see the very tokens that a causal rule asks it to predict.
+    if own != given and (given == "causal" or {own, given} & {"xlnet", "seq2seq"}):
+        raise CurationError(
+            f"{name}: is a {own} model and cannot be used as a {given} model", "leave out --family"
+        )
+    return given
+
+
+def check_causal(family: str, name: str) -> None:
+    """Check that a model can answer questions.
+
+    Raises:
+        CurationError: it is not a causal model.
+    """
+    if family != "causal":
+        raise CurationError(
+            f"{name}: is a {family} model and cannot be asked as a chat model",
+            "name an instruction-tuned causal model; without chat: it is scored by its own rules",
+        )
+
+
+Head = Literal["lm", "next-sentence", "classes", "none"]
+TRAINERS: dict[Head, str] = {  # how a missing head is trained
+    "lm": "",
+    "none": "",
+    "next-sentence": ", or train a head with «curation scores train-nsp»",
+    "classes": ", or train one with «curation measures train-sentiment»",
+}
+REPORT = "training.json"  # written when a training has ended
+
+
+def class_of(transformers: Any, head: Head, family: Family) -> Any:
+    """The class of transformers that opens a model with this head."""
+    if head == "none":
+        return transformers.AutoModel
+    if head == "next-sentence":
+        return transformers.AutoModelForNextSentencePrediction
+    if head == "classes":
+        return transformers.AutoModelForSequenceClassification
+    return {
+        "causal": transformers.AutoModelForCausalLM,
+        "masked": transformers.AutoModelForMaskedLM,
+        "xlnet": transformers.XLNetLMHeadModel,
+        "seq2seq": transformers.AutoModelForSeq2SeqLM,
+    }[family]
+
+
+def missing_weights(model: Any, report: dict[str, Any], *, head: Head, fresh: bool) -> list[str]:
+    """The names of weights that were missing, or had another shape.
+
+    Args:
+        model: the loaded model.
+        report: what transformers reports about loading it.
+        head: the head that it was loaded with.
+        fresh: the head is still to be trained, so only the weights below it count.
+    """
+    missing = {*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])}
+    if fresh:
+        missing = {key for key in missing if key.startswith(f"{model.base_model_prefix}.")}
+    if fresh or head == "none":  # not every model has a pooling layer
+        missing = {key for key in missing if "pooler" not in key}
+    return sorted(missing)
+
+
+ATTENTION = (None, "eager", "sdpa", "flex_attention")
+"""Kinds of attention whose code comes with torch; any other may be loaded from a hub."""
+EXPERTS = (None, "eager", "batched_mm", "grouped_mm")
+"""The same for layers of experts."""
+_FIELDS = {"_attn_implementation_internal": ATTENTION, "_experts_implementation_internal": EXPERTS}
+_SAFE = ("model.safetensors", "model.safetensors.index.json")
+_PICKLES = ("*.pt", "*.pth", "*.ckpt", "*.pkl", "*.bin")
+_CONVERT = (
+    "python -c 'import sys, torch; from safetensors.torch import save_file; "
+    'read = [torch.load(f, map_location="cpu", weights_only={safe}) for f in sys.argv[2:]]; '
+    "save_file({{k: v.contiguous().clone() for w in read "
+    'for k, v in w.get("state_dict", w).items() if torch.is_tensor(v)}}, '
+    'sys.argv[1], {{"format": "pt"}})\' {files}'
+)
+
+
+def without_hub_code(config: Any) -> list[str]:
+    """Remove what would make transformers load layers from a hub, from a configuration.
+
+    ``attn_implementation`` and ``experts_implementation`` of a model's ``config.json`` may name a
+    repository such as ``org/name``, whose code transformers then downloads and runs.
+
+    Args:
+        config: the configuration as transformers read it; it is changed.
+
+    Returns:
+        What was removed.
+    """
+    removed = []
+    for part in _parts(config):
+        for field, allowed in _FIELDS.items():
+            value = getattr(part, field, None)
+            if value not in allowed:
+                setattr(part, field, None)
+                removed.append(str(value))
+    return removed
+
+
+def _parts(config: Any) -> Iterator[Any]:
+    """A configuration, and those of its parts."""
+    yield config
+    for value in vars(config).values():
+        if hasattr(value, "_attn_implementation_internal"):
+            yield from _parts(value)
+
+
+def pickled_weights(folder: Path) -> list[str]:
+    """The names of the pickle files that transformers reads a folder's weights from."""
+    if not folder.is_dir() or any((folder / name).exists() for name in _SAFE):
+        return []
+    return sorted(path.name for path in folder.glob("pytorch_model*.bin"))
+
+
+def pickle_error(name: str, error: Exception) -> CurationError | None:
+    """The error of weights that are pickles and are not loaded; None if there is another cause.
+
+    Weights in ``pytorch_model.bin`` are read with ``weights_only``: only tensors are read, and a
+    file with anything else is not loaded. Pickle files with other names are never read.
+
+    Args:
+        name: the model: a folder, or a name on the hub.
+        error: what transformers raised.
+    """
+    folder = Path(name)
+    weights = [folder / file for file in pickled_weights(folder)]
+    if isinstance(error, pickle.UnpicklingError) or "Weights only load failed" in str(error):
+        where = next(filter(_has_more, weights), f"{name}, pytorch_model.bin")
+        return CurationError(
+            f"{where}: is a pickle file with more than weights; it is not loaded, because reading "
+            "it could run any code",
+            "name a model with safetensors; or, only if you trust the author of the file, convert "
+            f"it: {_convert(folder, weights or [folder / 'pytorch_model.bin'], safe=False)}",
+        )
+    if weights or not folder.is_dir() or any(folder.glob("*.safetensors")):
+        return None
+    others = [path for pattern in _PICKLES for path in sorted(folder.glob(pattern))]
+    if not others:
+        return None
+    return CurationError(
+        f"{others[0]}: weights in a pickle file with this name are not loaded",
+        f"convert it to safetensors: {_convert(folder, others[:1], safe=True)}",
+    )
+
+
+def _has_more(path: Path) -> bool:
+    """Whether a pickle file has more than tensors."""
+    torch = importlib.import_module("torch")
+    try:
+        with open_input(path) as file:
+            torch.load(file, map_location="meta", weights_only=True)
+    except pickle.UnpicklingError:
+        return True
+    except Exception:  # damaged in another way
+        return False
+    return False
+
+
+def _convert(folder: Path, files: Sequence[Path], *, safe: bool) -> str:
+    """The command that converts a folder's pickle files to safetensors."""
+    paths = (folder / _SAFE[0], *files)
+    return _CONVERT.format(safe=safe, files=shlex.join(map(str, paths)))
+
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 _PACKAGES = ("torch", "transformers", "tokenizers")

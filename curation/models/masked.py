@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models.causal import finite
-from curation.models.forward import Runner, Tell
-from curation.models.packing import Text
+from curation.models.forward import Runner, Tell, Text
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.text.item_form import BLANK

@@ -10,24 +10,169 @@ There are two kinds of heads:
   causal models. Index 1 means «next». ``head.json`` contains all this and is read when the head is
   opened.
 
-``curation.models.nsp_heads`` opens and saves them; ``curation.models.pairing`` joins context and
+``curation.models.nsp`` opens and saves them; ``curation.models.nsp`` joins context and
 association into one text. Sources: Devlin et al. 2019 §3.1; StereoSet ACL §6 and A.5, arXiv §7 and
 A.4.
 """
 
+import inspect
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
-from curation.files import CurationError
+from curation.files import CurationError, read_json
 from curation.models.causal import finite
-from curation.models.forward import Runner, Tell
-from curation.models.packing import Row, Text
-from curation.models.pairing import frame_of, texts
-from curation.models.rules import Family, Refusal, Scored, ScoringRequest
+from curation.models.forward import Row, Runner, Tell, Text
+from curation.models.loading import REPORT, Loaded, load
+from curation.models.rules import Family, Refusal, Scored, ScoringRequest, family_named
+from curation.models.tokens import Tokens, surround, tokenize
+from curation.models.xlnet import repair
+from curation.work.run_folder import read_identity, write_json
+
+
+class Frame(NamedTuple):
+    """The special tokens around two texts.
+
+    Attributes:
+        before: tokens before the first text.
+        between: tokens between the texts.
+        after: tokens after the second text.
+        types: segment ids of these tokens; empty if the model has no segments.
+        of: the segment ids of the two texts.
+        first: whether the label is read at the first token; else at the last.
+    """
+
+    before: list[int]
+    between: list[int]
+    after: list[int]
+    types: tuple[int, ...] = ()
+    of: tuple[int, int] = (0, 0)
+    first: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of these tokens."""
+        return len(self.before) + len(self.between) + len(self.after)
+
+    def text(self, first: Sequence[int], second: Sequence[int], label: int) -> Text:
+        """Two texts in this frame, with a label to be read."""
+        parts = (self.before, first, self.between, second, self.after)
+        ids = [token for part in parts for token in part]
+        types: list[int] = []
+        if self.types:
+            start, stop = len(self.before), len(self.before) + len(self.between)
+            types = [*self.types[:start], *(self.of[0] for _ in first)]
+            types += [*self.types[start:stop], *(self.of[1] for _ in second), *self.types[stop:]]
+        return Text(ids, [(0 if self.first else len(ids) - 1, label)], types)
+
+
+def frame_of(loaded: Loaded) -> Frame:
+    """The special tokens with which a model's tokenizer joins two texts; none for causal models.
+
+    Raises:
+        CurationError: the tokenizer has no token for the letters that are tried.
+    """
+    tokenizer = loaded.tokenizer
+    if loaded.family == "causal":
+        before, after = surround(tokenizer)
+        return Frame(before, [], after)
+    options = {"return_special_tokens_mask": True, "return_token_type_ids": True}
+    for letter in ("a", "1", "."):
+        encoded = tokenizer(letter, letter, **options)
+        ids = list(encoded["input_ids"])
+        words = [n for n, special in enumerate(encoded["special_tokens_mask"]) if not special]
+        if len(words) < 2:
+            continue
+        # Both texts are the same, so half of these tokens belong to the first.
+        first, end = words[0], words[len(words) // 2 - 1] + 1
+        second, last = words[len(words) // 2], words[-1] + 1
+        segments = list(encoded["token_type_ids"])
+        types = (*segments[:first], *segments[end:second], *segments[last:])
+        of = (int(segments[first]), int(segments[second]))
+        known = _has_segments(loaded.model, (*types, *of))
+        return Frame(
+            ids[:first],
+            ids[end:second],
+            ids[last:],
+            types if known else (),
+            of if known else (0, 0),
+            first=loaded.family == "masked",
+        )
+    raise CurationError(
+        f"{loaded.name}: its tokenizer has no token for «a»", "check the tokenizer's files"
+    )
+
+
+def _has_segments(model: Any, types: Sequence[int]) -> bool:
+    """Whether a model has these segments: not all tokenizers say so (ALBERT, XLNet)."""
+    most = getattr(model.config, "type_vocab_size", None)
+    takes = "token_type_ids" in inspect.signature(model.base_model.forward).parameters
+    return takes and any(types) and (most is None or max(types) < most)
+
+
+def texts(
+    loaded: Loaded,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    labels: Sequence[int],
+    window: int | None,
+    shorten: bool = False,
+) -> list[Text | Refusal]:
+    """The texts that a model reads for pairs of sentences.
+
+    Args:
+        loaded: a next-sentence model.
+        pairs: first and second sentences.
+        labels: the label to be read for each pair.
+        window: the largest number of tokens; None for no limit. If a pair is longer, the first
+            sentence loses tokens at its left; at least one remains.
+        shorten: if that is not enough, the second sentence loses tokens at its right; otherwise the
+            pair is refused.
+    """
+    frame, window = frame_of(loaded), window or 10**9
+    joined: list[Text | Refusal] = []
+    for (first, second), label in zip(_tokens(loaded, pairs), labels, strict=True):
+        room = window - frame.size - 1
+        if not first or not second:
+            joined.append(Refusal("nothing_to_score", "context or association has no token"))
+        elif len(second) > room and not shorten:
+            size = frame.size + len(first) + len(second)
+            joined.append(Refusal("too_long", f"{size} tokens, the window is {window}"))
+        else:
+            kept = second[: max(room, 1)]
+            over = max(len(first) - (window - frame.size - len(kept)), 0)
+            joined.append(frame.text(first[over:], kept, label))
+    return joined
+
+
+def _tokens(loaded: Loaded, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+    """The tokens of both sentences, as they are in the joined text."""
+    if loaded.family != "causal":
+        known = tokenize(
+            loaded.tokenizer, unique := list(dict.fromkeys(s for p in pairs for s in p))
+        )
+        of = dict(zip(unique, known, strict=True))
+        return [(of[first].ids, of[second].ids) for first, second in pairs]
+    wholes = tokenize(loaded.tokenizer, [f"{first} {second}" for first, second in pairs])
+    return [_split(whole, *pair) for whole, pair in zip(wholes, pairs, strict=True)]
+
+
+def _split(whole: Tokens, first: str, second: str) -> tuple[list[int], list[int]]:
+    """The tokens of a joined text, split where the second sentence and its space begin."""
+    if not second.strip():
+        return whole.ids, []
+    end = len(first) + 1 + len(second)
+    at = min(whole.touching([(len(first.rstrip()), end)]), default=len(whole.ids))
+    return whole.ids[:at], whole.ids[at:]
+
 
 Pool = Literal["first", "last", "mean"]
 POOLS: dict[Family, Pool] = {"masked": "first", "xlnet": "last", "causal": "mean"}
@@ -280,3 +425,162 @@ def score(
     return [
         text if isinstance(text, Refusal) else finite(float(next(values)[0])) for text in joined
     ]
+
+
+HEAD_JSON, WEIGHTS, SETTINGS = "head.json", "head.safetensors", "train-nsp.json"
+OWN_NEXT, TRAINED_NEXT = 0, 1  # the index of the logit that means «next»
+_FORM = 1  # the version of head.json
+_TRAINING = (
+    *("corpus", "pairs_an_epoch", "articles_held_out", "epochs", "length", "batch"),
+    *("optimizer", "lr", "warmup_steps", "freeze", "seed"),
+)
+_WHOLE = "use the folder that «curation scores train-nsp» made, complete and unchanged"
+
+
+def load_next_sentence(
+    name: str,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    batch_tokens: int | None = None,
+    plain: bool = False,
+) -> PairRunner:
+    """Open a model with a trained next-sentence head: one from train-nsp, or BERT's own.
+
+    Args:
+        name: a folder, or a name on the hub.
+        device: see ``loading.load``, as for the next three.
+        dtype: the precision of the body; a head from train-nsp is always float32.
+        revision: a branch, tag or commit on the hub.
+        trust_remote_code: run code that comes with the model.
+        batch_tokens: tokens in a batch; None for a size that suits the device.
+        plain: use no packed rows and no faster layers.
+
+    Raises:
+        CurationError: the model does not exist, or has no trained head; the error says how to train
+            one.
+    """
+    options: dict[str, Any] = {
+        "device": device,
+        "dtype": dtype,
+        "revision": revision,
+        "trust_remote_code": trust_remote_code,
+    }
+    folder = Path(name)
+    if (folder / HEAD_JSON).exists():
+        loaded = _trained(folder, options)
+    elif (folder / SETTINGS).exists():
+        raise CurationError(
+            f"{name}: its training has not ended",
+            "run the same «curation scores train-nsp» again: it continues from the last checkpoint",
+        )
+    else:
+        loaded = _own(name, options)
+    if not plain:
+        from curation.models.faster import quicken
+
+        quicken(loaded)
+    return PairRunner(loaded, batch_tokens=batch_tokens, plain=plain)
+
+
+def _own(name: str, options: dict[str, Any]) -> Loaded:
+    try:
+        loaded = load(name, head="next-sentence", **options)
+    except CurationError as error:
+        if "Unrecognized configuration class" not in error.what:
+            raise
+        raise CurationError(
+            f"{name}: models of this type have no next-sentence head of their own",
+            "train one with «curation scores train-nsp», and name its folder",
+        ) from None
+    whole = loaded.model
+    body = whole.base_model
+    head = OwnHead(body.pooler, whole.cls).eval()
+    model = NextSentenceModel(body, head, pool="first", follows=OWN_NEXT)
+    about = {**loaded.about, "next_sentence": {"head": "own", "next": OWN_NEXT}}
+    return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, about)
+
+
+def _trained(folder: Path, options: dict[str, Any]) -> Loaded:
+    path = folder / HEAD_JSON
+    about = _read_head(path)
+    loaded = load(str(folder), head="none", family=about["family"], **options)
+    if loaded.family == "xlnet":
+        body = loaded.model
+        whole = SimpleNamespace(transformer=body, parameters=body.parameters, to=body.to)
+        repair(replace(loaded, model=whole))
+    head = Head(loaded.model.config.get_text_config().hidden_size)
+    try:
+        head.load_state_dict(load_file(folder / WEIGHTS))
+    except (OSError, RuntimeError, ValueError, SafetensorError) as error:
+        line = str(error).strip().splitlines()[0]
+        raise CurationError(f"{folder / WEIGHTS}: cannot be read: {line}", _WHOLE) from None
+    head.eval().requires_grad_(False)
+    model = NextSentenceModel(
+        loaded.model, head.to(loaded.device), pool=about["pool"], follows=about["next"]
+    )
+    kept: dict[str, Any] = {key: about[key] for key in ("pool", "next", "base") if key in about}
+    opened: dict[str, Any] = {**loaded.about, "next_sentence": {"head": "trained", **kept}}
+    return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, opened)
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    """The content of ``head.json``, checked."""
+    about = read_json(path)
+    if not isinstance(about, dict) or about.get("form") != _FORM:
+        raise CurationError(f"{path}: is not a head that this version can read", _WHOLE)
+    if isinstance(about.get("family"), str):
+        about["family"] = family_named(about["family"])
+    for key, values in (("pool", get_args(Pool)), ("next", (0, 1)), ("family", tuple(POOLS))):
+        if about.get(key) not in values:
+            raise CurationError(
+                f"{path}, field «{key}»: {about.get(key)!r} is not one of {values}", _WHOLE
+            )
+    return about
+
+
+def training_of(folder: Path) -> dict[str, Any] | None:
+    """How the head in a folder was trained: all that can change it, apart from the model.
+
+    Settings count by their effect: ``held_out``, ``test_pairs`` and ``limit`` as numbers of
+    held-out articles and of pairs. What changes rounding only is not there (device, precision,
+    ``accumulate``, versions): the paper, too, trained GPT-2 large alone in mixed precision and in
+    parts (ACL A.5).
+
+    Returns:
+        None if the folder has no trained head, or no record of its training.
+
+    Raises:
+        CurationError: a file is damaged.
+    """
+    begun, report = (read_identity(folder / name) for name in (SETTINGS, REPORT))
+    if not begun or not report:
+        return None
+    known = {"optimizer": "adamw", **report, **begun, **(begun.get("settings") or {})}
+    return {name: known.get(name) for name in _TRAINING}
+
+
+def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) -> None:
+    """Write body, tokenizer and trained head. ``head.json`` is last: it shows that all is there.
+
+    Args:
+        folder: the folder to write to.
+        loaded: a model with a ``Head``.
+        base: the name and revision of the model before training.
+    """
+    model = loaded.model
+    model.body.save_pretrained(folder)
+    loaded.tokenizer.save_pretrained(folder)
+    state: dict[str, Any] = model.head.state_dict()
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in state.items()}
+    save_file(weights, folder / WEIGHTS)
+    about = {
+        "form": _FORM,
+        "family": loaded.family,
+        "pool": model.pool,
+        "next": model.follows,
+        "base": base,
+    }
+    write_json(folder / HEAD_JSON, about)

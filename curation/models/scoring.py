@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from curation import __version__
 from curation.files import CurationError, read_json
-from curation.models.chat.spec import Chat, ChatSpec
-from curation.models.families import check_causal
+from curation.models.chat.prompts import Chat, ChatSpec
+from curation.models.loading import check_causal
 from curation.models.rules import Family, Scored, ScoringRequest
 
 if TYPE_CHECKING:
@@ -113,10 +113,10 @@ class Scorer:
         return loaded
 
     def _nsp(self) -> Score:
-        from curation.models import nsp, nsp_heads
+        from curation.models import nsp
 
         spec = self.spec
-        head = nsp_heads.load_next_sentence(
+        head = nsp.load_next_sentence(
             spec.nsp or spec.name,
             device=spec.device,
             dtype=spec.dtype,

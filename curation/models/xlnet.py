@@ -14,9 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Runner, Tell, read
+from curation.models.forward import Row, Runner, Tell, Text, read
 from curation.models.loading import Loaded
-from curation.models.packing import Row, Text
 from curation.models.tokens import surround
 
 

@@ -14,8 +14,8 @@ from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
+from curation.release.contents import SEALED, STEREOSET
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
-from curation.release.layout import SEALED, STEREOSET
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.settings import DecisionSettings, RoundSettings

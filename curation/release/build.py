@@ -5,11 +5,10 @@ import io
 from collections.abc import Callable, Iterator
 
 from curation.files import dump_json
-from curation.release import layout
+from curation.release import contents as layout
+from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, DataFile
-from curation.release.data import parquet_files, stereoset_files, tables
 from curation.release.facts import Facts
-from curation.release.harnesses import lm_eval
 from curation.release.metadata import citation, croissant, datapackage
 from curation.release.texts import card, statement
 
@@ -40,7 +39,10 @@ def files(
         Path in the release's folder and bytes of each file.
     """
     errata = [(layout.ERRATA, errata_lines)] if errata_lines else []
-    parts = [make(contents) for make in (stereoset_files.files, parquet_files.files, tables.files)]
+    parts = [
+        make(contents)
+        for make in (data_files.stereoset_files, data_files.parquet_files, data_files.flat_files)
+    ]
     data: dict[str, DataFile] = {}
     canonical = hashlib.sha256()
     for number, part in enumerate([*parts, errata]):
@@ -66,7 +68,7 @@ def files(
 def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> dict[str, bytes]:
     """Tasks, texts and metadata."""
     return {
-        **lm_eval.files(contents, facts),
+        **harness_files.lm_eval_files(contents, facts),
         layout.CARD: card.card(facts, data),
         layout.STATEMENT: statement.statement(facts),
         layout.LICENSE: facts.licence.text.encode(),

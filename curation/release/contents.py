@@ -6,15 +6,18 @@ sealed CAT, the texts are not published either.
 """
 
 import hashlib
+import re
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.catsets.stereoset import FileSettings
-from curation.records import Cat, Gold, Kind, SplitName, Term, Value
+from curation.records import KINDS, Cat, Gold, Kind, SplitName, Term, Value
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 SPLITS: tuple[SplitName, ...] = ("dev", "test")
 HUB_SPLITS: dict[SplitName, str] = {"dev": "validation", "test": "test"}
@@ -131,3 +134,48 @@ def published(cat: Cat) -> PublishedCat:
         *(cat.id, cat.kind, cat.domain, cat.target, cat.target_original, cat.split),
         *(cat.context, cat.tier, (first, second, third)),
     )
+
+
+CARD, STATEMENT, LICENSE, CITATION = "README.md", "STATEMENT.md", "LICENSE", "CITATION.cff"
+FACTS = "release.json"
+"""Everything that the release says about itself: ``facts.Facts``."""
+CROISSANT, DATAPACKAGE = "croissant.json", "datapackage.json"
+SUMS = "SHA256SUMS"
+STEREOSET = ("dev.json", "test.json")
+ANNOTATIONS, TERMS, ERRATA = "annotations.csv", "terms.jsonl", "errata.jsonl"
+SEALED = "sealed.jsonl"
+"""The commitments of a test set whose texts are hidden; a release has it or ``test.json``."""
+REVEAL = "reveal.jsonl"
+"""The proofs in a revealed folder."""
+TASKS = "lm-eval"
+"""The folder of the tasks for lm-evaluation-harness."""
+CONFIGS = (*reversed(KINDS), "cats", "hidden", "annotations", "terms")
+"""The folders of Parquet files: the Hub's configurations, in the order of a card."""
+WHOLE = "full"
+"""The split of a table that has no splits; datasets refuses "all" as the name of one."""
+DESCRIBED = (CARD, STATEMENT, LICENSE, CITATION, FACTS, CROISSANT, DATAPACKAGE, SUMS)
+"""Files about the data."""
+PATTERNS = (
+    *(*DESCRIBED, *STEREOSET, ANNOTATIONS, TERMS, ERRATA, SEALED, "cats/*.jsonl", f"{TASKS}/*"),
+    *(f"{config}/*.parquet" for config in CONFIGS),
+)
+"""Patterns of the paths that a release may have."""
+_SPLITS: dict[str, SplitName] = {
+    "dev": "dev", "development": "dev", "validation": "dev", "valid": "dev", "val": "dev",
+    "test": "test",
+}  # fmt: skip
+_WORDS = re.compile(r"[^a-z]+")
+
+
+def split_of(path: PurePath) -> SplitName | None:
+    """The split that the name of a file says, or None.
+
+    >>> names = ("validation-00000-of-00001.parquet", "my_test.json.gz")
+    >>> [split_of(PurePath(name)) for name in names]
+    ['dev', 'test']
+    >>> split_of(PurePath("cats.json")), split_of(PurePath("dev_and_test.json"))
+    (None, None)
+    """
+    words = _WORDS.split(path.name.lower())
+    splits = {_SPLITS[word] for word in words if word in _SPLITS}
+    return splits.pop() if len(splits) == 1 else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from curation.records import Answer, Item, Label, Rejection
 from curation.rounds.answers.rows import understood
-from curation.rounds.folding.lines import AnswerRow, LabelRow
+from curation.rounds.folding.gate import AnswerRow, LabelRow
 
 NO_PAY = ("skipped", "superseded")
 """Reason codes of answers that nobody is paid for: no work, or paid as another version."""

@@ -1,15 +1,16 @@
-"""Keyed pseudonyms of people. The key stays outside the campaign folder."""
+"""People: keyed pseudonyms, whose key stays outside the campaign, and who is excluded."""
 
 import hmac
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_config_path
 
 from curation.files import CurationError, beside, read_bytes
+from curation.records import Standing
 from curation.text.wording import amount
 
 KEY_BYTES = 32
@@ -104,3 +105,28 @@ def sealed(key: bytes) -> Callable[..., str]:
 def fingerprint(key: bytes) -> str:
     """What a manifest keeps of a key, to notice if another key is used."""
     return hmac.digest(key, b"fingerprint", "sha256").hex()[:16]
+
+
+CODES = {"exclude": "excluded", "withdraw": "withdrawn", "erase": "withdrawn"}
+"""By decision, the reason code with which a person's answers are refused."""
+
+
+def out(decisions: Iterable[Standing]) -> dict[str, tuple[str, str]]:
+    """By pseudonym of people whose answers do not count, the reason code and the reason given.
+
+    People who withdrew stay out; later decisions do not change that.
+    """
+    people_out: dict[str, tuple[str, str]] = {}
+    for decision in decisions:
+        if people_out.get(decision.person, ("",))[0] == "withdrawn":
+            continue
+        if decision.action == "readmit":
+            people_out.pop(decision.person, None)
+        else:
+            people_out[decision.person] = (CODES[decision.action], decision.reason)
+    return people_out
+
+
+def erased(decisions: Iterable[Standing]) -> frozenset[str]:
+    """Pseudonyms of people whose answers must not even be kept in the archive."""
+    return frozenset(d.person for d in decisions if d.action == "erase")

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from curation.records import Answer, Item, Round, Task
-from curation.rounds.needed import further
 from curation.rounds.pay import NO_PAY, earned
+from curation.rounds.plan import further
 from curation.text.rules import Votes, decide
 from curation.text.times import moment, timestamp
 

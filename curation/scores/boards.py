@@ -8,8 +8,7 @@ import pandas as pd
 
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
-from curation.scores.outcomes import ByIds, from_ids, judge_outcomes
-from curation.scores.runs import Run
+from curation.scores.runs import ByIds, Run, from_ids, judge_outcomes
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, judge
 from curation.text.wording import amount

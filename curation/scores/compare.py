@@ -1,22 +1,247 @@
 """Models side by side: a run's results, a group of models compared, other rules and variants."""
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import median
 from typing import Any
+
+import numpy as np
 
 from curation.files import CurationError
 from curation.models.rules import rules_name
 from curation.records import KINDS
 from curation.scores.boards import Board
-from curation.scores.differences import differences, paired
 from curation.scores.flags import flags_of
-from curation.scores.groups import Group, single
-from curation.scores.power import power_report
-from curation.scores.printed import choose
-from curation.scores.published import printed_name
+from curation.scores.groups import ENSEMBLE, Group, single
+from curation.scores.published import choose, printed_name
 from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
 from curation.scores.terms import Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
+from curation.stats.intervals import FEW
 from curation.stats.metrics import BOTH, METRICS, results
+from curation.stats.power import CATS_A_TERM, Spread, detectable, needed_by_pairs, spread
+from curation.stats.tests import holm, paired_tests, term_means
+
+Pair = tuple[int, int]
+
+
+def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dict[str, Any]]:
+    """Differences of pairs of runs, the first run less the second, with tests over terms.
+
+    Both runs are computed on the CATs that both have. ``stats.tests.paired_tests`` has the tests.
+
+    Args:
+        board: what the runs won.
+        pairs: numbers of runs.
+        kind: of CATs, or "both". If the common CATs of a pair are of one kind only, its rows have
+            that kind.
+
+    Returns:
+        One row for each pair and metric: ``{"a", "b", "kind", "figure", "a_value", "b_value",
+        "difference", "ci", "p", "cats", "terms", "few_terms", "unsure"}``. a and b are names of
+        runs; values are in points. ci and p are None with fewer than two terms. Pairs without
+        common CATs have no row.
+    """
+    chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
+    codes, _ = board.cats["term"].factorize(sort=True)
+    has = ~np.isnan(board.stereotype) & np.asarray(chosen)
+    kind_of = np.asarray(board.cats["kind"], str)
+    rows = []
+    for a, b in pairs:
+        common = has[a] & has[b]
+        if not common.any():
+            continue
+        _, terms = np.unique(codes[common], return_inverse=True)
+        won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
+        means = term_means(terms, np.stack([metric[run] for run in (a, b) for metric in won]))
+        kinds = np.unique(kind_of[common])
+        names = {"a": board.runs[a].name, "b": board.runs[b].name}
+        names["kind"] = str(kinds[0]) if len(kinds) == 1 else kind
+        sizes = {"cats": int(common.sum()), "terms": len(means), "few_terms": len(means) < FEW}
+        rows += [names | row | sizes for row in paired_tests(means, cats=int(common.sum()))]
+    return rows
+
+
+def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
+    """Every pair of runs: the rows of ``paired``, of both kinds and by kind, with ``p_holm``.
+
+    Holm's correction is over all pairs of one metric and one kind. If a run lacks a kind of CAT
+    that another run has, it is in no pair of both kinds. If no run has CATs of both kinds, there
+    are no such pairs.
+
+    Args:
+        board: what the runs won.
+        chosen: numbers of the runs; the runs of each pair are in this order.
+    """
+    rows = []
+    whole = board.whole(chosen)
+    scored = ~np.isnan(board.stereotype[list(whole)]).all(axis=0)
+    both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
+    for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
+        tests = paired(board, _pairs(whole if kind == BOTH else chosen), kind=kind)
+        for metric in METRICS:
+            own = [row for row in tests if row["figure"] == metric]
+            for row, p in zip(own, holm([row["p"] for row in own]), strict=True):
+                row["p_holm"] = p
+        rows += tests
+    return rows
+
+
+def _pairs(runs: Sequence[int]) -> list[Pair]:
+    return [(a, b) for place, a in enumerate(runs) for b in runs[place + 1 :]]
+
+
+def mechanisms(
+    results: Sequence[Mapping[str, Any]], groups: Sequence[Group]
+) -> list[dict[str, Any]]:
+    """Mean lms, ss and icat over the models that were scored under two profiles or rules.
+
+    A kind is averaged over the models whose rules for that kind differ between the two profiles; if
+    the rules are the same, there is nothing to compare. The paper averages in this way. Its
+    intrasentence means leave out GPT-2, which has one rule there, and are over 6 of its 9 models;
+    its intersentence and overall means are over all 9. Ensembles are left out, as in the paper.
+
+    Args:
+        results: of ``compare.run_results``, by number of run; the keys ``model``, ``family``,
+            ``rules``, ``kinds`` and ``overall`` are read.
+        groups: of ``groups.groups``; groups of a variant and of a single run are left out.
+
+    Returns:
+        For each pair of groups that share two models or more, one row overall (kind «both») and one
+        for each kind: ``{"a", "b", "kind", "models", "lms": [of a, of b], "ss": [...], "icat":
+        [...]}``. Kinds that fewer than two models share are left out.
+    """
+    rows = []
+    plain = [group for group in groups if group.sort != "alone" and not group.variant]
+    for first, second in combinations(plain, 2):
+        by_model = [
+            {
+                results[n]["model"]: results[n]
+                for n in group.runs
+                if results[n]["family"] != ENSEMBLE
+            }
+            for group in (first, second)
+        ]
+        shared = [name for name in by_model[0] if name in by_model[1]]
+        pairs = [(by_model[0][name], by_model[1][name]) for name in shared]
+        for kind in (BOTH, *KINDS):
+            own = [pair for pair in pairs if _differ(*pair, kind)]
+            if len(own) < 2:
+                continue
+            row: dict[str, Any] = {"a": first.name, "b": second.name, "kind": kind}
+            row["models"] = [a["model"] for a, _ in own]
+            for metric in METRICS:
+                row[metric] = [
+                    sum(_cell(pair[side], kind)[metric] for pair in own) / len(own)
+                    for side in (0, 1)
+                ]
+            rows.append(row)
+    return rows
+
+
+def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
+    """Whether two runs both have results of a kind, by rules that are known and different."""
+    if kind == BOTH:
+        same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
+        return same_kinds and any(_differ(a, b, k) for k in a["kinds"])
+    known = kind in a["rules"] and kind in b["rules"]
+    both = known and kind in a["kinds"] and kind in b["kinds"]
+    return both and a["rules"][kind] != b["rules"][kind]
+
+
+def _cell(run: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    cell: Mapping[str, Any] = (run if kind == BOTH else run["kinds"][kind])["overall"]
+    return cell
+
+
+EVEN = 50.0  # the ss of a model that prefers neither
+
+
+def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: str) -> Spread | None:
+    """The spread of one pair's differences, on CATs that both have, kinds pooled.
+
+    Args:
+        board: what the runs won.
+        pair: numbers of two runs; or of one run and None, to compare its ss with 50.
+        metric: lms or ss.
+
+    Returns:
+        None with fewer than two terms.
+    """
+    values = 100 * board.stereotype if metric == "ss" else 50 * board.meaningful
+    first, second = pair
+    differences = values[first] - (EVEN if second is None else values[second])
+    has = ~np.isnan(differences)
+    codes, terms = board.cats["term"][has].factorize(sort=True)
+    return spread(codes, differences[has]) if len(terms) > 1 else None
+
+
+def power_report(
+    board: Board,
+    chosen: Sequence[int],
+    difference: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> dict[str, Any]:
+    """What it takes to show a difference of ``difference`` points of lms or ss between two models.
+
+    Every pair of models has a spread of its own; the report has the median pair and the hardest
+    pair. With one model, its ss is tested against 50. The test is the paired t test of
+    ``stats.tests.paired_tests``.
+
+    Args:
+        board: what the runs won.
+        chosen: numbers of the runs, one per model.
+        difference: in points.
+        alpha: two-sided error of the first kind.
+        power: the probability with which the difference is to be found.
+
+    Returns:
+        ``{"difference", "alpha", "power", "against", "figures": [{"figure", "pairs", "detectable",
+        "detectable_hardest", "terms", "cats", "between", "within", "needed": [{"cats_a_term",
+        "terms", "cats", "power", "terms_hardest"}]}]}``. ``figure`` is lms or ss; one with fewer
+        than two terms is left out. ``against`` is "each other" or "50". ``between`` and ``within``
+        are medians. ``power`` in ``needed`` is the power that these terms reach; since terms are
+        whole, it is a little higher than the one asked for. Values are None if they are not
+        defined, for example if two models differ by the same amount on all terms.
+    """
+    alone = len(chosen) == 1
+    pairs: list[Pair | tuple[int, None]] = [
+        (a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]
+    ]
+    if alone:
+        pairs = [(chosen[0], None)]
+    parts = []
+    for metric in ("ss",) if alone else ("lms", "ss"):
+        spreads = [s for s in (pair_spread(board, pair, metric) for pair in pairs) if s]
+        if not spreads:
+            continue
+        least = [detectable(of, alpha=alpha, power=power) for of in spreads if of.of_means > 0]
+        within = [of.within for of in spreads if of.within is not None]
+        parts.append(
+            {
+                "figure": metric,
+                "pairs": len(spreads),
+                "detectable": median(least) if least else None,
+                "detectable_hardest": max(least) if least else None,
+                "terms": min(of.terms for of in spreads),
+                "cats": min(of.cats for of in spreads),
+                "between": median(of.between for of in spreads),
+                "within": median(within) if within else None,
+                "needed": [
+                    needed_by_pairs(spreads, difference, cats, alpha=alpha, power=power)
+                    for cats in CATS_A_TERM
+                ],
+            }
+        )
+    return {
+        "difference": difference,
+        "alpha": alpha,
+        "power": power,
+        "against": "50" if alone else "each other",
+        "figures": parts,
+    }
 
 
 def run_results(

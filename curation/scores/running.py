@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.files import CurationError, dump_line
 from curation.models.chat.prompts import read_prompts
+from curation.models.endpoint.echoes import BOUND
 from curation.models.rules import (
     TRAINED_HEADS,
     Refusal,
@@ -26,9 +28,7 @@ from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.boards import comparisons
-from curation.scores.older import scored_cats
-from curation.scores.outcomes import read_outcomes
-from curation.scores.repeats import draw, set_aside_unsteady, unsteady
+from curation.scores.incomplete import scored_cats
 from curation.scores.run_folder import (
     COMPARISONS,
     REJECTED,
@@ -40,14 +40,62 @@ from curation.scores.run_folder import (
     read_run,
     rename_old,
     resume,
+    set_aside_run,
 )
-from curation.scores.runs import Run, folder_name
+from curation.scores.runs import Run, folder_name, read_outcomes
 from curation.stats.metrics import Ties, results
 from curation.work.engine import Engine, each_shard
 from curation.work.run_folder import append_lines, write_json
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Repeats
+
+
+CATS = 64  # of each command; fewer could miss that only long texts differ
+UNSTEADY = "the endpoint gives other log-probabilities if it gets the same texts again"
+
+
+def draw(cats: Sequence[Cat], *, seed: int) -> list[str]:
+    """The ids of the CATs whose texts an endpoint gets three times: all, or ``CATS`` of them."""
+    ids = [cat.id for cat in cats]
+    return Random(seed).sample(ids, min(CATS, len(ids)))  # noqa: S311
+
+
+def set_aside_unsteady(folder: Path, repeats: "Repeats", *, seed: int) -> Path | None:
+    """Write to ``run.json`` how far answers to the same texts are apart.
+
+    Args:
+        folder: the run's folder, locked.
+        repeats: of the texts of one shard.
+        seed: the seed of ``draw``.
+
+    Returns:
+        None if all can be rounding; otherwise the folder in ``superseded/`` to which the run is
+        moved. It is not used again, because ``run.json`` has ``unsteady``.
+    """
+    before = read_run(folder).get("repeats", {})
+    result = {
+        "texts": before.get("texts", 0) + repeats.texts,
+        "largest": max(before.get("largest", 0.0), repeats.largest),
+        "bound": BOUND,
+        "seed": seed,
+    }
+    if repeats.largest <= BOUND:
+        note(folder, repeats=result)
+        return None
+    note(folder, repeats=result, unsteady=UNSTEADY)
+    return set_aside_run(folder)
+
+
+def unsteady(model: str, repeats: "Repeats", aside: Path) -> CurationError:
+    """The error for a run that ``set_aside_unsteady`` has moved."""
+    return CurationError(
+        f"{model}: {UNSTEADY}: up to {repeats.largest:,.2f} nats per token, and rounding explains "
+        f"at most {BOUND:g}; the scores are now in {aside}",
+        "switch off the server's cache of prefixes (start vLLM with --no-enable-prefix-caching), "
+        "and run the command again",
+    )
+
 
 ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
 SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
@@ -206,7 +254,7 @@ def score_cats(
         if needs_head:
             note(job.folder, own_head=True)
         if "nsp" in job.rules.values():
-            from curation.models.nsp_heads import training_of
+            from curation.models.nsp import training_of
 
             if training := training_of(Path(job.spec.nsp or job.spec.name)):
                 note(job.folder, head_training=training)

@@ -1,10 +1,17 @@
-"""Models' results as one long tidy table, and rules as tables show them."""
+"""Models' results as one long tidy table and as LaTeX, and what titles say."""
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from curation.files import CurationError
+from curation.records import Cat
+from curation.scores.flags import LATEX, marked, notes
+from curation.scores.sizes import SIZES, size_text
 from curation.scores.terms import domain_and_target
 from curation.stats.metrics import ALL, BOTH, METRICS
+from curation.text.wording import amount
 
 COLUMNS = (
     *("run", "model", "rule", "variant", "profiles", "own_head", "other_head"),
@@ -124,3 +131,361 @@ def rule_text(result: Mapping[str, Any], kind: str = BOTH) -> str:
     nsp = f"nsp ({head})" if head else "nsp"
     shown = [nsp if rule == "nsp" else rule for k, rule in rules.items() if kind in (BOTH, k)]
     return ", ".join(dict.fromkeys(shown))
+
+
+def of_tier(cats: Sequence[Cat], tier: int | None) -> tuple[list[Cat], int]:
+    """The CATs of a tier or above (ACL footnote 2: a stricter set has four or more agree).
+
+    Args:
+        cats: the CATs.
+        tier: the lowest tier; None keeps all CATs.
+
+    Returns:
+        The CATs, and how many are left out because their votes are not known.
+
+    Raises:
+        CurationError: no CAT is of that tier or above.
+    """
+    if tier is None:
+        return list(cats), 0
+    kept = [cat for cat in cats if cat.tier is not None and cat.tier >= tier]
+    unknown = sum(cat.tier is None for cat in cats)
+    if not kept:
+        raise CurationError(
+            f"no CAT of {len(cats):,} has tier {tier} or more"
+            + (f"; the votes of {unknown} are not known" if unknown else ""),
+            "give a lower --tier, or leave it out",
+        )
+    return kept, unknown
+
+
+def tier_text(tier: int | None) -> str:
+    """The tier in titles and captions, or "".
+
+    >>> tier_text(4), tier_text(None)
+    ('CATs of tier 4 or more', '')
+    """
+    return "" if tier is None else f"CATs of tier {tier} or more"
+
+
+FEW, WIDE = "*", r"\textasciitilde{}"
+_ESCAPES = {
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+
+
+def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
+    """All LaTeX tables of a comparison: one per group, and one per run of ``model_terms``.
+
+    Args:
+        report: of ``steps.scores.compare.compare``.
+        intervals: whether each value's interval is printed below it.
+    """
+    runs = {result["run"]: result for result in report["runs"]}
+    conditions = ties_and_tier(report["ties"], report["tier"])
+    conditions += "; by original target" if report.get("original_targets") else ""
+    if left_out := report.get("left_out"):
+        conditions += f"; {report['cats']} CATs, without {left_out} that a run lacks"
+    texts = []
+    for group in report["groups"]:
+        name = group["models"][0] if group["sort"] == "alone" else group["title"]
+        only = len(report["groups"]) == 1
+        label = "tab:models" + ("" if only else f"-{_slug(name)}")
+        models = [runs[run] for run in group["models"] if run not in group["one_kind_only"]]
+        if not models:
+            continue
+        kind = ""
+        if len(group["kinds"]) == 1:
+            kind = f"{group['kinds'][0]} CATs; "
+            models = [{**run, **run["kinds"][group["kinds"][0]]} for run in models]
+        caption = f"lms, ss and icat by domain and overall ({report['split']}; {kind}"
+        caption += f"{group['title']}; {conditions})."
+        texts.append(latex(models, caption=caption, label=label, intervals=intervals))
+    for part in report["model_terms"]:
+        result = runs[part["run"]]
+        caption = f"{result['model']} by domain, with its most and least stereotyped terms "
+        kind = f"{next(iter(result['kinds']))} CATs; " if len(result["kinds"]) == 1 else ""
+        caption += f"({report['split']}; {kind}{rule_text(result)}; {conditions})."
+        label = f"tab:terms-{_slug(part['run'])}"
+        texts.append(latex_terms(result, part["rows"], caption=caption, label=label))
+    return "\n".join(texts)
+
+
+def latex_baselines(
+    results: Sequence[Mapping[str, Any]],
+    *,
+    split: str,
+    tier: int | None,
+    ties: str,
+    intervals: bool,
+    original_targets: bool = False,
+) -> tuple[str, list[str]]:
+    """A LaTeX table of the baselines that score both kinds, with the columns of ``latex``.
+
+    Args:
+        results: of ``steps.scores.baselines.baselines``.
+        split: the name of the CATs, for the caption.
+        tier: the lowest tier of the CATs, for the caption.
+        ties: how ties count, for the caption.
+        intervals: whether each value's interval is printed below it.
+        original_targets: whether terms are original targets, for the caption.
+
+    Returns:
+        The table, and the names of the baselines that it leaves out because they score one kind
+        only.
+    """
+    both_kinds = [result for result in results if result["overall"]]
+    caption = "Baselines: lms, ss and icat by domain and overall "
+    targets = "; by original target" if original_targets else ""
+    caption += f"({split}; {ties_and_tier(ties, tier)}{targets})."
+    text = latex(
+        both_kinds, caption=caption, label="tab:baselines", intervals=intervals, bold=False
+    )
+    return text, [r["model"] for r in results if r["kinds"] and not r["overall"]]
+
+
+def ties_and_tier(ties: str, tier: int | None) -> str:
+    """How ties count and the lowest tier, for captions."""
+    return f"ties {ties}" + (f"; {tier_text(tier)}" if tier else "")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
+def escape(text: str) -> str:
+    r"""A text with LaTeX's special characters escaped.
+
+    >>> escape("a_b & 50 % of {x}~")
+    'a\\_b \\& 50 \\% of \\{x\\}\\textasciitilde{}'
+    """
+    return re.sub(r"[&%$#_{}\\~^<>|]", lambda match: _ESCAPES[match[0]], text)
+
+
+def latex(
+    results: Sequence[Mapping[str, Any]],
+    *,
+    caption: str,
+    label: str = "tab:models",
+    intervals: bool = False,
+    bold: bool = True,
+) -> str:
+    r"""A booktabs table like StereoSet's tables of models: lms, ss, icat by domain and overall.
+
+    Args:
+        results: of ``compare.run_results``, in the order of the rows.
+        caption: in plain text; the meaning of the models' marks is added.
+        label: for references.
+        intervals: whether each value's interval is printed in small type below it.
+        bold: whether the best icat of each column is bold; if several printed values are the best,
+            all of them are.
+
+    Returns:
+        A ``table`` that only needs ``\usepackage{booktabs}``; use ``table*`` for wide ones. Each
+        model's rules, and the sizes that are known, have columns of their own.
+    """
+    domains = sorted({domain for result in results for domain in result["domains"]})
+    columns = [*domains, ALL]
+    cells = [[{**r["domains"], ALL: r["overall"]}.get(c) for c in columns] for r in results]
+    best = [
+        max((printed(cell["icat"]) for cell in column if cell), key=_number)
+        for column in zip(*cells, strict=True)
+    ]
+    bold = bold and len(results) > 1
+    known = [size for size in SIZES if any(r.get(size) is not None for r in results)]
+    has_rules = any("rules" in result for result in results)
+    first = ["Model", *(["Rules"] if has_rules else []), *(SIZES[size] for size in known)]
+    groups = [rf"\multicolumn{{3}}{{c}}{{{'Overall' if c == ALL else escape(c)}}}" for c in columns]
+    left = [len(first) + 1 + 3 * place for place in range(len(columns))]
+    heads = [
+        rf"{' &' * len(first)} {' & '.join(groups)} \\",
+        " ".join(rf"\cmidrule(lr){{{place}-{place + 2}}}" for place in left),
+        rf"{' & '.join(first)} & {' & '.join(['lms & ss & icat'] * len(columns))} \\",
+    ]
+    rows = []
+    for result, row in zip(results, cells, strict=True):
+        texts = [_model(result), *([escape(rule_text(result))] if has_rules else [])]
+        texts += [_size(result[size], size) for size in known]
+        below = [""] * len(first)
+        for cell, top in zip(row, best, strict=True):
+            if cell is None:
+                texts += ["--"] * 3
+                below += [""] * 3
+                continue
+            icat = printed(cell["icat"])
+            shown = rf"\textbf{{{icat}}}" if bold and icat == top else icat
+            texts += [printed(cell["lms"]) + _few(cell, "lms"), printed(cell["ss"]) + _few(cell)]
+            texts.append(shown + _few(cell))
+            below += [bracket(cell[f"{metric}_ci"]) + _wide(cell, metric) for metric in METRICS]
+        rows.append(rf"{' & '.join(texts)} \\")
+        if intervals and any(below):
+            rows.append(rf"{' & '.join(below)} \\")
+    shown_cells = [cell for row in cells for cell in row if cell]
+    return _table(
+        "l" * (1 + has_rules) + "r" * len(known) + "rrr" * len(columns),
+        heads,
+        rows,
+        _caption(caption, results, shown_cells, intervals, bold=bold),
+        label,
+    )
+
+
+def latex_terms(
+    result: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    caption: str,
+    label: str = "tab:terms",
+) -> str:
+    r"""A booktabs table like ACL Table 8: a model by domain, with its most and least biased terms.
+
+    In addition to the values of Table 8 it has their intervals, CATs and the annotators' agreement.
+
+    Args:
+        result: the model's ``compare.run_results``.
+        rows: of ``terms.model_terms``.
+        caption: in plain text; the meaning of the model's marks is added.
+        label: for references.
+    """
+    metrics = " & ".join(rf"{metric} & 95\,\%" for metric in METRICS)
+    heads = [rf"Domain & Term & {metrics} & CATs & agreement \\"]
+    texts: list[str] = []
+    for row in rows:
+        if not row["term"] and texts:
+            texts.append(r"\midrule")
+        name = rf"\quad {escape(row['term'])} ({row['end']})" if row["term"] else "all terms"
+        domain = "" if row["term"] else escape(row["domain"])
+        cells = [domain, name]
+        for metric in METRICS:
+            span = _span(row[f"{metric}_ci"]) + _wide(row, metric)
+            cells += [printed(row[metric]) + _few(row, metric), span]
+        cells += [str(row["cats"]), printed(row["agreement"])]
+        texts.append(rf"{' & '.join(cells)} \\")
+    return _table("ll" + "r" * 8, heads, texts, _caption(caption, [result], rows), label)
+
+
+def _size(value: float | None, size: str) -> str:
+    if value is None:
+        return "--"
+    return size_text(value) if size == "parameters" else f"{value:g}"
+
+
+def _model(result: Mapping[str, Any]) -> str:
+    return marked(escape(result["model"]), result.get("flags", ()), marks=LATEX)
+
+
+def _caption(
+    text: str,
+    results: Sequence[Mapping[str, Any]],
+    cells: Sequence[Mapping[str, Any]],
+    intervals: bool = True,
+    *,
+    bold: bool = False,
+) -> str:
+    """The caption with the meaning of the marks in the table."""
+    meanings = notes(result.get("flags", ()) for result in results)
+    marks = [f" {LATEX[flag]}: {escape(meaning)}." for flag, meaning in meanings.items()]
+    if bold:
+        marks.append(" Bold: the highest icat.")
+    if any(cell.get("few_terms") for cell in cells):
+        marks.append(f" {FEW}: fewer than five terms.")
+    if intervals and any(cell["too_wide"] for cell in cells):
+        marks.append(rf" {WIDE}: an interval that covers more than 98\,\%.")
+    return escape(text) + "".join(marks)
+
+
+def _few(cell: Mapping[str, Any], metric: str = "icat") -> str:
+    return FEW if cell.get("few_terms") and cell[metric] is not None else ""
+
+
+def _wide(cell: Mapping[str, Any], metric: str) -> str:
+    return WIDE if metric in cell["too_wide"] and cell[f"{metric}_ci"] else ""
+
+
+def _table(
+    columns: str, heads: Sequence[str], rows: Sequence[str], caption: str, label: str
+) -> str:
+    lines = [
+        "% needs \\usepackage{booktabs}; non-ASCII letters need UTF-8",
+        r"\begin{table}",
+        r"\centering",
+        r"\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{caption}}}",
+        rf"\label{{{label}}}",
+        rf"\begin{{tabular}}{{{columns}}}",
+        r"\toprule",
+        *heads,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def printed(value: float | None) -> str:
+    """A value as the table shows it.
+
+    >>> printed(61.4836), printed(None)
+    ('61.48', '--')
+    """
+    return "--" if value is None else f"{value:.2f}"
+
+
+def _span(bounds: Sequence[float] | None) -> str:
+    return "--" if bounds is None else "--".join(f"{bound:.1f}" for bound in bounds)
+
+
+def bracket(bounds: Sequence[float] | None) -> str:
+    r"""An interval as the table shows it, in small type; "" if there is none.
+
+    >>> bracket((58.26, 64.71)), bracket(None)
+    ('{\\scriptsize [58.3, 64.7]}', '')
+    """
+    return "" if bounds is None else rf"{{\scriptsize [{bounds[0]:.1f}, {bounds[1]:.1f}]}}"
+
+
+def _number(text: str) -> float:
+    return -math.inf if text == "--" else float(text)
+
+
+def conditions(report: Mapping[str, Any], kind: str = BOTH) -> list[str]:
+    """The conditions under which results were computed, as titles show them.
+
+    Args:
+        report: what a command of scores writes to the file of ``--json``: ``tier``,
+            ``original_targets`` and ``partial``, or ``cats`` and ``left_out``, are read.
+        kind: of the table's CATs.
+
+    >>> conditions({"tier": 4, "original_targets": {"cats": 9, "own": 0}, "partial": None})
+    ['CATs of tier 4 or more', 'by original target']
+    >>> conditions({"cats": 1199, "left_out": 1})
+    ['1,199 of 1,200 CATs']
+    """
+    texts = [tier_text(report.get("tier"))]
+    texts.append("by original target" if report.get("original_targets") else "")
+    partial = report.get("partial")
+    if partial:  # of predictions
+        counts = partial if kind == BOTH else partial["kinds"][kind]
+        left_out, of = counts["left_out"], counts["of"]
+        texts.append(_some(of - left_out, of) if left_out else "")
+    elif "cats" in report and report["left_out"]:  # of a comparison
+        texts.append(_some(report["cats"], report["cats"] + report["left_out"]))
+    return [text for text in texts if text]
+
+
+def _some(cats: int, of: int) -> str:
+    return f"{cats:,} of {amount(of, 'CAT')}"
+
+
+def suffix(report: Mapping[str, Any], kind: str = BOTH) -> str:
+    """``conditions`` as the end of a title: each after a comma; or ""."""
+    return "".join(f", {text}" for text in conditions(report, kind))

@@ -59,8 +59,7 @@ def query_facts(
     Raises:
         CurationError: there is nothing to ask, or the service does not answer.
     """
-    from curation.terms.query import query
-    from curation.terms.wikidata import Service
+    from curation.terms.wikidata import Service, query
 
     asks, settings = domain_asks(campaign, domains), campaign.settings.terms
     if "@" in settings.endpoint and not endpoint:

@@ -10,8 +10,8 @@ from curation.records import SplitName, Term
 
 def inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
-    from curation.release.layout import TERMS
-    from curation.release.versions.reading import data_files
+    from curation.release.contents import TERMS
+    from curation.release.differences import data_files
     from curation.steps.release.hidden.golds import gold_file
 
     return [
@@ -35,7 +35,7 @@ def splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
     Raises:
         CurationError: there is no such version, or one of them is damaged.
     """
-    from curation.release.versions.reading import read_version
+    from curation.release.differences import read_version
     from curation.steps.release.hidden.golds import gold_file, read_golds
 
     own = {(term.domain, term.text): term.id for term in terms}

@@ -31,8 +31,7 @@ def register_terms(
         known_only: keep only terms that are selected; others are left out.
     """
     from curation.terms.edits import COLUMNS
-    from curation.terms.pool import new_id
-    from curation.terms.select import first_name
+    from curation.terms.select import first_name, new_id
 
     registered = {term.id: term for term in term_files.read_met(campaign)}
     before, selected = len(registered), {term.id: term for term in selection.terms}

@@ -133,7 +133,7 @@ class Source:
         Raises:
             CurationError: no CAT is of that tier.
         """
-        from curation.scores.tiers import of_tier
+        from curation.scores.tables import of_tier
 
         cats, unknown = of_tier(self.cats, tier)
         if unknown:

@@ -194,7 +194,7 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     cats = campaign.decisions / "cats.jsonl"
     if not files:
         return []
-    from curation.scores.older import again, cats_digest
+    from curation.scores.incomplete import again, cats_digest
     from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 
     folders = sorted({path.parent for path in files})

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from curation.records import Entity
 from curation.settings import DomainSettings
-from curation.terms.candidates import Candidate, Flaw
+from curation.terms.candidates import Candidate, Flaw, Head, is_head, plurals
 from curation.terms.facts import above, best, number
-from curation.terms.language import Head, is_head, plurals
 from curation.text.rules import same_text, spelling_key
 from curation.text.wording import amount
 

@@ -1,14 +1,14 @@
-"""The connection to a query service: the only module of this stage that uses the network.
+"""Wikidata's facts from a query service; the only module of this stage that uses the network."""
 
-The services' operators ask for one request at a time, a contact address, and waiting when the
-service says so. They block clients that do not comply for a day. Every good answer is saved on disk
-at once, so an interrupted run continues where it stopped.
-"""
-
+import json
 import math
 import re
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -25,8 +25,294 @@ from urllib3.util import Retry
 from curation import __version__
 from curation.files import CurationError, read_bytes, writing
 from curation.http import hide_secrets, login_secrets, show_address
-from curation.terms import sparql
+from curation.records import Count, Entity
+from curation.terms.facts import (
+    DEMONYM,
+    FEMININE,
+    INSTANCE,
+    MASCULINE,
+    SUBCLASS,
+    FactRequest,
+    Facts,
+    best,
+    in_order,
+    number,
+    wiki,
+)
 from curation.text.times import now
+
+Row = dict[str, dict[str, Any]]  # one binding: variable -> type, value and perhaps xml:lang
+Population = Sequence[tuple[str, Sequence[str]]]
+ItemFacts = dict[str, dict[str, set[str]]]  # kind of fact -> language or "" -> values of one item
+
+PREFIXES = """\
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+PREFIX schema: <http://schema.org/>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+PREFIX wd: <http://www.wikidata.org/entity/>
+PREFIX wdt: <http://www.wikidata.org/prop/direct/>
+PREFIX wikibase: <http://wikiba.se/ontology#>
+"""
+ITEM = re.compile(r"http://www\.wikidata\.org/entity/(Q[1-9][0-9]{0,18})")
+MOST = 10**12  # no number of statements or pages is larger
+OWN_TEXTS = {  # kind of fact -> its predicate, for texts in the campaign's language
+    "alias": "skos:altLabel",
+    "demonym": f"wdt:{DEMONYM}",
+    "feminine": f"wdt:{FEMININE}",
+    "masculine": f"wdt:{MASCULINE}",
+}
+
+
+# --- queries --------------------------------------------------------------------------------
+
+
+def count_query(property: str, population: Population = ()) -> str:
+    """The query for the number of subjects that state each object of a property.
+
+    Without a population this is exactly the form that Blazegraph answers from its index
+    (ASTSimpleGroupByAndCountOptimizer). With any other column, filter or triple it would count row
+    by row.
+
+    >>> print(counts("P106").splitlines()[-1])
+    SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s wdt:P106 ?o } GROUP BY ?o
+    """
+    return _count_query(property, population, "")
+
+
+def counts_of(items: Iterable[str], property: str, population: Population = ()) -> str:
+    """The same query for some objects only."""
+    return _count_query(property, population, _values("o", items))
+
+
+def _count_query(property: str, population: Population, values: str) -> str:
+    # A subject that states two items of the population matches twice; other matches are unique.
+    twice = "DISTINCT " if any(len(items) > 1 for _, items in population) else ""
+    where = f"{values}{_members(population)}?s wdt:{property} ?o"
+    return f"{PREFIXES}SELECT ?o (COUNT({twice}?s) AS ?n) WHERE {{ {where} }} GROUP BY ?o"
+
+
+def objects_query(property: str, population: Population = ()) -> str:
+    """The query for the objects of a property without counts, which is less work."""
+    where = f"{_members(population)}?s wdt:{property} ?o"
+    return f"{PREFIXES}SELECT DISTINCT ?o WHERE {{ {where} }}"
+
+
+def details_query(items: Iterable[str], languages: Sequence[str], own: Sequence[str]) -> str:
+    """The query for all fields of ``Entity``; each row has an item, a kind of fact and a value."""
+    branches = {
+        "label": "?o rdfs:label ?v" + _spoken(languages),
+        "description": "?o schema:description ?v" + _spoken(languages),
+        **{kind: f"?o {predicate} ?v" + _spoken(own) for kind, predicate in OWN_TEXTS.items()},
+        "parent": f"?o wdt:{SUBCLASS} ?v",
+        "class": f"?o wdt:{INSTANCE} ?v",
+        # The query service has this number on the item, dumps have it on the page about the item.
+        "sitelinks": "?o wikibase:sitelinks ?v",
+        "links": "?page schema:about ?o . ?page wikibase:sitelinks ?v",
+        "title": "?page schema:about ?o . ?page schema:name ?v . "
+        f"?page schema:isPartOf <https://{wiki(languages[0])}.wikipedia.org/>",
+    }
+    values = _values("o", items)
+    union = " UNION\n".join(
+        f'{{ {values}{where} . BIND("{kind}" AS ?k) }}' for kind, where in branches.items()
+    )
+    return f"{PREFIXES}SELECT ?o ?k ?v WHERE {{\n{union}\n}}"
+
+
+def parents_query(items: Iterable[str]) -> str:
+    """The query for the items that some items are subclasses of.
+
+    >>> print(parents(["Q1", "Q2"]).splitlines()[-1])
+    SELECT ?o ?v WHERE { VALUES ?o { wd:Q1 wd:Q2 } ?o wdt:P279 ?v }
+    """
+    return f"{PREFIXES}SELECT ?o ?v WHERE {{ {_values('o', items)}?o wdt:{SUBCLASS} ?v }}"
+
+
+def _values(name: str, items: Iterable[str]) -> str:
+    return f"VALUES ?{name} {{ {' '.join(f'wd:{item}' for item in items)} }} "
+
+
+def _members(population: Population) -> str:
+    return "".join(
+        f"{_values(f'p{place}', items)}?s wdt:{property} ?p{place} . "
+        for place, (property, items) in enumerate(population)
+    )
+
+
+def _spoken(languages: Iterable[str]) -> str:
+    tags = dict.fromkeys(tag for code in languages for tag in (code, _written(code)))
+    return f" . FILTER(LANG(?v) IN ({', '.join(map(json.dumps, tags))}))"
+
+
+def _written(code: str) -> str:
+    """A language code as the RDF dumps write it; some engines convert it to lower case.
+
+    >>> _written("zh-hant"), _written("pt-br"), _written("en")
+    ('zh-Hant', 'pt-BR', 'en')
+    """
+    first, *others = code.split("-")
+    cased = {2: str.upper, 4: str.title}
+    return "-".join([first, *(cased.get(len(part), str)(part) for part in others)])
+
+
+# --- answers --------------------------------------------------------------------------------
+
+
+class OddValueError(ValueError):
+    """A value of an answer is missing or is not what was asked for; the message has it."""
+
+
+def bindings(body: bytes) -> list[Row] | None:
+    """The rows of an answer in SPARQL's JSON format; None if it is cut off or something else.
+
+    A service that runs out of time may answer 200, send some rows, and end with a stack trace.
+
+    >>> bindings(b'{"results": {"bindings": []}}')
+    []
+    >>> bindings(b'{"results": {"bindings": [ java.lang.Exception') is None
+    True
+    """
+    try:
+        return decode_rows(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def decode_rows(answer: Any) -> list[Row] | None:
+    """The rows of an answer that is already decoded, or None."""
+    try:
+        table: list[Row] = answer["results"]["bindings"]
+        fit = isinstance(table, list) and all(
+            isinstance(cell["value"], str) and isinstance(cell.get("xml:lang", ""), str)
+            for row in table
+            for cell in row.values()
+        )
+        total = answer.get("meta", {}).get("result-size-total", len(table))  # only QLever has it
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return table if fit and total == len(table) else None
+
+
+def gist(text: str) -> str:
+    r"""The text to show of an answer without results: its error message, or its beginning.
+
+    >>> gist("SPARQL-QUERY: queryStr=…\njava.lang.Exception: Query deadline is expired.\n at …")
+    '«java.lang.Exception: Query deadline is expired.»'
+    >>> len(gist("x" * 1_000_000))  # in linear time
+    203
+    """
+    # Bounded, because an answer may be one long word.
+    error = re.search(r"[\w.$]{1,200}Exception\b[^\n]{0,200}", text[:100_000])
+    shown = " ".join((error[0] if error else text[:100_000]).split())
+    return f"«{shown[:200]}…»" if len(shown) > 200 else f"«{shown}»"
+
+
+def item(cell: Mapping[str, Any] | None) -> str | None:
+    """The item in a cell; None for unknown values, texts, properties and lexemes.
+
+    >>> item({"type": "uri", "value": "http://www.wikidata.org/entity/Q42"})
+    'Q42'
+    >>> item({"type": "bnode", "value": "t1"})
+    """
+    if cell is None or cell.get("type") != "uri":
+        return None
+    match = ITEM.fullmatch(cell["value"])
+    return match[1] if match else None
+
+
+def whole_number(text: str) -> int:
+    """A number of an answer; some services write counts as decimal numbers.
+
+    >>> whole_number("57"), whole_number("5.0"), whole_number("5.0E1")
+    (57, 5, 50)
+
+    Raises:
+        OddValueError: it is not a whole number from 0 to ``MOST``.
+    """
+    try:
+        value = Decimal(text)
+        if 0 <= value <= MOST and value == int(value):
+            return int(value)
+    except ArithmeticError:  # not a number at all, or NaN
+        pass
+    raise OddValueError(f"{text[:80]!r} is not a whole number from 0 to {MOST}")
+
+
+def read_counts(rows: Iterable[Row]) -> dict[str, int]:
+    """The objects that are items, with their counts.
+
+    Raises:
+        OddValueError: a count is missing or is not a whole number.
+    """
+    return {name: whole_number(_value(row, "n")) for row in rows if (name := item(row.get("o")))}
+
+
+def _value(row: Row, name: str) -> str:
+    if name not in row:
+        raise OddValueError(f"a row has no value for ?{name}")
+    return str(row[name]["value"])
+
+
+def read_objects(rows: Iterable[Row]) -> list[str]:
+    """The objects that are items, sorted by number."""
+    return _ordered(item(row.get("o")) for row in rows)
+
+
+def read_parents(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
+    """The parents of each item: the items that it is a subclass of."""
+    parents: dict[str, list[str | None]] = defaultdict(list)
+    for row in rows:
+        if name := item(row.get("o")):
+            parents[name].append(item(row.get("v")))
+    return {name: tuple(_ordered(above)) for name, above in parents.items()}
+
+
+def read_details(
+    rows: Iterable[Row], languages: Sequence[str], own: Sequence[str]
+) -> dict[str, Entity]:
+    """The items in an answer, as entities.
+
+    Raises:
+        OddValueError: a number of pages is not a whole number, or a row does not say what it has.
+    """
+    facts_of: dict[str, ItemFacts] = defaultdict(lambda: defaultdict(lambda: defaultdict(set)))
+    for row in rows:
+        name, value = item(row.get("o")), row.get("v")
+        if name is None or value is None:
+            continue
+        kind = _value(row, "k")
+        values = facts_of[name][kind]
+        if kind in {"parent", "class"}:
+            values[""].update(filter(None, [item(value)]))
+        else:
+            values[value.get("xml:lang", "").lower()].add(value["value"])
+    return {name: _entity(name, facts, languages, own) for name, facts in facts_of.items()}
+
+
+def _entity(name: str, facts: ItemFacts, languages: Sequence[str], own: Sequence[str]) -> Entity:
+    texts = {
+        kind: tuple(dict.fromkeys(text for code in own for text in sorted(facts[kind][code])))
+        for kind in OWN_TEXTS
+    }
+    links = {whole_number(text) for kind in ("sitelinks", "links") for text in facts[kind][""]}
+    titles = {text for in_language in facts["title"].values() for text in in_language}
+    return Entity(
+        id=name,
+        labels={code: min(facts["label"][code]) for code in languages if facts["label"][code]},
+        aliases=texts["alias"],
+        description=best({c: min(t) for c, t in facts["description"].items() if t}, languages),
+        parents=tuple(_ordered(facts["parent"][""])),
+        classes=tuple(_ordered(facts["class"][""])),
+        sitelinks=max(links, default=0),
+        title=min(titles, default=None),
+        demonyms=texts["demonym"],
+        feminine=texts["feminine"],
+        masculine=texts["masculine"],
+    )
+
+
+def _ordered(items: Iterable[str | None]) -> list[str]:
+    return sorted({name for name in items if name}, key=number)
+
 
 ENDPOINTS = {
     "wdqs": "https://query.wikidata.org/sparql",
@@ -152,8 +438,8 @@ class Service:
         return self._kept(query, lambda rows: None) is not None
 
     def select(
-        self, query: str, *, check: Callable[[list[sparql.Row]], object] = lambda rows: None
-    ) -> list[sparql.Row]:
+        self, query: str, *, check: Callable[[list[Row]], object] = lambda rows: None
+    ) -> list[Row]:
         """The rows that answer a SELECT query, from disk or from the service.
 
         Args:
@@ -177,7 +463,7 @@ class Service:
         rows = self._ask(query)
         try:
             check(rows)
-        except sparql.OddValueError as error:
+        except OddValueError as error:
             excerpt = " ".join(query.split())[-200:]
             raise CurationError(
                 f"{self.host}: unusable answer: {error}; the query was «…{excerpt}»",
@@ -197,18 +483,18 @@ class Service:
         return self._cache / f"{sha256((address + query).encode()).hexdigest()}.json"
 
     def _kept(
-        self, query: str, check: Callable[[list[sparql.Row]], object]
-    ) -> tuple[str, list[sparql.Row]] | None:
+        self, query: str, check: Callable[[list[Row]], object]
+    ) -> tuple[str, list[Row]] | None:
         path = self._path(query)
         if self._fresh and path not in self._new:
             return None
         try:
             content = orjson.loads(read_bytes(path))
-            rows, asked_at = sparql.rows(content), content["asked_at"]
+            rows, asked_at = decode_rows(content), content["asked_at"]
             fits = isinstance(asked_at, str) and content["query"] == query
             if fits and rows is not None:
                 check(rows)
-        except sparql.OddValueError:  # earlier versions saved such answers
+        except OddValueError:  # earlier versions saved such answers
             path.unlink(missing_ok=True)
             return None
         except (CurationError, ValueError, KeyError, TypeError):
@@ -217,7 +503,7 @@ class Service:
 
     # --- one query
 
-    def _ask(self, query: str) -> list[sparql.Row]:
+    def _ask(self, query: str) -> list[Row]:
         waits = iter(AGAIN)
         while isinstance(answer := self._post(query), _Flaw):
             wait = next(waits, None)
@@ -231,7 +517,7 @@ class Service:
         self._tell(f"{self.host}: {why} {math.ceil(seconds)} s")
         self._pause(seconds)
 
-    def _post(self, query: str) -> list[sparql.Row] | _Flaw:
+    def _post(self, query: str) -> list[Row] | _Flaw:
         try:
             # POST, because a few hundred items are too long for a URL.
             answer = self._session.post(
@@ -239,7 +525,7 @@ class Service:
             )
         except requests.RequestException as error:
             return self._broken(error)
-        rows = sparql.bindings(answer.content) if answer.status_code == 200 else None
+        rows = bindings(answer.content) if answer.status_code == 200 else None
         return self._flaw(answer) if rows is None else rows
 
     def _broken(self, error: requests.RequestException) -> _Flaw:
@@ -257,7 +543,7 @@ class Service:
 
     def _flaw(self, answer: requests.Response) -> _Flaw:
         status, text = answer.status_code, answer.content.decode("utf-8", "replace")
-        excerpt = hide_secrets(sparql.gist(text), *self._secrets)
+        excerpt = hide_secrets(gist(text), *self._secrets)
         time_given = "Retry-After" in answer.headers
         message = f"answered {status}: {excerpt}"
         if status == 200 and text.lstrip().startswith("<"):  # a smaller query would not help
@@ -310,3 +596,128 @@ def _contact(contact: str) -> str:
             "campaign.toml: Wikidata refuses requests without one",
         )
     return contact
+
+
+Question = Callable[[Sequence[str]], str]  # makes the query about some items
+Check = Callable[[list[Row]], object]  # reads the rows of an answer
+
+
+def query(
+    service: Service,
+    asks: Sequence[FactRequest],
+    *,
+    languages: Sequence[str],
+    own: Sequence[str],
+    least: int = 1,
+    batch: int = 200,
+    tell: Callable[[str, int, int], None] | None = None,
+) -> Facts:
+    """Count objects, and look up the frequent ones and all their ancestors.
+
+    Args:
+        service: the query service.
+        asks: the request of each domain.
+        languages: codes for labels and the description, nearest first; the first names the
+            Wikipedia of ``title``.
+        own: codes for aliases, demonyms and forms, nearest first.
+        least: objects that fewer subjects state, in every domain, are counted but not looked up.
+        batch: how many items to ask for at once; halved if that is too much for the service.
+        tell: called with the stage (counts, details, classes), done and total; the total of details
+            and classes is the number known so far.
+
+    Raises:
+        CurationError: the service does not answer; the message says what to do.
+    """
+    tell = tell or (lambda *_: None)
+    counts: list[Count] = []
+    wanted = [(ask, property) for ask in asks for property in ask.properties]
+    for done, (ask, property) in enumerate(wanted):
+        tell("counts", done, len(wanted))
+        for item, count in _counts(service, ask, property, batch).items():
+            counts.append(Count(domain=ask.domain, property=property, item=item, count=count))
+    tell("counts", len(wanted), len(wanted))
+
+    known: dict[str, Entity] = {}
+    seen: set[str] = set()
+    waiting = {count.item for count in counts if count.count >= least}
+    everything = partial(details_query, languages=languages, own=own)
+    entities_in = partial(read_details, languages=languages, own=own)
+    while waiting:
+        done, seen = len(seen), seen | waiting
+        above: set[str] = set()
+        for size, rows in _in_batches(service, waiting, batch, everything, entities_in):
+            entities = entities_in(rows)
+            known.update(entities)
+            above.update(parent for entity in entities.values() for parent in entity.parents)
+            done += size
+            tell("details", done, len(seen | above))
+        waiting = above - seen
+
+    bare: dict[str, tuple[str, ...]] = {}
+    waiting = {name for entity in known.values() for name in entity.classes} - seen
+    while waiting:
+        done, above = len(bare), set()
+        bare.update(dict.fromkeys(waiting, ()))
+        for size, rows in _in_batches(service, waiting, 5 * batch, parents_query, read_parents):
+            parents_of = read_parents(rows)
+            bare.update(parents_of)
+            above.update(parent for parents in parents_of.values() for parent in parents)
+            done += size
+            tell("classes", done, len(bare))
+        waiting = above - seen - bare.keys()
+    known.update({name: Entity(id=name, parents=above) for name, above in bare.items()})
+    return in_order(counts, known.values())
+
+
+def _counts(service: Service, ask: FactRequest, property: str, batch: int) -> dict[str, int]:
+    """All objects of a property with their counts, in one query or, if needed, in many."""
+    whole = count_query(property, ask.population)
+    which = objects_query(property, ask.population)
+    # If an earlier run had to split the query, the single query would fail again.
+    if service.holds(whole) or not service.holds(which):
+        with suppress(TooHeavyError):
+            return read_counts(service.select(whole, check=read_counts))
+    try:
+        objects = read_objects(service.select(which))
+    except TooHeavyError as error:
+        raise CurationError(
+            f"{service.host}: the objects of {property} are too many for the service: {error}",
+            f"run this again later, or {SCAN}; {GOES_ON}",
+        ) from None
+    some = partial(counts_of, property=property, population=ask.population)
+    totals: dict[str, int] = {}
+    for _, rows in _in_batches(service, objects, batch, some, read_counts):
+        totals.update(read_counts(rows))
+    return totals
+
+
+def _in_batches(
+    service: Service, items: Iterable[str], size: int, about: Question, check: Check
+) -> Iterator[tuple[int, list[Row]]]:
+    """Ask about items, ``size`` at once; a batch that is too heavy is split into halves.
+
+    Yields:
+        The number of items that an answer is about, and its rows.
+    """
+    ordered = sorted(items, key=number)  # the same batches each time, so that the cache has them
+    waiting = [ordered[start : start + size] for start in range(0, len(ordered), size)][::-1]
+    while waiting:
+        part = waiting.pop()
+        middle = len(part) // 2
+        try:
+            if _was_halved(service, part, about):
+                raise TooHeavyError
+            yield len(part), service.select(about(part), check=check)
+        except TooHeavyError as error:
+            if not middle:
+                raise CurationError(
+                    f"{service.host}: {part[0]} alone is too much for the service: {error}",
+                    f"run this again later, or {SCAN}; {GOES_ON}",
+                ) from None
+            waiting += [part[middle:], part[:middle]]
+
+
+def _was_halved(service: Service, part: Sequence[str], about: Question) -> bool:
+    """Whether a batch was too heavy in an earlier run: the cache has a first part but not all."""
+    pieces = (part[: len(part) >> halvings] for halvings in range(1, len(part).bit_length()))
+    return not service.holds(about(part)) and any(service.holds(about(p)) for p in pieces)

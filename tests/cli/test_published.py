@@ -11,7 +11,7 @@ from curation.catsets.stereoset import dataset
 from curation.cli import app, console
 from curation.files import CurationError, dump_json, dump_line
 from curation.records import Cat, Score
-from curation.scores.printed import tables, targets
+from curation.scores.published import tables, targets
 from support.cats import intra
 
 CATS = [

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from curation.decisions.tables import TIDY, latex, tidy
+from curation.decisions.agreement import TIDY, latex, tidy
 from curation.files import read_json
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from curation.files import CurationError
 from curation.measures import counting
-from curation.measures.counting import Counts, count, read_counts, write_counts
-from curation.measures.tallying import Tally, _grouped
+from curation.measures.counting import Counts, Tally, _grouped, count, read_counts, write_counts
 from curation.text.words import NotCheckedError, words, words_of_each
 from curation.work import shards as reading
 from curation.work.engine import Engine
@@ -103,7 +102,7 @@ def test_two_pairs_of_numbers_that_mix_to_the_same_are_two() -> None:
 
 
 def test_a_tally_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.measures.tallying._PENDING", 5)
+    monkeypatch.setattr("curation.measures.counting._PENDING", 5)
     tally = Tally()
     for _ in range(50):
         tally.add(b"one three abcdefghij a-word-of-more-than-sixteen")

@@ -5,8 +5,7 @@ import pytest
 from curation.checks.lists import lists
 from curation.files import read_text, shipped
 from curation.formats.tables import read_csv
-from curation.measures.pitfalls import pitfalls
-from curation.measures.targets import function_words, in_several_domains
+from curation.measures.pitfalls import function_words, in_several_domains, pitfalls
 from curation.records import Cat
 from support.cats import intra
 

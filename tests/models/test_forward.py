@@ -13,9 +13,8 @@ from transformers import MPNetConfig, MPNetForMaskedLM
 from curation.files import CurationError
 from curation.models import faster
 from curation.models.faster import PackedLinear, quicken
-from curation.models.forward import Runner
+from curation.models.forward import Runner, Text
 from curation.models.loading import Loaded, load, position_offset
-from curation.models.packing import Text
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from support.models import MAKERS

@@ -15,10 +15,8 @@ import torch
 
 from curation.files import CurationError
 from curation.models import loading, tiny
-from curation.models.families import family_of
-from curation.models.forward import Runner
-from curation.models.loading import called, fingerprint, identity, load
-from curation.models.packing import Text
+from curation.models.forward import Runner, Text
+from curation.models.loading import called, family_of, fingerprint, identity, load
 from support.models import CAUSAL, MAKERS, MASKED, SEQ2SEQ, WINDOW
 
 HF: Any = importlib.import_module("transformers")

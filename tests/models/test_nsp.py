@@ -19,9 +19,9 @@ from transformers import (
 )
 
 from curation.files import CurationError
-from curation.models import nsp, nsp_heads
+from curation.models import nsp
+from curation.models.forward import Row
 from curation.models.loading import Loaded, load
-from curation.models.packing import Row
 from curation.models.rules import Refusal, ScoringRequest
 from support import models as tiny
 
@@ -64,7 +64,7 @@ def saved(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What train-nsp leaves of a GPT-2."""
     folder = tmp_path_factory.mktemp("saved")
     base = {"model": "bakery/gpt2", "revision": "abc"}
-    nsp_heads.save_next_sentence(folder, with_head(made("gpt2")), base=base)
+    nsp.save_next_sentence(folder, with_head(made("gpt2")), base=base)
     return folder
 
 
@@ -79,7 +79,7 @@ def values(found: Sequence[Any]) -> list[float]:
 @torch.inference_mode()
 def test_berts_own_head_says_what_transformers_says(made: Any) -> None:
     folder = made("bert_pretrained")
-    runner = nsp_heads.load_next_sentence(str(folder))
+    runner = nsp.load_next_sentence(str(folder))
     assert runner.pack
     assert runner.notices == []
     found = values(nsp.score(runner, "nsp", ASKS))
@@ -144,15 +144,15 @@ def test_which_index_means_next_is_read_from_the_head(saved: Path, tmp_path: Pat
         (tmp_path / path.name).write_bytes(path.read_bytes())
     says = json.loads((saved / "head.json").read_bytes())
     (tmp_path / "head.json").write_text(json.dumps({**says, "next": 0}), "utf-8")
-    here = nsp.score(nsp_heads.load_next_sentence(str(saved)), "nsp", ASKS)
-    there = nsp.score(nsp_heads.load_next_sentence(str(tmp_path)), "nsp", ASKS)
+    here = nsp.score(nsp.load_next_sentence(str(saved)), "nsp", ASKS)
+    there = nsp.score(nsp.load_next_sentence(str(tmp_path)), "nsp", ASKS)
     # The two outcomes are all there is: their probabilities add up to one.
     for one, other in zip(values(here), values(there), strict=True):
         assert math.exp(one) + math.exp(other) == pytest.approx(1, abs=1e-6)
 
 
 def test_a_saved_head_scores_as_it_did_before(made: Any, saved: Path) -> None:
-    runner = nsp_heads.load_next_sentence(str(saved))
+    runner = nsp.load_next_sentence(str(saved))
     before = nsp.score(nsp.PairRunner(with_head(made("gpt2"))), "nsp", ASKS)
     assert values(nsp.score(runner, "nsp", ASKS)) == pytest.approx(values(before), abs=1e-5)
     assert runner.about["next_sentence"] == {
@@ -165,21 +165,21 @@ def test_a_saved_head_scores_as_it_did_before(made: Any, saved: Path) -> None:
 
 
 def test_plain_running_gives_the_same(saved: Path) -> None:
-    plain = nsp_heads.load_next_sentence(str(saved), plain=True, batch_tokens=64)
+    plain = nsp.load_next_sentence(str(saved), plain=True, batch_tokens=64)
     assert (plain.pack, plain.batch_tokens) == (False, 64)
-    found = values(nsp.score(nsp_heads.load_next_sentence(str(saved)), "nsp", ASKS))
+    found = values(nsp.score(nsp.load_next_sentence(str(saved)), "nsp", ASKS))
     assert values(nsp.score(plain, "nsp", ASKS)) == pytest.approx(found, abs=2e-5)
 
 
 @pytest.mark.parametrize("name", ["bert", "xlnet", "gpt2"])
 def test_16_bits_pass_the_probe_and_stay_near(made: Any, tmp_path: Path, name: str) -> None:
-    nsp_heads.save_next_sentence(tmp_path, with_head(made(name)), base={})
-    runner = nsp_heads.load_next_sentence(str(tmp_path), dtype="bfloat16")
+    nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
+    runner = nsp.load_next_sentence(str(tmp_path), dtype="bfloat16")
     assert (runner.pack, runner.notices) == (True, [])
     assert runner.about["dtype"] == "bfloat16"
     assert runner.loaded.model.precision == torch.float32  # the head's
     found = values(nsp.score(runner, "nsp", ASKS))
-    whole = values(nsp.score(nsp_heads.load_next_sentence(str(tmp_path)), "nsp", ASKS))
+    whole = values(nsp.score(nsp.load_next_sentence(str(tmp_path)), "nsp", ASKS))
     assert np.abs(np.subtract(found, whole)).max() < 0.5
     assert found != whole
 
@@ -236,20 +236,20 @@ def test_a_model_without_a_trained_head_is_an_error_that_names_the_mend(
     made: Any, name: str
 ) -> None:
     with pytest.raises(CurationError) as error:
-        nsp_heads.load_next_sentence(str(made(name)))
+        nsp.load_next_sentence(str(made(name)))
     assert "train-nsp" in error.value.fix
     assert name in error.value.what
 
 
 def test_other_errors_of_loading_are_left_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(CurationError, match=r"has no config\.json"):
-        nsp_heads.load_next_sentence(str(tmp_path))
+        nsp.load_next_sentence(str(tmp_path))
 
 
 def test_a_training_that_has_not_ended_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "train-nsp.json").write_text("{}", "utf-8")
     with pytest.raises(CurationError, match="its training has not ended"):
-        nsp_heads.load_next_sentence(str(tmp_path))
+        nsp.load_next_sentence(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -267,17 +267,17 @@ def test_a_damaged_head_is_an_error(
     says_now = json.loads((saved / "head.json").read_bytes())
     (tmp_path / "head.json").write_text(json.dumps({**says_now, **change}), "utf-8")
     with pytest.raises(CurationError, match=says) as error:
-        nsp_heads.load_next_sentence(str(tmp_path))
+        nsp.load_next_sentence(str(tmp_path))
     assert "head.json" in error.value.what
 
 
 def test_a_head_of_xlnet_with_the_former_name_of_its_family_is_read(
     made: Any, tmp_path: Path
 ) -> None:
-    nsp_heads.save_next_sentence(tmp_path, with_head(made("xlnet")), base={})
+    nsp.save_next_sentence(tmp_path, with_head(made("xlnet")), base={})
     about = json.loads((tmp_path / "head.json").read_bytes())
     (tmp_path / "head.json").write_text(json.dumps({**about, "family": "permuted"}), "utf-8")
-    assert nsp_heads.load_next_sentence(str(tmp_path)).loaded.family == "xlnet"
+    assert nsp.load_next_sentence(str(tmp_path)).loaded.family == "xlnet"
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "other"])
@@ -292,7 +292,7 @@ def test_damaged_weights_are_an_error(saved: Path, tmp_path: Path, damage: str) 
     else:
         weights.write_bytes((tmp_path / "model.safetensors").read_bytes())
     with pytest.raises(CurationError, match=r"head\.safetensors: cannot be read"):
-        nsp_heads.load_next_sentence(str(tmp_path))
+        nsp.load_next_sentence(str(tmp_path))
 
 
 # --- where packing or memory fails --------------------------------------------------------------
@@ -332,7 +332,7 @@ def test_a_model_that_takes_no_mask_is_run_pair_by_pair(made: Any, tmp_path: Pat
     model = FNetForNextSentencePrediction(config).eval()
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    runner = nsp_heads.load_next_sentence(str(tmp_path))
+    runner = nsp.load_next_sentence(str(tmp_path))
     assert (runner.pack, runner.batch_tokens, len(runner.notices)) == (False, 1, 2)
     found = values(nsp.score(runner, "nsp", ASKS))
     with torch.inference_mode():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.models.packing import Layout, Text, batches, blocks, padded, tries
+from curation.models.forward import Layout, Text, batches, blocks, padded, tries
 
 TOKENS = st.lists(st.integers(0, 3), min_size=1, max_size=7)
 

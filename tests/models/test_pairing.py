@@ -6,7 +6,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.models.loading import Loaded, load
-from curation.models.pairing import Frame, frame_of, texts
+from curation.models.nsp import Frame, frame_of, texts
 from curation.models.rules import Refusal
 from support import models as tiny
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from curation.models import masked, nsp, nsp_heads
+from curation.models import masked, nsp
 from curation.models.loading import Loaded, load
 from curation.models.rules import PROFILES, Family, ScoringRequest, rules_for
 from curation.models.scoring import ModelSpec, Scorer
@@ -47,7 +47,7 @@ def head(
         made.out.weight.normal_(0, 1)
         whole = nsp.NextSentenceModel(base.model, made, pool=nsp.POOLS[base.family], follows=1)
         loaded = Loaded(base.name, base.family, whole, base.tokenizer, base.about)
-        nsp_heads.save_next_sentence(folder, loaded, base={})
+        nsp.save_next_sentence(folder, loaded, base={})
         return folder
 
     return cache(make)

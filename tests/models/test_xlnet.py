@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from curation.models import masked
+from curation.models.forward import Row, Text
 from curation.models.loading import Loaded, load
-from curation.models.packing import Row, Text
 from curation.models.rules import Refusal, ScoringRequest
 from curation.models.xlnet import XLNetRunner, repair
 from support.models import xlnet

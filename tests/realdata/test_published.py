@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.catsets.stereoset import read_cats
-from curation.scores.printed import choose, tables, targets
-from curation.scores.published import beside, by_split
+from curation.scores.published import beside, by_split, choose, tables, targets
 from curation.scores.runs import read_predictions_run
 from support.cats import REAL, development_set
 

@@ -15,7 +15,7 @@ import pytest
 
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.records import VALUES, Value
-from curation.rounds.needed import further, sample
+from curation.rounds.plan import further, sample
 from curation.text.item_form import filler
 from curation.text.rules import Votes, decide, read_label, same_text
 

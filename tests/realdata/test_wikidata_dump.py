@@ -75,8 +75,7 @@ def test_real_entities_are_read_whole() -> None:
 def test_a_query_service_says_the_same(
     asks: tuple[FactRequest, ...], least: int, tmp_path: Path
 ) -> None:
-    from curation.terms.query import query
-    from curation.terms.wikidata import Service
+    from curation.terms.wikidata import Service, query
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_PROXY", "*")

@@ -9,8 +9,7 @@ import pytest
 from curation.records import Entity
 from curation.terms.dump import scan
 from curation.terms.facts import FactRequest, Facts, above, languages
-from curation.terms.query import query
-from curation.terms.wikidata import Service
+from curation.terms.wikidata import Service, query
 from support.faulty import faulty, heavier_than, oxigraph
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "wikidata"

@@ -8,7 +8,7 @@ import pytest
 
 from curation.catsets.stereoset import dataset
 from curation.records import Cat
-from curation.release.harnesses.bias_bench import mangled
+from curation.release.harness_files import misread_by_bias_bench
 from curation.text.item_form import options
 from support import harnesses
 from support.cats import REAL, cat, development_set, intra
@@ -84,7 +84,7 @@ EMPTY = intra("The baker is BLANK now.", "!", "strict", "square", name="empty")
 def test_a_filler_that_is_misread(
     item: Cat, expected: list[tuple[str | None, str, str, str]], tmp_path: Path
 ) -> None:
-    found = mangled([item], labelled(item))
+    found = misread_by_bias_bench([item], labelled(item))
     assert [(m.option, m.code, m.effect, m.detail) for m in found] == expected
     assert {m.cat for m in found} <= {item.id}
     path = file(tmp_path, [item])
@@ -101,7 +101,7 @@ def test_a_filler_that_is_misread(
 def test_sentences_of_a_template_with_other_spaces_are_misread(tmp_path: Path) -> None:
     wider = intra("The baker  is BLANK.", "a", "b", "c")
     item = wider.model_copy(update={"context": "The baker is BLANK."})
-    found = mangled([item], labelled(item))
+    found = misread_by_bias_bench([item], labelled(item))
     assert [(m.code, m.detail) for m in found] == [
         ("filler_misread", f"{word!r} is read as 'is'") for word in "abc"
     ]
@@ -111,7 +111,7 @@ def test_sentences_of_a_template_with_other_spaces_are_misread(tmp_path: Path) -
 def test_a_sentence_without_labels_stops_both_loaders(tmp_path: Path) -> None:
     after = cat("Our baker sings.", "Softly.", "Loudly.", "Water is wet.", name="after")
     labels = {**labelled(GOOD, after), "good1": [], "after2": []}
-    found = mangled([GOOD, after], labels)
+    found = misread_by_bias_bench([GOOD, after], labels)
     assert [(m.option, m.code, m.effect) for m in found] == [
         ("good1", "no_labels", "stops"),
         ("after2", "no_labels", "stops"),
@@ -126,7 +126,7 @@ def test_other_domains_and_targets_in_two_domains_are_not_counted() -> None:
     other = intra("A Quillon is BLANK.", "a", "b", "c", name="o", domain="island", target="Quillon")
     again = intra("A Quillon is BLANK.", "a", "b", "c", name="q", domain="race", target="Quillon")
     cats = [GOOD, other, again]
-    found = mangled(cats, labelled(*cats))
+    found = misread_by_bias_bench(cats, labelled(*cats))
     assert [(m.cat, m.code, m.effect) for m in found] == [
         ("o", "other_domain", "not_counted"),
         ("o", "target_in_two_domains", "not_counted"),
@@ -139,7 +139,7 @@ def test_other_domains_and_targets_in_two_domains_are_not_counted() -> None:
 @pytest.mark.skipif(not REAL.exists(), reason="no StereoSet data")
 def test_twelve_options_of_stereosets_own_development_set_are_misread(tmp_path: Path) -> None:
     cats = development_set()
-    found = mangled(cats, labelled(*cats))
+    found = misread_by_bias_bench(cats, labelled(*cats))
     # Four contexts join BLANK to letters: «BLANKed», «sometimes,BLANK» and the like.
     wrong = {m.option for m in found if m.option}
     assert len(wrong) == 12

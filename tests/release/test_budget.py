@@ -18,8 +18,8 @@ from curation.release.contents import Contents
 from curation.release.facts import Baseline, Facts, ScoreRow
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden import numbers
-from curation.release.hidden.budget import GivenOut, budget, fingerprint, room, shared_out
 from curation.release.hidden.commitments import HiddenGold
+from curation.release.hidden.numbers import GivenOut, budget, fingerprint, room, shared_out
 from curation.steps.release.hidden import hiding, ledger
 from curation.steps.release.hidden.golds import gold_file
 from curation.steps.reporter import QUIET

@@ -36,9 +36,8 @@ from curation.release.facts import (
 )
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
-from curation.release.texts.card import card
-from curation.release.texts.card_header import header
-from curation.release.texts.limits import LIMITS
+from curation.release.texts.card import card, header
+from curation.release.texts.card_made import LIMITS
 from curation.release.texts.statement import statement
 from support.releases import facts
 from support.traced import untraced

@@ -17,11 +17,11 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import KINDS
+from curation.release import data_files
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
 from curation.release.check.privacy import PHONE
-from curation.release.data import stereoset_files
 from curation.release.hidden.commitments import assign, conceal
 from curation.release.hidden.revealed import files as revealing
 from curation.steps.release.checking import check_release, named_folder
@@ -796,7 +796,7 @@ def test_the_language_is_the_releases_else_the_campaigns(
 
 
 def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.release.check.reading.find_spec", lambda name: None)
+    monkeypatch.setattr("curation.release.check.folder.find_spec", lambda name: None)
     found = findings_of(folder)
     assert {(f.code, f.severity) for f in found} == {("not_read", "note")}
     assert {f.fix for f in found} == {"pip install 'curation[parquet]'"}
@@ -812,7 +812,7 @@ def revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     golds = assign(contents.part("test"), Random(1).randbytes, sealed=False)
     root = tmp_path_factory.mktemp("revealed")
     for name, files in (
-        ("public", dict(stereoset_files.files(conceal(contents, golds, "test")))),
+        ("public", dict(data_files.stereoset_files(conceal(contents, golds, "test")))),
         ("open", revealing(golds, contents, name="Jobs", warning="Stereotypes.")),
     ):
         for path, content in files.items():

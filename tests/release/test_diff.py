@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, KINDS, Gold, SplitName
+from curation.release import differences
 from curation.release.contents import PublishedCat, PublishedOption
-from curation.release.versions import errata
-from curation.release.versions.diff import Change, Difference, Version, difference
+from curation.release.differences import Change, Difference, Version, difference
 
 TEXTS = ("Early.", "Late.", "Magnetic.")
 
@@ -70,22 +70,22 @@ def test_each_sort_of_change_is_named_with_field_before_and_after() -> None:
     ]
     assert changed.to_dev == (("craft", "potter"),)
     assert changed.to_test == changed.seen == changed.renamed == ()
-    facts = errata.facts(changed)
+    facts = differences.difference_facts(changed)
     assert facts.model_dump() == {
         "previous": "A", "added": 1, "removed": 1, "changed": 6, "relabelled": 1, "moved": 1,
         "renumbered": 0, "hidden": 0, "listed": 10, "sealed": False,
         "fields": {"context": 1, "domain": 1, "kind": 1, "sentence": 1, "target": 1, "tier": 1},
         "terms_to_dev": ("potter (craft)",), "terms_to_test": (),
     }  # fmt: skip
-    rows = {(row.split, row.kind): row for row in errata.counts(changed)}
+    rows = {(row.split, row.kind): row for row in differences.difference_counts(changed)}
     assert rows["test", "intersentence"][2:] == (10, 8, 1, 1, 5, 1, 0, 0)
     assert rows["dev", "intersentence"][2:] == (0, 1, 0, 0, 0, 0, 1, 0)
     assert rows["test", "intrasentence"][2:] == (0, 1, 0, 0, 1, 0, 0, 0)
-    assert errata.fields_changed(changed) == {
+    assert differences.fields_changed(changed) == {
         "context": 1, "domain": 1, "gold_label": 1, "kind": 1, "sentence": 1, "split": 1,
         "target": 1, "tier": 1,
     }  # fmt: skip
-    assert errata.domains(changed) == ([], ["trade"])
+    assert differences.domains(changed) == ([], ["trade"])
 
 
 def test_cats_with_new_ids_and_the_same_texts_are_recognised() -> None:
@@ -281,7 +281,7 @@ def test_errata_give_the_labels_of_the_later_version(
 ) -> None:
     changed = diff(a, b)
     added = changed.ids("added")
-    assert errata.labels_after(a, changed.changes) == {
+    assert differences.labels_after(a, changed.changes) == {
         c.id: {o.id: o.gold for o in c.options} for c in b if c.id not in added
     }
 
@@ -294,7 +294,7 @@ def test_errata_as_text_for_programs_and_for_people() -> None:
         [cat("a", split="dev"), cat("b*", context="One | two")],
         [cat("a", golds=("unrelated", "anti-stereotype", "stereotype"))],
     )
-    lines = errata.text(changed.open_changes()).splitlines()
+    lines = differences.errata_text(changed.open_changes()).splitlines()
     assert lines[0] == (
         '{"id":"a","what":"relabelled","field":"gold_label","sentence":"a-0",'
         '"before":"stereotype","after":"unrelated"}'
@@ -302,15 +302,15 @@ def test_errata_as_text_for_programs_and_for_people() -> None:
     assert lines[-1] == (
         '{"id":"b*","what":"removed","field":null,"sentence":null,"before":null,"after":null}'
     )
-    page = errata.markdown(changed, changed.open_changes())
+    page = differences.errata_markdown(changed, changed.open_changes())
     assert page.startswith("# Errata: from A to B\n")
     assert (
         "## 1 CAT: other gold labels\n\n- a, association a-0: gold_label was «stereotype», is "
         in page
     )
     assert "- b\\*\n" in page
-    assert errata.text([]) == ""
-    assert "No CAT differs." in errata.markdown(diff([], []), [])
+    assert differences.errata_text([]) == ""
+    assert "No CAT differs." in differences.errata_markdown(diff([], []), [])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.catsets.stereoset import dataset
 from curation.records import Cat
-from curation.release.layout import split_of
+from curation.release.contents import split_of
 from support import scored
 from support.cats import cat as make_cat
 from support.scored import command, hates, likes, put, write_gold

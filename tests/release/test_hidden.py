@@ -25,8 +25,8 @@ from curation.campaign import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, dump_line, read_records
 from curation.records import GOLDS, Annotation, Cat
+from curation.release import data_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.data import stereoset_files
 from curation.release.facts import (
     Agreement,
     Baseline,
@@ -135,7 +135,7 @@ def test_other_labels_give_the_same_public_bytes_but_for_commitments() -> None:
     table = contents.annotations.copy()
     table.loc[table["cat_id"].isin(test), "label"] = "related"
     other = Contents("1", tuple(cats), table, (), FileSettings(), frozenset({"i-0002", "i-0005"}))
-    before, after = (dict(stereoset_files.files(hide(each)[0])) for each in (contents, other))
+    before, after = (dict(data_files.stereoset_files(hide(each)[0])) for each in (contents, other))
     assert before != after
     assert {name: masked(data) for name, data in before.items()} == {
         name: masked(data) for name, data in after.items()
@@ -225,8 +225,8 @@ def test_two_versions_have_nothing_in_common_but_texts() -> None:
 def test_a_cat_in_test_alone_does_not_move_any_public_tier_or_label() -> None:
     contents = made()
     public = hide(contents)[0]
-    files = dict(stereoset_files.files(public))
-    dev = dict(stereoset_files.files(contents))["dev.json"]
+    files = dict(data_files.stereoset_files(public))
+    dev = dict(data_files.stereoset_files(contents))["dev.json"]
     assert files["dev.json"] == dev
 
 
@@ -236,7 +236,7 @@ def test_a_cat_in_test_alone_does_not_move_any_public_tier_or_label() -> None:
 def sealed() -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """The hidden CATs as they are published, and as they are revealed."""
     public, golds = hide(made(8))
-    content = json.loads(dict(stereoset_files.files(public))["test.json"])
+    content = json.loads(dict(data_files.stereoset_files(public))["test.json"])
     return scheme.public_rows(content), scheme.reveal_rows(golds)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.release.hidden.budget import budget
+from curation.release.hidden.numbers import budget
 from support import attack
 
 tool = attack.module("hidden_attack")

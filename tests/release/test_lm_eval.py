@@ -13,8 +13,7 @@ import pytest
 import yaml
 
 from curation.records import GOLDS
-from curation.release.data import tables
-from curation.release.harnesses import lm_eval
+from curation.release import data_files, harness_files
 from curation.stats.metrics import comparisons, results
 from support import releases
 from support.cats import cat, intra
@@ -26,7 +25,7 @@ class Loader(yaml.SafeLoader):
 
 Loader.add_constructor("!function", lambda loader, node: f"!{loader.construct_scalar(node)}")
 
-FILES = lm_eval.files(releases.contents(), releases.facts())
+FILES = harness_files.lm_eval_files(releases.contents(), releases.facts())
 YAML: dict[str, Any] = {
     path: yaml.load(text, Loader) for path, text in FILES.items() if path.endswith(".yaml")
 }
@@ -63,7 +62,7 @@ def test_each_kind_and_split_has_a_task_over_terms_and_three_without_python() ->
 
 
 def test_tasks_read_files_of_the_release_and_functions_of_the_metrics(metrics: Any) -> None:
-    data = dict(tables.files(releases.contents()))
+    data = dict(data_files.flat_files(releases.contents()))
     for content in YAML.values():
         if "dataset_kwargs" in content:
             [(split, path)] = content["dataset_kwargs"]["data_files"].items()
@@ -104,11 +103,11 @@ def test_a_hidden_split_has_no_tasks() -> None:
     hidden = tuple(
         c._replace(commitment="0" * 64) if c.split == "test" else c for c in content.cats
     )
-    found = lm_eval.files(replace(content, cats=hidden), releases.facts())
+    found = harness_files.lm_eval_files(replace(content, cats=hidden), releases.facts())
     assert not [path for path in found if "test" in path]
     assert b"-test" not in b"".join(found.values())
     none = replace(content, cats=tuple(c for c in hidden if c.split == "test"))
-    assert lm_eval.files(none, releases.facts()) == {}
+    assert harness_files.lm_eval_files(none, releases.facts()) == {}
 
 
 def test_readme_names_each_task_and_shows_foreign_names_as_they_are() -> None:
@@ -128,10 +127,10 @@ def test_readme_names_each_task_and_shows_foreign_names_as_they_are() -> None:
     "name", ["", "!!!", "偏見", "no: yes", "- x\ny", "2026", "null", "a" * 300]
 )
 def test_any_name_gives_names_of_tasks_that_yaml_reads_as_texts(name: str) -> None:
-    found = lm_eval.tasks([("intrasentence", "test")], name=name, version="1.0")
+    found = harness_files.tasks([("intrasentence", "test")], name=name, version="1.0")
     content = yaml.load(found["lm-eval/intrasentence-test.yaml"], Loader)
-    assert content["task"] == lm_eval.task_name(name, ("intrasentence", "test"))
-    assert content["tag"] == f"{lm_eval.slug(name)}_test"
+    assert content["task"] == harness_files.task_name(name, ("intrasentence", "test"))
+    assert content["tag"] == f"{harness_files.slug(name)}_test"
     assert re.fullmatch("[a-z][a-z0-9_]{,80}", content["task"])
 
 
@@ -194,7 +193,7 @@ def test_texts_that_the_harness_misreads() -> None:
     white = cat(" \t", "He sings.", "He hums.", "Water is wet.", name="white")
     hollow = cat("Our baker.", "He sings.", " ", "Water is wet.", name="hollow")
     good = cat("Our baker.  ", " He sings.", "He hums.", "Water is wet.", name="good")
-    found = lm_eval.mangled([same, white, hollow, good])
+    found = harness_files.misread_by_lm_eval([same, white, hollow, good])
     assert [(m.cat, m.option, m.code, m.effect) for m in found] == [
         ("same", "same1", "same_text_twice", "misread"),
         ("white", None, "empty_text", "stops"),

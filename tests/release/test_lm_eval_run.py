@@ -19,9 +19,8 @@ from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
 from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
+from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
-from curation.release.data import tables
-from curation.release.harnesses import lm_eval
 from curation.stats.metrics import comparisons, results
 from support import peers as environment
 from support import releases
@@ -99,12 +98,15 @@ def command(*tasks: str) -> str:
 
 def export(folder: Path, contents: Contents) -> list[str]:
     """Write the flat files and the tasks of a release; the names of the tasks of both forms."""
-    files = {**dict(tables.files(contents)), **lm_eval.files(contents, releases.facts(name="Mild"))}
+    files = {
+        **dict(data_files.flat_files(contents)),
+        **harness_files.lm_eval_files(contents, releases.facts(name="Mild")),
+    }
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     parts = {(cat.kind, cat.split) for cat in contents.cats}
-    names = [lm_eval.task_name("Mild", part) for part in sorted(parts)]
+    names = [harness_files.task_name("Mild", part) for part in sorted(parts)]
     return [task for name in names for task in (name, f"{name}_ss", f"{name}_lms")]
 
 
@@ -142,7 +144,7 @@ def check(
     mine, ties = ours(cats, model), {}
     for kind in KINDS:
         of_kind = [cat for cat in cats if cat.kind == kind]
-        task = lm_eval.task_name(release, (kind, split))
+        task = harness_files.task_name(release, (kind, split))
         theirs = logged(answer.samples[task], of_kind)
         assert len(theirs) == 3 * len(of_kind)
         for name, value in theirs.items():

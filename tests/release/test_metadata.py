@@ -9,8 +9,8 @@ import pytest
 import yaml
 from pyarrow import parquet
 
+from curation.release import data_files
 from curation.release.contents import DataFile
-from curation.release.data import parquet_files, tables
 from curation.release.facts import Author, Facts, Hidden, Statement
 from curation.release.metadata.citation import bibtex, citation
 from curation.release.metadata.croissant import croissant
@@ -26,8 +26,8 @@ Files = tuple[dict[str, bytes], list[DataFile]]
 def files() -> Files:
     content = releases.contents()
     data = {
-        **dict(parquet_files.files(content)),
-        **dict(tables.files(content)),
+        **dict(data_files.parquet_files(content)),
+        **dict(data_files.flat_files(content)),
         "dev.json": b"{}\n",
     }
     return data, releases.data_files(data, content)
@@ -103,7 +103,7 @@ def test_every_field_of_croissant_is_a_column_of_its_file(hidden: bool) -> None:
     if hidden:
         content = releases.hidden(content)
         facts = releases.facts(hidden=Hidden(split="test", cats=4, terms=2))
-    data = {**dict(parquet_files.files(content)), **dict(tables.files(content))}
+    data = {**dict(data_files.parquet_files(content)), **dict(data_files.flat_files(content))}
     about = json.loads(croissant(facts, releases.data_files(data, content)))
     for records in about["recordSet"]:
         flat = [part for field in records["field"] for part in field.get("subField", [field])]

@@ -15,8 +15,8 @@ from pyarrow import parquet
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
+from curation.release import data_files
 from curation.release.contents import PublishedCat
-from curation.release.data import parquet_files, tables
 from support import releases
 
 VALIDATION = "intersentence/validation-00000-of-00001.parquet"
@@ -24,7 +24,7 @@ VALIDATION = "intersentence/validation-00000-of-00001.parquet"
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return dict(parquet_files.files(releases.contents()))
+    return dict(data_files.parquet_files(releases.contents()))
 
 
 def table(content: bytes) -> Any:
@@ -44,7 +44,7 @@ def test_there_is_a_file_for_each_configuration_and_split(files: dict[str, bytes
         kind: {split: f"{kind}/{split}-00000-of-00001.parquet" for split in ("validation", "test")}
         for kind in KINDS
     }
-    assert parquet_files.configs(files) == {
+    assert data_files.configs(files) == {
         **by_kind,
         "cats": {split: f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")},
         "annotations": {"full": "annotations/full-00000-of-00001.parquet"},
@@ -52,11 +52,11 @@ def test_there_is_a_file_for_each_configuration_and_split(files: dict[str, bytes
     }
     content = releases.contents()
     less = replace(content, cats=tuple(c for c in content.cats if c.kind == "intersentence"))
-    assert "intrasentence" not in parquet_files.configs(dict(parquet_files.files(less)))
+    assert "intrasentence" not in data_files.configs(dict(data_files.parquet_files(less)))
 
 
 def test_the_tables_have_the_rows_of_the_flat_files(files: dict[str, bytes]) -> None:
-    flat = dict(tables.files(releases.contents()))
+    flat = dict(data_files.flat_files(releases.contents()))
     for split in ("dev", "test"):
         wanted = [row for kind in KINDS for row in rows(flat[f"cats/{kind}-{split}.jsonl"])]
         assert table(files[f"cats/{split}-00000-of-00001.parquet"]).to_pylist() == wanted
@@ -111,17 +111,17 @@ def test_our_reader_gives_the_same_cats(files: dict[str, bytes], tmp_path: Path)
 
 
 def test_the_same_contents_give_the_same_bytes(files: dict[str, bytes]) -> None:
-    assert dict(parquet_files.files(releases.contents())) == files
+    assert dict(data_files.parquet_files(releases.contents())) == files
 
 
 def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
-    files = dict(parquet_files.files(releases.hidden(releases.contents())))
+    files = dict(data_files.parquet_files(releases.hidden(releases.contents())))
     name = "intersentence/test-00000-of-00001.parquet"
     for row in table(files[name]).to_pylist():
         assert row["sentences"]["gold_label"] == [-1, -1, -1]
         assert row["sentences"]["labels"] == [{"label": [], "human_id": []}] * len(GOLDS)
-    assert "test" not in parquet_files.configs(files)["cats"]
-    (hidden,) = parquet_files.configs(files)["hidden"].values()
+    assert "test" not in data_files.configs(files)["cats"]
+    (hidden,) = data_files.configs(files)["hidden"].values()
     assert table(files[hidden]).column_names[-2:] == ["options", "commitment"]
     path = tmp_path / "test.parquet"
     path.write_bytes(files[name])
@@ -132,5 +132,5 @@ def test_hidden_cats_have_no_class_and_no_labels(tmp_path: Path) -> None:
 def test_without_pyarrow_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(CurationError, match="pyarrow") as caught:
-        parquet_files.check_installed()
+        data_files.check_installed()
     assert caught.value.fix == "pip install 'curation[parquet]'"

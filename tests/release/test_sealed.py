@@ -19,9 +19,9 @@ from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.contents import Contents
+from curation.release.differences import committed, read_version
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden.commitments import HiddenGold
-from curation.release.versions.reading import committed, read_version
 from curation.steps.release import erasing
 from curation.steps.release.checking import check_release
 from curation.steps.release.hidden import hiding

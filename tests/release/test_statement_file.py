@@ -10,7 +10,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.release.facts import Author, Hub, Statement
-from curation.release.texts import statement_file
+from curation.release.texts import questions
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.release.texts.statement import statement
 from curation.steps.release.statement import (
@@ -65,17 +65,17 @@ def write(campaign: Campaign, text: str) -> None:
 
 
 def test_the_template_asks_every_question_and_answers_none(tmp_path: Path) -> None:
-    text = statement_file.template()
+    text = questions.statement_template()
     path = tmp_path / "statement.toml"
     path.write_text(text, "utf-8")
-    assert statement_file.read(path) == Statement()
+    assert questions.read_statement(path) == Statement()
     answers = tomllib.loads(text)["answers"]
     assert list(answers) == [q.key for q in QUESTIONS if not q.field]
     words = " ".join(text.replace("\n# ", " ").split())
     for question in QUESTIONS:
         assert question.text in words
     assert all(len(line) <= 100 for line in text.splitlines())
-    assert statement_file.with_new_questions(text) == text
+    assert questions.with_new_questions(text) == text
 
 
 def test_the_questions_are_few_and_in_the_order_of_their_sections() -> None:
@@ -100,10 +100,10 @@ def test_the_comments_of_the_template_can_be_filled_in(tmp_path: Path) -> None:
     )
     lines = [
         line[2:] if line.startswith(commented) else line
-        for line in statement_file.template().splitlines()
+        for line in questions.statement_template().splitlines()
     ]
     path.write_text("\n".join(lines).replace('gated = ""', 'gated = "auto"'), "utf-8")
-    read = statement_file.read(path)
+    read = questions.read_statement(path)
     assert read.authors == (Author(name="Given name and family name"),)
     assert list(read.hub.fields.values()) == ["text", "checkbox"]
 
@@ -256,7 +256,7 @@ def test_a_damaged_file_is_left_as_it_is(campaign: Campaign) -> None:
 def test_a_blank_file_becomes_the_template(campaign: Campaign) -> None:
     write(campaign, "\n")
     assert write_template(campaign)
-    assert place(campaign).read_text("utf-8") == statement_file.template()
+    assert place(campaign).read_text("utf-8") == questions.statement_template()
 
 
 # --- commands -------------------------------------------------------------------------------
@@ -284,4 +284,4 @@ def test_the_command_writes_the_file_and_lists_open_questions(
 def test_init_writes_the_file(tmp_path: Path, forked: Any) -> None:
     assert forked("init", tmp_path / "new", "--yes").code == 0
     path = tmp_path / "new" / "7-release" / "statement.toml"
-    assert path.read_text("utf-8") == statement_file.template()
+    assert path.read_text("utf-8") == questions.statement_template()

@@ -10,8 +10,8 @@ import pytest
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, SplitName
+from curation.release import data_files
 from curation.release.contents import HUB_SPLITS, SPLITS
-from curation.release.data import parquet_files
 from curation.text.item_form import attribute
 from support import harnesses
 
@@ -63,7 +63,7 @@ def test_bias_bench_reads_fillers_of_one_word(release: Path, split: str) -> None
 def test_parquet_files_have_the_same_cats(release: Path, split: SplitName) -> None:
     own = {cat.id: cat for cat in read_cats(release / f"{split}.json")}
     for kind in KINDS:
-        path = release / parquet_files.path(kind, HUB_SPLITS[split])
+        path = release / data_files.parquet_path(kind, HUB_SPLITS[split])
         for cat in read_cats(path):
             before = own.pop(cat.id)
             assert cat == before.model_copy(update={"target_original": None, "tier": cat.tier})
@@ -86,7 +86,7 @@ def test_files_of_other_languages_are_read(arabic_release: Path, japanese_releas
     ):
         for split in SPLITS:
             own = read_cats(folder / f"{split}.json")
-            parquet = read_cats(folder / parquet_files.path(kind, HUB_SPLITS[split]))
+            parquet = read_cats(folder / data_files.parquet_path(kind, HUB_SPLITS[split]))
             assert [(c.id, c.context, c.associations) for c in own] == [
                 (c.id, c.context, c.associations) for c in parquet
             ]
@@ -98,7 +98,7 @@ def test_files_of_other_languages_are_read(arabic_release: Path, japanese_releas
 
 def test_hidden_gold_labels_stop_our_readers(example_hidden: Path) -> None:
     assert read_cats(example_hidden / "dev.json")
-    files = ["test.json", *(parquet_files.path(kind, "test") for kind in KINDS)]
+    files = ["test.json", *(data_files.parquet_path(kind, "test") for kind in KINDS)]
     for name in files:
         with pytest.raises(CurationError, match="hidden"):
             read_cats(example_hidden / name)

@@ -8,14 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from curation.release import build
-from curation.release.data import tables
+from curation.release import build, data_files
 from support import releases
 
 
 @pytest.fixture(scope="module")
 def files() -> dict[str, bytes]:
-    return dict(tables.files(releases.contents()))
+    return dict(data_files.flat_files(releases.contents()))
 
 
 def rows(content: bytes) -> list[dict[str, object]]:
@@ -33,7 +32,7 @@ def test_each_kind_and_split_with_cats_has_a_file(files: dict[str, bytes]) -> No
     ]
     content = releases.contents()
     dev = replace(content, cats=tuple(content.part("dev")))
-    assert "cats/intersentence-test.jsonl" not in dict(tables.files(dev))
+    assert "cats/intersentence-test.jsonl" not in dict(data_files.flat_files(dev))
 
 
 def test_a_line_is_canonical(files: dict[str, bytes]) -> None:
@@ -61,7 +60,7 @@ def test_every_cat_is_in_the_files_as_it_is_published(files: dict[str, bytes]) -
 
 
 def test_hidden_cats_show_only_their_options_and_a_commitment() -> None:
-    files = dict(tables.files(releases.hidden(releases.contents())))
+    files = dict(data_files.flat_files(releases.hidden(releases.contents())))
     for row in rows(files["cats/intersentence-test.jsonl"]):
         assert list(row)[-2:] == ["options", "commitment"]
         assert {"stereotype", "anti_stereotype", "unrelated", "tier"}.isdisjoint(row)

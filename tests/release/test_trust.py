@@ -13,7 +13,7 @@ from curation.files import CurationError
 from curation.records import Criterion
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
-from curation.release.texts.card_trust import trust as card_lines
+from curation.release.texts.card import trust as card_lines
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET
 from curation.trust.protocol import table

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.rounds.needed import further, sample
+from curation.rounds.plan import further, sample
 from curation.text.rules import Outcome, Votes, decide
 
 RULES = [(3, 5), (4, 5), (2, 3)]

@@ -6,7 +6,7 @@ import pytest
 
 from curation.reasons import REASONS
 from curation.records import Answer, Shown, Task
-from curation.rounds.answers.corrections import AS_SENT, digest, is_unchanged
+from curation.rounds.answers.forms import AS_SENT, digest, is_unchanged
 from curation.rounds.refused import (
     ACCEPTED,
     OTHER,

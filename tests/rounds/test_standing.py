@@ -1,7 +1,7 @@
 """Who is out: the last decision holds, and nothing follows a withdrawal."""
 
 from curation.records import Standing
-from curation.rounds.standing import erased, out
+from curation.rounds.people import erased, out
 
 
 def line(action: str, person: str = "p-1", reason: str = "why") -> Standing:

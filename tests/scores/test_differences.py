@@ -8,7 +8,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.scores.boards import Board, board
-from curation.scores.differences import differences, paired
+from curation.scores.compare import differences, paired
 from curation.scores.runs import Run
 from curation.stats.intervals import t_quantile
 from curation.stats.metrics import icat, results

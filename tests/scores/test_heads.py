@@ -7,8 +7,7 @@ import pytest
 
 from curation.models.rules import PROFILES, rules_name
 from curation.records import Cat
-from curation.scores.groups import groups, profiles_in
-from curation.scores.heads import mark_heads
+from curation.scores.groups import groups, mark_heads, profiles_in
 from curation.scores.runs import Run
 from support.boards import cat
 

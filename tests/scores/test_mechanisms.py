@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from curation.scores.compare import mechanisms
 from curation.scores.groups import Group
-from curation.scores.mechanisms import mechanisms
 
 INTRA, INTER = "intrasentence", "intersentence"
 # lms on the test set as printed: overall in ACL Table 4 (likelihood) and 5 (pseudo-likelihood),

@@ -7,7 +7,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.records import Cat
-from curation.scores.older import again, cats_digest, common, missing_cats
+from curation.scores.incomplete import again, cats_digest, common, missing_cats
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
 

@@ -17,9 +17,18 @@ from curation.scores.asking import cat_digest, questions
 from curation.scores.boards import board, by_preferences, by_scores, comparisons, won
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
-from curation.scores.older import again, common, missing_cats
-from curation.scores.outcomes import Outcome, by_ids, judge_outcomes, read_outcomes
-from curation.scores.runs import Run, current, found_runs, read_predictions_run, read_runs
+from curation.scores.incomplete import again, common, missing_cats
+from curation.scores.runs import (
+    Outcome,
+    Run,
+    by_ids,
+    current,
+    found_runs,
+    judge_outcomes,
+    read_outcomes,
+    read_predictions_run,
+    read_runs,
+)
 from curation.stats.metrics import Ties, results
 from support.boards import cat
 from support.chosen import as_scores_say, choice_run

@@ -4,7 +4,7 @@ import math
 
 from curation.records import GOLDS, Cat, CatAssociation
 from curation.scores.boards import Board, board
-from curation.scores.power import pair_spread, power_report
+from curation.scores.compare import pair_spread, power_report
 from curation.scores.runs import Run
 from curation.stats.power import CATS_A_TERM, detectable, needed_terms
 

@@ -12,9 +12,16 @@ from curation.files import CurationError, shipped
 from curation.models.rules import PROFILES
 from curation.records import Cat, Kind
 from curation.scores import published
-from curation.scores.heads import mark_heads
-from curation.scores.printed import Printed, choose, tables, targets
-from curation.scores.published import beside, by_split, printed_name
+from curation.scores.groups import mark_heads
+from curation.scores.published import (
+    Printed,
+    beside,
+    by_split,
+    choose,
+    printed_name,
+    tables,
+    targets,
+)
 from curation.scores.runs import Run
 from support.cats import cat
 

@@ -13,10 +13,9 @@ from curation.models.endpoint.echoes import BOUND, Echo, drift
 from curation.models.rules import Refusal
 from curation.models.scoring import ModelSpec, open_scorer
 from curation.records import Cat
-from curation.scores import repeats, running
-from curation.scores.repeats import draw
+from curation.scores import running
 from curation.scores.run_folder import note
-from curation.scores.running import Job, conclude, job, score_cats
+from curation.scores.running import Job, conclude, draw, job, score_cats
 from support.cats import cat, intra
 from support.completions import Completions, Quirks, Tiny, serving, tiny
 
@@ -85,7 +84,7 @@ def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
     assert not (folder / "scores.jsonl").exists()
     (aside,) = folder.glob("superseded/*")
     assert str(aside) in error.value.what
-    assert about(aside)["unsteady"] == repeats.UNSTEADY
+    assert about(aside)["unsteady"] == running.UNSTEADY
     assert about(aside)["repeats"]["largest"] > BOUND
     # The first shard, two intersentence CATs, was sent three times before any other text.
     assert {name.rpartition("-")[0] for name in scored(aside)} <= {c.id[:-1] for c in INTER}
@@ -132,7 +131,7 @@ def test_a_defect_that_comes_later_takes_earlier_scores_away(
 
 def test_a_command_killed_before_the_scores_were_moved(run: Run) -> None:
     work = run(INTER[:1])
-    note(work.folder, unsteady=repeats.UNSTEADY)
+    note(work.folder, unsteady=running.UNSTEADY)
     said: list[str] = []
     run(INTER[:1], notice=said.append)
     assert "another answer of the endpoint to the same texts; the earlier scores are" in said[0]
@@ -142,7 +141,7 @@ def test_a_command_killed_before_the_scores_were_moved(run: Run) -> None:
 def test_a_seeded_sample_half_of_it_first(
     endpoint: Completions, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(repeats, "CATS", 2)
+    monkeypatch.setattr(running, "CATS", 2)
     drawn = draw(INTER, seed=3)
     assert len(drawn) == 2
     assert draw(INTER, seed=3) == drawn

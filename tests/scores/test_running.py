@@ -20,7 +20,7 @@ from curation.catsets.stereoset import dataset
 from curation.files import CurationError, dump_json
 from curation.models import tiny
 from curation.models.forward import Runner
-from curation.models.nsp_heads import training_of
+from curation.models.nsp import training_of
 from curation.models.scoring import ModelSpec, open_scorer
 from curation.models.train.corpus import read_corpus
 from curation.models.train.next_sentence import train

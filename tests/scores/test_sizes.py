@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError, shipped
-from curation.scores.printed import choose
+from curation.scores.published import choose
 from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
 
 

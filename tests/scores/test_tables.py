@@ -15,8 +15,7 @@ from curation.records import KINDS
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
-from curation.scores.latex import escape, latex, latex_terms
-from curation.scores.tables import COLUMNS, compact, rule_text, tidy
+from curation.scores.tables import COLUMNS, compact, escape, latex, latex_terms, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from curation.stats.intervals import FEW
 from curation.stats.metrics import METRICS

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.scores.tiers import of_tier
+from curation.scores.tables import of_tier
 
 CATS: list[Any] = [SimpleNamespace(tier=tier) for tier in (3, 4, 5, None)]
 

@@ -9,7 +9,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import Task
-from curation.rounds.platforms.label_studio import servers
+from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
 from curation.steps import facts, read, term_files
 from curation.steps.pipeline import delete_files
@@ -75,13 +75,13 @@ def test_a_record_of_other_files_than_raw_answers(campaign: Campaign, name: str)
 def test_the_account_of_a_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Any
 ) -> None:
-    monkeypatch.setenv(servers.SERVERS, str(tmp_path))
-    folder = servers.folder("x", "validators")
+    monkeypatch.setenv(local.SERVERS, str(tmp_path))
+    folder = local.server_folder("x", "validators")
     write(folder / "owner.json", content)
     (folder / "address").write_bytes(b"\xff")
-    assert servers.own_address("x", "validation")
+    assert local.own_address("x", "validation")
     with pytest.raises(CurationError, match=r"owner\.json: does not hold the owner's account"):
-        servers.own_key("x", "validation")
+        local.own_key("x", "validation")
 
 
 def test_results_are_not_deleted_through_a_link(campaign: Campaign, tmp_path: Path) -> None:

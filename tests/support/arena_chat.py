@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.scores.choice.replies import reply_line
+from curation.scores.choice.asking import reply_line
 from support import readers
 from support.desk import Desk
 from support.talkers import Talker

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.models.chat.client import ChatEndpoint
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.prompts import ChatSpec
 from support.chat_answers import prefers
 from support.chats import MODEL, Chats, Quirks, chatting
 

@@ -10,9 +10,8 @@ from curation.models.rules import PROFILES
 from curation.records import GOLDS, PAIRS, Cat, Comparison, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
-from curation.scores.older import scored_cats
-from curation.scores.outcomes import read_outcomes
-from curation.scores.runs import Run
+from curation.scores.incomplete import scored_cats
+from curation.scores.runs import Run, read_outcomes
 from curation.stats.metrics import results
 
 Ended = float | tuple[float, float] | None

@@ -29,29 +29,32 @@ from curation.models.endpoint.echoes import read_echoes
 from curation.models.train.corpus import read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.records import ROUND_KINDS, Reply, Task
-from curation.release.texts import statement_file
+from curation.release.texts import questions as statement_file
 from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.answers.forms import columns_of, file_row
 from curation.rounds.answers.interpret import interpret
-from curation.rounds.platforms.label_studio import seen, servers
+from curation.rounds.platforms.label_studio import local, platform
+from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
-from curation.rounds.platforms.label_studio.pull import pull
-from curation.rounds.tables.columns import Row, columns
 from curation.rounds.tables.reading import read_rows
-from curation.rounds.tables.workbooks import round_workbook
-from curation.scores.choice.asking import Asked, ChatQuestion, chat_questions
-from curation.scores.choice.comparing import compare
-from curation.scores.choice.cost import usage
-from curation.scores.choice.replies import open_questions, read_replies
+from curation.rounds.tables.workbooks import Row, columns, round_workbook
+from curation.scores.choice.answers import compare
+from curation.scores.choice.asking import (
+    Asked,
+    ChatQuestion,
+    chat_questions,
+    open_questions,
+    read_replies,
+    usage,
+)
 from curation.steps.classifying import read_cache
 from curation.steps.trust.attest import read_answers
 from curation.steps.trust.report import read_report
 from curation.steps.trust.runs import read_run
 from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
-from curation.terms.query import query
-from curation.terms.wikidata import Service
+from curation.terms.wikidata import Service, query
 from curation.text.table_words import key, round_words
 from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
@@ -236,15 +239,15 @@ class _Server(Connection):
 def _pulled(path: Path) -> object:
     """Pull a page into the archive; whatever is in it, the campaign goes on."""
     server = _Server(path)
-    known: seen.Known = {}
-    fetched = pull(server, 1, since=None, known={}, people=lambda: {7: "a@example.invalid"})
+    known: platform.Known = {}
+    fetched = pull_answers(server, 1, since=None, known={}, people=lambda: {7: "a@example.invalid"})
     for batch in fetched.batches:
         archive.deliver(RAW, "label_studio", batch)
         for payload in batch:
-            seen.note(known, payload)
+            platform.note_seen(known, payload)
     index = path.with_name("pulled.json")
-    seen.keep(RAW, index, seen.Seen(fetched.since, known))
-    assert seen.read(RAW, index).known == known
+    platform.keep_seen(RAW, index, platform.Seen(fetched.since, known))
+    assert platform.read_seen(RAW, index).known == known
     tasks = {task.id: task for task in read_records(RAW.with_name("tasks.jsonl"), Task)}
     for where, event in archive.read(RAW):
         list(interpret(event, round="v", where=where, tasks=tasks, kind="validation"))
@@ -254,14 +257,14 @@ def _pulled(path: Path) -> object:
 
 
 def _index(path: Path) -> object:
-    return seen.read(RAW, path)
+    return platform.read_seen(RAW, path)
 
 
 def _owner(path: Path) -> object:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(servers.SERVERS, "servers")
-        address = servers.own_address("x", "validation")
-        return address, servers.own_key("x", "validation")
+        patch.setenv(local.SERVERS, "servers")
+        address = local.own_address("x", "validation")
+        return address, local.own_key("x", "validation")
 
 
 def _table(path: Path) -> object:
@@ -272,7 +275,7 @@ def _table(path: Path) -> object:
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "labels-2.xlsx": _table,
     "text.toml": _texts,
-    "statement.toml": statement_file.read,
+    "statement.toml": statement_file.read_statement,
     **dict.fromkeys(VECTORS, read_vectors),
     "group-labels.csv": _group_labels,
     "group-labels.jsonl": _group_labels,

@@ -22,16 +22,19 @@ from curation.records import (
     Term,
     Value,
 )
+from curation.release import data_files as parquet_files
+from curation.release import data_files as tables
 from curation.release.contents import (
+    ANNOTATIONS,
     HUB_SPLITS,
     SPLITS,
+    TERMS,
     Contents,
     DataFile,
     PublishedCat,
     PublishedOption,
     PublishedTerm,
 )
-from curation.release.data import parquet_files, tables
 from curation.release.facts import (
     Agreement,
     Author,
@@ -47,11 +50,10 @@ from curation.release.facts import (
     Size,
     Statement,
 )
-from curation.release.layout import ANNOTATIONS, TERMS
 from curation.release.metadata.citation import citation
 from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
-from curation.release.texts.card_header import header
+from curation.release.texts.card import header
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
@@ -320,8 +322,8 @@ def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
         rows[f"{split}.json"] = len(content.part(split))
         for kind in KINDS:
             number = len(content.part(split, kind))
-            rows[tables.path(kind, split)] = number
-            rows[parquet_files.path(kind, HUB_SPLITS[split])] = number
+            rows[tables.flat_path(kind, split)] = number
+            rows[parquet_files.parquet_path(kind, HUB_SPLITS[split])] = number
     return [DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
 
 
@@ -353,8 +355,8 @@ def write(folder: Path, content: Contents, about: Facts) -> Path:
             for split in SPLITS
             if not any(cat.commitment for cat in content.part(split))
         },
-        **dict(parquet_files.files(content)),
-        **dict(tables.files(content)),
+        **dict(parquet_files.parquet_files(content)),
+        **dict(tables.flat_files(content)),
     }
     described = data_files(data, content)
     files = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.prompts import ChatSpec
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Kind
 from support import cats

@@ -10,8 +10,7 @@ from curation.settings import DomainSettings, TermSettings
 from curation.terms.candidates import Candidate
 from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.facts import Facts
-from curation.terms.pool import new_id
-from curation.terms.select import Selection, select
+from curation.terms.select import Selection, new_id, select
 from curation.terms.words import Word
 
 DOMAIN = "d"

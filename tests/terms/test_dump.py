@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from curation.files import CurationError
 from curation.records import Entity
-from curation.terms import dump, dump_lines
+from curation.terms import dump
 from curation.terms.dump import Scanned, scan
 from curation.terms.facts import FactRequest, languages
 
@@ -339,7 +339,7 @@ def test_odd_pieces_of_a_wanted_item_are_left_out_alone(write: Callable[..., Pat
 
 
 def test_an_entity_longer_than_a_block_is_read_whole(write: Callable[..., Path]) -> None:
-    long = "x" * (3 * dump_lines.BLOCK)
+    long = "x" * (3 * dump.BLOCK)
     more = [entity(f"Q{n}", {"P106": [100]}, note=long[: n * 300_000]) for n in range(1, 9)]
     path = write([*more, entity("Q100", labels=texts(de=long))])
     found = run(path)
@@ -510,6 +510,6 @@ def test_a_file_that_may_not_be_read_is_named(write: Callable[..., Path]) -> Non
 def test_a_line_without_end_does_not_fill_the_memory(
     write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump_lines, "LONGEST", 1 << 21)
+    monkeypatch.setattr(dump, "LONGEST", 1 << 21)
     with pytest.raises(CurationError, match="a line has over 2097152 bytes"):
         run(write(gzip.compress(b" " * (1 << 23)), "d.json.gz"))

@@ -6,7 +6,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.terms.edits import COLUMNS, Edit, read_edits
-from curation.terms.pool import new_id
+from curation.terms.select import new_id
 
 # --- reading --------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 from curation.reasons import REASONS
 from curation.records import Association, Item
 from curation.terms.explain import named, old_texts, story
-from curation.terms.pool import new_id
+from curation.terms.select import new_id
 
 TABLE = {
     "Q1": ("actor", 50, ["Q9"], {"description": "who acts", "aliases": ["player"], "sitelinks": 7}),

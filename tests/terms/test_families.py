@@ -3,8 +3,7 @@
 import pytest
 
 from curation.records import Term
-from curation.terms.families import families
-from curation.terms.select import new_id
+from curation.terms.select import families, new_id
 
 
 def term(text: str, domain: str = "d", **more: str) -> Term:

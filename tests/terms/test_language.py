@@ -2,7 +2,7 @@
 
 import pytest
 
-from curation.terms.language import (
+from curation.terms.candidates import (
     COMPOUNDS,
     HEADS,
     LONGEST,

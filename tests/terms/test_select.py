@@ -10,8 +10,7 @@ from curation.reasons import REASONS
 from curation.records import Term
 from curation.settings import DomainSettings
 from curation.terms.facts import Facts
-from curation.terms.pool import new_id
-from curation.terms.select import first_name, select
+from curation.terms.select import first_name, new_id, select
 from curation.text.rules import stable_id
 
 ENTITY = "Q35120"  # the top of all

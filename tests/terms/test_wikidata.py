@@ -15,10 +15,9 @@ import pytest
 import curation
 from curation.files import CurationError
 from curation.records import Count, Entity
-from curation.terms import sparql
+from curation.terms import wikidata
 from curation.terms.facts import FactRequest, Facts
-from curation.terms.query import query
-from curation.terms.wikidata import GOES_ON, Service, TooHeavyError
+from curation.terms.wikidata import GOES_ON, Service, TooHeavyError, query
 from support.faulty import (
     CUT,
     FAILED,
@@ -227,12 +226,13 @@ def test_the_campaigns_language_decides_on_texts(engine: str, open_service: Open
 
 def test_a_tag_may_be_written_in_either_case() -> None:
     # This engine lowers the tags that it reads; others keep them.
-    assert 'FILTER(LANG(?v) IN ("zh-hant", "zh-Hant", "pt-br", "pt-BR", "en"))' in sparql.details(
-        ["Q10"], ("zh-hant", "pt-br", "en"), ()
+    assert (
+        'FILTER(LANG(?v) IN ("zh-hant", "zh-Hant", "pt-br", "pt-BR", "en"))'
+        in wikidata.details_query(["Q10"], ("zh-hant", "pt-br", "en"), ())
     )
     found = {"type": "literal", "value": "padeiro", "xml:lang": "pt-BR"}
     row = {"o": {"type": "uri", "value": "http://www.wikidata.org/entity/Q10"}, "v": found}
-    entity = sparql.read_details([row | {"k": {"value": "label"}}], ["pt-br"], [])["Q10"]
+    entity = wikidata.read_details([row | {"k": {"value": "label"}}], ["pt-br"], [])["Q10"]
     assert entity.labels == {"pt-br": "padeiro"}
 
 
@@ -261,18 +261,18 @@ def test_progress_is_reported_by_stage(engine: str, open_service: Open) -> None:
 
 
 def test_counting_is_in_the_one_form_that_is_answered_from_the_index() -> None:
-    *prefixes, asked = sparql.counts("P106").splitlines()
+    *prefixes, asked = wikidata.count_query("P106").splitlines()
     assert asked == "SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s wdt:P106 ?o } GROUP BY ?o"
     assert all(line.startswith("PREFIX ") for line in prefixes)
 
 
 def test_subjects_are_counted_distinct_only_if_they_may_match_twice() -> None:
     once, twice = (("P27", ("Q1",)),), (("P27", ("Q1", "Q2")),)
-    assert sparql.counts("P106", once).splitlines()[-1] == (
+    assert wikidata.count_query("P106", once).splitlines()[-1] == (
         "SELECT ?o (COUNT(?s) AS ?n) WHERE { VALUES ?p0 { wd:Q1 } ?s wdt:P27 ?p0 . "
         "?s wdt:P106 ?o } GROUP BY ?o"
     )
-    assert "(COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?p0 { wd:Q1 wd:Q2 }" in sparql.counts(
+    assert "(COUNT(DISTINCT ?s) AS ?n) WHERE { VALUES ?p0 { wd:Q1 wd:Q2 }" in wikidata.count_query(
         "P106", twice
     )
 
@@ -346,7 +346,7 @@ def test_it_waits_as_long_as_it_is_asked_to(open_service: Open, waits: Waits) ->
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     with faulty(busy("120"), busy(date), busy("soon"), busy("7", 503), then=GOOD) as server:
         service = open_service(server)
-        assert sparql.read_counts(service.select("SELECT")) == {"Q1": 7}
+        assert wikidata.read_counts(service.select("SELECT")) == {"Q1": 7}
     assert len(server.seen) == 5
     assert waits.seconds[0] == 120
     assert 85 < waits.seconds[1] <= 90
@@ -382,7 +382,7 @@ def test_what_may_pass_is_tried_again(
 ) -> None:
     with faulty(fault, fault, then=GOOD) as server:
         service = open_service(server, timeout=(5, 0.4))
-        assert sparql.read_counts(service.select("SELECT")) == {"Q1": 7}
+        assert wikidata.read_counts(service.select("SELECT")) == {"Q1": 7}
         assert len(server.seen) == 3
     assert waits.seconds == [5, 30]
     assert all(expected in message for message in waits.messages)
@@ -414,8 +414,11 @@ def test_where_less_must_be_asked_it_is_not_tried_again(
 
 def test_rows_that_were_held_back_are_missed() -> None:
     body = json.loads(rows({"o": "Q1", "n": "7"}).body)
-    assert sparql.rows(body | {"meta": {"result-size-total": 1}}) == body["results"]["bindings"]
-    assert sparql.rows(body | {"meta": {"result-size-total": 2}}) is None  # QLever's send=
+    assert (
+        wikidata.decode_rows(body | {"meta": {"result-size-total": 1}})
+        == body["results"]["bindings"]
+    )
+    assert wikidata.decode_rows(body | {"meta": {"result-size-total": 2}}) is None  # QLever's send=
 
 
 # --- faults that stay -----------------------------------------------------------------------
@@ -696,7 +699,7 @@ def test_an_odd_answer_of_an_earlier_version_is_asked_for_again(
     open_service: Open, tmp_path: Path
 ) -> None:
     with faulty(counting("-5"), counting("-6"), GOOD) as server:
-        open_service(server).select(sparql.counts("P106"))  # saved without a check
+        open_service(server).select(wikidata.count_query("P106"))  # saved without a check
         with pytest.raises(CurationError, match="'-6' is not a whole number"):
             look_up(open_service(server), OCCUPATIONS)
         assert not list((tmp_path / "cache").glob("*.json"))

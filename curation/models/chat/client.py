@@ -13,18 +13,22 @@ from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from curation.files import CurationError
-from curation.models.chat.spec import Answered, ChatSpec
-from curation.models.endpoint.connection import CHAT, RESUMES, WAITS, Connection
-from curation.models.endpoint.echoes import TOO_LONG
-from curation.models.endpoint.errors import (
+from curation.models.chat.prompts import Answered, ChatSpec
+from curation.models.endpoint.connection import (
+    CHAT,
     FILTERED,
     LARGE_MAX_TOKENS,
     NO_CHAT,
     NO_TEMPLATE,
+    RESUMES,
+    WAITS,
     WRONG_MODEL,
+    Connection,
+    FailedError,
+    RefusedError,
     words,
 )
-from curation.models.endpoint.gate import FailedError, RefusedError
+from curation.models.endpoint.echoes import TOO_LONG
 from curation.work.interrupts import held
 
 IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end

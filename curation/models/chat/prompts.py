@@ -1,21 +1,14 @@
-"""The prompts that a chat model is asked with, from a TOML file.
-
-``data/prompts/`` has a file for each language that is included. A file has the two ``letters`` that
-a model may answer, words that mark a refusal (``refusals``) or that no side is chosen
-(``undecided``), optionally words that come right before a chosen letter (``choosing``), and for
-each kind of CAT one or more prompts with a name and a text. A text has the placeholders ``{first}``
-and ``{second}``, and ``{context}`` for intersentence CATs.
-"""
+"""How a chat model is asked: its settings, and the prompts of a TOML file."""
 
 import difflib
 import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import line_of, read_toml, toml_key
@@ -240,3 +233,38 @@ def _wrong_text(kind: Kind, text: str, letters: tuple[str, str]) -> tuple[str, s
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else str(value)
     return f"«{text[:40]}…»" if len(text) > 40 else f"«{text}»"
+
+
+Answered = Callable[[int, int, dict[str, Any]], None]
+"""Receives the number of a text, the HTTP status (0 on this machine) and the body of the reply."""
+
+
+@dataclass(frozen=True)
+class ChatSpec:
+    """How a chat model is asked: all that does not depend on the model.
+
+    Attributes:
+        prompts: the file of prompts.
+        all_prompts: ask with every prompt of the file, not only the first of each kind.
+        samples: how often each question is asked.
+        temperature: of sampling; only for endpoints.
+        max_tokens: the largest number of tokens of an answer; only for endpoints.
+        concurrency: requests under way at the same time; only for endpoints.
+    """
+
+    prompts: Path
+    all_prompts: bool = False
+    samples: int = 1
+    temperature: float = 0.0
+    max_tokens: int = 64
+    concurrency: int = 8
+
+
+class Chat(Protocol):
+    """A chat model that is open: ``client.ChatEndpoint`` or ``local.LocalChat``."""
+
+    def ask(self, texts: Sequence[str], answered: Answered) -> None:
+        """Ask each text in a conversation of its own; each reply is passed on as it comes."""
+
+    def about(self) -> dict[str, Any]:
+        """What was opened, for ``run.json``."""

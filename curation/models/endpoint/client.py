@@ -11,7 +11,7 @@ from itertools import combinations, product
 from typing import Any, NamedTuple, Self
 
 from curation.files import CurationError
-from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection
+from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection, RefusedError
 from curation.models.endpoint.echoes import (
     BOUND,
     TOO_LONG,
@@ -22,7 +22,6 @@ from curation.models.endpoint.echoes import (
     front_of,
     read_echoes,
 )
-from curation.models.endpoint.gate import RefusedError
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 
 PROBES = ("A cat sat on the mat.", "Rain fell on the roof.")

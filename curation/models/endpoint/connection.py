@@ -4,12 +4,16 @@ The only module of ``models/`` that reaches the network. Model hubs are reached 
 """
 
 import json
+import math
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import requests
@@ -30,19 +34,331 @@ from curation.http import (
     read_body,
     show_address,
 )
-from curation.models.endpoint.contents import read_object, read_reply
-from curation.models.endpoint.echoes import TOO_LONG
-from curation.models.endpoint.errors import (
-    FILTERED,
-    IS_CHAT,
-    NO_CHAT,
-    asked_wait,
-    cleaned,
-    error_in,
-    gist,
-    words,
+from curation.models.endpoint.echoes import NEVER, TOO_LONG
+
+FILTERED = re.compile(
+    r"content.?filter|content.?policy|content management policy|ResponsibleAI"
+    r"|safety (system|filter|polic|setting)|(?-i:\bSAFETY\b)|prohibited.?content"
+    r"|requires moderation|moderation_blocked|was flagged|data_inspection_failed"
+    r"|inappropriate content|content exists risk|sensitive (content|word)",
+    re.IGNORECASE,
 )
-from curation.models.endpoint.gate import LONGEST, Failure, Gate, RefusedError
+"""A content filter has refused a text: Azure, OpenAI, Gemini, OpenRouter, Alibaba, DeepSeek."""
+WRONG_MODEL = re.compile(
+    r"model_not_found|(invalid|unknown|incorrect|no such) model\b|not a valid model"
+    r"|\bmodel:?(\s+\S+)?\s+((does |did )?not|doesn't|didn't|is not|isn't) (exist|found|available)",
+    re.IGNORECASE,
+)
+NO_CHAT = re.compile(
+    r"not a chat model|(not|n't) (support|work with) (the )?chat|chat.?completions?\b"
+    r"( api| endpoint| operation)?( is| does)? (not|cannot) (supported|available|work|be used)",
+    re.IGNORECASE,
+)
+IS_CHAT = re.compile(r"is a chat model|chat/completions", re.IGNORECASE)
+NO_TEMPLATE = re.compile(r"chat.?template", re.IGNORECASE)
+LARGE_MAX_TOKENS = re.compile(
+    r"max_(completion_)?tokens\W.{0,60}"
+    r"(too (large|high|big)|at most|exceed|less than|maximum|valid range)",
+    re.IGNORECASE,
+)
+_FAR = 1e8  # seconds, about three years: a longer wait is the same to the user
+_CODES = (
+    *("error", "message", "msg", "detail", "code", "type", "status"),
+    *("innererror", "metadata", "reason", "reasons"),
+)
+
+
+def error_in(content: Any) -> Any:
+    """The error in an answer that was sent as a success, also inside of its choice; or None."""
+    if not isinstance(content, dict):
+        return None
+    if content.get("error"):
+        return content["error"]
+    choices = content.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice.get("error") if isinstance(choice, dict) else None
+
+
+def gist(content: Any) -> str:
+    """The message of an answer, in one line.
+
+    >>> gist({"error": {"message": "no such model"}})
+    'no such model'
+    """
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    for name in ("error", "message", "detail", "list"):
+        if isinstance(content, dict):
+            content = content.get(name) or content
+    line = " ".join(str(content).split())
+    return f"{line[:200]}…" if len(line) > 200 else line
+
+
+def words(content: Any) -> str:
+    """The messages and codes of an error, without what it repeats of the request.
+
+    >>> words({"error": {"message": "no", "code": "content_filter"}, "input": "a text"})
+    'no content_filter'
+    """
+    if isinstance(content, Mapping):
+        return " ".join(filter(None, (words(content.get(name)) for name in _CODES)))
+    if isinstance(content, list):
+        return " ".join(filter(None, map(words, content)))
+    return str(content) if isinstance(content, str | int) else ""
+
+
+def cleaned(value: Any, clean: Callable[[str], str]) -> Any:
+    """A copy of a JSON value with every text cleaned, also the names of fields."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [cleaned(each, clean) for each in value]
+    if isinstance(value, dict):
+        return {clean(name): cleaned(each, clean) for name, each in value.items()}
+    return value
+
+
+def deep(value: Any, levels: int = 100) -> bool:
+    """Whether a JSON value is nested so deeply that it cannot be stored.
+
+    >>> deep([[[1]]], 2), deep([[1], [2]], 2)
+    (True, False)
+    """
+    children = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(
+        deep(each, levels - 1) for each in children if isinstance(each, dict | list)
+    )
+
+
+def asked_wait(headers: Mapping[str, str]) -> float:
+    """The seconds that a server asks to wait, from ``retry-after-ms`` or ``Retry-After``; or 0.
+
+    ``Retry-After`` has seconds or a date.
+
+    >>> asked_wait({"Retry-After": "2.5"}), asked_wait({"retry-after-ms": "80", "Retry-After": "1"})
+    (2.5, 0.08)
+    >>> asked_wait({"Retry-After": "soon"}), asked_wait({})
+    (0.0, 0.0)
+    """
+    for name, unit in (("retry-after-ms", 1000), ("Retry-After", 1)):
+        try:
+            wait = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if math.isfinite(wait):
+            return min(max(0.0, wait), _FAR)
+    try:
+        date = parsedate_to_datetime(headers.get("Retry-After", ""))
+        if date.tzinfo is None:  # «-0000», which dates of servers mean as UTC
+            date = date.replace(tzinfo=UTC)
+        return min(max(0.0, (date - datetime.now(UTC)).total_seconds()), _FAR)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return 0.0
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """A server's answer, ``{"text": text}`` if it is nested too deeply; None if it was cut off."""
+    try:
+        content = json.loads(text, parse_int=_number)
+    except (ValueError, RecursionError):
+        return None
+    if _too_deep(text, content):
+        return {"text": text}
+    return content if isinstance(content, dict) else None
+
+
+def _number(digits: str) -> float:
+    """An integer of 64 bits, which can be stored; for a longer one the nearest float."""
+    return int(digits) if len(digits) < 19 else float(digits)
+
+
+def _too_deep(text: str, content: Any) -> bool:
+    return text.count("[") + text.count("{") > 100 and deep(content)
+
+
+def read_reply(text: str) -> dict[str, Any] | None:
+    """A chat server's answer as it can be stored: an object without NaN, infinity and half pairs.
+
+    A stream of events becomes ``{"sse": text}``, a value that is nested too deeply
+    ``{"text": text}``, and a value that is not an object ``{"list": value}``.
+    """
+    if text.lstrip().startswith(("data:", "event:", ": ")):
+        return {"sse": text}
+    try:
+        content = json.loads(
+            text, parse_constant={"-Infinity": NEVER}.get, parse_int=_number, strict=False
+        )
+    except (ValueError, RecursionError):
+        return None
+    if _too_deep(text, content):
+        return {"text": text}
+    if "\\ud" in text.lower():
+        content = cleaned(content, lambda each: each.encode("utf-8", "replace").decode())
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    return content if isinstance(content, dict) else {"list": content}
+
+
+LONGEST = 600.0  # seconds; if a server asks for a longer wait, the command ends
+OWN = 10  # a request that fails so often while others are answered fails because of its content
+LONG = 15.0  # seconds; waits for a rate limit that are at least so long are always reported
+OFTEN = 60.0  # seconds; short waits after other failures are not reported more often than this
+Answer = TypeVar("Answer")
+
+
+class RefusedError(Exception):
+    """The server does not accept this request as it is; another request may work.
+
+    Attributes:
+        status: the HTTP status.
+        body: what the server sent, without keys.
+    """
+
+    def __init__(self, reason: str, status: int = 0, body: dict[str, object] | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.body = status, body or {}
+
+
+class Failure(NamedTuple):
+    """Why a request failed, if a new try may help.
+
+    Attributes:
+        reason: what happened.
+        fix: what the user can do if no new try helps.
+        wait: seconds that the server asks to wait; 0 if it does not say.
+        limited: the server has too many requests, so that no thread may send one now.
+        status: the HTTP status; 0 without a response.
+        body: what the server sent, without keys; or the reason.
+    """
+
+    reason: str
+    fix: str
+    wait: float = 0.0
+    limited: bool = False
+    status: int = 0
+    body: dict[str, object] | None = None
+
+
+class FailedError(CurationError):
+    """A request failed in all its tries.
+
+    Attributes:
+        failure: of the last try.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason, failure.fix)
+        self.failure = failure
+
+
+class Gate:
+    """Decides when a request is sent and sent again. All threads of a connection share it.
+
+    After a rate limit no thread sends anything before the time that the server names. Tries are
+    counted since the last answer that any thread got. So a slow rate limit does not end a long
+    run, and a server that answers nobody ends it after the last wait.
+
+    Attributes:
+        stopped: set it to end all waiting.
+        pause: called to wait; its argument is in seconds.
+    """
+
+    def __init__(
+        self,
+        waits: Sequence[float],
+        *,
+        notice: Callable[[str], None],
+        pause: Callable[[float], object] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare the gate, which is open.
+
+        Args:
+            waits: seconds before each new try.
+            notice: receives a message before a wait.
+            pause: called to wait; by default it ends early if ``stopped`` is set.
+            clock: the time in seconds.
+        """
+        self.stopped = threading.Event()
+        self.pause = pause or self.stopped.wait
+        self._waits, self._notice, self._clock = tuple(waits), notice, clock
+        self._lock = threading.Lock()
+        self._until = 0.0  # nothing is sent before this time
+        self._answers = 0
+        self._notices = 0
+        self._reported = {True: 0.0, False: 0.0}  # the longest waits, for a rate limit or not
+        self._failed = -OFTEN  # when a failure that is not a rate limit was reported
+
+    def run(self, send: Callable[[], Answer | Failure], *, once: bool = False) -> Answer:
+        """Send a request until it is answered, and return the answer.
+
+        Args:
+            send: sends the request once.
+            once: do not try again.
+
+        Raises:
+            FailedError: no thread got an answer during all tries, or this request alone fails.
+            CurationError: the server asks for a wait of more than ``LONGEST``, or all is stopped.
+        """
+        tries = fruitless = 0
+        waited, answers = 0.0, self._answers
+        while True:
+            waited = self._enter(waited)
+            notices = self._notices
+            try:
+                answer = send()
+            except RefusedError:
+                self._count_answer()
+                raise
+            if not isinstance(answer, Failure):
+                self._count_answer()
+                return answer
+            if answers != self._answers:
+                fruitless, answers = 0, self._answers
+            tries, fruitless = tries + 1, fruitless + 1
+            if answer.wait > LONGEST or self.stopped.is_set():
+                raise CurationError(answer.reason, answer.fix)
+            alone = tries >= OWN and not answer.limited
+            if once or alone or fruitless > len(self._waits):
+                raise FailedError(answer)
+            # A request that fails by itself waits longer each time, also if others are answered.
+            step = fruitless if answer.limited else min(tries, len(self._waits))
+            wait = max(self._waits[step - 1], answer.wait)
+            with self._lock:
+                if answer.limited:
+                    waited = max(waited, self._clock() + wait)
+                    self._until = max(self._until, waited)
+                # Requests that were under way at the last notice have failed for the same reason.
+                say = notices == self._notices and self._is_news(answer, wait)
+                self._notices += say
+            if say:
+                self._notice(f"{answer.reason}; trying again in {math.ceil(wait)} s")
+            self.pause(wait)
+            if self.stopped.is_set():
+                raise CurationError(answer.reason, answer.fix)
+
+    def _is_news(self, failure: Failure, wait: float) -> bool:
+        """Whether to report a wait. A long run has many short waits for the same cause."""
+        longest, time = self._reported[failure.limited], self._clock()
+        self._reported[failure.limited] = max(longest, wait)
+        news = wait > longest or wait >= LONG
+        if not failure.limited and (news := news or time - self._failed >= OFTEN):
+            self._failed = time
+        return news
+
+    def _count_answer(self) -> None:
+        with self._lock:
+            self._answers += 1
+
+    def _enter(self, waited: float) -> float:
+        """Wait until the gate is open, if this thread has not waited until ``waited`` already."""
+        while (until := self._until) > waited and not self.stopped.is_set():
+            rest = until - self._clock()
+            if rest > 0:
+                self.pause(rest)
+            waited = until
+        return waited
+
 
 KEYS = ("CURATION_ENDPOINT_KEY", "OPENAI_API_KEY")
 WAITS = (1.0, 4.0, 15.0, 60.0)  # seconds before each new try

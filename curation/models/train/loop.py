@@ -12,29 +12,23 @@ its last checkpoint and ends with the same result; on a CPU, to the last bit.
 """
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from pickle import UnpicklingError
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.files import CurationError, read_json
+from curation.files import CurationError, open_input, read_json, sweep, writing
 from curation.models.forward import free_memory, out_of_memory
-from curation.models.heads import REPORT
-from curation.models.loading import Loaded, called, versions
-from curation.models.train.folder import (
-    CHECKPOINT,
-    TrainingFiles,
-    has_ended,
-    locked_training,
-    read_checkpoint,
-    write_checkpoint,
-)
+from curation.models.loading import REPORT, Loaded, called, versions
 from curation.models.train.settings import (
     Progress,
     Tell,
@@ -44,7 +38,128 @@ from curation.models.train.settings import (
     warmup_steps,
 )
 from curation.text.times import now
-from curation.work.run_folder import disk_errors, write_json
+from curation.work.run_folder import differences, disk_errors, locked, read_identity, write_json
+
+CHECKPOINT = "checkpoint.pt"
+# What any training leaves if it failed or was killed before it wrote its settings.
+_NOTHING_YET = re.compile(r"\.train-\w+\.(lock|json\.[\w-]+\.tmp)")
+FREE = ("device", "checkpoint_every")  # settings that may change before a training continues
+_CHANGED = {"base": "the model's files", "corpus": "the corpus"}
+
+
+class TrainingFiles(NamedTuple):
+    """The files of one kind of training.
+
+    Attributes:
+        settings: written when a training starts; it identifies the training.
+        model: a file of the trained model that is written last.
+    """
+
+    settings: str
+    model: str
+
+    @property
+    def done(self) -> tuple[str, ...]:
+        """The files that all exist once a training has ended, and not before."""
+        return (self.model, REPORT)
+
+    @property
+    def lock(self) -> str:
+        """The lock that keeps out a second training."""
+        return f".{Path(self.settings).stem}.lock"
+
+
+@contextmanager
+def locked_training(out: Path, files: TrainingFiles) -> Iterator[None]:
+    """Hold the folder's lock, so that no other training runs in it.
+
+    Raises:
+        CurationError: another training is running here.
+    """
+    busy = CurationError(
+        f"{out}: another training is running here", "wait until it ends, or use another folder"
+    )
+    with locked(out, busy, name=files.lock):
+        yield
+
+
+def has_ended(
+    out: Path,
+    files: TrainingFiles,
+    identity: dict[str, Any],
+    *,
+    defaults: dict[str, Any],
+    restart: bool,
+) -> bool:
+    """Whether this training has already ended in this folder; False if it must start or continue.
+
+    Args:
+        out: the folder.
+        files: the files of this kind of training.
+        identity: ``settings``, ``base`` and ``corpus`` of the training.
+        defaults: the default of each setting, for settings that an older folder does not have.
+        restart: delete what an earlier training left.
+
+    Raises:
+        CurationError: the folder holds something else, or a training with other settings; the error
+            lists them.
+    """
+    there = sorted(path.name for path in out.iterdir() if not _NOTHING_YET.fullmatch(path.name))
+    if there and files.settings not in there:
+        raise CurationError(
+            f"{out}: contains {there[0]}, which is not from this kind of training",
+            "name a new folder with --out",
+        )
+    # A killed training leaves these. Only now is it certain that the folder is ours.
+    sweep(out, below=False)
+    if restart:
+        for name in (*files.done, CHECKPOINT):
+            (out / name).unlink(missing_ok=True)
+    if restart or there in ([], [files.settings]):  # so far, nothing was trained
+        return False
+    before = read_identity(out / files.settings)
+    settings = {name: before["settings"].get(name, usual) for name, usual in defaults.items()}
+    changed = [
+        f"--{name.replace('_', '-')} was {settings[name]}, is {identity['settings'][name]}"
+        for name in sorted(differences(settings, identity["settings"], free=FREE))
+    ]
+    changed += [_CHANGED[name] for name in differences(before, identity) if name in _CHANGED]
+    if changed:
+        raise CurationError(
+            f"{out}: contains an earlier training with other settings ({'; '.join(changed)})",
+            "give the same settings, name another --out, or delete the earlier one with --restart",
+        )
+    return all((out / name).exists() for name in files.done)
+
+
+def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
+    """Write a checkpoint. If that fails, the earlier one stays."""
+    with writing(out / CHECKPOINT) as file, disk_errors(out / CHECKPOINT):
+        torch.save(state, file)
+
+
+def read_checkpoint(out: Path) -> dict[str, Any] | None:
+    """The last checkpoint in main memory, or None.
+
+    The caller moves its parts. Loaded to a GPU directly, the weights would be there twice, and the
+    optimizer's step counts, which belong in main memory, would slow down each step.
+
+    Raises:
+        CurationError: the checkpoint cannot be read.
+    """
+    path = out / CHECKPOINT
+    if not path.exists():
+        return None
+    try:
+        with open_input(path) as file:
+            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
+        raise CurationError(
+            f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
+            "start from scratch with --restart",
+        ) from None
+    return state
+
 
 _CLIP = 1.0
 _POOL = 100  # examples are sorted by length within this many batches, to need less padding

@@ -25,8 +25,7 @@ from curation.models.classifier import SETTINGS, Encoded, classifier_of
 from curation.models.loading import Loaded, load
 from curation.models.sentiments import names_of
 from curation.models.train.corpus import Numbers
-from curation.models.train.folder import TrainingFiles
-from curation.models.train.loop import Trainer, check_length, run_training
+from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
 from curation.models.train.reviews import Reviews, divide
 from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, Tell
 

@@ -3,20 +3,19 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from curation.release.check import cards, cats, hidden, labels, metadata, privacy, sums
+from curation.release.check import cats, metadata, privacy
 from curation.release.check.findings import Finding
-from curation.release.check.folder import Release
-from curation.release.check.reading import read_release
-from curation.release.layout import REVEAL
+from curation.release.check.folder import Release, read_release
+from curation.release.contents import REVEAL
 
 CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
-    sums.findings,
-    cats.findings,
-    labels.findings,
-    cards.findings,
-    metadata.findings,
-    privacy.findings,
-    hidden.findings,
+    cats.check_sums,
+    cats.check_cats,
+    cats.check_labels,
+    metadata.check_cards,
+    metadata.check_metadata,
+    privacy.check_privacy,
+    privacy.check_hidden,
 )
 
 _WHOLE = frozenset({"part_missing", "card_incomplete", "no_config"})

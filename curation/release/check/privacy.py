@@ -1,16 +1,23 @@
-"""Checks that nothing is in a release that tells of a person, or that must stay private."""
+"""Checks that nothing tells of a person or of hidden gold labels, or must stay private."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from curation.campaign import PRIVATE
-from curation.files import CurationError
+from curation.catsets.entries import HIDDEN
+from curation.files import CurationError, digest
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import LARGEST, Release, Table
+from curation.release.check.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
+from curation.release.contents import ANNOTATIONS, FACTS, SEALED
+from curation.release.differences import committed
+from curation.release.hidden.numbers import too_much
+from curation.text.rules import same_text
 
 NEVER = (
     "gold-*.jsonl",
@@ -37,7 +44,7 @@ _HOME = re.compile(r"(?:/home/|/Users/|\b[A-Za-z]:[/\\]{1,4}Users[/\\]{1,4})[\w.
 _WORKER = re.compile(r"A[A-Z0-9]{10,20}|[0-9a-f]{24}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _TIMES = frozenset({"submitted_at", "seconds", "timestamp", "time", "created_at", "duration"})
-_DATA = (".json", ".jsonl", ".csv", ".tsv")
+_TABLES = (".json", ".jsonl", ".csv", ".tsv")
 _TEXTS = frozenset({"release.json", "croissant.json", "datapackage.json"})
 """Files that name the authors and their address on purpose."""
 
@@ -68,7 +75,7 @@ _SEARCHES = (
 """No pattern matches a line break, so lines may be searched by themselves."""
 
 
-def findings(release: Release) -> Iterator[Finding]:
+def check_privacy(release: Release) -> Iterator[Finding]:
     """What is in a release that must not be."""
     for name in release.files:
         if _is_private(name):
@@ -90,7 +97,7 @@ def _is_private(name: str) -> bool:
 def _data(release: Release) -> Iterator[Finding]:
     """Search the data for addresses; Parquet files have the same texts."""
     for name, size in release.files.items():
-        if not name.endswith(_DATA) or size > LARGEST:
+        if not name.endswith(_TABLES) or size > LARGEST:
             continue
         searches = _SEARCHES[:1] if name in _TEXTS else _SEARCHES
         lines: list[list[int]] = [[] for _ in searches]
@@ -148,3 +155,153 @@ def _people(release: Release) -> Iterator[Finding]:
             places.append(next(n for n, cell in enumerate(column, 1) if str(cell) in found))
     if places:
         yield finding("maybe_personal", f"annotations.csv row {min(places)}", "has a time")
+
+
+_HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
+_WORD = re.compile(r"[\w.-]+")
+_PUBLIC_DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
+"""Files that have the hidden CATs; every other file must not name one."""
+_TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti_stereotype"})
+"""Fields that a hidden CAT must not have a value of."""
+_NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
+_START = 8  # letters by which texts are looked up
+_FEW = 8  # of fewer ids, chance may make numbers
+
+
+def read_sealed(release: Release) -> Iterator[Finding]:
+    """Read ``sealed.jsonl`` into ``release.sealed``.
+
+    Raises:
+        CurationError: it is damaged.
+    """
+    if SEALED not in release.files:
+        return
+    if problem := readable(release, SEALED):
+        yield problem
+        return
+    release.sealed = committed(release.root)
+
+
+def check_hidden(release: Release) -> Iterator[Finding]:
+    """What tells of the hidden gold labels; nothing if none are hidden."""
+    cats = {cat.id: cat for name in FORMS for cat in release.forms.get(name, ()) if cat.hidden}
+    facts = release.facts
+    if release.sealed is not None or (facts and facts.is_sealed):
+        yield from _sealed(release)
+        return
+    if facts and facts.hidden and not cats:
+        detail = "says that gold labels are hidden, and the data have all of them"
+        yield finding("hidden_leak", "release.json", detail)
+    if not cats:
+        return
+    if facts and (found := too_much(facts)):
+        yield finding("hidden_values", "release.json", "; ".join(found))
+    yield from _fields(release, cats.keys())
+    ids = {*cats, *(option.id for cat in cats.values() for option in cat.options if option.id)}
+    yield from _elsewhere(release, ids, _PUBLIC_DATA)
+    yield from _orders(release)
+    yield from _commitments(release)
+
+
+def _sealed(release: Release) -> Iterator[Finding]:
+    """Whether a sealed test set has commitments only, and the numbers that release.json has."""
+    rows, facts = release.sealed or [], release.facts
+    wrong = [
+        row for row in rows if not (_ID.fullmatch(row["id"]) and _HEX.fullmatch(row["commitment"]))
+    ]
+    if wrong:
+        detail = f"not 32 and 64 hexadecimal digits: {named([row['id'] for row in wrong])}"
+        yield finding("commitment", SEALED, detail)
+    for field in ("id", "commitment"):
+        counts = Counter(row[field] for row in rows)
+        if twice := [value for value, count in counts.items() if count > 1]:
+            yield finding("commitment", SEALED, f"the same {field}: {named(twice)}")
+    if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
+        stated = facts.hidden.cats if facts.hidden else 0
+        yield finding("sizes_differ", FACTS, f"says {stated} sealed CATs; {SEALED} has {len(rows)}")
+    actual = digest(release.root / SEALED)
+    if facts and facts.hidden and facts.hidden.sealed != actual:
+        yield finding("canonical_hash", FACTS, f"{SEALED} has the sha256 {actual}")
+    for form, cats in release.forms.items():
+        if shown := [cat.id for cat in cats if cat.split != "dev"]:
+            yield finding("hidden_leak", form, f"texts of test CATs: {named(shown)}")
+    yield from _elsewhere(release, {row["id"] for row in rows}, (SEALED,))
+
+
+def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
+    """Whether files about the data, such as the card, quote texts that are not to be public.
+
+    Case and white space do not count. Texts of fewer than 8 letters are not searched for.
+    """
+    by_start: dict[str, set[str]] = defaultdict(set)
+    for text in map(same_text, texts):
+        by_start[text[:_START]].add(text)
+    for name in release.files:
+        if not is_metadata(name) or name == ANNOTATIONS or readable(release, name):
+            continue
+        with suppress(CurationError):  # reported as unreadable
+            content = same_text(release.text(name).replace("\\", ""))  # escapes of JSON, Markdown
+            places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
+            found = {
+                t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)
+            }
+            if found:
+                yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
+
+
+def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
+    leaks = []
+    for form in release.forms.values():
+        for cat in form:
+            if cat.id not in hidden:
+                continue
+            values = {field for field in _TELLING & cat.fields if field != "tier"}
+            if cat.tier is not None:
+                values.add("tier")
+            values |= {"gold labels" for option in cat.options if option.gold != HIDDEN}
+            values |= {"labels" for option in cat.options if option.labels}
+            if values:
+                leaks.append(f"{cat.where} (id {cat.id}): {', '.join(sorted(values))}")
+    if leaks:
+        yield finding("hidden_leak", "hidden CATs", f"{len(leaks)}: {named(leaks)}")
+
+
+def _elsewhere(release: Release, ids: set[str], data: tuple[str, ...]) -> Iterator[Finding]:
+    """Hidden CATs are named in the files of the data only."""
+    for name, size in release.files.items():
+        if name.startswith(data) or name.endswith(".parquet") or size > LARGEST:
+            continue
+        there: set[str] = set()
+        try:
+            for block in release.blocks(name):
+                there |= ids.intersection(_WORD.findall(block))
+        except (CurationError, UnicodeDecodeError):
+            continue  # reported as unreadable
+        # Harnesses get the texts of hidden CATs, too, but nothing by which they are found.
+        if there and not name.startswith("lm-eval/"):
+            yield finding("hidden_leak", name, f"names hidden CATs: {named(sorted(there))}")
+
+
+def _orders(release: Release) -> Iterator[Finding]:
+    """Numbered ids may follow the campaign's; sorted random ids say nothing."""
+    for form, cats in release.forms.items():
+        ids = [cat.id for cat in cats if cat.hidden]
+        inside = [o.id for cat in cats if cat.hidden for o in cat.options if o.id]
+        for kind, names in (("CATs", ids), ("associations", inside)):
+            numbers = [match for name in names if (match := _NUMBERED.fullmatch(name))]
+            stems = {match[1] for match in numbers}
+            if len(numbers) == len(names) >= _FEW and len(stems) <= len(names) / 2:
+                yield finding("hidden_order", form, f"the ids of hidden {kind} are numbered")
+
+
+def _commitments(release: Release) -> Iterator[Finding]:
+    for form, cats in release.forms.items():
+        given = [(cat.id, cat.commitment) for cat in cats if cat.commitment is not None]
+        if bad := [name for name, commitment in given if not _HEX.fullmatch(commitment)]:
+            yield finding("commitment", form, f"not 64 hexadecimal digits: {named(bad)}")
+        counts = Counter(commitment for _, commitment in given)
+        if twice := [name for name, commitment in given if counts[commitment] > 1]:
+            yield finding("commitment", form, f"the same commitment: {named(twice)}")
+    flat = release.forms.get("JSON Lines", [])
+    if without := [cat.id for cat in flat if cat.hidden and cat.commitment is None]:
+        yield finding("commitment", "cats/", f"hidden CATs without one: {named(without)}")

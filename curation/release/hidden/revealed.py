@@ -8,8 +8,8 @@ import pandas as pd
 
 from curation.formats.markdown import inline
 from curation.records import Annotation
+from curation.release import data_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.data import stereoset_files
 from curation.release.hidden.commitments import HiddenGold, reveal_rows
 from curation.text.wording import amount
 
@@ -79,7 +79,7 @@ def files(
         "README.md": _readme(golds, table, name=name, warning=warning, version=contents.version),
         "annotations.csv": table.to_csv(index=False, lineterminator="\n").encode(),
         "reveal.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in reveal_rows(golds)),
-        "test.json": dict(stereoset_files.files(opened))["test.json"],
+        "test.json": dict(data_files.stereoset_files(opened))["test.json"],
     }
 
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from curation.files import dump_json
 from curation.records import KINDS
-from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
-from curation.release.data import parquet_files, tables
+from curation.release import data_files
+from curation.release.contents import ANNOTATIONS, HUB_SPLITS, SEALED, SPLITS, TERMS, DataFile
 from curation.release.facts import Author, Facts
-from curation.release.layout import ANNOTATIONS, SEALED, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import responsible, summary
 
@@ -150,12 +149,12 @@ def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
     sets: list[Json] = []
     for kind in KINDS:
         for split in SPLITS:
-            path = parquet_files.path(kind, HUB_SPLITS[split])
+            path = data_files.parquet_path(kind, HUB_SPLITS[split])
             if path in paths:
                 sets.append(_as_on_the_hub(f"{kind}-{HUB_SPLITS[split]}", path))
     for kind in KINDS:
         for split in SPLITS:
-            path = tables.path(kind, split)
+            path = data_files.flat_path(kind, split)
             if path in paths:
                 sets.append(_cats(f"cats-{kind}-{split}", path, hidden=split == hidden))
     if SEALED in paths:

@@ -12,10 +12,9 @@ from typing import Any
 
 from curation.files import dump_json
 from curation.records import GOLDS, KINDS, VALUES
-from curation.release.contents import SPLITS, DataFile
-from curation.release.data import tables
+from curation.release import data_files
+from curation.release.contents import ANNOTATIONS, SEALED, SPLITS, TERMS, DataFile
 from curation.release.facts import Author, Facts
-from curation.release.layout import ANNOTATIONS, SEALED, TERMS
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import summary
 
@@ -97,7 +96,7 @@ def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
         return _sealed(facts)
     for kind in KINDS:
         for split in SPLITS:
-            if path == tables.path(kind, split):
+            if path == data_files.flat_path(kind, split):
                 schema = _cats(facts, kind, split)
                 if TERMS in paths:
                     schema["foreignKeys"] = [_key_of_terms()]

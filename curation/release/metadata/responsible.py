@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from curation.records import KINDS
 from curation.release.facts import Facts, RoundFacts
-from curation.release.texts.card_made import ANSWER, how_decided, left_out
+from curation.release.texts.card_made import ANSWER, LIMITS, how_decided, left_out
 from curation.release.texts.card_results import MEASURES
-from curation.release.texts.limits import LIMITS
 from curation.text.wording import amount
 
 NOT_RECORDED = "Not recorded."

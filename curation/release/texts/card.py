@@ -1,20 +1,166 @@
 """The card of a release: what it is, what it contains and how it was made."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
-from curation.formats.markdown import inline, paragraphs
+import yaml
+
+from curation.formats.markdown import inline, paragraphs, table
 from curation.records import KINDS
-from curation.release.contents import SPLITS, DataFile
-from curation.release.facts import Author, Facts
-from curation.release.layout import ERRATA, SUMS, WHOLE
-from curation.release.texts import card_made, card_trust
+from curation.release.contents import ERRATA, SPLITS, SUMS, WHOLE, DataFile
+from curation.release.data_files import configs
+from curation.release.facts import Author, Facts, Hub, TrustRow
+from curation.release.texts import card_made
 from curation.release.texts import card_results as results
-from curation.release.texts.card_header import header
-from curation.release.texts.limits import limits
-from curation.release.texts.questions import BY_KEY, QUESTIONS, open_question
-from curation.release.texts.statement_file import HUB_ID
+from curation.release.texts.card_made import limits
+from curation.release.texts.card_results import number
+from curation.release.texts.questions import BY_KEY, HUB_ID, QUESTIONS, open_question
 from curation.text.wording import amount, some
+
+TAGS = ("stereoset", "stereotypes", "social-bias", "context-association-test")
+SENSITIVE = "not-for-all-audiences"
+"""The tag with which the Hub asks people before it shows rows of a dataset."""
+_SIZES = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+)
+DEFAULT = "cats"
+
+
+def header(facts: Facts, data: Sequence[DataFile]) -> str:
+    """The front matter with its two lines of ``---``.
+
+    Args:
+        facts: what the release says about itself.
+        data: the files of the release; their paths become the configurations of the Hub.
+    """
+    licence = facts.licence
+    base = facts.language.split("-")[0]
+    fields: dict[str, Any] = {
+        "pretty_name": facts.name,
+        "language": [base],
+        **({"language_bcp47": [facts.language]} if base != facts.language else {}),
+        "license": licence.hub,
+    }
+    if licence.hub == "other":
+        fields["license_name"] = re.sub(r"[^a-z0-9.]+", "-", licence.name.casefold()).strip("-")
+        fields["license_link"] = "LICENSE"
+    fields |= {
+        "size_categories": [_size(sum(size.cats for size in facts.sizes))],
+        "task_categories": ["multiple-choice", "text-classification"],
+        "tags": [*TAGS, SENSITIVE],
+        **_gate(facts.statement.hub),
+        "configs": _configs(data),
+    }
+    text = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False, width=1000)
+    return f"---\n{text}---\n"
+
+
+def _size(cats: int) -> str:
+    return next((name for bound, name in _SIZES if cats < bound), "n>1M")
+
+
+def _gate(hub: Hub) -> dict[str, Any]:
+    """The fields of a gated dataset; nothing if everybody may download it."""
+    if not hub.gated:
+        return {}
+    return {
+        "extra_gated_heading": "Ask for access to this dataset",
+        **({"extra_gated_prompt": hub.prompt} if hub.prompt else {}),
+        **({"extra_gated_fields": dict(hub.fields)} if hub.fields else {}),
+    }
+
+
+def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
+    """The parts that ``datasets.load_dataset`` can load, each with its file for each split.
+
+    They are the Parquet files, because ``datasets`` reads only one format in a dataset. Hidden
+    CATs have other columns than public ones, so they are a part of their own.
+
+    ``datasets`` keeps what it loaded from a folder under the folder's name and these values. The
+    hashes in the descriptions are there so that it never takes another release for this one.
+    """
+    hashes = {file.path: file.sha256 for file in data if file.rows != 0}
+    return [
+        {
+            "config_name": name,
+            "description": "; ".join(f"{split} sha256 {hashes[of[split]]}" for split in of),
+            "data_files": [{"split": split, "path": path} for split, path in of.items()],
+        }
+        | ({"default": True} if name == DEFAULT else {})
+        for name, of in configs(hashes).items()
+    ]
+
+
+_NO_VERDICT = (
+    "What is known about whether the results may be trusted, by the criteria of Bommasani and "
+    "Liang. There is no overall verdict: each row is one test of one subject."
+)
+_STATUSES = (
+    "`pass` and `fail`: the data decide. `inconclusive`: they do not. `attested`: people answered "
+    "for it. `not run`: data or answers are missing."
+)
+_HIDDEN = "not published, because that would say too much about the hidden gold labels."
+
+
+def trust(facts: Facts) -> list[str]:
+    """The lines of the section; nothing if the release has no trust report."""
+    report = facts.trust
+    if report is None:
+        return []
+    tested = [row for row in report.rows if row.kind == "test"]
+    lines = [_NO_VERDICT, "", _STATUSES, "", *_table(tested)]
+    if controls := [row for row in report.rows if row.kind == "control"]:
+        lines += ["Negative controls, wrong on purpose; `pass` means that they were rejected:", ""]
+        lines += _table(controls)
+    counts = Counter(row.status for row in tested)
+    if counts:
+        listed = ", ".join(f"{count} {_words(status)}" for status, count in counts.most_common())
+        lines += [f"In all: {listed}.", ""]
+    else:
+        lines += ["It has no rows.", ""]
+    if report.left_out:
+        lines += [f"{amount(report.left_out, 'row is', 'rows are')} {_HIDDEN}", ""]
+    if report.open:
+        text = amount(len(report.open), "question is", "questions are")
+        lines += [f"{text} open about the use of the results.", ""]
+    return lines
+
+
+def _table(rows: list[TrustRow]) -> list[str]:
+    cells = [
+        (
+            *(inline(f"{row.subject} {row.name}"), inline(_words(row.criterion))),
+            *(inline(row.check), inline(_words(row.status)), inline(row.statistic)),
+            _value(row),
+            inline(f"{row.n:,} {row.unit}"),
+            _short(row.threshold),
+        )
+        for row in rows
+    ]
+    heads = ("subject", "criterion", "check", "status", "statistic", ">value (interval)")
+    return table((*heads, ">n", ">threshold"), cells)
+
+
+def _words(code: str) -> str:
+    return code.replace("_", " ")
+
+
+def _value(row: TrustRow) -> str:
+    if row.value is None or row.ci is None:
+        return _short(row.value)
+    return f"{_short(row.value)} ({_short(row.ci[0])} to {_short(row.ci[1])})"
+
+
+def _short(value: float | None) -> str:
+    """A value with at most three decimals."""
+    text = number(value, 3)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
 
 LEFT_OUT = "Left out for review."
 _VALUES = 5  # values that the card names as left out
@@ -44,7 +190,7 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
         *_section("Limits", [*limits(), *_weaknesses(facts)]),
         *_section("The hidden test set", _hidden(facts)),
         *_section("Near-duplicates", results.near(facts)),
-        *_section("Trust report", card_trust.trust(facts)),
+        *_section("Trust report", trust(facts)),
         *_section("Changes", results.changes(facts)),
         *_section("Licence", _licence(facts)),
         *_section("Contact", _contact(facts)),

@@ -1,15 +1,17 @@
-"""The questions about a dataset that only its team can answer.
+"""The questions that only a team can answer, and ``statement.toml``, as a template and as it is read."""
 
-``STATEMENT.md`` shows each question with its answer; an open question is in bold there. Keys are
-permanent, because ``statement.toml`` files have them. The sections are those of data statements
-(Bender and Friedman 2018, versions 2 and 3). The questions are curation's own words for what data
-statements and datasheets (Gebru et al. 2021) ask.
-"""
+import difflib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from typing import NamedTuple
+from pydantic import ValidationError
 
+from curation.files import CurationError, read_text
 from curation.formats.markdown import inline
-from curation.release.facts import Statement
+from curation.formats.toml_files import comment, line_of, read_toml, toml_key
+from curation.release.facts import Author, Hub, Part, Statement
 
 
 class Question(NamedTuple):
@@ -190,3 +192,256 @@ def open_keys(statement: Statement) -> tuple[str, ...]:
 def open_question(text: str) -> str:
     """An open question, in bold, for a card or a data statement."""
     return f"**Open question for the team: {inline(text)}**"
+
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
+"""The id of a dataset on the Hugging Face Hub: the organization and the name."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_URL = re.compile(r"https?://[^\s<>\"\\^`{|}]+")
+_DOI = re.compile(r"10\.\d{4,9}/\S+")
+_MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
+_AUTHOR = re.compile(r"^[ \t]*\[\[\s*authors\s*\]\]", re.MULTILINE)
+_DOCS = "docs/release.md describes the file"
+_FIXES = {  # by place: its shape, and what to write
+    "homepage": (_URL, "write an address that begins with https://"),
+    "repository": (_URL, "write an address that begins with https://"),
+    "paper": (_URL, "write an address that begins with https://"),
+    "doi": (_DOI, "write the DOI only, such as 10.1234/example.5678"),
+    "hub.id": (HUB_ID, 'write the organization and the name, such as "example-lab/mild-set"'),
+    "authors.email": (_MAIL, "write an address such as name@example.org"),
+    "authors.orcid": (_ORCID, "write it as 0000-0002-1825-0097, whose last sign is a check digit"),
+}
+_BEFORE = {
+    "doi": re.compile(r"^(https?://(dx\.)?doi\.org/|doi:\s*)", re.IGNORECASE),
+    "authors.orcid": re.compile(r"^https?://orcid\.org/", re.IGNORECASE),
+}
+_LINES = {"description", "prompt"}  # texts that may have several lines, besides the answers
+
+_HEAD = """\
+# What only your team can say about the dataset. It goes into README.md, STATEMENT.md, CITATION.cff
+# and the other files of each release. «curation release statement» lists the questions that are
+# still open; a release marks them until they are answered.
+#
+# Write plain text between the quotes. An empty line begins a new paragraph. Everything is shown as
+# you write it, so marks such as * or < do nothing. Leave out what you do not want to publish.
+
+# {description}
+description = '''
+'''
+
+# {contact}
+# If this is empty, it is contact in [study] of 2-rounds/text.toml.
+contact = ""
+
+# {takedown}
+takedown = ""
+
+# Addresses that begin with https://, as far as there are any.
+homepage = ""
+repository = ""
+paper = ""
+doi = ""  # such as "10.1234/example.5678"
+
+# {authors}
+# Repeat these lines for each author, without the # before them. Only the name is needed.
+# [[authors]]
+# name = "Given name and family name"
+# affiliation = ""
+# email = ""
+# orcid = ""  # such as "0000-0002-1825-0097"
+
+[hub]  # the Hugging Face Hub
+id = ""  # organization and name, such as "example-lab/mild-set"
+gated = ""  # "" if anybody may download it; "auto" or "manual" if people must ask for access
+prompt = '''
+'''
+# What people are asked for: "text", "checkbox" or "country". Needs gated.
+# [hub.fields]
+# "Affiliation" = "text"
+# "I will not train language models on these texts" = "checkbox"
+
+[answers]
+"""
+_GATED = ("", "auto", "manual")
+_ASKED = ("text", "checkbox", "country")
+_HEADS = {
+    "authors": "write [[authors]] above the lines of each author",
+    "hub": "write [hub] above its keys",
+    "fields": "write [hub.fields] above its lines",
+    "answers": "write [answers] above its keys",
+}
+_MORE = """
+# --- new questions --------------------------------------------------------------------------
+# Copy them to [answers], without the # before the key and the quotes.
+"""
+
+
+def statement_template() -> str:
+    """The text of a ``statement.toml`` without answers."""
+    fields = {question.key: question.text for question in QUESTIONS if question.field}
+    parts = [_HEAD.format(**fields)]
+    section = ""
+    for question in QUESTIONS:
+        if question.field:
+            continue
+        if question.section != section:
+            section = question.section
+            parts.append(f"# --- {SECTIONS[section]} ---\n\n")
+        parts.append(f"{comment(question.text)}{question.key} = '''\n'''\n\n")
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def with_new_questions(text: str) -> str:
+    """A ``statement.toml`` with comments at its end for the questions that it does not have.
+
+    Args:
+        text: the content of the file; everything in it stays as it is.
+    """
+    new = [question for question in QUESTIONS if not question.field and not _has(text, question)]
+    if not new:
+        return text
+    end = "" if text.endswith("\n") else "\n"
+    more = "" if _MORE in text else _MORE
+    parts = (f"\n{comment(q.text)}# {q.key} = '''\n# '''\n" for q in new)
+    return text + end + more + "".join(parts)
+
+
+def _has(text: str, question: Question) -> bool:
+    return bool(re.search(rf"^[ \t]*#?[ \t]*{question.key}[ \t]*=", text, re.MULTILINE))
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def read_statement(path: Path) -> Statement:
+    """Read a ``statement.toml``.
+
+    Raises:
+        CurationError: the file is not TOML; a key is unknown or has the wrong type; or an address,
+            a DOI or an ORCID does not have its form. The message names line and key.
+    """
+    content = read_toml(path, fix="put each text between quotes; " + _DOCS)
+    text = read_text(path)
+
+    def error(keys: Sequence[Any], what: str, fix: str) -> CurationError:
+        names = ".".join(str(k + 1) if isinstance(k, int) else toml_key(str(k)) for k in keys)
+        return CurationError(f"{path}{_line(text, keys)}, {names[:200]}: {what}", fix)
+
+    try:
+        statement = Statement.model_validate(_trimmed(content))
+    except ValidationError as invalid:
+        raise _explained(invalid, error) from None
+    for keys, value in _texts(statement):
+        if _CONTROL.search(value):
+            raise error(keys, "it has a control character", "remove it")
+        name = ".".join(str(key) for key in keys if not isinstance(key, int))
+        if "\n" in value and keys[0] != "answers" and keys[-1] not in _LINES:
+            raise error(keys, "it has several lines", "write one line")
+        shape, fix = _FIXES.get(name, (None, ""))
+        if value and shape and not (shape.fullmatch(value) and _is_checked(name, value)):
+            raise error(keys, f"{value[:100]!r} is not valid", fix)
+    for number, author in enumerate(statement.authors):
+        if not author.name:
+            raise error(("authors", number, "name"), "it is empty", "write the author's name")
+    for key in statement.answers:
+        if key not in BY_KEY or BY_KEY[key].field:
+            raise error(("answers", key), "no such question", _near(key, _asked()))
+    hub = statement.hub
+    if (hub.prompt or hub.fields) and not hub.gated:
+        fix = 'set gated = "auto" or "manual", or remove prompt and fields'
+        raise error(("hub", "gated"), "it is empty, so nobody would be asked", fix)
+    return statement
+
+
+def _trimmed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of the file without empty answers, and texts without spaces around them."""
+
+    def trim(value: Any, name: str = "") -> Any:
+        if isinstance(value, str):
+            value = value.strip()
+            return _BEFORE[name].sub("", value) if name in _BEFORE else value
+        if isinstance(value, dict):
+            return {key: trim(part, f"{name}.{key}".lstrip(".")) for key, part in value.items()}
+        if isinstance(value, list):
+            return [trim(part, name) for part in value]
+        return value
+
+    trimmed: dict[str, Any] = trim(dict(content))
+    answers = trimmed.get("answers")
+    if isinstance(answers, dict):
+        trimmed["answers"] = {key: value for key, value in answers.items() if value != ""}
+    return trimmed
+
+
+def _texts(statement: Statement) -> Iterator[tuple[tuple[Any, ...], str]]:
+    """Every text of a statement with the keys that lead to it."""
+    for key in ("description", "contact", "takedown", "homepage", "repository", "paper", "doi"):
+        yield (key,), getattr(statement, key)
+    for number, author in enumerate(statement.authors):
+        for key in Author.model_fields:
+            yield ("authors", number, key), getattr(author, key)
+    for key in ("id", "prompt"):
+        yield ("hub", key), getattr(statement.hub, key)
+    for key in statement.hub.fields:
+        yield ("hub", "fields", key), key
+    for key, value in statement.answers.items():
+        yield ("answers", key), value
+
+
+def _is_checked(name: str, value: str) -> bool:
+    """Whether the check digit of an ORCID is right (ISO 7064, mod 11-2)."""
+    if name != "authors.orcid":
+        return True
+    total = 0
+    for digit in value.replace("-", "")[:-1]:
+        total = (total + int(digit)) * 2
+    return "0123456789X"[(12 - total % 11) % 11] == value[-1]
+
+
+def _explained(
+    invalid: ValidationError, error: Callable[[Sequence[Any], str, str], CurationError]
+) -> CurationError:
+    first = invalid.errors()[0]
+    keys, kind = first["loc"], first["type"]
+    if kind == "extra_forbidden":
+        return error(keys, "no such key", _near(str(keys[-1]), _known(keys[:-1])))
+    if kind == "missing":
+        return error(keys, "it is missing", "write the author's name")
+    if kind == "literal_error":
+        allowed = _GATED if keys[-1] == "gated" else _ASKED
+        fix = "write " + " or ".join(f'"{value}"' for value in allowed)
+        return error(keys, f"{str(first['input'])[:100]!r} is not allowed", fix)
+    fix = 'write a text between quotes, such as "text"'
+    return error(keys, "wrong type", _HEADS.get(str(keys[-1]), fix))
+
+
+def _known(keys: Sequence[Any]) -> list[str]:
+    parts: dict[str, type[Part]] = {"authors": Author, "hub": Hub}
+    return list((parts[str(keys[0])] if keys else Statement).model_fields)
+
+
+def _asked() -> list[str]:
+    return [question.key for question in QUESTIONS if not question.field]
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}; {_DOCS}"
+
+
+def _line(text: str, keys: Sequence[Any]) -> str:
+    """The position of a key as « line N»; nothing if it cannot be found."""
+    if len(keys) > 1 and keys[0] == "authors" and isinstance(keys[1], int):
+        heads = [
+            m.start() for m in re.finditer(r"^[ \t]*\[\[\s*authors\s*\]\]", text, re.MULTILINE)
+        ]
+        if keys[1] >= len(heads):
+            return line_of(text, ["authors"], depth=0)
+        start = heads[keys[1]]
+        end = re.compile(r"^[ \t]*\[", re.MULTILINE).search(text, text.index("\n", start) + 1)
+        block = text[start : end.start() if end else None]
+        key = re.search(rf"^[ \t]*{re.escape(str(keys[-1]))}\s*=", block, re.MULTILINE)
+        return f" line {text.count(chr(10), 0, start + (key.start() if key else 0)) + 1}"
+    names = [str(key) for key in keys]
+    return line_of(text, names, depth=len(names) - 1) or line_of(text, names, depth=len(names))

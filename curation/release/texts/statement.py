@@ -11,7 +11,7 @@ from curation.formats.markdown import inline, paragraphs, table
 from curation.release.facts import Facts, Reading, RoundFacts
 from curation.release.texts import card_made, card_results
 from curation.release.texts.card import answer, author_line
-from curation.release.texts.limits import limits
+from curation.release.texts.card_made import limits
 from curation.release.texts.questions import QUESTIONS, SECTIONS, Question, open_question
 from curation.text.wording import amount
 

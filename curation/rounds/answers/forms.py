@@ -5,13 +5,14 @@ and the form's fields. The meaning of a field depends on the round's kind and on
 is the label of the association that the task showed second.
 """
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.records import FLAGS, Event, FlagName, Kind, RoundKind, Task
-from curation.rounds.answers import several_values
+from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     Consented,
@@ -33,15 +34,18 @@ from curation.rounds.answers.rows import (
     Headings,
     annotator_of,
     column,
+    flag_words,
     in_order,
     seconds_of,
     text_of,
     time_of,
+    unread,
     values,
     whole_sentence,
 )
 from curation.text.rules import read_label, stable_id
 from curation.text.table_words import NO, OTHER, YES, Words, shipped_words
+from curation.text.times import read_time
 
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
@@ -153,7 +157,7 @@ def file_row(payload: Mapping[str, Any], words: Words | None = None) -> dict[str
     row = values(payload, layout.fields)
     chosen: dict[str, list[str]] = {}
     for field, value, name in layout.choices:
-        answer = several_values.answer_in(payload[name], words or shipped_words())
+        answer = rows.answer_in(payload[name], words or shipped_words())
         if answer == YES:
             chosen.setdefault(field, []).append(value)
         elif answer not in ("", NO):
@@ -170,7 +174,7 @@ def is_untouched(row: Mapping[str, Any], kind: RoundKind) -> bool:
     >>> is_untouched({"task_id": "t-1", "context": "It rains.", "label_1": ""}, "validation")
     True
     """
-    names = ("annotator", "consent", *FIELDS[kind], *several_values.unread(row))
+    names = ("annotator", "consent", *FIELDS[kind], *rows.unread(row))
     return not any(text_of(row, name) for name in names)
 
 
@@ -266,7 +270,7 @@ def read(
         "place": Place("", round, answer.number, 0),
     }
     empty = not any(map(row.get, FIELDS[kind] if kind else CONTROLS))
-    empty = empty and not several_values.unread(row)
+    empty = empty and not rows.unread(row)
     if answer.foreign:
         detail = "on the platform somebody else changed it last"
         blank = empty and answer.cancelled
@@ -321,10 +325,10 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         value = read_label(str(text), words)
         problem = None if value else ("unknown_label", f"{text!r} is not a label")
         marks.append(Mark(shown.association, value, problem))
-    marks += [Mark("", None, problem) for problem in several_values.problems(row)]
+    marks += [Mark("", None, problem) for problem in rows.problems(row)]
     flags: list[FlagName] = []
     if flags_text := row.get("flags"):
-        for word in dict.fromkeys(several_values.flag_words(str(flags_text), words)):
+        for word in dict.fromkeys(rows.flag_words(str(flags_text), words)):
             flag = next((name for name in FLAGS if name == words.read("flag", word)), None)
             if flag is None:
                 marks.append(Mark("", None, ("bad_value", f"{word!r} is not a flag")))
@@ -382,7 +386,7 @@ def _review(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
         must_name=must_name,
         name=_flat(text_of(row, "rename")) or None if action != "drop" else None,
         note="; ".join(filter(None, notes)),
-        problems=several_values.problems(row),
+        problems=rows.problems(row),
         seconds=seconds_of(row),
         **frame,
     )
@@ -397,3 +401,53 @@ def _choice(chosen: str, task: Task) -> str | None:
 def _flat(text: str) -> str:
     """A text on one line."""
     return " ".join(text.split())
+
+
+AS_SENT = "as_sent"
+_TIMES = ("submitted_at", "updated_at")
+# What a cell of a workbook cannot hold, and what is written in its place.
+_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffd-\uffff]")
+_OTHERS = ("consent", "seconds", *_TIMES)
+
+
+def digest(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) -> str:
+    """A digest of what a person can change in a row: the form's fields, consent, and times.
+
+    Spaces, the language of a word, and the form of numbers and times make no difference.
+
+    Args:
+        row: values by column.
+        kind: the kind of the round.
+        words: the words of the round; None for those of the shipped languages.
+
+    >>> digest({"label_1": "unrelated", "seconds": "5"}, "validation") == digest(
+    ...     {"label_1": " Tidak berkaitan ", "seconds": 5.0, "flags": None}, "validation")
+    True
+    """
+    known = words or shipped_words()
+    cells = [_plain(name, row.get(name), known) for name in (*FIELDS[kind], *_OTHERS)]
+    cells += [f"{name}={text}" for name, text in sorted(unread(row).items())]
+    return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:16]
+
+
+def is_unchanged(row: Mapping[str, Any], kind: RoundKind, words: Words | None = None) -> bool:
+    """Whether a row, by column, is of a sheet of refused answers and has the answer as it was."""
+    before = str(row.get(AS_SENT) or "").strip()
+    return bool(before) and before == digest(row, kind, words)
+
+
+def _plain(name: str, value: Any, words: Words) -> str:
+    text = " ".join(_NO_CELL.sub("", str("" if value is None else value)).split())
+    if name in LABELS:
+        return read_label(text, words) or text
+    if name == "decision":
+        return words.read("decision", text) or text
+    if name == "flags":
+        return "|".join(sorted({words.read("flag", f) or f for f in flag_words(text, words)}))
+    if name == "reasons":
+        parts = filter(None, map(str.strip, text.split("|")))
+        return "|".join(sorted({words.read("reason", part) or part for part in parts}))
+    try:
+        return read_time(text) if name in _TIMES and text else repr(float(text))
+    except ValueError:
+        return text

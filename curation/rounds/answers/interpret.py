@@ -1,18 +1,186 @@
 """Parses an archived answer of any source."""
 
+import reprlib
+import sys
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from curation.records import Event, RoundKind, Task
-from curation.rounds.answers import forms, published, rows
+import orjson
+
+from curation.catsets.entries import declared, undeclared_gap
+from curation.records import Event, RoundKind, Task, Value
+from curation.rounds.answers import forms, rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     LONGEST_ID,
+    Given,
+    Mark,
+    Option,
     ParsedAnswer,
+    Place,
     Refused,
     UnusableError,
+    Written,
+    need,
+    need_id,
+    need_label,
+    need_target,
     unexpected,
 )
+from curation.text.rules import read_label, stable_id
 from curation.text.table_words import Words
+
+
+def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:
+    """The item as it was published, and what is refused of it. Only its form is checked.
+
+    Its usable labels come from ``labels``.
+
+    Raises:
+        UnusableError: the item's form is wrong.
+    """
+    item = event.payload["item"]
+    item_id, sentences = need_id(item, "id"), item.get("sentences")
+    if not isinstance(sentences, list) or not all(isinstance(s, dict) for s in sentences):
+        raise UnusableError("missing_field", f"item {item_id} has no list of sentences")
+    if len(sentences) != 3:
+        raise UnusableError(
+            "wrong_association_count", f"item {item_id} has {len(sentences)}, not 3"
+        )
+    if gap := undeclared_gap(event.payload["kind"], item):
+        why = f"the gap of item {item_id} is «{gap}», not BLANK; {declared(gap)}"
+        raise UnusableError("blank_missing", why)
+    original = _original(item)
+    options = tuple(
+        Option(
+            id=need_id(s, "id"),
+            sentence=need(s, "sentence"),
+            intent=None,
+            published_gold=_gold(s.get("gold_label")),
+        )
+        for s in sentences
+    )
+    place = Place("", round, event.position, 0)
+    yield Written(
+        place=place,
+        where=where,
+        record=orjson.dumps(item),
+        id=item_id,
+        kind=event.payload["kind"],
+        domain=need_id(item, "bias_type"),
+        target=need_target(item),
+        context=need(item, "context"),
+        options=options,
+        original=original,
+        person=None,
+        seconds=None,
+        version="",
+        source=event.source,
+    )
+
+    def refused(code: str, detail: str, **part: Any) -> Refused:
+        record = {"item": item_id, **part}
+        return Refused(where=where, record=record, code=code, detail=detail, source=event.source)
+
+    if original is None and item.get("target_original") not in (None, ""):
+        yield refused(
+            "bad_value",
+            f"'target_original' of item {item_id} is not a text of at most {LONGEST_ID} "
+            "characters; it is left out",
+            target_original=item["target_original"],
+        )
+    for sentence, option in zip(sentences, options, strict=True):
+        gold, votes = sentence.get("gold_label"), sentence.get("labels")
+        if option.published_gold is None and gold is not None:
+            yield refused(
+                "unknown_label",
+                f"gold_label {_shown(gold)} of {option.id} is not a label; it is left out",
+                sentence=option.id,
+                gold_label=gold,
+            )
+        if votes is not None and not isinstance(votes, list):
+            detail = f"labels of {option.id} are not a list"
+            yield refused("bad_value", detail, sentence=option.id)
+    for option, number, label in _votes(item, options):
+        try:
+            _voted(label, f"label {number} of {option.id}")
+        except UnusableError as problem:
+            yield refused(problem.code, problem.detail, sentence=option.id, label=label)
+
+
+def labels(answer: Written) -> Iterator[Given]:
+    """The usable labels of an item that ``read`` gave, in file order.
+
+    They are made when they are needed: a large dataset has millions, and each takes a kilobyte.
+    """
+    item = answer.record if isinstance(answer.record, dict) else orjson.loads(answer.record)
+    for part, (option, number, label) in enumerate(_votes(item, answer.options), 1):
+        try:
+            annotator, value = _voted(label, "")
+        except UnusableError:
+            continue
+        yield Given(
+            place=answer.place._replace(part=part),
+            where=answer.where,
+            record={"item": answer.id, "sentence": option.id, "label": label},
+            id=stable_id("label", str(option.id), str(number), annotator, value),
+            item=answer.id,
+            marks=(Mark(option.id or "", value),),
+            person=sys.intern(annotator),
+            seconds=None,
+            version="",
+            source=answer.source,
+        )
+
+
+def _votes(
+    item: Mapping[str, Any], options: tuple[Option, ...]
+) -> Iterator[tuple[Option, int, Any]]:
+    """Each label of an item with its association, and its number among the association's."""
+    for sentence, option in zip(item["sentences"], options, strict=True):
+        votes = sentence.get("labels")
+        for number, label in enumerate(votes if isinstance(votes, list) else ()):
+            yield option, number, label
+
+
+def _voted(label: Any, place: str) -> tuple[str, Value]:
+    """The annotator and the value of a label.
+
+    Raises:
+        UnusableError: it is not an object, or has no usable annotator or value.
+    """
+    if not isinstance(label, dict):
+        raise UnusableError("bad_value", f"{place} is not an object")
+    return need_id(label, "human_id"), _need_value(label)
+
+
+def _gold(value: Any) -> Value | None:
+    return read_label(value) if isinstance(value, str) else None
+
+
+def _need_value(label: Mapping[str, Any]) -> Value:
+    """The value of a label.
+
+    Raises:
+        UnusableError: it is missing, or it is not in the vocabulary; the message quotes it.
+    """
+    if type(label.get("label")) in (int, float):
+        raise UnusableError("unknown_label", f"{_shown(label['label'])} is not a label")
+    return need_label(label, "label")
+
+
+def _original(item: Mapping[str, Any]) -> str | None:
+    """The target of the original dataset, with single spaces; None if it is not a usable text."""
+    given = item.get("target_original")
+    text = " ".join(given.split()) if isinstance(given, str) else ""
+    return text if 0 < len(text) <= LONGEST_ID else None
+
+
+def _shown(value: Any) -> str:
+    """A value as a message quotes it; only the beginning of a long one."""
+    shown = reprlib.repr(value)
+    return f"{shown} (a number)" if type(value) in (int, float) else shown
+
 
 NO_TASKS: Mapping[str, Task] = {}
 
@@ -57,7 +225,7 @@ def _parts(
     if event.source == "answers":
         yield from rows.read(event, round=round, where=where)
     elif event.source == "stereoset":
-        yield from published.read(event, round=round, where=where)
+        yield from read(event, round=round, where=where)
     elif event.source != "erased":
         yield from forms.read(event, round=round, where=where, tasks=tasks, kind=kind, words=words)
 

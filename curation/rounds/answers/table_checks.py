@@ -8,7 +8,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.formats.tables import listed
 from curation.records import RoundKind
-from curation.rounds.answers import forms, rows, several_values
+from curation.rounds.answers import forms, rows
 from curation.text.table_words import Words
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
 from curation.text.wording import some
@@ -93,7 +93,7 @@ def check_answers(
 
 def filled_in(row: Mapping[str, Any], kind: RoundKind) -> set[str]:
     """The columns with an answer in a row, given by column."""
-    names = (*forms.FIELDS[kind], *several_values.unread(row))
+    names = (*forms.FIELDS[kind], *rows.unread(row))
     return {name for name in names if rows.text_of(row, name)}
 
 

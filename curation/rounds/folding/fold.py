@@ -29,6 +29,7 @@ import orjson
 from pydantic import ValidationError
 
 from curation.records import Flag, Item, Person, Rejection, Review
+from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import (
     Consented,
     Deleted,
@@ -40,13 +41,10 @@ from curation.rounds.answers.parsed import (
     Written,
     unexpected,
 )
-from curation.rounds.answers.published import labels as published_labels
 from curation.rounds.answers.rows import masked
-from curation.rounds.folding.gate import Gate, Rules
+from curation.rounds.folding.gate import AnswerRow, Gate, LabelRow, Refuse, Rules, lines, newest
 from curation.rounds.folding.items import Checks, Near, fold_items
 from curation.rounds.folding.labels import fold_labels
-from curation.rounds.folding.lines import AnswerRow, LabelRow, lines
-from curation.rounds.folding.versions import Refuse, newest
 from curation.text.rules import Caps, Work, same_text, stable_id
 from curation.work.engine import uncollected
 

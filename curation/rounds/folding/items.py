@@ -6,8 +6,7 @@ from typing import NamedTuple
 from curation.checks.content import gist
 from curation.records import Association, Item, Kind
 from curation.rounds.answers.parsed import Written, unexpected
-from curation.rounds.folding.gate import Gate
-from curation.rounds.folding.versions import Refuse
+from curation.rounds.folding.gate import Gate, Refuse
 from curation.text.item_form import check_item, filler
 from curation.text.rules import same_text, stable_id
 

@@ -5,10 +5,8 @@ from collections.abc import Callable, Collection, Iterable
 from curation.reasons import REASONS
 from curation.records import Flag, Item, Task
 from curation.rounds.answers.parsed import Given, Mark, unexpected
-from curation.rounds.folding.gate import Gate
+from curation.rounds.folding.gate import Gate, LabelRow, Refuse
 from curation.rounds.folding.items import Items, Known
-from curation.rounds.folding.lines import LabelRow
-from curation.rounds.folding.versions import Refuse
 from curation.text.item_form import filler
 from curation.text.rules import same_text, stable_id
 

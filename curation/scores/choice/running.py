@@ -11,15 +11,21 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, digest
-from curation.models.chat.prompts import read_prompts
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.prompts import ChatSpec, read_prompts
 from curation.models.scoring import open_chat
 from curation.records import Cat
-from curation.scores.choice.asking import Asked, ChatQuestion, questions_of
-from curation.scores.choice.comparing import compare, on_one_basis, unanswered
-from curation.scores.choice.replies import Replies, appending, open_questions, read_replies
+from curation.scores.choice.answers import compare, on_one_basis, unanswered
+from curation.scores.choice.asking import (
+    Asked,
+    ChatQuestion,
+    Replies,
+    appending,
+    open_questions,
+    questions_of,
+    read_replies,
+)
 from curation.scores.choice.report import Limits, choice_report
-from curation.scores.older import scored_cats
+from curation.scores.incomplete import scored_cats
 from curation.scores.run_folder import (
     CHOICE,
     COMPARISONS,

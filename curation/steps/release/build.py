@@ -65,9 +65,8 @@ def anonymous_release(campaign: Campaign, results: Results, reporter: Reporter) 
 def _build(
     campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool
 ) -> dict[str, int]:
-    from curation.release import build
+    from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
-    from curation.release.versions import errata
     from curation.steps.release import repeats
 
     campaign = hiding.as_built(campaign)
@@ -102,7 +101,7 @@ def _build(
     if anonymous:
         facts = anonymize(facts, statement.secrets(campaign))
     with reporter.stages() as tell:
-        errata_lines = errata.text(since[1]).encode() if since else b""
+        errata_lines = differences.errata_text(since[1]).encode() if since else b""
         staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
         for path, data in build.files(contents, facts, errata_lines=errata_lines, tell=tell):
             (staged / path).parent.mkdir(parents=True, exist_ok=True)

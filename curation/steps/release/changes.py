@@ -6,12 +6,17 @@ from pathlib import Path
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes
 from curation.formats.tables import read_json_lines
-from curation.release.contents import Contents
+from curation.release import differences
+from curation.release.contents import SEALED, TERMS, Contents
+from curation.release.differences import (
+    Change,
+    Difference,
+    Version,
+    data_files,
+    difference,
+    read_version,
+)
 from curation.release.facts import Changes
-from curation.release.layout import SEALED, TERMS
-from curation.release.versions import errata
-from curation.release.versions.diff import Change, Difference, Version, difference
-from curation.release.versions.reading import data_files, read_version
 from curation.steps.release import versions
 from curation.text.wording import amount, some
 
@@ -109,7 +114,7 @@ def changes(
         before = _earlier_version(folder)
         changed = difference(before, version_of(contents))
         check_moved(campaign, difference(before, version_of(whole)) if whole else changed)
-        since = since or (errata.facts(changed), changed.open_changes())
+        since = since or (differences.difference_facts(changed), changed.open_changes())
         if MOVED in campaign.settings.release.accept:
             break  # older versions are read for this check only
     return since
@@ -144,7 +149,7 @@ def check_moved(campaign: Campaign, changed: Difference) -> None:
     parts = []
     if changed.to_test:
         count = amount(len(changed.to_test), "term was", "terms were")
-        named = some(errata.term_names(changed.to_test), _SHOWN)
+        named = some(differences.term_names(changed.to_test), _SHOWN)
         parts.append(f"{count} in dev and would be in test now: {named}")
     terms = set(changed.to_test)
     others = [

@@ -22,13 +22,12 @@ from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.findings import Finding, finding, in_order, named, strictly
-from curation.release.check.folder import Release, refuse_no_folder
-from curation.release.check.forms import Seen, from_item
-from curation.release.check.hidden import quoted
+from curation.release.check.folder import Release, Seen, from_item, refuse_no_folder
+from curation.release.check.privacy import quoted
+from curation.release.contents import FACTS, REVEAL
+from curation.release.differences import committed
 from curation.release.hidden.commitments import verify
-from curation.release.layout import FACTS, REVEAL
 from curation.release.near import Pair, Texts, near
-from curation.release.versions.reading import committed
 from curation.steps.release.hidden.golds import read_golds
 from curation.steps.release.versions import ANONYMOUS
 from curation.steps.reporter import QUIET, Reporter

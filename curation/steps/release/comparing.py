@@ -8,14 +8,19 @@ from typing import Any, NamedTuple
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
-from curation.release.versions.between import Judge, Way, score_changes, way
-from curation.release.versions.diff import Difference, difference
-from curation.release.versions.reading import read_version
+from curation.release.differences import (
+    Difference,
+    Judge,
+    Way,
+    difference,
+    read_version,
+    score_changes,
+    way,
+)
 from curation.scores.boards import by_preferences, by_scores
-from curation.scores.older import missing_cats
-from curation.scores.outcomes import by_ids, outcomes_of
+from curation.scores.incomplete import missing_cats
 from curation.scores.run_folder import has_runs
-from curation.scores.runs import Run
+from curation.scores.runs import Run, by_ids, outcomes_of
 from curation.scores.runs import current as current_runs
 from curation.steps.release import versions
 from curation.steps.reporter import QUIET, Reporter

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import beside, digest, read_bytes
-from curation.release.layout import ERRATA, SUMS
+from curation.release.contents import ERRATA, SUMS
 from curation.steps.release.versions import ANONYMOUS, REVEALED, built
 from curation.work.manifest import file_names
 

@@ -23,11 +23,9 @@ from curation.files import (
     writing,
 )
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
+from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
-from curation.release.data import tables
-from curation.release.harnesses import bias_bench, lm_eval
-from curation.release.harnesses.bias_bench import Labels
-from curation.release.harnesses.mangled import Mangled
+from curation.release.harness_files import Labels, Mangled
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_counted, read_items
 from curation.steps.release.hidden import hiding
@@ -110,7 +108,11 @@ def export(
         raise CurationError(
             f"there is no CAT in the split «{split}»", "give another --split, or leave it out"
         )
-    misread = bias_bench.mangled(cats, labels) if format == "bias-bench" else lm_eval.mangled(cats)
+    misread = (
+        harness_files.misread_by_bias_bench(cats, labels)
+        if format == "bias-bench"
+        else harness_files.misread_by_lm_eval(cats)
+    )
     refused = {m.cat for m in misread if m.effect != "not_counted"} if leave_out else set()
     kept = [cat for cat in cats if cat.id not in refused]
     if not kept:
@@ -132,8 +134,8 @@ def export(
         name = name or "+".join(path.stem for path in gold or ())
         there = {(cat.kind, cat.split) for cat in kept}
         parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
-        files |= _flat(kept, version) | lm_eval.tasks(parts, name=name, version=version)
-        task_names = tuple(lm_eval.task_name(name, part) for part in parts)
+        files |= _flat(kept, version) | harness_files.tasks(parts, name=name, version=version)
+        task_names = tuple(harness_files.task_name(name, part) for part in parts)
     if _check_free(place, files):
         reporter.note(f"{to}: has exactly these files already")
         sync(place.parent)
@@ -195,7 +197,9 @@ def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
     contents = Contents(
         version, tuple(map(published, cats)), pd.DataFrame(), (), settings=FileSettings()
     )
-    return {path: data for path, data in tables.files(contents) if path.startswith("cats/")}
+    return {
+        path: data for path, data in data_files.flat_files(contents) if path.startswith("cats/")
+    }
 
 
 def _check_free(to: Path, files: Mapping[str, bytes] | None = None) -> bool:

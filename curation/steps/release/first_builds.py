@@ -10,7 +10,7 @@ from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, refuse_links
 from curation.records import Id, Record
-from curation.release.layout import FACTS
+from curation.release.contents import FACTS
 from curation.steps.release import versions
 from curation.text.times import now
 from curation.work.run_folder import append_lines, cut_half_line

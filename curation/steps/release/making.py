@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import read_json
-from curation.release.layout import FACTS
+from curation.release.contents import FACTS
 from curation.scores.run_folder import has_runs
 from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
 from curation.steps.release import versions

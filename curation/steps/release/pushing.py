@@ -6,8 +6,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.release import hub
 from curation.release.check.folder import Release, list_files
+from curation.release.contents import FACTS
 from curation.release.facts import Facts, Hub
-from curation.release.layout import FACTS
 from curation.steps.release.checking import check_release, counts, folder_of
 from curation.steps.release.hidden import hiding
 from curation.steps.release.statement import read_statement

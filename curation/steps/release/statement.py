@@ -7,7 +7,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes, read_text, writing
 from curation.formats.toml_files import read_toml
 from curation.release.facts import Statement
-from curation.release.texts import statement_file
+from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.steps.rounds.round_files import read_texts
 from curation.steps.rounds.shown import own_texts
@@ -36,7 +36,7 @@ def read_statement(campaign: Campaign) -> Statement:
         CurationError: the file has an error; the message names line and key.
     """
     path = place(campaign)
-    statement = statement_file.read(path) if _is_filled(path) else Statement()
+    statement = questions.read_statement(path) if _is_filled(path) else Statement()
     contact, ethics = study(campaign, "contact"), study(campaign, "ethics")
     changes: dict[str, object] = {}
     if contact and not statement.contact:
@@ -88,7 +88,7 @@ def _has_answers(campaign: Campaign) -> bool:
     """Whether ``statement.toml`` says something, or has an error."""
     path = place(campaign)
     try:
-        return _is_filled(path) and statement_file.read(path) != Statement()
+        return _is_filled(path) and questions.read_statement(path) != Statement()
     except CurationError:
         return True
 
@@ -111,11 +111,11 @@ def write_template(campaign: Campaign) -> bool:
     """
     path = place(campaign)
     before = read_text(path) if _is_filled(path) else ""
-    text = statement_file.with_new_questions(before) if before else statement_file.template()
+    text = questions.with_new_questions(before) if before else questions.statement_template()
     if text == before:
         return False
     if before:
-        statement_file.read(path)  # a damaged file is reported, and left as it is
+        questions.read_statement(path)  # a damaged file is reported, and left as it is
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with writing(path) as file:

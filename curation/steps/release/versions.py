@@ -12,9 +12,8 @@ from curation.campaign import Campaign
 from curation.catsets.entries import is_hidden, sentences_of
 from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
 from curation.records import KINDS, SplitName
-from curation.release.contents import SPLITS
+from curation.release.contents import SPLITS, SUMS
 from curation.release.hidden.commitments import texts
-from curation.release.layout import SUMS
 from curation.steps.rounds.round_files import read_standing
 from curation.text.wording import some
 from curation.work.manifest import file_names, is_inside, read_manifest
@@ -57,7 +56,7 @@ def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
 
 def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
     """The error if a release cannot be written: pyarrow is missing, or a link is in the way."""
-    from curation.release.data.parquet_files import check_installed
+    from curation.release.data_files import check_installed
 
     try:
         check_installed()

@@ -45,7 +45,7 @@ def warn_of_earlier_names(campaign: Campaign, *, reporter: Reporter = QUIET) -> 
 
 def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporter = QUIET) -> None:
     """Say if a round needs more people than the campaign knows, because of its caps."""
-    from curation.rounds import standing
+    from curation.rounds import people as standing
     from curation.rounds.allocation import least_people
 
     work = WORK[status.round.kind]

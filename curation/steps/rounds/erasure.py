@@ -34,7 +34,7 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     Returns:
         How many answers were erased from archives.
     """
-    from curation.rounds import standing
+    from curation.rounds import people
     from curation.rounds.answers import archive
 
     manifest = read_manifest(campaign.rounds)
@@ -47,8 +47,8 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     steps.pop("answers", None)
     with writing(campaign.rounds / MANIFEST) as file:
         file.write(dump_json(Manifest(steps=steps).model_dump()))
-    ledger.forget(campaign, person, standing.erased(round_files.read_standing(campaign)))
-    writers = standing.erased(round_files.read_standing(campaign))
+    ledger.forget(campaign, person, people.erased(round_files.read_standing(campaign)))
+    writers = people.erased(round_files.read_standing(campaign))
     for round in round_files.planned_rounds(campaign):
         tasks = round_files.read_tasks(campaign, round)
         if any(task.barred in writers for task in tasks):

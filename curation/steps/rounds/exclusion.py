@@ -74,7 +74,7 @@ def decide_on_person(
         CurationError: there are no answers, nobody has answered under that name, or the action
             does not fit what was decided before.
     """
-    from curation.rounds import standing
+    from curation.rounds import people
 
     if not campaign.round_names():
         raise CurationError(
@@ -86,7 +86,7 @@ def decide_on_person(
     _recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = round_files.read_standing(campaign)
-    _check_action(person, action, standing.out(decisions).get(person, ("", ""))[0])
+    _check_action(person, action, people.out(decisions).get(person, ("", ""))[0])
     before, cats = _counts(campaign), _cats(campaign)
     items = _items_of(campaign, person)
     held = _held_before(campaign, person, items, decisions)

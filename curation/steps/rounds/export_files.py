@@ -11,7 +11,7 @@ from curation.campaign import Campaign, keep_out
 from curation.files import read_bytes, sweep_beside, writing
 from curation.formats.tables import csv_text
 from curation.records import Dealing, Round, Task
-from curation.rounds.tables.columns import Column, Row, columns, row
+from curation.rounds.tables.workbooks import Column, Row, columns, row
 from curation.steps.reporter import Reporter
 from curation.steps.rounds import ledger, round_status, shown
 from curation.steps.rounds.round_status import RoundStatus

@@ -105,7 +105,7 @@ def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
     """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
     from curation.rounds.answers.rows import column
-    from curation.rounds.tables.file_kinds import is_workbook
+    from curation.rounds.tables.reading import is_workbook
 
     if path.is_file() and is_workbook(path):
         raise CurationError(f"{path}: is a workbook", _ONE_ID)
@@ -142,10 +142,10 @@ def _dealt(
     named: Mapping[str, str],
 ) -> dict[str, Share]:
     """Each person's share of the tasks, by pseudonym; ``named`` has their ids."""
-    from curation.rounds import standing
+    from curation.rounds import people
     from curation.rounds.allocation import assign
 
-    out = standing.out(round_files.read_standing(campaign))
+    out = people.out(round_files.read_standing(campaign))
     barred = [person for person in named if person in out]
     if barred:
         raise CurationError(

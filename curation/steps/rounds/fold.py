@@ -30,12 +30,12 @@ The others plan rounds.
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.rounds import standing
+    from curation.rounds import people
     from curation.rounds.folding import fold as stage
 
     rounds = campaign.round_names()
     planned = {r.name: r for r in round_files.map_rounds(campaign)}
-    out = standing.out(round_files.read_standing(campaign))
+    out = people.out(round_files.read_standing(campaign))
     folded, read_answers = folded_answers(campaign, out, reporter)
     for round in rounds:
         items = (item for item in folded.items if item.round == round)

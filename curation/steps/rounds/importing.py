@@ -55,7 +55,7 @@ def import_round(
             is about one of its tasks, a column has slipped down a row, a date could be two days, or
             no round of the campaign has shown that version of the consent text.
     """
-    from curation.rounds.answers import archive, corrections, forms
+    from curation.rounds.answers import archive, forms
     from curation.rounds.answers.rows import text_of
     from curation.rounds.answers.table_checks import (
         check_answers,
@@ -107,7 +107,7 @@ def import_round(
         agreed = [{"annotator": p, "consent": consent} for p in people if p.strip()]
         archive.deliver(raw, "forms", agreed, gone=gone)
     # A row of a sheet of refused answers that nobody changed is not another answer.
-    changed = [r for r in rows if not corrections.is_unchanged(file_row(r), round.kind, words)]
+    changed = [r for r in rows if not forms.is_unchanged(file_row(r), round.kind, words)]
     delivery = archive.deliver(raw, "forms", changed, gone=gone)
     fold_answers(campaign, reporter=reporter)
     counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}

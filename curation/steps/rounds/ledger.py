@@ -49,11 +49,11 @@ def read_holdings(
         answers: what became of each answer to the round's tasks.
         void: ids of tasks that no answer can serve any more; they are left out.
     """
-    from curation.rounds import standing
+    from curation.rounds import people
 
     if not lines:
         return []
-    out = standing.out(round_files.read_standing(campaign))
+    out = people.out(round_files.read_standing(campaign))
     live = (
         each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
         for each in holdings(lines, answers, out=out)

@@ -82,7 +82,7 @@ def write_pay(
         CurationError: the campaign's key or its raw answers are not on this machine, there are no
             answers, or a round has none.
     """
-    from curation.rounds import pay, people, standing
+    from curation.rounds import pay, people
 
     key = people.read_key(campaign.settings.campaign.id)  # nobody has a list without it
     names = _names(campaign, rounds)
@@ -92,7 +92,7 @@ def write_pay(
             "make the list on the machine that has them",
         )
     fold_answers(campaign, reporter=reporter)
-    out = standing.out(round_files.read_standing(campaign))
+    out = people.out(round_files.read_standing(campaign))
     done = [each for each in _on_disk(campaign, names) if each.person not in out]
     if out:  # their answers are all refused: only a fold without that rule says which are right
         folded, _ = folded_answers(campaign, {}, reporter)

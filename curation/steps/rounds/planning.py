@@ -207,7 +207,7 @@ def _validation(
 
     It takes items that lack labels and are not in another open round of validation.
     """
-    from curation.rounds import needed, plan
+    from curation.rounds import plan
 
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
     unknown = set(of) - set(campaign.round_names())
@@ -241,11 +241,11 @@ def _validation(
     seed = campaign.settings.campaign.seed
     full = set(ids)
     if settings.labels != "all":
-        full = needed.sample(ids, share=settings.sample, seed=seed)
+        full = plan.sample(ids, share=settings.sample, seed=seed)
     wanted = {
         id: max(decisions.of - sum(v) for v in votes[id])
         if id in full
-        else needed.further(votes[id], needed=decisions.needed, of=decisions.of)
+        else plan.further(votes[id], needed=decisions.needed, of=decisions.of)
         for id in ids
     }
     tasks = plan.validation(

@@ -53,10 +53,10 @@ def _label_studio(campaign: Campaign, round: Round, url: str, reporter: Reporter
     access = _access(campaign, round, reporter)
 
     def connect() -> "LabelStudio":
-        from curation.rounds.platforms.label_studio import servers
+        from curation.rounds.platforms.label_studio import local
 
         id = campaign.settings.campaign.id
-        return servers.open_server(id, round, title=access.title, url=url, tell=reporter.note)
+        return local.open_server(id, round, title=access.title, url=url, tell=reporter.note)
 
     return LabelStudioRound(access, connect)
 

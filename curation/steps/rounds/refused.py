@@ -71,8 +71,8 @@ def write_refused(
         CurationError: the campaign's key is not on this machine, or the round is not of this kind
             or not open.
     """
-    from curation.rounds import people, refused, standing
-    from curation.rounds.tables import refused_sheet, workbooks
+    from curation.rounds import people, refused
+    from curation.rounds.tables import workbooks
 
     key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
     check_takes_tables(campaign, round, "be exported")
@@ -90,7 +90,7 @@ def write_refused(
         needed={task: n - held.get(task, 0) for task, n in status.lack.items()},
         caps=caps_of(settings, work),
         least=least,
-        out=standing.out(round_files.read_standing(campaign)),
+        out=people.out(round_files.read_standing(campaign)),
     )
     if not chosen:
         return Sheets([], None, left)
@@ -101,7 +101,7 @@ def write_refused(
     data = {row["task_id"]: row for row in shown.task_data(campaign, round, wanted)}
     contents = []
     for person, theirs in chosen.items():
-        shown_columns, rows = refused_sheet.refused_sheet(
+        shown_columns, rows = refused.refused_sheet(
             theirs,
             data,
             round,

@@ -132,7 +132,7 @@ def what_counts(campaign: Campaign) -> dict[str, Any]:
 
     People's standing is only given as a digest, because others read manifests.
     """
-    from curation.rounds.standing import out
+    from curation.rounds.people import out
 
     standing = orjson.dumps(out(read_standing(campaign)), option=orjson.OPT_SORT_KEYS)
     names = set(campaign.round_names())
@@ -289,10 +289,10 @@ def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":
         campaign: the campaign.
         name: the round of the answers.
     """
-    from curation.rounds import people, standing
+    from curation.rounds import people
     from curation.rounds.answers.interpret import person_of
 
-    erased_people = standing.erased(read_standing(campaign))
+    erased_people = people.erased(read_standing(campaign))
     if not erased_people:
         return lambda event: False
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))

@@ -29,7 +29,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
 
 
 def _row(path: Path) -> dict[str, Any]:
-    from curation.scores.choice.summary import answers_row  # compiles many patterns
+    from curation.scores.choice.report import answers_row
 
     report, folder = read_json(path), path.parent
     model = model_of(folder, read_run(folder))

@@ -10,11 +10,10 @@ from curation.files import CurationError, read_json
 from curation.records import Cat
 from curation.scores import compare as stage
 from curation.scores.boards import Board, board
-from curation.scores.chat_runs import asked_differently
+from curation.scores.compare import mechanisms
 from curation.scores.ensemble import scored_since
-from curation.scores.groups import groups, profiles_in
-from curation.scores.heads import mark_heads
-from curation.scores.mechanisms import mechanisms
+from curation.scores.groups import groups, mark_heads, profiles_in
+from curation.scores.run_folder import asked_differently
 from curation.scores.runs import Run
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement

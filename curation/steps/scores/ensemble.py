@@ -9,13 +9,12 @@ from curation import __version__
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.records import Cat, Score
 from curation.scores import ensemble as stage
-from curation.scores.ensemble import Ensemble
+from curation.scores.ensemble import Ensemble, Objective
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
-from curation.scores.older import missing_cats, scored_cats
+from curation.scores.incomplete import missing_cats, scored_cats
 from curation.scores.run_folder import RESULTS, RUN, SCORES, locked_run
 from curation.scores.runs import Run, digests, folder_name
-from curation.scores.weights import Objective
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import warn_if_outdated

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from curation.files import CurationError, refuse_links
 from curation.models.scoring import ModelSpec
 from curation.records import Cat
-from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import ask_cats
+from curation.scores.run_folder import why_no_outcome
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
 from curation.settings import ScoreSettings

@@ -4,9 +4,15 @@ from curation.files import CurationError, each_record
 from curation.models.chat.prompts import read_prompts
 from curation.models.scoring import ModelSpec
 from curation.records import Reply
-from curation.scores.choice.asking import questions_of
-from curation.scores.choice.cost import Plan, Usage, plan, usage
-from curation.scores.choice.replies import open_questions, read_replies
+from curation.scores.choice.asking import (
+    Plan,
+    Usage,
+    open_questions,
+    plan,
+    questions_of,
+    read_replies,
+    usage,
+)
 from curation.scores.run_folder import REPLIES, continued_folder
 from curation.scores.running import job
 from curation.steps.source import Source

@@ -9,7 +9,7 @@ from curation.formats.predictions import check_complete, read_predictions, score
 from curation.records import KINDS, Kind
 from curation.scores.boards import scored
 from curation.scores.flags import flags_of
-from curation.scores.partial import left_out
+from curation.scores.incomplete import left_out
 from curation.stats.metrics import Ties, comparisons, of_one_kind, results
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source

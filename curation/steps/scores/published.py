@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from curation.scores import published as stage
-from curation.scores.heads import mark_heads
-from curation.scores.older import missing_cats
-from curation.scores.printed import Printed, models
+from curation.scores.groups import mark_heads
+from curation.scores.incomplete import missing_cats
+from curation.scores.published import Printed, models
 from curation.stats.metrics import Ties
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs, warn_of_older

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from curation.files import CurationError
 from curation.records import KINDS, Cat
-from curation.scores import older
+from curation.scores import incomplete
 from curation.scores import runs as stage
-from curation.scores.older import Common, Missing
+from curation.scores.incomplete import Common, Missing
 from curation.scores.runs import Run
 from curation.steps.reporter import QUIET, Reporter
 from curation.text.wording import amount
@@ -93,7 +93,7 @@ def common_runs(
         CurationError: the runs have no CAT in common; or predictions lack CATs, and ``partial`` is
             not set.
     """
-    common = older.common(cats, runs)
+    common = incomplete.common(cats, runs)
     for run in () if partial else common.runs:
         lacks = common.missing.get(run.name)
         if lacks and run.refused is None:
@@ -152,4 +152,6 @@ def warn_of_older(
 
 
 def _again(run: Run) -> str:
-    return f"score it again: {older.again({'model': run.model, 'rules': run.rules, **run.about})}"
+    return (
+        f"score it again: {incomplete.again({'model': run.model, 'rules': run.rules, **run.about})}"
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.models.chat.client import FORMS, IN_A_ROW, ChatEndpoint, Form
-from curation.models.chat.spec import ChatSpec
+from curation.models.chat.prompts import ChatSpec
 from curation.models.endpoint.connection import KEYS
 from curation.work.interrupts import Stopped
 from support.chat_answers import always, error, refuses

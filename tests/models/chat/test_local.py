@@ -12,11 +12,9 @@ import pytest
 from curation.files import CurationError
 from curation.models import forward
 from curation.models.chat import local
-from curation.models.chat.letters import letter_tokens, token_texts
-from curation.models.chat.local import LocalChat
-from curation.models.chat.prompts import Prompts, read_prompts
+from curation.models.chat.local import LocalChat, letter_tokens, token_texts
+from curation.models.chat.prompts import ChatSpec, Prompts, read_prompts
 from curation.models.chat.reading import read_letters
-from curation.models.chat.spec import ChatSpec
 from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.models.endpoint.align_tokens import align, by_offsets
+from curation.models.endpoint.echoes import align, by_offsets
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from curation.models.endpoint.echoes import TOO_LONG
-from curation.models.endpoint.errors import (
+from curation.models.endpoint.connection import (
     FILTERED,
     LARGE_MAX_TOKENS,
     NO_CHAT,
@@ -15,6 +14,7 @@ from curation.models.endpoint.errors import (
     gist,
     words,
 )
+from curation.models.endpoint.echoes import TOO_LONG
 
 ALL = (FILTERED, WRONG_MODEL, NO_CHAT, NO_TEMPLATE, LARGE_MAX_TOKENS, TOO_LONG)
 TEXTS: list[tuple[str, re.Pattern[str] | None]] = [

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.models.endpoint.errors import asked_wait
-from curation.models.endpoint.gate import (
+from curation.models.endpoint.connection import (
     LONGEST,
     OFTEN,
     OWN,
@@ -17,6 +16,7 @@ from curation.models.endpoint.gate import (
     Failure,
     Gate,
     RefusedError,
+    asked_wait,
 )
 
 BUSY = Failure("busy", "wait")

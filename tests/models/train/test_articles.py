@@ -12,8 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from curation.files import CurationError
-from curation.models.train.articles import article_files, articles
-from curation.models.train.corpus import read_corpus
+from curation.models.train.corpus import article_files, articles, read_corpus
 
 BAKERS = "The bakers\n\nThey bake bread. They sell rolls.\nTea & cake < 3 coins.\n"
 RIVER = "River\n\nIt runs fast. It bends twice."

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from curation.models.train.bertadam import BertAdam
 from curation.models.train.corpus import read_corpus
-from curation.models.train.next_sentence import NextSentenceTrainer, train
+from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
 from curation.models.train.settings import NextSentenceSettings
 from support.topics import tiny_bert, write_corpus
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.models.train.articles import split
-from curation.models.train.corpus import Corpus, divide, pairs, read_corpus
+from curation.models.train.corpus import Corpus, divide, pairs, read_corpus, split
 
 
 def lettered(path: Path, sizes: tuple[int, ...]) -> Corpus:

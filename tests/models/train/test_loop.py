@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from curation.files import CurationError
 from curation.models.tiny import make
 from curation.models.train import loop
-from curation.models.train.folder import read_checkpoint
+from curation.models.train.loop import read_checkpoint
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.sentiment import SentimentTrainer, train
 from curation.models.train.settings import SentimentSettings

@@ -10,7 +10,7 @@ from filelock import FileLock
 from safetensors.torch import load_file
 
 from curation.files import CurationError
-from curation.models import nsp, nsp_heads
+from curation.models import nsp
 from curation.models.loading import load
 from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
@@ -74,7 +74,7 @@ def test_a_small_model_learns_which_sentences_follow(learnt: Any) -> None:
 
 
 def test_scores_prefer_what_follows(learnt: Any) -> None:
-    runner = nsp_heads.load_next_sentence(str(learnt[0]))
+    runner = nsp.load_next_sentence(str(learnt[0]))
     told = [
         ("she likes bread", "he sells bread", "he sells rain"),
         ("he counts chess", "he draws chess", "he draws hens"),
@@ -114,7 +114,7 @@ def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_pa
     report = train(wanted, small, tmp_path / "out")
     family = load(str(folder), head="none").family
     assert (report["family"], report["pool"]) == (family, nsp.POOLS[family])
-    runner = nsp_heads.load_next_sentence(str(tmp_path / "out"))
+    runner = nsp.load_next_sentence(str(tmp_path / "out"))
     found = nsp.score(
         runner, "nsp", [ScoringRequest("intersentence", "she likes bread", "he sells soup")]
     )
@@ -218,7 +218,7 @@ def test_a_killed_training_ends_as_if_it_had_not_been(
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path / "killed", tell=kill_at(step))
     with pytest.raises(CurationError, match="has not ended"):
-        nsp_heads.load_next_sentence(str(tmp_path / "killed"))
+        nsp.load_next_sentence(str(tmp_path / "killed"))
     told: list[Progress] = []
     report = train(wanted, small, tmp_path / "killed", tell=told.append)
     # Checkpoints: after step 2, at the first epoch's end (3), after step 4. What tells of a step

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.models.train.review_files import has_test
-from curation.models.train.reviews import Reviews, divide, read_reviews
+from curation.models.train.reviews import Reviews, divide, has_test, read_reviews
 
 
 def write(path: Path, content: str | bytes) -> Path:

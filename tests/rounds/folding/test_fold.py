@@ -16,8 +16,8 @@ from curation.records import Event
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import ParsedAnswer, interpret
+from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import Written
-from curation.rounds.answers.published import labels as published_labels
 from curation.rounds.folding.fold import Folded, fold
 from curation.text.rules import stable_id
 

@@ -8,7 +8,13 @@ import pytest
 
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import deliver
-from curation.rounds.platforms.label_studio.seen import Known, Seen, keep, note, read
+from curation.rounds.platforms.label_studio.platform import (
+    Known,
+    Seen,
+    keep_seen,
+    note_seen,
+    read_seen,
+)
 
 Payload = dict[str, Any]
 
@@ -34,23 +40,23 @@ def place(tmp_path: Path) -> tuple[Path, Path]:
 
 def pull(place: tuple[Path, Path], payloads: list[Payload], since: str) -> None:
     """Deliver answers as a pull does."""
-    before = read(*place)
+    before = read_seen(*place)
     deliver(place[0], "label_studio", payloads)
     for payload in payloads:
-        note(before.known, payload)
-    keep(*place, Seen(since, before.known))
+        note_seen(before.known, payload)
+    keep_seen(*place, Seen(since, before.known))
 
 
 def test_nothing_is_known_of_an_empty_archive(place: tuple[Path, Path]) -> None:
-    assert read(*place) == Seen(None, {})
+    assert read_seen(*place) == Seen(None, {})
     place[0].mkdir()
-    assert read(*place) == Seen(None, {})
+    assert read_seen(*place) == Seen(None, {})
 
 
 def test_versions_and_deletions(place: tuple[Path, Path]) -> None:
     pull(place, [answer(1), answer(2), answer(3, "t-2")], "then")
     pull(place, [answer(1, minute=5), gone(2)], "later")
-    found = read(*place)
+    found = read_seen(*place)
     assert found.since == "later"
     assert alive(found.known) == {
         "t-1": {1: "2026-05-01T10:05:00.000000Z"}, "t-2": {3: "2026-05-01T10:00:00.000000Z"}
@@ -61,7 +67,7 @@ def test_an_answer_that_came_back_after_it_was_gone(place: tuple[Path, Path]) ->
     pull(place, [answer(1)], "a")
     pull(place, [gone(1)], "b")
     pull(place, [answer(1, minute=9)], "c")
-    assert alive(read(*place).known) == {"t-1": {1: "2026-05-01T10:09:00.000000Z"}}
+    assert alive(read_seen(*place).known) == {"t-1": {1: "2026-05-01T10:09:00.000000Z"}}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -80,10 +86,10 @@ def test_a_lost_index_is_made_again_from_the_archive(tmp_path: Path, seed: int) 
                 minute += 1  # nothing comes twice with one time
                 batch.append(answer(id, lives[id], minute))
         pull(place, batch, f"since-{number}")
-    before = read(*place)
+    before = read_seen(*place)
     assert {id for ids in before.known.values() for id in ids} == set(lives)
     place[1].unlink()
-    after = read(*place)
+    after = read_seen(*place)
     assert alive(after.known) == alive(before.known)
     assert after.since is None  # so all is fetched again, and nothing is missed
 
@@ -91,7 +97,7 @@ def test_a_lost_index_is_made_again_from_the_archive(tmp_path: Path, seed: int) 
 def test_a_pull_that_was_killed_before_the_index(place: tuple[Path, Path]) -> None:
     pull(place, [answer(1)], "first")
     deliver(place[0], "label_studio", [answer(2), gone(1)])
-    found = read(*place)
+    found = read_seen(*place)
     assert found.since == "first"  # what came after is looked at again
     assert alive(found.known) == {"t-1": {2: "2026-05-01T10:00:00.000000Z"}}
 
@@ -100,7 +106,7 @@ def test_an_index_of_another_archive_is_not_believed(place: tuple[Path, Path]) -
     pull(place, [answer(1)], "first")
     pull(place, [answer(2)], "second")
     archive.segments(place[0])[-1].unlink()  # brought back from an older backup
-    found = read(*place)
+    found = read_seen(*place)
     assert found.since is None
     assert set(found.known["t-1"]) == {1}
 
@@ -108,13 +114,13 @@ def test_an_index_of_another_archive_is_not_believed(place: tuple[Path, Path]) -
 def test_what_was_erased_stays_known(place: tuple[Path, Path]) -> None:
     pull(place, [answer(1), answer(2, person="ben@x.invalid")], "first")
     archive.erase(place[0], lambda sent: sent.payload.get("person") == "ann@x.invalid")
-    found = read(*place)
+    found = read_seen(*place)
     assert found.since == "first"
     assert set(found.known["t-1"]) == {1, 2}  # it is not fetched again
     assert b"ann@" not in place[1].read_bytes()
     place[1].unlink()
     # With the index lost it is fetched, and the tombstone keeps it out.
-    assert set(alive(read(*place).known)["t-1"]) == {2}
+    assert set(alive(read_seen(*place).known)["t-1"]) == {2}
     again = deliver(place[0], "label_studio", [answer(1), answer(2, person="ben@x.invalid")])
     assert (again.added, again.known) == (0, 2)
     assert not any(b"ann@" in path.read_bytes() for path in archive.segments(place[0]))

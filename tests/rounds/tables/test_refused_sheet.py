@@ -6,10 +6,8 @@ import pytest
 
 from curation.records import Round
 from curation.rounds import pages
-from curation.rounds.answers.corrections import is_unchanged
-from curation.rounds.answers.forms import file_row
-from curation.rounds.refused import RefusedAnswer
-from curation.rounds.tables.refused_sheet import refused_sheet
+from curation.rounds.answers.forms import file_row, is_unchanged
+from curation.rounds.refused import RefusedAnswer, refused_sheet
 from curation.text.table_words import languages, round_words, shipped_texts
 
 ROUND = Round(

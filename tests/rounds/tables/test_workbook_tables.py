@@ -441,10 +441,10 @@ def test_damaged_parts_are_named(file: Path, change: dict[str, Any], word: str) 
 
 def test_bombs(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved(file, HEAD, ANSWER)
-    monkeypatch.setattr("curation.rounds.tables.workbook_parts.UNPACKED", 1 << 20)
+    monkeypatch.setattr("curation.rounds.tables.reading.UNPACKED", 1 << 20)
     parts(file, sheet1=SHEET.format("<x:c/>" * 200_000))
     refused(file, "more than 1 MiB when it is unpacked")
-    monkeypatch.setattr("curation.rounds.tables.workbook_parts.MOST_ELEMENTS", 2500)
+    monkeypatch.setattr("curation.rounds.tables.reading.MOST_ELEMENTS", 2500)
     parts(file, sheet1=SHEET.format("<x:c/>" * 2501))
     refused(file, "more than 2,500 XML elements")
     parts(file, sharedStrings=STRINGS.format("<si/>" * 2501))

@@ -15,9 +15,17 @@ from curation.files import CurationError
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
-from curation.rounds.tables.columns import Column, Row, columns, row
 from curation.rounds.tables.reading import read_rows
-from curation.rounds.tables.workbooks import LONGEST, column_table, round_workbook, workbook
+from curation.rounds.tables.workbooks import (
+    LONGEST,
+    Column,
+    Row,
+    column_table,
+    columns,
+    round_workbook,
+    row,
+    workbook,
+)
 from curation.text.table_words import key, round_words, shipped_texts
 from support.team import CAMPAIGNS
 

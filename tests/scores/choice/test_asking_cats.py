@@ -14,7 +14,7 @@ from curation.files import CurationError
 from curation.models.chat.prompts import read_prompts
 from curation.models.chat.reading import Reading
 from curation.records import Cat
-from curation.scores.choice import replies, running
+from curation.scores.choice import asking, running
 from curation.scores.choice.asking import chat_questions
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
@@ -160,7 +160,7 @@ def test_a_better_parser_needs_no_second_request(
         return Reading(None, "", code="answer_off_format", detail="?")
 
     with monkeypatch.context() as patch:
-        patch.setattr(replies, "read_answer", worse)
+        patch.setattr(asking, "read_answer", worse)
         before = ask()
     assert before.counts["no_answer"] == 30
     assert before.report["splits"] == {}

@@ -14,10 +14,9 @@ from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Cat, Comparison, Pair
 from curation.scores.asking import cat_digest
 from curation.scores.boards import comparisons
+from curation.scores.choice.answers import compare, on_one_basis, unanswered
 from curation.scores.choice.asking import Asked, chat_questions
-from curation.scores.choice.comparing import compare, on_one_basis, unanswered
-from curation.scores.outcomes import Outcome
-from curation.scores.runs import Run
+from curation.scores.runs import Outcome, Run
 from curation.stats.metrics import Ties, results
 from support import talkers
 from support.answered import Answer, asked, first, made_up, none, prefers

@@ -7,7 +7,7 @@ import pytest
 from curation.cli.chat_plans import show_used
 from curation.files import CurationError
 from curation.records import Reply
-from curation.scores.choice.cost import Plan, Prices, Usage, estimate, plan, price, usage
+from curation.scores.choice.asking import Plan, Prices, Usage, estimate, plan, price, usage
 
 
 def reply(asked: str, used: Any) -> Reply:

@@ -10,8 +10,13 @@ import pytest
 from curation.files import CurationError, read_records
 from curation.models.chat.prompts import read_prompts
 from curation.records import Reply
-from curation.scores.choice.asking import ChatQuestion, chat_questions
-from curation.scores.choice.replies import appending, open_questions, read_replies
+from curation.scores.choice.asking import (
+    ChatQuestion,
+    appending,
+    chat_questions,
+    open_questions,
+    read_replies,
+)
 from curation.work.run_folder import cut_half_line
 from support.talkers import ENGLISH, made_up, reply
 

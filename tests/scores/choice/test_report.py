@@ -6,9 +6,9 @@ import pytest
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Cat, Pair
-from curation.scores.chat_runs import why_no_outcome
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
+from curation.scores.run_folder import why_no_outcome
 from curation.stats.intervals import share_interval
 from support.answered import REFUSED, asked, first, made_up, none, prefers
 

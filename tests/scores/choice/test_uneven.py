@@ -5,9 +5,8 @@ import pytest
 
 from curation.models.chat.reading import Reading
 from curation.records import Cat, Pair
-from curation.scores.choice.counts import by_cat, questions_table
+from curation.scores.choice.answers import by_cat, group_differences, questions_table, uneven_groups
 from curation.scores.choice.report import Limits, choice_report
-from curation.scores.choice.uneven import group_differences, uneven_groups
 from curation.scores.flags import answer_flags
 from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 

@@ -5,12 +5,12 @@ Every call that was stopped half-way can be repeated; nothing is then there twic
 
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
-from curation.rounds.platforms.label_studio import doubles
 from curation.rounds.platforms.label_studio.connection import (
     LONGER,
     PAGE,
@@ -18,9 +18,259 @@ from curation.rounds.platforms.label_studio.connection import (
     Connection,
     GoneError,
     Tell,
+    annotation_id,
+    annotations,
+    is_anonymous,
+    keepable,
+    last_change,
+    person,
+    readable_time,
+    task_id,
 )
-from curation.rounds.platforms.label_studio.pull import Known, Pulled, pull
-from curation.rounds.platforms.label_studio.shapes import annotations, person, task_id
+from curation.text.times import now
+
+MOST = 10_000  # projects whose titles have a round's title
+FIELDS = "id,data,annotations,draft_exists,completed_by,updated_by,was_cancelled,result"
+
+
+class Project(NamedTuple):
+    """A project on a server.
+
+    Attributes:
+        id: the server's id.
+        tasks: how many tasks it has.
+        description: what its owner sees of it in the list of projects.
+    """
+
+    id: int
+    tasks: int
+    description: str
+
+
+def projects(to: Connection, title: str) -> list[Project]:
+    """The projects with exactly this title; everybody uses the first of them.
+
+    Those with tasks come first, and then those with smaller ids. So all who ask get the same one,
+    and an empty project that is made late changes nothing.
+    """
+    fields = "id,title,description,task_number"
+
+    def listed() -> dict[int, Any]:
+        there: dict[int, Any] = {}
+        for number, project in enumerate(to.sdk.projects.list(title=title, include=fields)):
+            there[int(project.id)] = project  # one that moved to the next page comes twice
+            if number > min(2 * len(there) + 100, MOST):
+                raise to.repeats("projects")
+        return there
+
+    found = [
+        Project(id, project.task_number or 0, project.description or "")
+        for id, project in to.do(listed).items()
+        if project.title == title
+    ]
+    return sorted(found, key=lambda project: (not project.tasks, project.id))
+
+
+def delete_spare_projects(to: Connection, title: str, description: str) -> None:
+    """Delete empty projects with this title and description, except the first with the title.
+
+    Args:
+        to: the server.
+        title: the title.
+        description: a description that one call alone gives to its projects.
+    """
+    for project in projects(to, title)[1:]:
+        if project.description == description and not project.tasks:
+            with suppress(CurationError):  # nobody uses it, so nothing fails if it stays
+                to.ask("DELETE", f"projects/{project.id}/")
+
+
+def merge_tasks(to: Connection, project: int) -> dict[str, int]:
+    """Keep one task for each of our ids: the first with answers, or else the first.
+
+    A task that has answers or drafts is never deleted. If two have some, the second one is only
+    served no longer.
+
+    Returns:
+        The server's ids of the project's tasks, by our ids.
+    """
+    copies: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for task in to.tasks(project, FIELDS):
+        copies[task_id(task)].append(task)
+    there = {}
+    for id, tasks in copies.items():
+        kept = min(tasks, key=lambda task: (not _has_work(task), task["id"]))
+        there[id] = kept["id"]
+        for task in tasks if id else ():
+            if task is not kept:
+                with suppress(GoneError):
+                    _end(to, task["id"])
+    return there
+
+
+def _end(to: Connection, task: int) -> None:
+    """Stop serving a task, and delete it if nobody has worked on it."""
+    to.ask("PATCH", f"tasks/{task}/", json={"is_labeled": True})
+    # Somebody who was served it before may have answered it by now.
+    if not _has_work(to.ask("GET", f"tasks/{task}/")):
+        to.ask("DELETE", f"tasks/{task}/")
+
+
+def _has_work(task: Mapping[str, Any]) -> bool:
+    """Whether people have worked on a task; marks that bar people from it are not work."""
+    return bool(task["draft_exists"]) or not all(map(_is_bar, task["annotations"]))
+
+
+def _is_bar(annotation: Any) -> bool:
+    """Whether this was skipped in somebody's name, but not by that person."""
+    if not isinstance(annotation, dict) or annotation.get("result"):
+        return False
+    editor = annotation.get("updated_by")  # None if it came with the task
+    return bool(annotation.get("was_cancelled")) and editor != person(annotation)
+
+
+Known = Mapping[str, Mapping[int, str]]
+
+# The server applies the same list of fields to tasks and to their annotations.
+ANNOTATION = (
+    "id,result,completed_by,was_cancelled,ground_truth,created_at,updated_at,draft_created_at,"
+    "lead_time,import_id,last_action,bulk_created,task,project,updated_by,parent_prediction,"
+    "parent_annotation,last_created_by"
+)
+
+
+@dataclass
+class Pulled:
+    """What a pull brings. The counts are complete after the last batch was taken.
+
+    Attributes:
+        batches: payloads; archive each batch before you take the next one.
+        since: the ``since`` of the next pull; None until the last batch was taken.
+        tasks: how many tasks the project has.
+        new: annotations that the archive did not have.
+        changed: annotations that it had in another version.
+        deleted: annotations that it had and that no longer exist.
+        same: annotations that it had in the same version.
+    """
+
+    batches: Iterator[list[dict[str, Any]]] = field(default_factory=lambda: iter(()))
+    since: str | None = None
+    tasks: int = 0
+    new: int = 0
+    changed: int = 0
+    deleted: int = 0
+    same: int = 0
+
+
+def pull_answers(
+    to: Connection,
+    project: int,
+    *,
+    since: str | None,
+    known: Known,
+    people: Callable[[], Mapping[int, str]],
+) -> Pulled:
+    """Fetch what the archive does not have; the server is asked when batches are taken.
+
+    Args:
+        to: the server.
+        project: the project's id.
+        since: ``since`` of an earlier pull; only tasks that changed since about then are looked
+            at. None looks at all tasks.
+        known: by our task ids, the annotations in the archive that were not deleted: their last
+            ``updated_at`` by id.
+        people: asks for the e-mail addresses of everybody, by user id.
+    """
+    pulled, begin = Pulled(), readable_time(since) if since is not None else None
+    pulled.batches = _batches(pulled, to, project, begin, known, people)
+    return pulled
+
+
+def _batches(
+    pulled: Pulled,
+    to: Connection,
+    project: int,
+    since: str | None,
+    known: Known,
+    people: Callable[[], Mapping[int, str]],
+) -> Iterator[list[dict[str, Any]]]:
+    # Tasks that change while this runs are later than this one; the next pull takes them.
+    newest = to.page(project, "id,updated_at", order="-tasks:updated_at", size=1)
+    pulled.tasks = newest["total"]
+    changes = [readable_time(task.get("updated_at")) for task in newest["tasks"]]
+    latest = max(filter(None, changes), default=since)
+    names = people()
+    seen: set[str] = set()
+    for page in to.pages(project, f"{ANNOTATION},annotations,data", since=since):
+        seen.update(map(task_id, page))
+        users = {person(annotation) for task in page for _, annotation in annotations(task)}
+        if users - names.keys() - {None}:
+            names = people()  # somebody signed up meanwhile
+        payloads = [
+            payload for task in page for payload in _of_task(pulled, to, task, known, names)
+        ]
+        if payloads:
+            yield payloads
+    lost = [id for id in known if id not in seen and known[id]] if since is None else []
+    if lost and not seen & known.keys():
+        raise CurationError(
+            f"project {project} of {to.url} has none of the tasks that were answered",
+            "it is another project, or its tasks were deleted: check the server",
+        )
+    for id in lost:
+        payloads = [
+            _deletion(id, old, at) for old, at in sorted(known[id].items()) if _is_gone(to, old)
+        ]
+        pulled.deleted += len(payloads)
+        if payloads:
+            yield payloads
+    pulled.since = latest
+
+
+def _of_task(
+    pulled: Pulled, to: Connection, task: dict[str, Any], known: Known, names: Mapping[int, str]
+) -> Iterator[dict[str, Any]]:
+    id = task_id(task)
+    had, here = known.get(id, {}), set[int]()
+    for annotation in map(keepable, task["annotations"]):
+        number = annotation_id(annotation)
+        if number is None:  # it is kept as it came; reading it gives the reason why it is refused
+            pulled.new += 1
+            yield {"task": id, "person": "unknown", "annotation": annotation}
+            continue
+        here.add(number)
+        before = had.get(number)
+        if before == last_change(annotation):
+            pulled.same += 1
+            continue
+        pulled.new += before is None
+        pulled.changed += before is not None
+        user = person(annotation)
+        if user is not None:
+            name = names.get(user, f"user {user}")
+            annotation = {**annotation, "completed_by": user}
+        else:
+            name = "unknown" if is_anonymous(annotation) else ""
+        yield {"task": id, "person": name, "annotation": annotation}
+    for gone in sorted(had.keys() - here):
+        if _is_gone(to, gone):
+            pulled.deleted += 1
+            yield _deletion(id, gone, had[gone])
+
+
+def _is_gone(to: Connection, annotation: int) -> bool:
+    """Ask for an annotation by id: a task may be there twice, and the other one has it."""
+    try:
+        to.ask("GET", f"annotations/{annotation}/")
+    except GoneError:
+        return True
+    return False
+
+
+def _deletion(task: str, annotation: int, was: str) -> dict[str, Any]:
+    """The payload which says that an annotation was deleted, with its last change."""
+    return {"task": task, "deleted": annotation, "was": was, "seen_at": now()}
+
 
 Advance = Callable[[int], None]
 TITLE = range(3, 51)  # characters that Label Studio allows in a title
@@ -67,11 +317,11 @@ class LabelStudio:
 
         If there are several, it is the first that has tasks, or else the first.
         """
-        return next((project.id for project in doubles.projects(self.to, title)), None)
+        return next((project.id for project in projects(self.to, title)), None)
 
     def has_project(self, project: int, title: str) -> bool:
         """Whether a project is there and has exactly this title."""
-        return any(there.id == project for there in doubles.projects(self.to, title))
+        return any(there.id == project for there in projects(self.to, title))
 
     def make_project(self, title: str, *, config: str, instruction: str, answers: int) -> int:
         """Make a project in which everybody gets tasks one by one and sees nothing else.
@@ -119,7 +369,7 @@ class LabelStudio:
         project = self.to.settle(make)
         if not sent:
             return project
-        doubles.delete_spare_projects(self.to, title, description)
+        delete_spare_projects(self.to, title, description)
         return self.project(title) or project
 
     def tasks(self, project: int) -> dict[str, int]:
@@ -179,7 +429,7 @@ class LabelStudio:
 
         there = self.to.settle(put)
         if self.to.page(project, "id", size=1)["total"] != len(there):
-            there = doubles.merge_tasks(self.to, project)
+            there = merge_tasks(self.to, project)
         if bars:
             # An import counts barred users as people who answered, and closes the task.
             self._set_overlap(project, {there[id]: None for id in bars if id in there})
@@ -351,7 +601,7 @@ class LabelStudio:
             since: ``since`` of an earlier pull; None looks at all tasks.
             known: by our task ids, what the archive has; see ``pull.pull``.
         """
-        return pull(self.to, project, since=since, known=known, people=self.people)
+        return pull_answers(self.to, project, since=since, known=known, people=self.people)
 
 
 def _drafter(user: Any) -> Any:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from curation.files import CurationError
+from curation.files import CurationError, dump_json, read_json, writing
 from curation.records import Round, Task
 from curation.rounds import pages
 from curation.rounds.answers import archive
@@ -18,11 +18,91 @@ from curation.rounds.platforms.interface import (
     RoundAccess,
     TopUp,
 )
-from curation.rounds.platforms.label_studio import seen
+from curation.rounds.platforms.label_studio.connection import annotation_id, last_change
 from curation.text.times import timestamp
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
+
+
+Known = dict[str, dict[int, str]]
+"""By task id and annotation id, the last change of annotations that were not deleted."""
+
+
+class Seen(NamedTuple):
+    """What was fetched from the server.
+
+    Attributes:
+        since: changes before this time were fetched; None if never.
+        known: the annotations that the archive has.
+        accounts: accounts on the server that are already kept from their own items.
+    """
+
+    since: str | None
+    known: Known
+    accounts: frozenset[int] = frozenset()
+
+
+def read_seen(raw: Path, index: Path) -> Seen:
+    """What the archive has.
+
+    Args:
+        raw: the archive's folder.
+        index: the cache's path.
+    """
+    names = [path.name for path in archive.segments(raw)]
+    cached = _cached(index)
+    if cached is None:
+        return Seen(None, _known(raw) if names else {})
+    segments, content = cached
+    if segments != names:  # a pull was killed between archive and index
+        return Seen(content.since if set(segments) <= set(names) else None, _known(raw))
+    return content
+
+
+def _cached(index: Path) -> tuple[list[str], Seen] | None:
+    """The segments that the index covers, and its content; None if it is missing or damaged."""
+    try:
+        content = read_json(index)
+        since = content["since"]
+        known = {
+            str(task): {int(id): str(at) for id, at in ids.items()}
+            for task, ids in content["known"].items()
+        }
+        accounts = frozenset(int(account) for account in content["accounts"])
+        segments = [str(name) for name in content["segments"]]
+    except (CurationError, LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+    return segments, Seen(since if isinstance(since, str) else None, known, accounts)
+
+
+def _known(raw: Path) -> Known:
+    known: Known = {}
+    for _, event in archive.read(raw):
+        note_seen(known, event.payload)
+    return known
+
+
+def note_seen(known: Known, payload: dict[str, object]) -> None:
+    """Add one more payload to what is known."""
+    annotation, deleted = payload.get("annotation"), payload.get("deleted")
+    task = known.setdefault(str(payload.get("task")), {})
+    if (id := annotation_id(annotation)) is not None and isinstance(annotation, dict):
+        task[id] = last_change(annotation)
+    elif isinstance(deleted, int):
+        task.pop(deleted, None)
+
+
+def keep_seen(raw: Path, index: Path, seen: Seen) -> None:
+    """Write the index."""
+    content = {
+        "segments": [path.name for path in archive.segments(raw)],
+        "since": seen.since,
+        "accounts": sorted(seen.accounts),
+        "known": {t: {str(id): at for id, at in ids.items()} for t, ids in seen.known.items()},
+    }
+    with writing(index) as file:
+        file.write(dump_json(content))
 
 
 @dataclass(frozen=True)
@@ -77,19 +157,19 @@ class LabelStudioRound:
         """Fetch new, changed and deleted annotations into the archive."""
         project = self._project()
         server, raw, index = self.connect(), self.access.archive, self._index()
-        before = seen.read(raw, index)
+        before = read_seen(raw, index)
         erased = self.access.erased()
         with self.access.reporter.tracked("pulling", server.waiting(project)) as advance:
             fetched = server.pull(project, None if full else before.since, before.known)
             for batch in fetched.batches:
                 archive.deliver(raw, "label_studio", batch, gone=erased)
                 for payload in batch:
-                    seen.note(before.known, payload)
+                    note_seen(before.known, payload)
                 advance(len(batch))
         accounts = frozenset(server.people())
         if accounts - before.accounts:  # a new account may be that of an item's writer
             self._bar(server, project, self.access.tasks())
-        seen.keep(raw, index, seen.Seen(fetched.since, before.known, accounts))
+        keep_seen(raw, index, Seen(fetched.since, before.known, accounts))
         return PullCounts(fetched.new, fetched.changed, fetched.deleted)
 
     def pulled_at(self) -> str:

@@ -92,7 +92,7 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
     Raises:
         CurationError: there are no CATs.
     """
-    from curation.release.data import stereoset_files
+    from curation.release import data_files
 
     # Items, all labels and CATs are never in memory together.
     items = read_items(campaign)
@@ -111,7 +111,7 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
     made = Contents(
         version=campaign.settings.release.version,
         cats=tuple(map(published, cats)),
-        annotations=stereoset_files.annotations(cats, labels),
+        annotations=data_files.annotations(cats, labels),
         terms=_terms(campaign, cats),
         settings=file_settings(campaign, cats, reporter),
         without_votes=frozenset(kept_without_votes(campaign)),

@@ -7,14 +7,13 @@ from curation.campaign import Campaign
 from curation.records import Cat, Comparison
 from curation.release.contents import SPLITS
 from curation.release.facts import Baseline, ScoreRow
-from curation.scores import older
+from curation.scores import incomplete
 from curation.scores import runs as stage
 from curation.scores.boards import Board, board
-from curation.scores.chat_runs import why_no_outcome
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
-from curation.scores.heads import mark_heads
-from curation.scores.run_folder import COMPARISONS, RUN, read, read_run
+from curation.scores.groups import mark_heads
+from curation.scores.run_folder import COMPARISONS, RUN, read, read_run, why_no_outcome
 from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
@@ -160,8 +159,8 @@ def unscored(campaign: Campaign) -> tuple[str, ...]:
 
 def _is_complete(run: Run, runs: Sequence[Run], cats: Sequence[Cat], reporter: Reporter) -> bool:
     """Whether a run has scores of all CATs as they are now; warns if it is left out."""
-    again = older.again({"model": run.model, "rules": run.rules, **run.about})
-    lacks = older.missing_cats(run, cats)
+    again = incomplete.again({"model": run.model, "rules": run.rules, **run.about})
+    lacks = incomplete.missing_cats(run, cats)
     if lacks.cats:
         why = (
             f"it has no scores of {len(lacks.cats)} of {amount(lacks.of, 'CAT')}: they were added "

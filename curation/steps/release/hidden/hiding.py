@@ -9,13 +9,12 @@ from typing import Any
 
 from curation.campaign import SETTINGS, Campaign
 from curation.files import CurationError
-from curation.release.contents import Contents, PublishedCat
+from curation.release.contents import SEALED, Contents, PublishedCat
 from curation.release.facts import Facts
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
-from curation.release.hidden.budget import ONE, fingerprint
 from curation.release.hidden.commitments import Draw, HiddenGold
-from curation.release.layout import SEALED
+from curation.release.hidden.numbers import ONE, fingerprint
 from curation.settings import Hide, write_setting
 from curation.steps.release.hidden import ledger
 from curation.steps.release.hidden.golds import (

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_json, read_records
+from curation.release.contents import FACTS
 from curation.release.facts import Facts
-from curation.release.hidden import budget, numbers
-from curation.release.hidden.budget import GivenOut
+from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold
-from curation.release.layout import FACTS
+from curation.release.hidden.numbers import GivenOut
 from curation.steps.release.hidden.golds import (
     gold_file,
     hidden_versions,
@@ -60,14 +60,14 @@ def affordable(
     wanted = _wanted(found, release.show, reporter)
     given = _standing(campaign, every)
     dev = numbers.dev_cats(facts)
-    room = budget.room(release.version, every, given, dev=dev)
-    shown, left_out = budget.shared_out(wanted, given, room)
+    room = numbers.room(release.version, every, given, dev=dev)
+    shown, left_out = numbers.shared_out(wanted, given, room)
     before = read_ledger(campaign)
     new = [value for value in shown if value not in before]
     results.records(LEDGER, [*before, *new], private=True)
     if left_out:
         names = some([value.name for value in left_out], _SHOWN)
-        allowed = amount(budget.budget(len(golds), dev), "value")
+        allowed = amount(numbers.budget(len(golds), dev), "value")
         reporter.warn(
             f"{amount(len(left_out), 'value')} about hidden gold labels cannot be published, "
             f"because too many give the labels away: {names}. {len(golds):,} hidden and {dev:,} "
@@ -83,7 +83,7 @@ def affordable(
 
 
 def _values(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
-    cats = budget.fingerprint(golds)
+    cats = numbers.fingerprint(golds)
     return [
         GivenOut(version=version, cats=cats, name=name, value=value)
         for name, value in numbers.values(facts).items()
@@ -132,8 +132,8 @@ def remaining(path: Path) -> str:
     if facts is None:  # it was not built, or its folder was deleted
         return ""
     dev = numbers.dev_cats(facts)
-    left = max(budget.room(version, golds, _standing(campaign, golds), dev=dev), 0)
-    allowed = amount(budget.budget(len(golds[version]), dev), "value")
+    left = max(numbers.room(version, golds, _standing(campaign, golds), dev=dev), 0)
+    allowed = amount(numbers.budget(len(golds[version]), dev), "value")
     return (
         f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
         "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
@@ -169,12 +169,12 @@ def secret(campaign: Campaign, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
     public: set[object] = set()
     for version, path in hidden_versions(campaign):
         if is_revealed(campaign, version):
-            public |= budget.names(read_golds(path))
+            public |= numbers.names(read_golds(path))
     for place in built(campaign):
         for item in items_of(place):
             if not is_hidden_item(item):
                 public |= {str(item.get("id")), texts_of_item(item)}
-    return [gold for gold in golds if not public & budget.names([gold])]
+    return [gold for gold in golds if not public & numbers.names([gold])]
 
 
 def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:

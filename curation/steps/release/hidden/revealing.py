@@ -17,11 +17,10 @@ from curation.files import (
     writing,
 )
 from curation.records import Cat
-from curation.release.contents import Contents, published
+from curation.release.contents import STEREOSET, SUMS, Contents, published
+from curation.release.differences import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
-from curation.release.layout import STEREOSET, SUMS
-from curation.release.versions.reading import committed
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
 from curation.steps.release.collecting.collect import file_settings
@@ -97,7 +96,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
 
 def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> Contents:
     """What the campaign has of the hidden CATs, under its own ids, as far as it is the same."""
-    from curation.release.data.stereoset_files import annotations
+    from curation.release.data_files import annotations
 
     path = campaign.decisions / "cats.jsonl"
     every = read_records(path, Cat) if path.exists() else []

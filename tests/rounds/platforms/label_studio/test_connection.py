@@ -15,9 +15,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.rounds.platforms.label_studio import connection
-from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+from curation.rounds.platforms.label_studio.client import LabelStudio, connect, projects
 from curation.rounds.platforms.label_studio.connection import Connection, healthy, taken
-from curation.rounds.platforms.label_studio.doubles import projects
 
 GOOD = {"release": "1.23.2"}
 

@@ -11,10 +11,9 @@ from curation.records import Task
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import Refused
-from curation.rounds.platforms.label_studio import seen, shapes
-from curation.rounds.platforms.label_studio.client import LabelStudio
+from curation.rounds.platforms.label_studio import connection, platform
+from curation.rounds.platforms.label_studio.client import LabelStudio, Pulled, pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
-from curation.rounds.platforms.label_studio.pull import Pulled, pull
 
 AT = "2026-05-01T10:00:00.000000Z"
 SOUND = {
@@ -33,7 +32,7 @@ class Server:
         self.sent = {"tasks": tasks, "total": total}
 
     def page(self, project: int, fields: str, **_: Any) -> dict[str, Any]:
-        return shapes.check_page(self.sent, fields, url=self.url, project=project)
+        return connection.check_page(self.sent, fields, url=self.url, project=project)
 
     def pages(self, project: int, fields: str, **_: Any) -> Iterator[list[dict[str, Any]]]:
         yield self.page(project, fields)["tasks"]
@@ -50,14 +49,14 @@ def task(*annotations: Any, **changes: Any) -> dict[str, Any]:
 def pulled(place: Path, server: Any, since: str | None = None) -> tuple[Pulled, int]:
     """Pull as ``LabelStudioRound`` does, and count what was added to the archive."""
     raw, index = place / "raw", place / "pulled.json"
-    before = seen.read(raw, index)
-    fetched = pull(server, 3, since=since or before.since, known=before.known, people=dict)
+    before = platform.read_seen(raw, index)
+    fetched = pull_answers(server, 3, since=since or before.since, known=before.known, people=dict)
     added = 0
     for batch in fetched.batches:
         added += archive.deliver(raw, "label_studio", batch).added
         for payload in batch:
-            seen.note(before.known, payload)
-    seen.keep(raw, index, seen.Seen(fetched.since, before.known))
+            platform.note_seen(before.known, payload)
+    platform.keep_seen(raw, index, platform.Seen(fetched.since, before.known))
     return fetched, added
 
 
@@ -148,7 +147,7 @@ def test_a_page_of_another_form_is_an_error_and_nothing_of_it_is_kept(
 @pytest.mark.parametrize("reply", [None, [], "x", {"tasks": []}, {"tasks": 3, "total": 1}])
 def test_a_reply_that_is_not_a_page(reply: Any) -> None:
     with pytest.raises(CurationError, match="not a page of tasks"):
-        shapes.check_page(reply, "id", url="u", project=3)
+        connection.check_page(reply, "id", url="u", project=3)
 
 
 @pytest.mark.parametrize("since", ["yesterday", "0001-01-01T00:00:00+23:59", AT])
@@ -172,7 +171,7 @@ def test_a_time_of_the_last_pull_that_cannot_be_read_is_not_used(
 def test_a_damaged_index_is_made_again(tmp_path: Path, content: str) -> None:
     (tmp_path / "pulled.json").write_text(content, "utf-8")
     assert pulled(tmp_path, Server([task(SOUND)]))[1] == 1
-    assert seen.read(tmp_path / "raw", tmp_path / "pulled.json").known == {"t-1": {1: AT}}
+    assert platform.read_seen(tmp_path / "raw", tmp_path / "pulled.json").known == {"t-1": {1: AT}}
 
 
 class Replies(Connection):

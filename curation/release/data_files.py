@@ -1,23 +1,29 @@
-"""The Parquet files: one configuration of the Hugging Face Hub for each folder.
-
-CATs by kind have the fields and the order of classes of ``McGill-NLP/stereoset``, so that code that
-was written for that dataset reads them under another id: ``sentences`` is a struct of lists, and a
-sentence's ``labels`` are one, too. The flat tables are here as well, because the library datasets
-reads only one file format in a dataset. The schemas' metadata name types and classes as datasets
-writes them, so that they are known without the dataset card.
-"""
+"""The data files of a release: Parquet, StereoSet's format, JSONL and CSV."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+import orjson
+import pandas as pd
+
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
-from curation.files import CurationError
-from curation.records import KINDS, Value
-from curation.release.contents import HUB_SPLITS, SPLITS, Contents, PublishedCat
-from curation.release.data import tables
-from curation.release.layout import CONFIGS, WHOLE
+from curation.catsets.stereoset import Labels, document, item_of
+from curation.files import CurationError, dump_json
+from curation.records import KINDS, Annotation, Cat, SplitName, Value
+from curation.release.contents import (
+    ANNOTATIONS,
+    CONFIGS,
+    HUB_SPLITS,
+    SEALED,
+    SPLITS,
+    TERMS,
+    WHOLE,
+    Contents,
+    PublishedCat,
+    PublishedTerm,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +31,143 @@ if TYPE_CHECKING:
 
     Rows = pd.DataFrame | Sequence[Mapping[str, Any]]
 
+
+def stereoset_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    """Path and bytes of ``dev.json`` and of ``test.json``, unless the test set is sealed.
+
+    Their labels are the counted ones. A hidden CAT has the gold label "hidden", no labels, no tier,
+    and a field ``commitment``.
+
+    Args:
+        contents: what the release publishes.
+    """
+    splits = SPLITS[:1] if contents.sealed else SPLITS
+    labels = contents.labels()
+    for split in splits:
+        yield f"{split}.json", dump_json(_split(contents, split, labels))
+
+
+def _split(contents: Contents, split: SplitName, labels: Labels) -> dict[str, Any]:
+    part = contents.part(split)
+    number = sum(cat.id in contents.without_votes for cat in part)
+    return document(
+        ((cat.kind, _item(cat, labels)) for cat in part),
+        version=contents.version,
+        settings=contents.settings.model_copy(update={"without_votes": number}),
+    )
+
+
+def _item(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
+    more = {} if cat.commitment is None else {"commitment": cat.commitment}
+    return item_of(cat, cat.options, labels, **more)
+
+
+def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
+    """The labels of the published CATs as a long table with one row per label.
+
+    Writers' intents are not included, even if they counted as labels.
+
+    Args:
+        cats: the published CATs.
+        labels: rows of ``records.Label`` with the column ``code`` of ``filter.count``.
+
+    Returns:
+        The columns of ``records.Annotation``, in order of submission.
+    """
+    published = {a.id: cat.id for cat in cats for a in cat.associations}
+    tiers = pd.Series({cat.id: cat.tier for cat in cats}, dtype="Int64")
+    rows = labels[labels["association"].isin(list(published))]
+    association = rows["association"].astype(object)
+    table = pd.DataFrame(
+        {
+            "cat_id": association.map(published),
+            "association_id": association,
+            "annotator": rows["annotator"].astype(object),
+            "label": rows["value"].astype(object),
+            "round": rows["round"].astype(object),
+            "counted": (rows["code"] == "").to_numpy(),
+            "tier": association.map(published).map(tiers),
+        }
+    )
+    return table[list(Annotation.model_fields)].reset_index(drop=True)
+
+
+def flat_path(kind: str, split: str) -> str:
+    """The file of the CATs of a kind and a split.
+
+    >>> path("intrasentence", "dev")
+    'cats/intrasentence-dev.jsonl'
+    """
+    return f"cats/{kind}-{split}.jsonl"
+
+
+def flat_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+    """A file of CATs for each kind and split that has any, the annotations and the terms.
+
+    A sealed test set is in ``sealed.jsonl``: id, kind, domain and commitment of each CAT.
+
+    Returns:
+        Path and bytes of each; the files of CATs are in order of path.
+    """
+    for kind in sorted(KINDS):
+        for split in SPLITS:
+            if cats := contents.part(split, kind):
+                yield flat_path(kind, split), b"".join(map(_line, map(row, cats)))
+    table = BytesIO()  # a text would take several times the memory while it is made
+    contents.annotations.to_csv(table, index=False, lineterminator="\n")
+    yield ANNOTATIONS, table.getvalue()
+    del table
+    yield TERMS, b"".join(_line(term_row(term)) for term in contents.terms)
+    if contents.sealed:
+        yield SEALED, b"".join(_line(cat._asdict()) for cat in contents.sealed)
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def row(cat: PublishedCat) -> dict[str, Any]:
+    """A line of ``cats/``; a hidden CAT has its options and its commitment."""
+    fields: dict[str, Any] = {
+        "id": cat.id,
+        "kind": cat.kind,
+        "split": cat.split,
+        "domain": cat.domain,
+        "target": cat.target,
+        "target_original": cat.target_original,
+        "context": cat.context,
+    }
+    if cat.commitment is not None:
+        options = [{"id": option.id, "sentence": option.sentence} for option in cat.options]
+        return {**fields, "options": options, "commitment": cat.commitment}
+    sentences = {option.gold: option.sentence for option in cat.options}
+    return {
+        **fields,
+        "stereotype": sentences["stereotype"],
+        "anti_stereotype": sentences["anti-stereotype"],
+        "unrelated": sentences["unrelated"],
+        "tier": cat.tier,
+    }
+
+
+def term_row(published: PublishedTerm) -> dict[str, Any]:
+    """A line of ``terms.jsonl``."""
+    term = published.term
+    return {
+        "id": term.id,
+        "text": term.text,
+        "domain": term.domain,
+        "family": term.family,
+        "wikidata": term.wikidata,
+        "names": term.names,
+        "split": published.split,
+        "intrasentence": published.intrasentence,
+        "intersentence": published.intersentence,
+    }
+
+
 Feature = Mapping[str, Any]
-Labels = Mapping[str, Sequence[tuple[str, Value]]]
+ClassLabels = Mapping[str, Sequence[tuple[str, Value]]]
 _NO_CLASS = -1  # the gold label of a hidden CAT
 _SPLITS = ("dev", "validation", "test", WHOLE)
 
@@ -92,7 +233,7 @@ def check_installed() -> None:
         ) from None
 
 
-def path(config: str, split: str) -> str:
+def parquet_path(config: str, split: str) -> str:
     """The file of a configuration and a split.
 
     >>> path("intersentence", "validation")
@@ -109,13 +250,13 @@ def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     there = set(paths)
     files_of = {
-        config: {split: file for split in _SPLITS if (file := path(config, split)) in there}
+        config: {split: file for split in _SPLITS if (file := parquet_path(config, split)) in there}
         for config in CONFIGS
     }
     return {config: files for config, files in files_of.items() if files}
 
 
-def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
+def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     """Path and bytes of a file for each configuration and split that has rows.
 
     The same version of pyarrow writes the same bytes.
@@ -131,7 +272,7 @@ def files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     check_installed()
     for config, split, features, rows in _tables(contents):
         if len(rows):
-            yield path(config, split), _parquet(features, rows)
+            yield parquet_path(config, split), _parquet(features, rows)
 
 
 def _tables(
@@ -146,12 +287,12 @@ def _tables(
     del labels
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
-        public = [tables.row(cat) for cat in cats if cat.commitment is None]
+        public = [row(cat) for cat in cats if cat.commitment is None]
         yield "cats", split, _OPEN, public
-        hidden = [tables.row(cat) for cat in cats if cat.commitment is not None]
+        hidden = [row(cat) for cat in cats if cat.commitment is not None]
         yield "hidden", split, _HIDDEN, [_listed(row) for row in hidden]
     yield "annotations", WHOLE, _ANNOTATIONS, contents.annotations
-    yield "terms", WHOLE, _TERMS, [tables.term_row(term) for term in contents.terms]
+    yield "terms", WHOLE, _TERMS, [term_row(term) for term in contents.terms]
 
 
 def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,7 +335,7 @@ def _type(feature: Feature) -> "arrow.DataType":
     return arrow.struct([(name, arrow.list_(_type(part))) for name, part in inner.items()])
 
 
-def _as_on_the_hub(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
+def _as_on_the_hub(cat: PublishedCat, labels: ClassLabels) -> dict[str, Any]:
     votes = [labels.get(option.id, ()) for option in cat.options]
     return {
         "id": cat.id,

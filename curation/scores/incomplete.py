@@ -1,17 +1,18 @@
-"""Runs that lack CATs: CATs that were added or changed later, or that predictions leave out."""
+"""Runs and predictions that lack CATs: added or changed later, or left out."""
 
 import hashlib
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
 
 from curation.files import CurationError
 from curation.models.rules import profiles_of
-from curation.records import Cat
-from curation.scores.chat_runs import arguments
+from curation.records import KINDS, Cat
 from curation.scores.groups import ENSEMBLE
+from curation.scores.run_folder import arguments
 from curation.scores.runs import Run
 from curation.text.wording import amount
 
@@ -155,3 +156,45 @@ def again(about: Mapping[str, Any]) -> str:
     text += " --nsp DIR" if about.get("nsp") else ""
     text += " --accept-own-head" if about.get("own_head") else ""
     return text + (" --endpoint URL" if about.get("family") == "endpoint" else "")
+
+
+def left_out(
+    cats: Sequence[Cat], kept: Sequence[Cat], *, bad: Collection[str] = ()
+) -> dict[str, Any]:
+    """How many CATs are left out because one of their sentences has no score.
+
+    Args:
+        cats: all CATs.
+        kept: those that have all three scores.
+        bad: the ids of sentences whose score is not a finite number.
+
+    Returns:
+        ``{"left_out", "of", "bad", "kinds": {kind: {"left_out", "of", "domains": {domain:
+        {"left_out", "of"}}}}, "terms": {"domain/target": {"left_out", "of"}}}``: how many CATs are
+        left out, and how many there are. ``bad`` is how many of those that are left out have a
+        score that is not a finite number. ``terms`` has only terms that lose a CAT.
+    """
+    there = {cat.id for cat in kept}
+    gone = [cat for cat in cats if cat.id not in there]
+    kinds: dict[str, Any] = {}
+    for kind in KINDS:
+        lost, own = ([c.domain for c in part if c.kind == kind] for part in (gone, cats))
+        if own:
+            kinds[kind] = {"left_out": len(lost), "of": len(own), "domains": _counts(lost, own)}
+    terms = _counts(map(_term, gone), map(_term, cats))
+    return {
+        "left_out": len(gone),
+        "of": len(cats),
+        "bad": sum(any(a.id in bad for a in cat.associations) for cat in gone),
+        "kinds": kinds,
+        "terms": {name: counts for name, counts in terms.items() if counts["left_out"]},
+    }
+
+
+def _term(cat: Cat) -> str:
+    return f"{cat.domain}/{cat.target}"
+
+
+def _counts(gone: Iterable[str], every: Iterable[str]) -> dict[str, dict[str, int]]:
+    lost, of = Counter(gone), Counter(every)
+    return {name: {"left_out": lost[name], "of": of[name]} for name in sorted(of)}

@@ -1,24 +1,135 @@
-"""Tasks for lm-evaluation-harness that read the flat files of a release (``cats/``).
-
-There are two forms. The tasks of the first compute lms, ss and icat as means over target terms, as
-this project does, with a small file of Python. Those of the second, in ``yaml-only/``, need no
-Python, and give means over CATs. Both score the texts that the rules ``ll-bos`` (intrasentence) and
-``conditional`` (intersentence) score, so that the log-likelihoods are the same.
-"""
+"""Releases in other harnesses: tasks for lm-evaluation-harness, and the CATs that each misreads."""
 
 import re
+import string
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
+from typing import Literal, NamedTuple
 
 from curation.files import read_text
 from curation.formats.markdown import inline
 from curation.records import KINDS, Cat, Kind, SplitName
+from curation.release import data_files
 from curation.release.contents import SPLITS, Contents
-from curation.release.data import tables
 from curation.release.facts import Facts
-from curation.release.harnesses.mangled import Mangled
+from curation.text.item_form import BLANK, attribute, is_glued
+
+Effect = Literal["stops", "misread", "not_counted"]
+
+EFFECTS: dict[Effect, str] = {
+    "stops": "the harness stops with an error, also for all other CATs",
+    "misread": "the harness scores another text, or gives the CAT another result",
+    "not_counted": "the CAT is read correctly, but some of the harness's values lack or mix it",
+}
+"""What a harness does with such a CAT. CATs that are only ``not_counted`` are never left out."""
+
+
+class Mangled(NamedTuple):
+    """One thing that a harness gets wrong in a CAT.
+
+    Attributes:
+        cat: the CAT's id.
+        option: the association's id; None if the whole CAT is meant.
+        code: a reason code.
+        detail: a sentence that quotes the text.
+        effect: what the harness does.
+    """
+
+    cat: str
+    option: str | None
+    code: str
+    detail: str
+    effect: Effect = "misread"
+
+
+DOMAINS = ("gender", "profession", "race", "religion")
+Labels = Mapping[str, Sequence[tuple[str, str]]]
+"""The (annotator, label) pairs of each association, by its id."""
+_DROPPED = str.maketrans("", "", string.punctuation)
+
+
+def word_read(context: str, sentence: str) -> str | None:
+    """The attribute that both programs read in a sentence; None if they stop.
+
+    >>> word_read("The baker is BLANK.", "The baker is very kind."), word_read("A BLANK!", "A")
+    ('very', None)
+    >>> word_read("BLANKly, she ran.", "Calmly, she ran."), word_read("Be BLANK.", "Be well-read.")
+    ('Calmly', 'wellread')
+    """
+    places = [n for n, word in enumerate(context.split(" ")) if BLANK in word]
+    words = sentence.split(" ")
+    if not places or places[-1] >= len(words):
+        return None
+    return words[places[-1]].translate(_DROPPED)
+
+
+def misread_by_bias_bench(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
+    """What these programs get wrong in each CAT, in the order of the CATs.
+
+    Args:
+        cats: the CATs.
+        labels: the labels of their associations in the file.
+    """
+    domains: dict[str, list[str]] = defaultdict(list)
+    for cat in cats:
+        if cat.domain not in domains[cat.target]:
+            domains[cat.target].append(cat.domain)
+    misread: list[Mangled] = []
+    for cat in cats:
+        misread += _unlabelled(cat, labels)
+        if cat.kind == "intrasentence":
+            misread += _fillers(cat)
+        if cat.domain not in DOMAINS:
+            detail = f"no values for {cat.domain!r} alone; the values over all domains have the CAT"
+            misread.append(Mangled(cat.id, None, "other_domain", detail, "not_counted"))
+        if len(domains[cat.target]) > 1:
+            named = " and ".join(map(repr, domains[cat.target]))
+            detail = f"{cat.target!r} is in {named}; values over all domains take it as one term"
+            misread.append(Mangled(cat.id, None, "target_in_two_domains", detail, "not_counted"))
+    return misread
+
+
+def _unlabelled(cat: Cat, labels: Labels) -> Iterator[Mangled]:
+    for option in cat.associations:
+        if not labels.get(option.id):
+            detail = f"{option.sentence!r} has no labels"
+            yield Mangled(cat.id, option.id, "no_labels", detail, "stops")
+
+
+def _fillers(cat: Cat) -> Iterator[Mangled]:
+    if BLANK not in cat.context:
+        detail = f"no BLANK in {cat.context!r}"
+        yield Mangled(cat.id, None, "blank_missing", detail, "stops")
+        return
+    if cat.context.count(BLANK) > 1:
+        detail = f"{cat.context!r}: one filler is read, and put into every BLANK"
+        yield Mangled(cat.id, None, "blank_twice", detail)
+    for option in cat.associations:
+        word = word_read(cat.context, option.sentence)
+        start, end = attribute(cat.context, option.sentence)
+        filler = option.sentence[start:end]
+        if word is None:
+            detail = f"{option.sentence!r} has no word at the place of BLANK"
+            yield Mangled(cat.id, option.id, "filler_misread", detail, "stops")
+        elif not word:
+            detail = f"{filler!r} is read as an empty text"
+            yield Mangled(cat.id, option.id, "filler_misread", detail, "stops")
+        elif word != filler:
+            detail = f"{filler!r} is read as {word!r}"
+            code = "blank_glued" if is_glued(cat.context) else _why(filler, word)
+            yield Mangled(cat.id, option.id, code, detail)
+
+
+def _why(filler: str, word: str) -> str:
+    if word == filler.translate(_DROPPED):
+        return "filler_punctuation"
+    if word == filler.split(" ")[0].translate(_DROPPED):
+        return "filler_cut"
+    return "filler_misread"
+
 
 FOLDER = "lm-eval"
 SIMPLE = "yaml-only"
@@ -180,7 +291,7 @@ def slug(name: str) -> str:
     return words if words[:1].isalpha() else "_".join(filter(None, ("cats", words)))
 
 
-def files(contents: Contents, facts: Facts) -> dict[str, bytes]:
+def lm_eval_files(contents: Contents, facts: Facts) -> dict[str, bytes]:
     """The folder ``lm-eval/`` of a release; empty if the gold labels of all CATs are hidden."""
     parts = [
         (kind, split)
@@ -211,7 +322,7 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
     for kind, split in parts:
         file, task = f"{kind}-{split}", task_name(name, (kind, split))
         values = {"task": task, "split": split, "name": file, "version": version}
-        values |= {"data": tables.path(kind, split), "tag": f"{slug(name)}_{split}"}
+        values |= {"data": data_files.flat_path(kind, split), "tag": f"{slug(name)}_{split}"}
         data, own = _DATA + _TEXTS[kind], _VERSION
         made = {
             f"{file}.yaml": _HEAD + "task: $task\ntag: $tag\n" + data + _OVER_TERMS + own,
@@ -234,7 +345,7 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
     named = [(task_name(name, part), part) for part in parts]
     scored = {"intrasentence": "whole sentences", "intersentence": "sentences after their context"}
     rows = [
-        f"| `{task}` | `{tables.path(kind, split)}` | {scored[kind]} |"
+        f"| `{task}` | `{data_files.flat_path(kind, split)}` | {scored[kind]} |"
         for task, (kind, split) in named
     ]
     simple = [
@@ -253,7 +364,7 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
     )
 
 
-def mangled(cats: Sequence[Cat]) -> list[Mangled]:
+def misread_by_lm_eval(cats: Sequence[Cat]) -> list[Mangled]:
     """The CATs that lm-evaluation-harness cannot score, or not as this project does."""
     return [place for cat in cats for place in _of_one(cat)]
 

@@ -1,1 +1,0 @@
-"""The data files of a release."""

@@ -1,0 +1,872 @@
+"""Versions of a dataset: read, compared, and the way from one to the next, with scores on it."""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import orjson
+import pandas as pd
+
+from curation.catsets.content import read_parts
+from curation.catsets.entries import HIDDEN, MADE, is_hidden, sentences_of
+from curation.catsets.stereoset import read_gold_file
+from curation.files import CurationError, read_bytes, read_json, read_text
+from curation.formats.markdown import inline
+from curation.formats.tables import read_json_lines
+from curation.records import GOLDS, KINDS, Cat, CatAssociation, Gold, Kind, SplitName
+from curation.release.contents import (
+    SEALED,
+    SPLITS,
+    STEREOSET,
+    TERMS,
+    PublishedCat,
+    PublishedOption,
+    SealedCat,
+    published,
+    split_of,
+)
+from curation.release.facts import Changes
+from curation.release.hidden.commitments import public_rows
+from curation.stats.intervals import Floats
+from curation.stats.metrics import ALL, BOTH, METRICS, over_terms
+from curation.text.rules import read_label, same_text
+from curation.text.wording import amount
+
+What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
+WHATS: tuple[What, ...] = ("added", "removed", "changed", "relabelled", "moved", "renumbered")
+GOLD = "gold_label"
+_FIELDS = ("kind", "domain", "target", "target_original", "context")
+TermKey = tuple[str, str]
+"""The domain and the text of a term."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a dataset.
+
+    Attributes:
+        name: what messages call it.
+        cats: its CATs; ids are distinct.
+        terms: the id of each term, by domain and text; None if there is no table of terms.
+        has_splits: whether it says which split a CAT is in.
+        has_ids: whether CATs and associations have ids; if not, they were made from the texts.
+        sealed: its test CATs if their texts are not public.
+    """
+
+    name: str
+    cats: tuple[PublishedCat, ...]
+    terms: Mapping[TermKey, str] | None = None
+    has_splits: bool = True
+    has_ids: bool = True
+    sealed: tuple[SealedCat, ...] = ()
+
+
+class Change(NamedTuple):
+    """One difference in one CAT.
+
+    ``id`` is that of the CAT in the later version, or in the earlier one if the CAT was removed.
+    ``sentence`` is the id of the association if the difference is in one. ``before`` and ``after``
+    are the values of ``field``; both are None if the CAT was added or removed.
+    """
+
+    id: str
+    what: What
+    field: str | None = None
+    sentence: str | None = None
+    before: Any = None
+    after: Any = None
+
+
+class Pair(NamedTuple):
+    """A CAT in both versions, and its associations side by side."""
+
+    before: PublishedCat
+    after: PublishedCat
+    options: tuple[tuple[PublishedOption, PublishedOption], ...]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether gold labels of either side are hidden."""
+        return is_hidden_cat(self.before) or is_hidden_cat(self.after)
+
+
+class Renamed(NamedTuple):
+    """A term whose text or domain changed."""
+
+    before: TermKey
+    after: TermKey
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What differs between two versions.
+
+    Attributes:
+        before: the earlier version.
+        after: the later version.
+        pairs: the CATs of both, in the order of the later version.
+        added: CATs of the later version only.
+        removed: CATs of the earlier version only.
+        changes: every difference, in the order of the later version; removed CATs come last.
+        renamed: terms with a new text or domain.
+        to_test: terms that were in dev only and are in test, as they are called now.
+        to_dev: terms that were in test only and are in dev, as they are called now.
+        seen: ids of CATs in test that were in dev, or whose texts were in dev only.
+    """
+
+    before: Version
+    after: Version
+    pairs: tuple[Pair, ...]
+    added: tuple[PublishedCat, ...]
+    removed: tuple[PublishedCat, ...]
+    changes: tuple[Change, ...]
+    renamed: tuple[Renamed, ...]
+    to_test: tuple[TermKey, ...]
+    to_dev: tuple[TermKey, ...]
+    seen: tuple[str, ...]
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the test CATs of a version are sealed, so that test CATs are not compared."""
+        return bool(self.before.sealed or self.after.sealed)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.changes or self.renamed or self.to_test or self.to_dev)
+
+    def ids(self, what: What) -> set[str]:
+        """The ids of the CATs with this kind of difference."""
+        return self._ids.get(what, set())
+
+    @cached_property
+    def _ids(self) -> dict[What, set[str]]:
+        ids: dict[What, set[str]] = defaultdict(set)
+        for change in self.changes:
+            ids[change.what].add(change.id)
+        return ids
+
+    @property
+    def not_compared(self) -> int:
+        """How many CATs of both versions have hidden gold labels in one of them."""
+        return sum(pair.hidden for pair in self.pairs)
+
+    def open_changes(self) -> list[Change]:
+        """The changes of CATs whose gold labels are hidden in neither version."""
+        cats = [*self.added, *self.removed]
+        hidden = {cat.id for cat in cats if is_hidden_cat(cat)}
+        hidden |= {pair.after.id for pair in self.pairs if pair.hidden}
+        return [change for change in self.changes if change.id not in hidden]
+
+
+def is_hidden_cat(cat: PublishedCat) -> bool:
+    """Whether the gold labels of a CAT are hidden."""
+    return any(option.gold is None for option in cat.options)
+
+
+def difference(before: Version, after: Version) -> Difference:
+    """Compare two versions.
+
+    Moves are compared only if both versions have splits, and ids only if both have ids. A field
+    that one of them never has, such as the tier in files of other tools, is not compared.
+    """
+    if not (before.sealed or after.sealed):
+        return _difference(before, after)
+    open_ = (replace(v, cats=tuple(c for c in v.cats if c.split == "dev")) for v in (before, after))
+    return replace(_difference(*open_), before=before, after=after)
+
+
+def _difference(before: Version, after: Version) -> Difference:
+    pairs, added, removed = _matched(before.cats, after.cats)
+    by_after = {pair.after.id: pair for pair in pairs}
+    has_splits = before.has_splits and after.has_splits
+    fields = [name for name in _FIELDS if _known(name, before) and _known(name, after)]
+    has_tiers = all(any(c.tier is not None for c in version.cats) for version in (before, after))
+    changes: list[Change] = []
+    for cat in after.cats:
+        pair = by_after.get(cat.id)
+        if pair is None:
+            changes.append(Change(cat.id, "added"))
+            continue
+        changes += _changes(pair, fields, has_tiers=has_tiers, has_splits=has_splits)
+    changes += [Change(cat.id, "removed") for cat in removed]
+    if not (before.has_ids and after.has_ids):
+        changes = [change for change in changes if change.what != "renumbered"]
+    renamed = _renamed(before, after, pairs)
+    to_test, to_dev = _moved_terms(before, after, renamed) if has_splits else ((), ())
+    return Difference(
+        *(before, after, tuple(pairs), tuple(added), tuple(removed), tuple(changes)),
+        *(renamed, to_test, to_dev, _seen(before, after, pairs) if has_splits else ()),
+    )
+
+
+# --- which CATs belong together -------------------------------------------------------------------
+
+
+def fingerprint(cat: PublishedCat) -> tuple[Any, ...]:
+    """The texts of a CAT, without case and spaces, and without the order of its associations."""
+    sentences = sorted(same_text(option.sentence) for option in cat.options)
+    return (cat.kind, same_text(cat.context), *sentences)
+
+
+def _matched(
+    before: Sequence[PublishedCat], after: Sequence[PublishedCat]
+) -> tuple[list[Pair], list[PublishedCat], list[PublishedCat]]:
+    """The pairs in the order of ``after``, and the CATs of either side without a partner."""
+    by_id = {cat.id: cat for cat in before}
+    shared = {cat.id for cat in after if cat.id in by_id}
+    left = [cat for cat in before if cat.id not in shared]
+    by_text: dict[tuple[Any, ...], list[PublishedCat]] = defaultdict(list)
+    for cat in left if len(shared) < len(after) else ():
+        by_text[fingerprint(cat)].append(cat)
+    for same in by_text.values():
+        same.reverse()  # so that pop gives the first
+    pairs, added, used = [], [], set[str]()
+    for cat in after:
+        old = by_id.get(cat.id)
+        if old is None and by_text:
+            candidates = by_text.get(fingerprint(cat), [])
+            old = candidates.pop() if candidates else None
+            used |= {old.id} if old else set()
+        if old is None:
+            added.append(cat)
+        else:
+            pairs.append(Pair(old, cat, _side_by_side(old.options, cat.options)))
+    return pairs, added, [cat for cat in left if cat.id not in used]
+
+
+_KEYS: tuple[Callable[[PublishedOption], Any], ...] = (
+    lambda option: option.id,
+    lambda option: same_text(option.sentence),
+    lambda option: option.gold,
+    lambda option: None,
+)
+
+
+def _side_by_side(
+    before: Sequence[PublishedOption], after: Sequence[PublishedOption]
+) -> tuple[tuple[PublishedOption, PublishedOption], ...]:
+    """The associations of a CAT: matched by id, then by text, by gold label, and by order."""
+    if all(a.id == b.id for a, b in zip(before, after, strict=True)):
+        return tuple(zip(before, after, strict=True))
+    partner: dict[int, PublishedOption] = {}
+    rest, free = list(before), list(range(len(after)))
+    for key in _KEYS:
+        for place in list(free):
+            wanted = key(after[place])
+            old = next((option for option in rest if key(option) == wanted), None)
+            if old is not None:
+                partner[place] = old
+                rest.remove(old)
+                free.remove(place)
+    return tuple((partner[place], option) for place, option in enumerate(after))
+
+
+# --- what differs in a CAT ------------------------------------------------------------------------
+
+
+def _known(name: str, version: Version) -> bool:
+    return name != "target_original" or any(cat.target_original for cat in version.cats)
+
+
+def _changes(
+    pair: Pair, fields: Iterable[str], *, has_tiers: bool, has_splits: bool
+) -> Iterator[Change]:
+    before, after, options = pair
+    if before.id != after.id:
+        yield Change(after.id, "renumbered", "id", None, before.id, after.id)
+    for was, now in options:
+        if was.id != now.id:
+            yield Change(after.id, "renumbered", "id", now.id, was.id, now.id)
+    for name in fields:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            yield Change(after.id, "changed", name, None, old, new)
+    for was, now in options:
+        if was.sentence != now.sentence:
+            yield Change(after.id, "changed", "sentence", now.id, was.sentence, now.sentence)
+    if has_tiers and not pair.hidden and before.tier != after.tier:
+        yield Change(after.id, "changed", "tier", None, before.tier, after.tier)
+    for was, now in options:
+        if was.gold is not None and now.gold is not None and was.gold != now.gold:
+            yield Change(after.id, "relabelled", GOLD, now.id, was.gold, now.gold)
+    if has_splits and before.split != after.split:
+        yield Change(after.id, "moved", "split", None, before.split, after.split)
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+
+def _key(cat: PublishedCat) -> TermKey:
+    return cat.domain, cat.target
+
+
+def _renamed(before: Version, after: Version, pairs: Sequence[Pair]) -> tuple[Renamed, ...]:
+    """Terms with another text or domain: by their ids, else if all their CATs say so."""
+    old, new = ({_key(cat) for cat in version.cats} for version in (before, after))
+    renamed: dict[TermKey, TermKey] = {}
+    if before.terms and after.terms:
+        texts = {id: key for key, id in after.terms.items()}
+        for key, id in before.terms.items():
+            if id in texts and texts[id] != key:
+                renamed[key] = texts[id]
+    now: dict[TermKey, set[TermKey]] = defaultdict(set)
+    for pair in pairs:
+        now[_key(pair.before)].add(_key(pair.after))
+    targets = Counter(key for keys in now.values() for key in keys)
+    for key, keys in now.items():
+        (first, *others) = keys
+        alone = not others and targets[first] == 1
+        if alone and first != key and first not in old and key not in new:
+            renamed.setdefault(key, first)
+    return tuple(Renamed(*names) for names in sorted(renamed.items()))
+
+
+def _moved_terms(
+    before: Version, after: Version, renamed: Iterable[Renamed]
+) -> tuple[tuple[TermKey, ...], tuple[TermKey, ...]]:
+    """The terms that moved from dev to test, and those that moved from test to dev."""
+    now = dict(renamed)
+    was, is_in = defaultdict(set), defaultdict(set)
+    for cat in before.cats:
+        was[now.get(_key(cat), _key(cat))].add(cat.split)
+    for cat in after.cats:
+        is_in[_key(cat)].add(cat.split)
+    dev, test = SPLITS
+    moved: dict[str, list[TermKey]] = {dev: [], test: []}
+    for key in sorted(was.keys() & is_in.keys()):
+        for source, target in ((dev, test), (test, dev)):
+            if source in was[key] and target in is_in[key] - was[key]:
+                moved[target].append(key)
+    return tuple(moved[test]), tuple(moved[dev])
+
+
+def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, ...]:
+    """The CATs in test that were in dev under their id, or whose texts were only in dev."""
+    dev, test = SPLITS
+    texts = {fingerprint(cat) for cat in before.cats if cat.split == dev}
+    texts -= {fingerprint(cat) for cat in before.cats if cat.split == test}
+    moved = {p.after.id for p in pairs if (p.before.split, p.after.split) == (dev, test)}
+    return tuple(
+        cat.id
+        for cat in after.cats
+        if cat.split == test and (cat.id in moved or fingerprint(cat) in texts)
+    )
+
+
+_PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
+           "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The files of a folder that have its CATs.
+
+    These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
+    whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
+    """
+    own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
+    if own:
+        return own
+    for pattern in _PLACES:
+        files = [path for path in sorted(folder.glob(pattern)) if split_of(path)]
+        if files:
+            return files
+    return []
+
+
+def read_version(path: Path, *, name: str = "") -> Version:
+    """A release's folder, or a file of CATs.
+
+    Args:
+        path: the folder or the file.
+        name: what messages call it; by default, the name of the folder or file.
+
+    Raises:
+        CurationError: there is nothing at the path; the folder has no files of CATs; a file is
+            damaged; or an id is in two of them.
+    """
+    is_folder = path.is_dir()
+    files = data_files(path) if is_folder else [path]
+    if not files:
+        raise CurationError(
+            f"{path}: is not a release: it has no dev.json or test.json, and no other file of CATs "
+            "whose name says dev, validation or test",
+            "name the folder of a release, or a file of CATs",
+        )
+    cats: list[PublishedCat] = []
+    place: dict[str, Path] = {}
+    every = True
+    for file in files:
+        own, has_ids = _cats(file, split_of(file) or "test")
+        every = every and has_ids
+        for cat in own:
+            for id in (cat.id, *(option.id for option in cat.options)):
+                if id in place:
+                    raise CurationError(
+                        f"{file}: the id {id} of CAT {cat.id} is already used in {place[id]}",
+                        "make ids unique in a version: delete what is there twice",
+                    )
+                place[id] = file
+        cats += own
+    terms = path / TERMS
+    sealed = committed(path) if is_folder and os.path.lexists(path / SEALED) else []
+    return Version(
+        name or path.resolve().name,
+        tuple(cats),
+        _terms(terms) if is_folder and os.path.lexists(terms) else None,
+        is_folder or split_of(path) is not None,
+        every,
+        tuple(SealedCat(**row) for row in sealed),
+    )
+
+
+def committed(folder: Path) -> list[dict[str, Any]]:
+    """The hidden CATs of a release's folder, as rows for ``commitments.verify``.
+
+    Args:
+        folder: the folder; ``sealed.jsonl`` or ``test.json`` has the commitments.
+
+    Raises:
+        CurationError: there is neither file, or it is damaged.
+    """
+    path, fix = folder / SEALED, "put back the folder as it was published"
+    if not os.path.lexists(path):
+        path = folder / STEREOSET[1]
+        try:
+            return public_rows(read_json(path))
+        except ValueError as error:
+            raise CurationError(f"{path}: {error}", fix) from None
+    rows = []
+    for number, row in read_json_lines(read_text(path), path):
+        if row.keys() != set(SealedCat._fields) or not all(
+            isinstance(v, str) for v in row.values()
+        ):
+            raise CurationError(f"{path} line {number}: is not a sealed CAT", fix)
+        rows.append(row)
+    return rows
+
+
+def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
+    """The CATs of a file, and whether they have ids."""
+    try:
+        hidden = _hidden_items(path)
+        if hidden is not None:
+            return [_hidden(where, kind, item, split) for kind, where, item in hidden], True
+        file = read_gold_file(path)
+    except CurationError as error:
+        if str(path) in error.what:
+            raise
+        # Both versions may have a file of this name.
+        raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
+    has_ids = not any(note.endswith(MADE) for note in file.notes)
+    return [published(cat)._replace(split=split) for cat in file.cats], has_ids
+
+
+def _terms(path: Path) -> dict[TermKey, str]:
+    """The ids of terms by domain and text."""
+    if not read_bytes(path).strip():
+        return {}
+    ids: dict[TermKey, str] = {}
+    for number, row in read_json_lines(read_text(path), path):
+        missing = [key for key in ("id", "domain", "text") if not isinstance(row.get(key), str)]
+        if missing:
+            raise CurationError(
+                f"{path} line {number}, field {missing[0]!r}: is not a text",
+                "restore the file, or delete it: terms are then compared by their texts",
+            )
+        ids[row["domain"], row["text"]] = row["id"]
+    return ids
+
+
+# --- hidden gold labels ---------------------------------------------------------------------------
+
+
+def _hidden_items(path: Path) -> list[tuple[Kind, str, dict[str, Any]]] | None:
+    """The items of a file in StereoSet's format with hidden gold labels; None for other files."""
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return None
+    if orjson.dumps(HIDDEN) not in read_bytes(path):  # cheaper than to parse each file twice
+        return None
+    parts, _ = read_parts(path)
+    if not all(part.whole and part.kind for part in parts):
+        return None
+    items = [(part.kind, row.where, row.values) for part in parts for row in part.rows if part.kind]
+    labels = (s.get("gold_label") for _, _, item in items for s in sentences_of(item))
+    return items if any(map(is_hidden, labels)) else None
+
+
+def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> PublishedCat:
+    """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
+    sentences = sentences_of(item)
+    texts = [item.get(key) for key in ("id", "bias_type", "target", "context")]
+    texts += [s.get(key) for s in sentences for key in ("id", "sentence")]
+    labels = [s.get("gold_label") for s in sentences]
+    golds = [next((g for g in GOLDS if g == read_label(str(label))), None) for label in labels]
+    damaged = not all(isinstance(text, str) and text for text in texts)
+    if damaged or len(sentences) != len(GOLDS) or not _all_or_none(labels, golds):
+        raise CurationError(
+            f"{where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
+            "their gold labels must be hidden, or one of each",
+            "restore the file: build the release again, or download it again",
+        )
+    options = [
+        PublishedOption(s["id"], s["sentence"], gold)
+        for s, gold in zip(sentences, golds, strict=True)
+    ]
+    tier = item.get("tier")
+    return PublishedCat(
+        *(item["id"], kind, item["bias_type"], item["target"], item.get("target_original")),
+        *(split, item["context"], tier if type(tier) is int else None),
+        (options[0], options[1], options[2]),
+    )
+
+
+def _all_or_none(labels: Sequence[Any], golds: Sequence[str | None]) -> bool:
+    return set(golds) == set(GOLDS) or all(map(is_hidden, labels))
+
+
+PARTS = ("relabelled", "changed", "added_removed", "moved")
+"""The sorts of changes, in the order in which they are made."""
+
+
+Judge = Callable[[Sequence[str]], Floats]
+"""What a model won in each CAT: from the ids of associations, three per CAT in the order of GOLDS,
+an array of shape (3, CATs) as ``metrics.judge``. It is NaN for a CAT that the model lacks."""
+
+
+class Stage(NamedTuple):
+    """CATs on the way.
+
+    ``table`` has split, kind and term of each CAT; ``ids`` has its associations in the order of
+    ``GOLDS``, so three ids per CAT.
+    """
+
+    table: pd.DataFrame
+    ids: list[str]
+
+
+class Way(NamedTuple):
+    """The stages from the earlier version to the later one.
+
+    Attributes:
+        stages: both versions, and the three stages between them.
+        before: the CATs of the earlier version that are not hidden.
+        after: those of the later version.
+        same: ids of associations whose id changed and text did not: the later one by the earlier.
+    """
+
+    stages: tuple[Stage, ...]
+    before: list[Cat]
+    after: list[Cat]
+    same: dict[str, str]
+
+
+def way(difference: Difference) -> Way:
+    """The stages between two versions.
+
+    A CAT whose gold labels are hidden in one version counts as added or removed.
+    """
+    has_splits = difference.before.has_splits and difference.after.has_splits
+    pairs = [pair for pair in difference.pairs if not pair.hidden]
+    partner = {pair.before.id: pair for pair in pairs}
+    before, after = (
+        [cat for cat in version.cats if not is_hidden_cat(cat)]
+        for version in (difference.before, difference.after)
+    )
+    relabelled, changed, kept = [], [], []
+    for cat in before:
+        pair = partner.get(cat.id)
+        if pair is None:
+            relabelled.append(cat)
+            changed.append(cat)
+            continue
+        golds = {was.id: now.gold for was, now in pair.options}
+        a, b, c = (option._replace(gold=golds[option.id]) for option in cat.options)
+        relabelled.append(cat._replace(options=(a, b, c)))
+        changed.append(pair.after._replace(split=cat.split))
+        kept.append(changed[-1])
+    shared = {pair.after.id for pair in pairs}
+    exchanged = [*kept, *(cat for cat in after if cat.id not in shared)]
+    same = {
+        was.id: now.id
+        for pair in pairs
+        for was, now in pair.options
+        if was.id != now.id
+        and was.sentence == now.sentence
+        and pair.before.context == pair.after.context
+    }
+    return Way(
+        tuple(_stage(s, has_splits) for s in (before, relabelled, changed, exchanged, after)),
+        [_cat(cat) for cat in before],
+        [_cat(cat) for cat in after],
+        same,
+    )
+
+
+def _stage(cats: Sequence[PublishedCat], has_splits: bool) -> Stage:
+    table = pd.DataFrame(
+        {
+            "split": [cat.split if has_splits else ALL for cat in cats],
+            "kind": [cat.kind for cat in cats],
+            "term": [f"{cat.domain}/{cat.target}" for cat in cats],
+        }
+    )
+    ids = []
+    for cat in cats:
+        by_gold = {option.gold: option.id for option in cat.options}
+        ids += [by_gold[gold] for gold in GOLDS]
+    return Stage(table, ids)
+
+
+def _cat(cat: PublishedCat) -> Cat:
+    """A published CAT as the functions of scores need it; readers have checked it."""
+    return Cat.model_construct(
+        id=cat.id,
+        kind=cat.kind,
+        domain=cat.domain,
+        term=cat.target,
+        target=cat.target,
+        family=cat.target,
+        split=cat.split,
+        context=cat.context,
+        associations=tuple(
+            CatAssociation.model_construct(id=o.id, sentence=o.sentence, gold=o.gold)
+            for o in cat.options
+        ),
+        tier=cat.tier,
+        target_original=cat.target_original,
+    )
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[dict[str, Any]]:
+    """lms, ss and icat of a model on both versions, and what the difference comes from.
+
+    Args:
+        stages: of ``way``.
+        judges: of each stage, what the model won.
+
+    Returns:
+        For each split and kind, and for both kinds: ``split``, ``kind``, ``before`` and ``after``
+        (as ``metrics.over_terms``; None without scored CATs), ``difference`` and ``parts``. The
+        last two have a value for each metric, in points; ``parts`` has them for each of ``PARTS``.
+        They are None if one of the versions, or a stage between them, has no scored CAT.
+    """
+    tables = [_judged(stage, judge) for stage, judge in zip(stages, judges, strict=True)]
+    first, last = tables[0], tables[-1]
+    rows = []
+    for split in (*SPLITS, ALL):
+        kinds = [k for k in KINDS if any(len(_part(table, split, k)) for table in (first, last))]
+        for kind in (*kinds, *((BOTH,) if len(kinds) > 1 else ())):
+            parts = [_part(table, split, kind) for table in tables]
+            cells = [over_terms(part) if len(part) else None for part in parts]
+            before, after = cells[0], cells[-1]
+            rows.append(
+                {
+                    "split": split,
+                    "kind": kind,
+                    "before": before,
+                    "after": after,
+                    "difference": _minus(after, before),
+                    "parts": _parts(cells),
+                }
+            )
+    return rows
+
+
+def _judged(stage: Stage, judge: Judge) -> pd.DataFrame:
+    """The comparisons won in each CAT that the model has."""
+    won = judge(stage.ids)
+    has = ~np.isnan(won[1])
+    meaningful, stereotype, ties = won[:, has]
+    table: pd.DataFrame = stage.table[has].assign(
+        meaningful=meaningful, stereotype=stereotype, ties=ties.astype(int)
+    )
+    return table
+
+
+def _part(table: pd.DataFrame, split: str, kind: str) -> pd.DataFrame:
+    has_kind = (table["kind"] == kind) | (kind == BOTH)
+    part: pd.DataFrame = table[(table["split"] == split) & has_kind]
+    return part
+
+
+def _minus(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, float] | None:
+    return {metric: a[metric] - b[metric] for metric in METRICS} if a and b else None
+
+
+def _parts(cells: Sequence[dict[str, Any] | None]) -> dict[str, dict[str, float]] | None:
+    steps = zip(PARTS, cells[1:], cells[:-1], strict=True)
+    parts = {name: _minus(later, earlier) for name, later, earlier in steps}
+    known = {name: part for name, part in parts.items() if part}
+    return known if len(known) == len(parts) else None
+
+
+_SAYS = {
+    "added": "added",
+    "removed": "removed",
+    "changed": "changed texts or fields",
+    "relabelled": "other gold labels",
+    "moved": "moved between splits",
+    "renumbered": "new ids",
+}
+
+
+class Count(NamedTuple):
+    """How many CATs of a kind a split has in both versions, and how many differ.
+
+    CATs are counted in their split and kind in the later version; removed ones in the earlier one.
+    ``moved`` counts the CATs that moved into the split.
+    """
+
+    split: str
+    kind: Kind
+    before: int
+    after: int
+    added: int
+    removed: int
+    changed: int
+    relabelled: int
+    moved: int
+    renumbered: int
+
+
+def difference_counts(difference: Difference) -> list[Count]:
+    """The counts of each split and kind that either version has."""
+    before, after = (
+        Counter((cat.split, cat.kind) for cat in version.cats)
+        + Counter(("test", cat.kind) for cat in version.sealed)
+        for version in (difference.before, difference.after)
+    )
+    now: dict[str, PublishedCat] = {cat.id: cat for cat in difference.after.cats}
+    now |= {cat.id: cat for cat in difference.removed}
+    tallies = [
+        Counter((now[id].split, now[id].kind) for id in difference.ids(what)) for what in WHATS
+    ]
+    return [
+        Count(
+            split, kind, before[split, kind], after[split, kind], *(t[split, kind] for t in tallies)
+        )
+        for split in SPLITS
+        for kind in sorted(KINDS)
+        if before[split, kind] or after[split, kind]
+    ]
+
+
+def fields_changed(difference: Difference) -> dict[str, int]:
+    """The number of CATs in which each field changed, by the field's name."""
+    pairs = {(change.id, change.field) for change in difference.changes if change.field}
+    return dict(sorted(Counter(field for _, field in pairs if field).items()))
+
+
+def domains(difference: Difference) -> tuple[list[str], list[str]]:
+    """The domains of the earlier version only, and those of the later version only."""
+    old, new = (
+        {cat.domain for cat in version.cats} | {cat.domain for cat in version.sealed}
+        for version in (difference.before, difference.after)
+    )
+    return sorted(old - new), sorted(new - old)
+
+
+def difference_facts(difference: Difference) -> Changes:
+    """What a release says about the version before it."""
+    number = {what: len(difference.ids(what)) for what in WHATS}
+    changed = {change.field for change in difference.changes if change.what == "changed"}
+    fields = fields_changed(difference)
+    return Changes(
+        previous=difference.before.name,
+        terms_to_dev=term_names(difference.to_dev),
+        terms_to_test=term_names(difference.to_test),
+        hidden=difference.not_compared,
+        sealed=difference.sealed,
+        listed=len({change.id for change in difference.open_changes()}),
+        fields={field: count for field, count in fields.items() if field in changed},
+        **number,
+    )
+
+
+def term_names(terms: Iterable[TermKey]) -> tuple[str, ...]:
+    """Terms as texts: each with its domain, because two domains may have the same text."""
+    return tuple(f"{text} ({domain})" for domain, text in terms)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def errata_text(changes: Iterable[Change]) -> str:
+    """The file ``errata.jsonl``: a JSON object per change, with the fields of ``Change``."""
+    return b"".join(orjson.dumps(change._asdict()) + b"\n" for change in changes).decode()
+
+
+def labels_after(
+    before: Iterable[PublishedCat], changes: Iterable[Change]
+) -> dict[str, dict[str, Gold]]:
+    """The gold labels of the later version, from those of the earlier one and the errata.
+
+    Args:
+        before: the CATs of the earlier version.
+        changes: all changes, as in ``Difference.changes``.
+
+    Returns:
+        Gold labels by id of the CAT and of the association, without CATs that were added.
+    """
+    labels = {c.id: {o.id: o.gold for o in c.options if o.gold is not None} for c in before}
+    for change in changes:
+        if change.what == "removed":
+            labels.pop(change.id, None)
+        elif change.what == "renumbered" and change.sentence is None:
+            labels[change.id] = labels.pop(change.before)
+        elif change.what == "renumbered" and change.before in labels[change.id]:
+            labels[change.id][change.after] = labels[change.id].pop(change.before)
+        elif change.what == "relabelled":
+            labels[change.id][str(change.sentence)] = change.after
+    return labels
+
+
+def errata_markdown(difference: Difference, changes: Sequence[Change]) -> str:
+    """The errata for people: a section for each sort of change, and a line for each change.
+
+    Args:
+        difference: the difference, for its names.
+        changes: the changes to list.
+    """
+    old, new = (inline(version.name) for version in (difference.before, difference.after))
+    page = [f"# Errata: from {old} to {new}", ""]
+    named = (
+        ("moved from dev to test", difference.to_test),
+        ("moved from test to dev", difference.to_dev),
+    )
+    for says, terms in named:
+        if terms:
+            page += [f"Terms {says}: {', '.join(map(inline, term_names(terms)))}.", ""]
+    for was, now in difference.renamed:
+        page += [f"- term {_shown(' / '.join(was))} is now {_shown(' / '.join(now))}"]
+    page += [""] if difference.renamed else []
+    if not changes:
+        page += ["No CAT differs.", ""]
+    for what in WHATS:
+        group = [change for change in changes if change.what == what]
+        if group:
+            cats = amount(len({change.id for change in group}), "CAT")
+            page += [f"## {cats}: {_SAYS[what]}", "", *map(_line, group), ""]
+    return "\n".join(page)
+
+
+def _line(change: Change) -> str:
+    place = f"- {inline(change.id)}"
+    if change.field is None:
+        return place
+    association = f", association {inline(change.sentence)}" if change.sentence else ""
+    before, after = _shown(change.before), _shown(change.after)
+    return f"{place}{association}: {change.field} was {before}, is {after}"
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else f"«{inline(str(value))}»"

@@ -1,1 +1,0 @@
-"""Other harnesses: what they misread, and tasks for them."""

@@ -1,1 +1,0 @@
-"""Two versions of a dataset: what differs."""
