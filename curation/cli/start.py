@@ -11,8 +11,9 @@ from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
-from curation.steps.pipeline import Step, bring_up_to_date, current, last_run
+from curation.steps.pipeline import bring_up_to_date
 from curation.steps.status import SHOWN, read_status
+from curation.steps.step import Step, current, last_run
 from curation.text.words import AFFIXING, base
 
 if TYPE_CHECKING:

@@ -160,10 +160,10 @@ def without_hub_code(config: Any) -> list[str]:
     """
     removed = []
     for part in _parts(config):
-        for field, allowed in _FIELDS.items():
-            value = getattr(part, field, None)
+        for name, allowed in _FIELDS.items():
+            value = getattr(part, name, None)
             if value not in allowed:
-                setattr(part, field, None)
+                setattr(part, name, None)
                 removed.append(str(value))
     return removed
 

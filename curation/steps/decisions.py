@@ -20,6 +20,9 @@ from curation.steps.read import (
 )
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
+from curation.steps.rounds.fold import ANSWERS
+from curation.steps.step import Step
+from curation.steps.terms import SELECT
 from curation.text.wording import amount
 from curation.work.manifest import Results
 
@@ -350,3 +353,37 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         "dev": sum(cat.split == "dev" for cat in split),
         "test": sum(cat.split == "test" for cat in split),
     }
+
+
+FILTER = Step(
+    "filter",
+    "which items become CATs",
+    lambda c: c.decisions,
+    "decisions.filter",
+    filter_settings,
+    filter_inputs,
+    filter,
+    needs=(ANSWERS,),
+)
+
+AGREEMENT = Step(
+    "agreement",
+    "how far annotators agree",
+    lambda c: c.decisions,
+    "decisions.agreement",
+    agreement_settings,
+    agreement_inputs,
+    agreement,
+    needs=(SELECT, ANSWERS, FILTER),
+)
+
+SPLIT = Step(
+    "split",
+    "dev and test by term",
+    lambda c: c.decisions,
+    "decisions.split",
+    split_settings,
+    split_inputs,
+    split,
+    needs=(SELECT, ANSWERS, FILTER),
+)

@@ -13,10 +13,10 @@ from curation.records import Pitfall
 from curation.settings import is_name
 from curation.steps import read, term_files
 from curation.steps.alike import warn_of_people, warn_of_targets
-from curation.steps.pipeline import fold_answers
 from curation.steps.registering import register_terms
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import check, round_files
+from curation.steps.rounds.fold import fold_answers
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base

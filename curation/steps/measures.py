@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
-from curation.extras import splitters, versions
 from curation.files import CurationError, digest, read_json, read_records
 from curation.records import KINDS, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.classifying import classify
-from curation.steps.decisions import kept_without_votes
-from curation.steps.read import item_files, read_items, read_terms
+from curation.steps.decisions import SPLIT, kept_without_votes
+from curation.steps.read import item_files, own_words, read_items, read_terms, word_packages
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source, off
+from curation.steps.step import Step, splitters, versions
+from curation.steps.terms import SELECT
 from curation.text.words import NotCheckedError
 from curation.work.manifest import Results
 
@@ -274,18 +276,6 @@ def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[s
 
 # --- pitfalls -----------------------------------------------------------------------------------
 
-PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
-
-
-def own_words(campaign: Campaign) -> Path:
-    """The file of a team's own word lists for pitfalls."""
-    return campaign.measures / "words.csv"
-
-
-def word_packages(campaign: Campaign) -> dict[str, str | None]:
-    """The versions of the packages that pitfalls in words depend on."""
-    return versions(*PACKAGES, *splitters(campaign.settings.campaign.language))
-
 
 def pitfall_settings(campaign: Campaign) -> Settings:
     """What pitfalls depend on."""
@@ -360,3 +350,48 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     kept = read_json(campaign.measures / "pitfalls.json")
     hits = read_records(campaign.measures / "pitfalls.jsonl", Pitfall)
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
+
+
+STATISTICS = Step(
+    "statistics",
+    "how much was collected",
+    lambda c: c.measures,
+    "measures.statistics",
+    statistics_settings,
+    statistics_inputs,
+    statistics,
+    needs=(ANSWERS, SPLIT),
+)
+
+SENTIMENT = Step(
+    "sentiment",
+    "how negative each label is",
+    lambda c: c.measures,
+    "measures.sentiment",
+    sentiment_settings,
+    sentiment_inputs,
+    sentiment,
+    needs=(SPLIT,),
+)
+
+KEYWORDS = Step(
+    "keywords",
+    "which words mark a domain, a label or a term",
+    lambda c: c.measures,
+    "measures.keywords",
+    keyword_settings,
+    keyword_inputs,
+    keywords,
+    needs=(SELECT, SPLIT),
+)
+
+PITFALLS = Step(
+    "pitfalls",
+    "known pitfalls, and what blocks a release",
+    lambda c: c.measures,
+    "measures.pitfalls",
+    pitfall_settings,
+    pitfall_inputs,
+    pitfalls,
+    needs=(SELECT, SPLIT),
+)

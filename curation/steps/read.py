@@ -9,6 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.records import VALUES, Item, Label, Term
 from curation.steps.rounds import round_files
+from curation.steps.step import splitters, versions
 from curation.work.manifest import SEGMENTS, is_inside, read_manifest
 
 if TYPE_CHECKING:
@@ -242,3 +243,16 @@ def votes(campaign: Campaign, items: Sequence[Item], *, also: str = "") -> "dict
         item.id: [(s, a, u, r) for s, a, u, r in three]
         for item, three in zip(items, counted, strict=True)
     }
+
+
+PACKAGES = ("wordfreq", "simplemma", "lemminflect", "better-profanity", "Faker", "rapidfuzz")
+
+
+def own_words(campaign: Campaign) -> Path:
+    """The file of a team's own word lists for pitfalls."""
+    return campaign.measures / "words.csv"
+
+
+def word_packages(campaign: Campaign) -> dict[str, str | None]:
+    """The versions of the packages that pitfalls in words depend on."""
+    return versions(*PACKAGES, *splitters(campaign.settings.campaign.language))

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign import Campaign, open_campaign
 from curation.settings import MeasureSettings
 from curation.steps import measures
+from curation.steps.decisions import SPLIT
 from curation.steps.measures import Report
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, campaign_source, gold_source, open_source
+from curation.steps.step import Step, run_steps
 
 if TYPE_CHECKING:
     from curation.measures.pitfalls import Report as Pitfalls
@@ -25,6 +26,7 @@ MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
     "sentiment": measures.sentiment_of,
     "keywords": measures.keywords_of,
 }
+STEPS = {step.name: step for step in (measures.STATISTICS, measures.SENTIMENT, measures.KEYWORDS)}
 
 
 def report(
@@ -64,7 +66,7 @@ def report(
         source.warn_of_language(reporter)
     else:
         once = bool(given or language or tier)
-        opened = _up_to_date(campaign, "split" if once else name, reporter)
+        opened = _up_to_date(campaign, SPLIT if once else STEPS[name], reporter)
         source = open_source(opened, language=language)
         if not once:
             return measures.kept_report(opened, name)
@@ -103,7 +105,7 @@ def pitfalls(
         source.warn_of_language(reporter)
         return measures.pitfalls_of(source, own=own, reporter=reporter), ()
     once = bool(language or own)
-    opened = _up_to_date(campaign, "split" if once else "pitfalls", reporter)
+    opened = _up_to_date(campaign, SPLIT if once else measures.PITFALLS, reporter)
     accepted = opened.settings.release.accept
     if not once:
         return measures.kept_pitfalls(opened), accepted
@@ -111,8 +113,8 @@ def pitfalls(
     return measures.pitfalls_of(source, own=own, reporter=reporter), accepted
 
 
-def _up_to_date(campaign: Campaign | Path, step: str, reporter: Reporter) -> Campaign:
+def _up_to_date(campaign: Campaign | Path, step: Step, reporter: Reporter) -> Campaign:
     opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
     with opened.lock():
-        bring_up_to_date(opened, step, reporter=reporter)
+        run_steps(opened, step, reporter=reporter)
     return opened

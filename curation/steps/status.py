@@ -10,9 +10,10 @@ from curation.files import CurationError, count_lines, digest, read_json, read_r
 from curation.records import Cat, StepRun
 from curation.steps.beginning import IMPORTS, before_answers
 from curation.steps.decisions import about_published_golds, about_suspects
-from curation.steps.pipeline import STEPS, Step, current, last_run, missing_packages
+from curation.steps.pipeline import STEPS
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
+from curation.steps.step import Step, current, last_run, missing_packages
 from curation.steps.terms import (
     domains_without_terms,
     edit_problems,

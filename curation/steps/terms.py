@@ -13,6 +13,7 @@ from curation.records import Item, Rejection, Term
 from curation.steps import facts
 from curation.steps.read import read_items, read_terms
 from curation.steps.reporter import Reporter
+from curation.steps.step import Step
 from curation.steps.term_files import (
     domains_without_words,
     facts_files,
@@ -256,3 +257,15 @@ def items_with_old_texts(
     from curation.terms.explain import old_texts
 
     return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
+
+
+SELECT = Step(
+    "select",
+    "target terms and their families",
+    lambda c: c.terms,
+    "terms.select",
+    settings,
+    inputs,
+    select,
+    delete=None,
+)

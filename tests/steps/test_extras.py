@@ -14,7 +14,8 @@ from curation.measures import keywords
 from curation.settings import CampaignSettings, Settings, new_id
 from curation.steps.importing import import_stereoset
 from curation.steps.measures import word_packages
-from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
+from curation.steps.pipeline import BY_NAME, bring_up_to_date
+from curation.steps.step import current
 from curation.steps.reporter import Quiet
 from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
 from curation.text import words

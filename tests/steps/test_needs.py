@@ -12,17 +12,9 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json, read_json
 from curation.steps import read
 from curation.steps.decisions import agreement_report
-from curation.steps.pipeline import (
-    BY_NAME,
-    STEPS,
-    Step,
-    bring_up_to_date,
-    current,
-    fold_answers,
-    last_run,
-    made_steps,
-    with_needs,
-)
+from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
+from curation.steps.rounds.fold import fold_answers
+from curation.steps.step import Step, current, last_run, run_steps, with_needs
 from curation.steps.reporter import Reporter
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
@@ -44,7 +36,7 @@ def steps_read(campaign: Campaign, step: Step) -> set[str]:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_step_needs_the_steps_whose_results_it_reads(example: Path, step: Step) -> None:
-    assert steps_read(open_campaign(example), step) == {*step.needs, *step.takes}
+    assert steps_read(open_campaign(example), step) == {other.name for other in (*step.needs, *step.takes)}
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -62,15 +54,13 @@ def test_the_rule_sees_a_result_that_is_not_declared(example: Path) -> None:
     reads_more = replace(
         release, inputs=lambda c: [*release.inputs(c), c.measures / "keywords.json"]
     )
-    assert steps_read(open_campaign(example), reads_more) - {*release.needs, *release.takes} == {
-        "keywords"
-    }
+    declared = {step.name for step in (*release.needs, *release.takes)}
+    assert steps_read(open_campaign(example), reads_more) - declared == {"keywords"}
 
 
 def test_steps_come_in_order_and_after_those_that_they_need() -> None:
-    names = [step.name for step in STEPS]
     for number, step in enumerate(STEPS):
-        assert {*step.needs, *step.takes} <= {*names[:number]}
+        assert {*step.needs, *step.takes} <= {*STEPS[:number]}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +82,7 @@ def test_steps_come_in_order_and_after_those_that_they_need() -> None:
     ],
 )
 def test_needs_of_needs_count(name: str, needed: list[str]) -> None:
-    assert [step.name for step in with_needs([name])] == [*needed, name]
+    assert [step.name for step in with_needs(BY_NAME[name])] == [*needed, name]
 
 
 def test_only_what_is_needed_is_run(finished: Path) -> None:
@@ -160,13 +150,13 @@ def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Pat
 def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
     example: Path, campaign: Campaign
 ) -> None:
-    assert made_steps(campaign) == ["answers"]
+    assert made_steps(campaign) == [BY_NAME["answers"]]
     bring_up_to_date(campaign, "select")
-    assert made_steps(campaign) == ["answers"]
+    assert made_steps(campaign) == [BY_NAME["answers"]]
     made = [step for step in STEPS if not step.fixed]  # only its own command builds a release
-    needed = {name for step in made for name in step.needs}
-    last = [step.name for step in made if step.name not in needed]
-    assert {"item_pitfalls", "statistics", "trust"} <= {*last}
+    needed = {other for step in made for other in step.needs}
+    last = [step for step in made if step not in needed]
+    assert {"item_pitfalls", "statistics", "trust"} <= {step.name for step in last}
     assert made_steps(open_campaign(example)) == last
 
 
@@ -193,7 +183,7 @@ COUNT = Step(
 def test_a_step_that_reads_scores_is_out_of_date_when_a_run_changes(campaign: Campaign) -> None:
     def runs(step: Step = COUNT) -> bool:
         ran: list[bool] = []
-        bring_up_to_date(campaign, "count", steps=[step], tell=lambda _, did: ran.append(did))
+        run_steps(campaign, step, tell=lambda _, did: ran.append(did))
         assert current(campaign, step)
         return ran == [True]
 

@@ -12,7 +12,8 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json
 from curation.records import CRITERIA, Bias, Criterion, Status
 from curation.settings import GroupSettings, settings_text
-from curation.steps.pipeline import BY_NAME, bring_up_to_date, current
+from curation.steps.pipeline import BY_NAME, bring_up_to_date
+from curation.steps.step import current
 from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
 from curation.steps.trust import attest, measuring, runs

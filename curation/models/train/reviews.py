@@ -1,4 +1,4 @@
-"""Reviews and their sentiment, for training a classifier: read from tables, JSON lines and folders."""
+"""Reviews and their sentiment, for training a classifier: tables, JSON lines and folders."""
 
 import csv
 import hashlib

@@ -24,7 +24,6 @@ from curation.formats.parquet import each_columns
 from curation.formats.tables import read_csv, read_json_lines
 from curation.records import GOLDS, KINDS, Severity
 from curation.release.check.findings import Finding, finding, named
-from curation.release.check.privacy import read_sealed
 from curation.release.contents import (
     ANNOTATIONS,
     CARD,
@@ -39,6 +38,7 @@ from curation.release.contents import (
     TERMS,
     split_of,
 )
+from curation.release.differences import committed
 from curation.release.facts import Facts
 from curation.text.rules import read_label
 
@@ -688,3 +688,17 @@ def _settings(release: Release, about: Any) -> None:
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
     return split_of(PurePosixPath(name)) or ""
+
+
+def read_sealed(release: Release) -> Iterator[Finding]:
+    """Read ``sealed.jsonl`` into ``release.sealed``.
+
+    Raises:
+        CurationError: it is damaged.
+    """
+    if SEALED not in release.files:
+        return
+    if problem := readable(release, SEALED):
+        yield problem
+        return
+    release.sealed = committed(release.root)

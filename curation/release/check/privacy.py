@@ -15,7 +15,6 @@ from curation.files import CurationError, digest
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
-from curation.release.differences import committed
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
 
@@ -166,20 +165,6 @@ _TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti
 _NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
 _START = 8  # letters by which texts are looked up
 _FEW = 8  # of fewer ids, chance may make numbers
-
-
-def read_sealed(release: Release) -> Iterator[Finding]:
-    """Read ``sealed.jsonl`` into ``release.sealed``.
-
-    Raises:
-        CurationError: it is damaged.
-    """
-    if SEALED not in release.files:
-        return
-    if problem := readable(release, SEALED):
-        yield problem
-        return
-    release.sealed = committed(release.root)
 
 
 def check_hidden(release: Release) -> Iterator[Finding]:

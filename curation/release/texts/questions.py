@@ -1,4 +1,4 @@
-"""The questions that only a team can answer, and ``statement.toml``, as a template and as it is read."""
+"""The questions that only a team can answer, and ``statement.toml``: a template, and its reader."""
 
 import difflib
 import re

@@ -5,6 +5,7 @@ folder, which appears as a whole.
 """
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,16 @@ from curation.campaign import Campaign
 from curation.files import read_bytes, read_text, writing
 from curation.release.facts import Licence, Statement
 from curation.release.texts.licences import OWN, licence
+from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
+from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
 from curation.steps.release import accepting, changes, first_builds, statement, versions
 from curation.steps.release.collecting import collect, measured
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import Reporter
+from curation.steps.rounds.fold import ANSWERS
+from curation.steps.step import Step
+from curation.steps.terms import SELECT
+from curation.steps.trust.report import TRUST
 from curation.text.wording import amount
 from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
@@ -144,3 +151,35 @@ def _check_anonymous(staged: Path, secrets: Collection[str], reporter: Reporter)
         raise error
     if text := doubts(places):
         reporter.warn(text)
+
+
+NEEDS = (SELECT, ANSWERS, FILTER, AGREEMENT, SPLIT, STATISTICS, SENTIMENT, PITFALLS)
+RELEASE = Step(
+    "release",
+    "the published folder",
+    lambda c: c.releases,
+    "release.build",
+    settings,
+    inputs,
+    release,
+    needs=NEEDS,
+    blocked=versions.blocked,
+    delete=None,
+    takes=(TRUST,),
+    fixed=versions.taken,
+)
+ANONYMOUS = Step(
+    "anonymous",
+    "a folder for anonymous review",
+    lambda c: c.releases,
+    "release.build",
+    anonymous_settings,
+    inputs,
+    anonymous_release,
+    needs=NEEDS,
+    blocked=partial(versions.blocked, anonymous=True),
+    delete=None,
+    takes=(TRUST,),
+    fixed=partial(versions.taken, anonymous=True),
+)
+"""Not in ``STEPS``: only «curation release build --anonymous» runs it."""

@@ -26,11 +26,12 @@ from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
 from curation.release.harness_files import Labels, Mangled
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps.decisions import SPLIT
 from curation.steps.read import read_counted, read_items
 from curation.steps.release.hidden import hiding
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import Source, open_source
+from curation.steps.step import run_steps
 from curation.text.rules import read_label
 from curation.work.manifest import file_names
 
@@ -98,7 +99,7 @@ def export(
     else:
         opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
         with opened.lock():
-            bring_up_to_date(opened, "split", reporter=reporter)
+            run_steps(opened, SPLIT, reporter=reporter)
             source = open_source(opened)
             labels = _counted(opened, source.cats)
         hiding.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)

@@ -7,9 +7,10 @@ from curation.campaign import Campaign
 from curation.files import read_json
 from curation.release.contents import FACTS
 from curation.scores.run_folder import has_runs
-from curation.steps.pipeline import ANONYMOUS, STEPS, bring_up_to_date
 from curation.steps.release import versions
+from curation.steps.release.build import ANONYMOUS, RELEASE
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import run_steps
 from curation.work.manifest import file_names
 
 
@@ -46,8 +47,7 @@ def build_release(
     Raises:
         CurationError: it cannot be built; nothing was written.
     """
-    step = "anonymous" if anonymous else "release"
-    run = bring_up_to_date(campaign, step, reporter=reporter, steps=(*STEPS, ANONYMOUS))
+    run = run_steps(campaign, ANONYMOUS if anonymous else RELEASE, reporter=reporter)
     folder = versions.folder(campaign, anonymous=anonymous)
     open_questions = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)

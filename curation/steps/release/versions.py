@@ -15,6 +15,7 @@ from curation.records import KINDS, SplitName
 from curation.release.contents import SPLITS, SUMS
 from curation.release.hidden.commitments import texts
 from curation.steps.rounds.round_files import read_standing
+from curation.steps.step import UnlessNamedError
 from curation.text.wording import some
 from curation.work.manifest import file_names, is_inside, read_manifest
 
@@ -24,11 +25,11 @@ ANONYMOUS, REVEALED = "-anonymous", "-revealed"
 """What the folders of an anonymous and of a revealed version have after the version."""
 
 
-class BuiltError(CurationError):
+class BuiltError(UnlessNamedError):
     """A version is built already, and its content would change."""
 
 
-class NoParquetError(CurationError):
+class NoParquetError(UnlessNamedError):
     """A release needs pyarrow, and it is not installed."""
 
 

@@ -8,7 +8,7 @@ from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Pitfall
 from curation.steps import read
-from curation.steps.measures import own_words, word_packages
+from curation.steps.read import own_words, word_packages
 from curation.steps.reporter import Reporter
 from curation.text.wording import amount
 from curation.work.manifest import Results

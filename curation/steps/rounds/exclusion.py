@@ -6,12 +6,14 @@ from typing import Any, Literal, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_line, read_json, read_records, writing
 from curation.records import Decision, Person, Standing
-from curation.steps.pipeline import STEPS, bring_up_to_date, current, last_run, made_steps
+from curation.steps.pipeline import STEPS, made_steps
 from curation.steps.read import read_items, read_labels
 from curation.steps.release import erasing
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.erasure import erase
+from curation.steps.rounds.fold import ANSWERS
+from curation.steps.step import Step, current, last_run, run_steps
 from curation.text.times import now
 
 Action = Literal["exclude", "readmit", "withdraw", "erase"]
@@ -82,7 +84,7 @@ def decide_on_person(
             "bring answers in first: «curation rounds pull», or import",
         )
     computed = made_steps(campaign)
-    bring_up_to_date(campaign, "answers", reporter=reporter)
+    run_steps(campaign, ANSWERS, reporter=reporter)
     _recompute(campaign, computed, reporter)  # goes on if a release is blocked, for example
     person = _pseudonym(campaign, who)
     decisions = round_files.read_standing(campaign)
@@ -144,12 +146,12 @@ def _check_action(person: str, action: Action, state: str) -> None:
         raise CurationError(f"{person} is excluded already", "--undo lets the person in again")
 
 
-def _recompute(campaign: Campaign, steps: list[str], reporter: Reporter) -> str:
+def _recompute(campaign: Campaign, steps: list[Step], reporter: Reporter) -> str:
     """Bring each step up to date, even if another one fails; gives the first error's text."""
     errors = []
-    for name in steps:
+    for step in steps:
         try:
-            bring_up_to_date(campaign, name, reporter=reporter)
+            run_steps(campaign, step, reporter=reporter)
         except CurationError as error:
             errors.append(error.what)
     return errors[0] if errors else ""

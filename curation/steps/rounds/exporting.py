@@ -11,11 +11,11 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_text
 from curation.records import Round
 from curation.steps.alike import warn_of_people
-from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import ledger, round_files, round_status
 from curation.steps.rounds.caps import caps_of
 from curation.steps.rounds.export_files import Exported, Format, Layout, Share, write_files
+from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.rounds.running import check_takes_tables
 from curation.text.rules import WORK

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign import Campaign
 from curation.files import count_lines
 from curation.steps import read, term_files
-from curation.steps.reporter import Reporter
-from curation.steps.rounds import round_files
+from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds import check, round_files
 from curation.steps.rounds.caps import caps_of
+from curation.steps.step import Step, run_steps
+from curation.steps.terms import SELECT
 from curation.text.rules import WORK, Caps, Work
 from curation.work.manifest import SEGMENTS, Results, digests
 
@@ -151,3 +153,40 @@ def _key_fingerprint(campaign: Campaign) -> str:
     from curation.rounds import people
 
     return people.fingerprint(people.read_key(campaign.settings.campaign.id))
+
+
+ANSWERS = Step(
+    "answers",
+    "items and labels from raw answers",
+    lambda c: c.rounds,
+    "rounds.folding.fold",
+    settings,
+    inputs,
+    fold,
+    needs=(SELECT,),
+    blocked=read.no_answers,
+    applies=read.raw_is_here,
+    delete=None,
+)
+ITEM_PITFALLS = Step(
+    "item_pitfalls",
+    "known pitfalls of items, as they come in",
+    lambda c: c.rounds,
+    "checks.answers",
+    check.settings,
+    check.inputs,
+    check.check,
+    needs=(SELECT, ANSWERS),
+    applies=read.raw_is_here,
+)
+
+
+def fold_answers(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
+    """Bring items, labels and the checks of items up to date, if there are answers.
+
+    Without raw answers, items and labels are taken as they are, and only the terms are selected.
+    Call it only under the campaign's lock.
+    """
+    if campaign.round_names():
+        last = ITEM_PITFALLS if read.raw_files(campaign) else SELECT
+        run_steps(campaign, last, reporter=reporter)

@@ -13,9 +13,9 @@ from curation.files import CurationError, read_records
 from curation.formats.tables import listed
 from curation.records import Round, Task
 from curation.steps.alike import warn_of_people
-from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
+from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.running import NewAnswers, check_takes_tables, new_answers
 from curation.text.times import Order
 from curation.text.wording import amount

@@ -7,13 +7,14 @@ from curation.files import CurationError, dump_json, shipped, writing
 from curation.records import Item, Kind, PlatformName, Round, RoundKind, Task, Term
 from curation.settings import DecisionSettings
 from curation.steps import read, term_files
-from curation.steps.pipeline import bring_up_to_date
 from curation.steps.registering import register_terms
 from curation.steps.release import licences
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
+from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS
 from curation.steps.rounds.platform import open_platform
-from curation.steps.terms import domains_without_terms, no_terms
+from curation.steps.step import run_steps
+from curation.steps.terms import SELECT, domains_without_terms, no_terms
 from curation.text.rules import Votes, decide
 from curation.text.table_words import has_own_headings
 
@@ -68,8 +69,8 @@ def plan_round(
     licences.warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
-    first = "answers" if kind == "validation" and has_answers else "select"
-    bring_up_to_date(campaign, first, reporter=reporter)
+    first = ANSWERS if kind == "validation" and has_answers else SELECT
+    run_steps(campaign, first, reporter=reporter)
     chosen = _terms(campaign, domains, terms)
     empty = [] if kind == "validation" or terms else domains_without_terms(campaign)
     for domain in empty:
@@ -85,7 +86,7 @@ def plan_round(
     if kind != "review":  # a term that people write about keeps its id, whatever happens later
         pairs = iter([(task.domain, task.target) for task in tasks])
         register_terms(campaign, term_files.selection(campaign), pairs, known_only=True)
-        bring_up_to_date(campaign, "item_pitfalls" if has_answers else "select", reporter=reporter)
+        run_steps(campaign, ITEM_PITFALLS if has_answers else SELECT, reporter=reporter)
     round = Round(
         name=name,
         kind=kind,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
 from curation.records import Label, Person, Rejection, Round
-from curation.steps.pipeline import fold_answers
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status, shown
 from curation.steps.rounds.caps import caps_of
@@ -23,6 +22,7 @@ from curation.steps.rounds.export_files import (
     private_names,
     who_gets_which,
 )
+from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.running import check_takes_tables
 from curation.text.rules import WORK
 

@@ -9,15 +9,17 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.records import ROUND_KINDS, Pitfall, Round
 from curation.rounds.platforms.interface import Demand
-from curation.steps.pipeline import BY_NAME, bring_up_to_date, current, fold_answers
 from curation.steps.read import read_items
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.caps import warn_of_caps, warn_of_earlier_names
 from curation.steps.rounds.check import pitfalls
+from curation.steps.rounds.fold import ANSWERS, fold_answers
 from curation.steps.rounds.planning import fresh_name, plan_round
 from curation.steps.rounds.platform import DEFAULT, open_platform, platform_name
 from curation.steps.rounds.reviews import apply_reviews
+from curation.steps.step import current, run_steps
+from curation.steps.terms import SELECT
 from curation.text.times import now
 
 
@@ -223,12 +225,12 @@ def refresh_status(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
 
     Takes the campaign's lock, if there is something to do. If it cannot be done, a warning says so.
     """
-    steps = ["select", "answers"] if campaign.round_names() else ["select"]
+    steps = [SELECT, ANSWERS] if campaign.round_names() else [SELECT]
     try:
-        if all(current(campaign, BY_NAME[name]) for name in steps):
+        if all(current(campaign, step) for step in steps):
             return
         with campaign.lock():
-            bring_up_to_date(campaign, "select", reporter=reporter)
+            run_steps(campaign, SELECT, reporter=reporter)
             fold_answers(campaign, reporter=reporter)
     except CurationError as error:
         reporter.warn(

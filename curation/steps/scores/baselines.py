@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.files import CurationError
 from curation.stats.metrics import Ties
-from curation.steps.measures import VADER
+from curation.steps.measures import SENTIMENT, VADER
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.outdated import is_up_to_date, warn_if_outdated
 from curation.steps.scores.surface import baseline_results, read_sentiment
@@ -44,7 +44,7 @@ def baselines(
     if source.campaign and not sentiment and source.campaign.settings.measures.sentiment != VADER:
         kept = source.campaign.measures / "sentiment_scores.json"
         sentiment = kept if kept.exists() else None
-        if sentiment and not is_up_to_date(source.campaign, "sentiment"):
+        if sentiment and not is_up_to_date(source.campaign, SENTIMENT):
             raise CurationError(
                 f"{kept}: the sentiment of the sentences is out of date",
                 "run «curation measures sentiment», or give a file with --sentiment",

@@ -18,14 +18,14 @@ from curation.scores.runs import Run
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
-from curation.steps.decisions import agreement_report
-from curation.steps.pipeline import BY_NAME, current
+from curation.steps.decisions import AGREEMENT, FILTER, agreement_report
 from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.answers import all_without_score, read_answers
 from curation.steps.scores.outdated import warn_if_outdated
 from curation.steps.scores.predictions import warn_of_turned
 from curation.steps.scores.runs import common_runs, current_runs, read_runs
 from curation.steps.source import Source
+from curation.steps.step import current
 from curation.text.wording import amount
 
 
@@ -200,7 +200,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
 
 def _terms_of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
     """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
-    if current(campaign, BY_NAME["filter"]) and not current(campaign, BY_NAME["agreement"]):
+    if current(campaign, FILTER) and not current(campaign, AGREEMENT):
         return list(agreement_report(campaign, measures=(), by=())["terms"])
     path = campaign.decisions / "agreement.json"
     return list(read_json(path)["terms"]) if path.exists() else []

@@ -8,16 +8,18 @@ from pydantic import ValidationError
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.extras import versions
 from curation.files import CurationError, digest, dump_json, read_json, shipped, writing
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
-from curation.steps.measures import VADER
+from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
+from curation.steps.measures import PITFALLS, VADER
 from curation.steps.read import label_files
 from curation.steps.read import run_files as score_files
 from curation.steps.reporter import QUIET, Reporter
+from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source
+from curation.steps.step import Step, versions
 from curation.steps.trust import attest
 from curation.steps.trust.group_files import group_file, group_files
 from curation.steps.trust.runs import BIAS, IDENTITY, TrustRun, run_files
@@ -396,3 +398,17 @@ def read_report(path: Path) -> TrustReport:
         {str(k): str(v) for k, v in left_out.items()} if isinstance(left_out, dict) else {},
         path,
     )
+
+
+TRUST = Step(
+    "trust",
+    "what is known about whether results may be trusted",
+    lambda c: c.trust,
+    "trust.protocol.report",
+    settings,
+    inputs,
+    trust,
+    needs=(ANSWERS, FILTER, AGREEMENT, SPLIT, PITFALLS),
+    applies=applies,
+    alone=alone,
+)

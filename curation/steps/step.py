@@ -1,0 +1,264 @@
+"""How a step runs: only if its inputs, settings or algorithm have changed, and after what it needs.
+
+A step is declared beside its functions. ``pipeline.py`` has all steps in order.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module, metadata, util
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from curation.campaign import Campaign
+from curation.files import CurationError, refuse_links
+from curation.records import StepRun
+from curation.steps.reporter import QUIET, Reporter
+from curation.text.words import INSTALL, base
+from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
+
+Settings = dict[str, Any]
+_MODULES = {"better-profanity": "better_profanity", "Faker": "faker", "mecab-python3": "MeCab"}
+_SPLITTERS = {"ja": ("mecab-python3", "ipadic"), "zh": ("jieba",)}
+
+
+class UnlessNamedError(CurationError):
+    """What keeps a step from running is an error only if the step is named; else a warning."""
+
+
+def delete_files(campaign: Campaign, files: Iterable[Path]) -> None:
+    """Delete a step's results; files that are already gone are skipped."""
+    for file in files:
+        refuse_links(file.parent, below=campaign.root)
+        file.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step.
+
+    Attributes:
+        name: its name in the manifest.
+        says: what it makes, in a few words.
+        folder: where its results are.
+        module: the module of ``curation`` whose ALGORITHM is the step's version.
+        settings: every setting that it depends on.
+        inputs: every file that it reads, results of other steps among them.
+        work: does it; writes its results and returns its counts.
+        needs: the steps whose results it reads.
+        blocked: what keeps it from running, if anything does.
+        applies: whether it runs on this machine; if not, its results are taken as they are.
+        delete: deletes its results after an erasure, if they cannot be computed again; None if
+            they are left as they are.
+        alone: whether it runs without the steps that it needs, because there are no answers yet.
+        takes: the steps whose results it reads only if they are there. Then they are brought up to
+            date, too; otherwise they are not run.
+        fixed: whether its results are there and are never rewritten; None if they may be. Only the
+            step's own command and ``curation run`` make such results.
+    """
+
+    name: str
+    says: str
+    folder: Callable[[Campaign], Path]
+    module: str
+    settings: Callable[[Campaign], Settings]
+    inputs: Callable[[Campaign], list[Path]]
+    work: Callable[[Campaign, Results, Reporter], dict[str, int]]
+    needs: "tuple[Step, ...]" = ()
+    blocked: Callable[[Campaign], CurationError | None] = lambda campaign: None
+    applies: Callable[[Campaign], bool] = lambda campaign: True
+    delete: Callable[[Campaign, Iterable[Path]], None] | None = delete_files
+    alone: Callable[[Campaign], bool] = lambda campaign: False
+    takes: "tuple[Step, ...]" = ()
+    fixed: Callable[[Campaign], bool] | None = None
+
+    def state(self, campaign: Campaign) -> dict[str, Any]:
+        """What ``is_current`` and ``run_step`` compare."""
+        return {
+            "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),
+            "settings": orjson.loads(orjson.dumps(self.settings(campaign))),
+            "inputs": digests({campaign.relative(p): p for p in self.inputs(campaign)}),
+        }
+
+
+def with_needs(*steps: Step, campaign: Campaign | None = None) -> list[Step]:
+    """The steps and all that they need, directly or not, each after what it needs.
+
+    Args:
+        steps: the steps, in the order of the pipeline.
+        campaign: also count what the steps take if it is there, and leave out the needs of steps
+            that run alone.
+    """
+    found: dict[Step, None] = {}
+    for step in steps:
+        needs = step.needs if campaign is None else _needs_now(campaign, step)
+        found |= dict.fromkeys((*with_needs(*needs, campaign=campaign), step))
+    return list(found)
+
+
+def _needs_now(campaign: Campaign, step: Step) -> tuple[Step, ...]:
+    """The steps that a step needs, and those whose results it takes and which are there."""
+    there = {path.parent for path in step.inputs(campaign) if path.exists()} if step.takes else ()
+    taken = tuple(other for other in step.takes if other.folder(campaign) in there)
+    return () if step.alone(campaign) else step.needs + taken
+
+
+def last_run(campaign: Campaign, step: Step) -> StepRun | None:
+    """How the step's last results came about, if there are any."""
+    return read_manifest(step.folder(campaign)).steps.get(step.name)
+
+
+def current(campaign: Campaign, step: Step) -> bool:
+    """Whether the step's results are up to date with the files as they are now.
+
+    A step that does not apply is up to date: without the raw answers, which stay with their owner,
+    items and labels are taken as they are.
+    """
+    needs = () if step.alone(campaign) else with_needs(*step.needs)
+    if any(needed.blocked(campaign) for needed in (step, *needs)):
+        return False
+    return not step.applies(campaign) or _is_current(campaign, step, step.state(campaign))
+
+
+def _is_current(campaign: Campaign, step: Step, state: Mapping[str, Any]) -> bool:
+    """Whether the step's results are those of a state.
+
+    Results stay if a package that they were made with has been removed: without it, the step would
+    only replace them by a note that it cannot check.
+    """
+    run, settings = last_run(campaign, step), state["settings"]
+    if run and (gone := removed(run.settings, settings)):
+        settings = {**settings, "versions": {**settings["versions"], **gone}}
+    return is_current(step.folder(campaign), step.name, **{**state, "settings": settings})
+
+
+def missing_packages(campaign: Campaign, step: Step) -> dict[str, str]:
+    """The packages that a step's last results were made with and that are not installed now.
+
+    Returns:
+        The version that was used, by package.
+    """
+    run = last_run(campaign, step)
+    if run is None or not step.applies(campaign):
+        return {}
+    return removed(run.settings, step.settings(campaign))
+
+
+def run_steps(
+    campaign: Campaign,
+    *steps: Step,
+    reporter: Reporter = QUIET,
+    tell: Callable[[Step, bool], None] | None = None,
+    named: bool = True,
+) -> StepRun:
+    """Run steps and those that they need; skip those that are up to date.
+
+    A version of the release that is built already is never rewritten. If its content would change,
+    this is an error if the release is named, and else a warning. The same holds if pyarrow, which
+    a release needs, is not installed.
+
+    Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        steps: the named steps, at least one, in the order of the pipeline.
+        reporter: where warnings and progress go.
+        tell: called with each step, and whether it was run.
+        named: somebody asked for just these steps, so that each must be there afterwards.
+
+    Returns:
+        The last step's run. Its ``counts`` are described in ``docs/commands.md``, under curation
+        status.
+
+    Raises:
+        CurationError: a step cannot run; the steps before it are then up to date.
+    """
+    last: StepRun | None = None
+    for step in with_needs(*steps, campaign=campaign):
+        if error := step.blocked(campaign):
+            if not isinstance(error, UnlessNamedError) or (named and step in steps):
+                raise error
+            reporter.warn(f"{step.name}: {error.what}; {error.fix}")
+            continue
+        folder, run = step.folder(campaign), last_run(campaign, step)
+        state = step.state(campaign) if step.applies(campaign) else None
+        stale = state is not None and not _is_current(campaign, step, state)
+        if state is not None and stale:
+            if gone := run and removed(run.settings, state["settings"]):
+                reporter.warn(
+                    f"{step.name}: the last results were made with {', '.join(gone)}, which is not "
+                    f"installed now, so parts cannot be checked: {INSTALL}, then run this again"
+                )
+            work = partial(_work, step, campaign, reporter)
+            try:
+                run = run_step(folder, step.name, work, **state)
+            except UnlessNamedError as error:
+                if named and step in steps:
+                    raise
+                reporter.warn(f"{error.what}; {error.fix}")
+                stale = False
+        if tell:
+            tell(step, stale)
+        last = run or last
+    assert last is not None
+    return last
+
+
+def _work(step: Step, campaign: Campaign, reporter: Reporter, results: Results) -> dict[str, int]:
+    return step.work(campaign, results, reporter)
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """The versions of packages; None for those that cannot be imported.
+
+    >>> versions("pydantic", "no-such-package")["no-such-package"] is None
+    True
+    """
+    return {name: _version(name) for name in packages}
+
+
+def _version(package: str) -> str | None:
+    try:
+        if util.find_spec(_MODULES.get(package, package)) is None:
+            return None
+        return metadata.version(package)
+    except ValueError:  # the import is blocked
+        return None
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def splitters(language: str) -> tuple[str, ...]:
+    """The packages that wordfreq needs to split texts of a language into words.
+
+    >>> splitters("ja-JP"), splitters("en")
+    (('mecab-python3', 'ipadic'), ())
+    """
+    return _SPLITTERS.get(base(language), ())
+
+
+def removed(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    """The packages that a step's last results were made with and that are not installed now.
+
+    Args:
+        before: the settings of the last results; versions are under ``versions``.
+        now: the settings now.
+
+    Returns:
+        The version that was used, by package.
+
+    >>> removed({"versions": "damaged"}, {"versions": {"a": "1"}})
+    {}
+    >>> removed({"versions": {"a": "1", "b": "2"}}, {"versions": {"a": "1", "b": None}})
+    {'b': '2'}
+    """
+    then, here = before.get("versions"), now.get("versions")
+    if not isinstance(then, Mapping) or not isinstance(here, Mapping):
+        return {}
+    return {
+        name: str(version)
+        for name, version in then.items()
+        if version is not None and name in here and here[name] is None
+    }
