@@ -30,7 +30,7 @@ OTHERWISE = {
     ("rounds.tables.workbook_parts", "self._archive.open"): "of an archive",
     ("rounds.tables.workbook_parts", "super().open"): "of an archive",
     ("file_kinds", "archive.open"): "of an archive",
-    ("trust.vectors.reading", "archive.open"): "of an archive",
+    ("trust.vectors.files", "archive.open"): "of an archive",
     ("shards", "open"): "of a file that is open already",
     ("checks.lexical", "resources.files"): "a list in another package",
     ("models.classifier", "loading.load"): "a function of ours",

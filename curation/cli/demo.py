@@ -149,14 +149,14 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
 
 def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
-    from curation.cli import trust, trust_report
+    from curation.cli import trust
 
     step("trust text tales.txt")
     trust.text([files / "tales.txt"], workers=1, campaign=folder)
     step("trust text --labels labels.csv --source tales")
     trust.text(labels=files / "labels.csv", source="tales", campaign=folder)
     step("trust report")
-    trust_report.report(folder)
+    trust.report(folder)
 
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:

@@ -1,5 +1,6 @@
 """``curation trust``: measures of bias, and the report that says when they may be trusted."""
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -7,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, model_options, trust_report
+from curation.cli import console, model_options
 from curation.cli.model_options import EngineName
 from curation.cli.options import FILE, Json, Language, Where
+from curation.cli.score_options import GoldFiles, LowerIsLikelier, Scores
 from curation.files import CurationError
+from curation.steps.pipeline import bring_up_to_date
+from curation.steps.source import gold_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.records import Bias
-    from curation.steps.trust.runs import TrustRun
-    from curation.steps.trust.vectors import TargetSets
+    from curation.records import Bias, Criterion, Status
+    from curation.steps.trust.files import TrustRun
+    from curation.steps.trust.report import TrustReport
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,15 +32,10 @@ app = typer.Typer(
         "against one criterion after another."
     ),
 )
-WORDS: dict[str, Any] = {**FILE, "show_default": False}
-"""Of options that name a list of words."""
 GroupNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--groups",
-        metavar="NAME",
-        help="Measure these groups of [groups.NAME]; repeatable. Default: all.",
-        show_default=False,
+        metavar="NAME", help="Measure these groups of [groups.NAME]; repeatable. Default: all."
     ),
 ]
 Source = Annotated[
@@ -44,38 +43,33 @@ Source = Annotated[
     typer.Option(
         metavar="NAME",
         help="Name of what is measured, in the name of the run. Default: the file's or model's.",
-        show_default=False,
     ),
 ]
 Year = Annotated[
-    int | None,
-    typer.Option(
-        min=1, max=9999, help="Year that the vectors are of; needs --source.", show_default=False
-    ),
+    int | None, typer.Option(min=1, max=9999, help="Year that the vectors are of; needs --source.")
 ]
 VectorsFile = Annotated[
     Path, typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE)
 ]
-Model = Annotated[
-    str, typer.Argument(help="A name on the Hugging Face hub, or a folder.", show_default=False)
-]
+Model = Annotated[str, typer.Argument(help="A name on the Hugging Face hub, or a folder.")]
 Files = Annotated[
     list[Path],
     typer.Argument(
         help="The corpus: .txt with a document on each line, .jsonl (both also .gz) or .parquet.",
-        show_default=False,
         **FILE,
     ),
 ]
 Layer = Annotated[
     int | None,
     typer.Option(
-        help="The layer to read: 0 for the embeddings, 1 for the first …; default: the last.",
-        show_default=False,
+        help="The layer to read: 0 for the embeddings, 1 for the first …; default: the last."
     ),
 ]
+Window = Annotated[
+    int | None,
+    typer.Option(min=1, max=1000, help="Sentences of a context; default: window in [trust]."),
+]
 Field = Annotated[str, typer.Option(help="The field (JSON) or column (Parquet) that has the text.")]
-
 
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
@@ -128,15 +122,9 @@ def _row(bias: "Bias", *, counts: bool) -> list[Any]:
     return [bias.target, bias.n, *used, *p, signed, bias.l1, bias.l1_ci, bias.undefined]
 
 
-Window = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1000,
-        help="Sentences of a context; default: window in [trust].",
-        show_default=False,
-    ),
-]
+def _asked(groups: list[str] | None, source: str, **reading: Any) -> dict[str, Any]:
+    """The arguments that measures of texts and models share."""
+    return {"names": groups or (), "source": source, "reporter": console, **reading}
 
 
 @app.command()
@@ -146,17 +134,12 @@ def text(
         typer.Argument(
             help="Texts with a document per line (.txt), record (.jsonl) or row (.parquet); the "
             "first two also as .gz.",
-            show_default=False,
             **FILE,
         ),
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option(
-            help="People's labels of passages instead of texts: .csv or .jsonl.",
-            show_default=False,
-            **FILE,
-        ),
+        typer.Option(help="People's labels of passages instead of texts: .csv or .jsonl.", **FILE),
     ] = None,
     groups: GroupNames = None,
     source: Source = "",
@@ -187,12 +170,12 @@ def text(
             "give either files of text or --labels",
             "curation trust text corpus.jsonl.gz, or curation trust text --labels labels.csv",
         )
-    run: Any = {"names": groups or (), "source": source, "reporter": console}
     if labels:
-        show_runs(measure_labels(opened, labels, **run), as_json=as_json)
-        return
-    run |= {"window": window, "field": field, "language": language, "engine": engine}
-    runs = measure_texts(opened, files or [], workers=workers or None, **run)
+        runs = measure_labels(opened, labels, **_asked(groups, source))
+    else:
+        reading = {"window": window, "field": field, "language": language, "engine": engine}
+        asked = _asked(groups, source, workers=workers or None, **reading)
+        runs = measure_texts(opened, files or [], **asked)
     show_runs(runs, as_json=as_json)
 
 
@@ -228,7 +211,6 @@ def prior(
             metavar="NAME",
             help="Compute this measure; repeatable. Default: all that fit the number of groups, "
             "or caliskan with --x and --y.",
-            show_default=False,
         ),
     ] = None,
     scale: Annotated[
@@ -242,12 +224,10 @@ def prior(
         float, typer.Option(min=0, max=100, help="The exponent c of direct bias.")
     ] = 1.0,
     x: Annotated[
-        Path | None,
-        typer.Option("--x", help="Words of WEAT's first target set; needs --y.", **WORDS),
+        Path | None, typer.Option(help="Words of WEAT's first target set; needs --y.", **FILE)
     ] = None,
     y: Annotated[
-        Path | None,
-        typer.Option("--y", help="Words of WEAT's second target set; needs --x.", **WORDS),
+        Path | None, typer.Option(help="Words of WEAT's second target set; needs --x.", **FILE)
     ] = None,
     source: Source = "",
     year: Year = None,
@@ -260,9 +240,9 @@ def prior(
     manzini has no such sign. With --x and --y, only caliskan is computed, and its run
     has the test WEAT.
     """
-    from curation.steps.trust.vectors import VectorFile, measure_prior
+    from curation.steps.trust.vectors import VectorFile, measure_prior, read_target_sets
 
-    sets, opened = _target_sets(x, y, measures or ()), open_campaign(campaign)
+    sets, opened = read_target_sets(x, y, measures or ()), open_campaign(campaign)
     more = [word for _, words in sets or () for word in words]
     given = VectorFile(opened, file, groups or (), source, year, more, console)
     runs = measure_prior(
@@ -272,26 +252,10 @@ def prior(
         show_runs(runs, as_json=True)
         return
     for name in dict.fromkeys(run.groups for run, _ in runs):
-        _show([(run, measured) for run, measured in runs if run.groups == name])
+        _show_prior([(run, measured) for run, measured in runs if run.groups == name])
 
 
-def _target_sets(x: Path | None, y: Path | None, measures: Sequence[str]) -> "TargetSets | None":
-    from curation.steps.trust.group_files import read_words
-    from curation.steps.trust.runs import source_name
-    from curation.steps.trust.vectors import WEAT, TargetSets
-
-    if x is None or y is None:
-        if x is y:
-            return None
-        raise CurationError("WEAT compares two sets of targets", "give both --x and --y")
-    if measures and WEAT not in measures:
-        raise CurationError(
-            f"--x and --y are for WEAT, which is in the run of {WEAT}", f"add --measure {WEAT}"
-        )
-    return TargetSets((source_name(x), read_words(x)), (source_name(y), read_words(y)))
-
-
-def _show(runs: Sequence[tuple["TrustRun", bool]]) -> None:
+def _show_prior(runs: Sequence[tuple["TrustRun", bool]]) -> None:
     """One row for each target, then one for each measure."""
     first = runs[0][0]
     names = first.biases[0].groups if first.biases else ()
@@ -341,13 +305,8 @@ def debias(
         Literal["hard", "multiclass", "soft"],
         typer.Option(help="hard: two groups. multiclass: hard, any number. soft: a linear map."),
     ],
-    groups: Annotated[
-        str, typer.Option("--groups", metavar="NAME", help="The groups, [groups.NAME].")
-    ],
-    out: Annotated[
-        Path,
-        typer.Option("--out", help="The new file: .bin, .vec, .txt or .npz.", **FILE),
-    ],
+    groups: Annotated[str, typer.Option(metavar="NAME", help="The groups, [groups.NAME].")],
+    out: Annotated[Path, typer.Option(help="The new file: .bin, .vec, .txt or .npz.", **FILE)],
     judges: Annotated[
         list[str] | None,
         typer.Option(
@@ -355,28 +314,23 @@ def debias(
             metavar="NAME",
             help="Measure both files with these groups; repeatable. Default: those of --groups, "
             "whose words show little, since the method was fitted on them.",
-            show_default=False,
         ),
     ] = None,
     keep: Annotated[
-        Path | None,
-        typer.Option(help="Words that keep their bias, one on each line.", **WORDS),
+        Path | None, typer.Option(help="Words that keep their bias, one on each line.", **FILE)
     ] = None,
     equalise: Annotated[
         Path | None,
         typer.Option(
             help="Sets of words to make equal, one set on each line. Default: the groups' words at "
             "the same place of their lists.",
-            **WORDS,
+            **FILE,
         ),
     ] = None,
     dimensions: Annotated[
         int | None,
         typer.Option(
-            min=1,
-            max=100,
-            help="Dimensions of the subspace. Default: one less than groups.",
-            show_default=False,
+            min=1, max=100, help="Dimensions of the subspace. Default: one less than groups."
         ),
     ] = None,
     weight: Annotated[
@@ -391,12 +345,12 @@ def debias(
     are measured, too, as by «curation trust vectors» and «curation trust prior»: the runs are in
     6-trust/runs/. To compare them in the trust report, name them in mitigation of [trust].
     """
-    from curation.steps.trust.debias import debias as run
-    from curation.steps.trust.group_files import read_groups, read_sets, read_words
+    from curation.steps.trust import vectors as step
+    from curation.steps.trust.files import read_groups, read_sets, read_words
 
     opened = open_campaign(campaign)
     (chosen,) = read_groups(opened, [groups])
-    made = run(
+    made = step.debias(
         *(opened, chosen, file, out),
         method=method,
         judges=judges or (),
@@ -473,20 +427,9 @@ def contextual(
     spec = StatesSpec(
         model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
     )
-    runs = measure_contextual(
-        open_campaign(campaign),
-        spec,
-        files,
-        names=groups or (),
-        source=source,
-        most=most or None,
-        repeats=repeats,
-        window=window,
-        language=language,
-        field=field,
-        **model_options.options_of_work(engine, workers, device),
-        reporter=console,
-    )
+    opened, work = open_campaign(campaign), model_options.options_of_work(engine, workers, device)
+    asked = _asked(groups, source, window=window, language=language, field=field, **work)
+    runs = measure_contextual(opened, spec, files, most=most or None, repeats=repeats, **asked)
     show_runs(runs, as_json=as_json)
 
 
@@ -499,7 +442,6 @@ def probe(
         typer.Option(
             help="Train on people's labels: a table (CSV, .jsonl) with the columns passage, text, "
             "target, group, annotator, submitted_at.",
-            show_default=False,
             **FILE,
         ),
     ] = None,
@@ -544,7 +486,7 @@ def probe(
     is interrupted, run it again: it goes on where it stopped.
     """
     from curation.models.states import StatesSpec
-    from curation.steps.trust.probe import measure_probe
+    from curation.steps.trust.contextual import measure_probe
 
     if automatic is (labels is not None):
         raise CurationError(
@@ -554,22 +496,10 @@ def probe(
     spec = StatesSpec(
         model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
     )
-    runs = measure_probe(
-        open_campaign(campaign),
-        spec,
-        files,
-        labels=labels,
-        names=groups or (),
-        source=source,
-        most=most,
-        window=window,
-        per_target=per_target,
-        every_mention=every_mention,
-        language=language,
-        field=field,
-        **model_options.options_of_work(engine, workers, device),
-        reporter=console,
-    )
+    opened, work = open_campaign(campaign), model_options.options_of_work(engine, workers, device)
+    asked = _asked(groups, source, window=window, language=language, field=field, **work)
+    asked |= {"labels": labels, "per_target": per_target, "every_mention": every_mention}
+    runs = measure_probe(opened, spec, files, most=most, **asked)
     show_runs(runs, as_json=as_json)
     if not as_json:
         rows = [
@@ -581,4 +511,140 @@ def probe(
         console.table("Accuracy by cross-validation over documents", heads, rows)
 
 
-app.command("report")(trust_report.report)
+# --- the report ---------------------------------------------------------------------------------
+
+_OUT, _SCORES = Path("trust"), Path("scores")
+_CONTROLS: "dict[Status, str]" = {
+    "pass": "rejected, as expected",
+    "fail": "accepted, so their criterion fails",
+    "inconclusive": "undecided",
+    "not_applicable": "not applicable",
+    "not_run": "not run",
+}
+"""How a negative control ended."""
+_TITLES = {
+    "test": "",  # that of the subject
+    "control": "Negative controls (wrong on purpose): pass means that they were rejected",
+    "software": "Checks of the software: what holds by construction, and shows nothing",
+}
+_ASKING = (("test", "fail"), ("test", "inconclusive"), ("control", "fail"), ("software", "broken"))
+"""The rows that are printed without --all."""
+
+
+@app.command()
+def report(
+    campaign: Where = Path(),
+    gold: GoldFiles = None,
+    scores: Scores = _SCORES,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[@RULES]=FILE",
+            help="With --gold: a model's predictions file; @RULES declares the profile or rule it "
+            "was scored by. Repeatable.",
+        ),
+    ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
+    language: Language = "",
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="With --gold: the folder of the report and of attest.toml."
+        ),
+    ] = _OUT,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if a criterion fails; for scripts.")
+    ] = False,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Print all rows, not only those that fail or are inconclusive. The files always "
+            "have all.",
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Say criterion by criterion what is known about measures, the dataset and scores.
+
+    The criteria are those of Bommasani and Liang (2022), and reliability by split halves and by a
+    retest. Each has a status, the number behind it, and what would change it. There is no overall
+    verdict.
+
+    The first report writes attest.toml, with questions about the use of the results that only your
+    team can answer. A release takes the report, and first brings it up to date.
+    """
+    from curation.steps.trust import report as step
+    from curation.trust.protocol.report import failed, shown
+
+    if gold:
+        if scores != _SCORES and not scores.is_dir():
+            raise CurationError(f"--scores {scores}: is not a folder", "name a folder of scores")
+        source = gold_source(gold, scores=scores, language=language, reporter=console)
+        found = step.gold_report(
+            source,
+            out,
+            predictions=predictions or (),
+            lower_is_likelier=lower_is_likelier or (),
+            reporter=console,
+        )
+    else:
+        of_gold = {
+            "--scores": scores != _SCORES,
+            "--predictions": predictions,
+            "--lower-is-likelier": lower_is_likelier,
+            "--language": language,
+            "--out": out != _OUT,
+        }
+        if given := [name for name, value in of_gold.items() if value]:
+            raise CurationError(
+                f"{given[0]} is only for gold files: a campaign has its own scores and language",
+                "name gold files with --gold, or leave this option out",
+            )
+        opened = open_campaign(campaign)
+        with opened.lock():
+            step.write_template(step.attest_file(opened))
+            bring_up_to_date(opened, "trust", reporter=console)
+        found = step.read_report(step.place(opened))
+    if as_json:
+        rows = [row.model_dump() for row in found.rows]
+        known = {"file": str(found.path), "counts": found.counts, "open": found.open}
+        console.say_json({**known, "left_out": found.left_out, "rows": rows})
+    else:
+        _show_report(found, every=every)
+    failures = failed(found.rows)
+    if strict and failures:
+        for row in failures:
+            console.warn(f"{shown(row.criterion)} fails: {row.subject} {row.name}, {row.check}")
+        raise typer.Exit(1)
+
+
+def _show_report(found: "TrustReport", *, every: bool) -> None:
+    """A table for each subject, then those of controls and of the software; then sentences."""
+    from curation.steps.trust.report import ATTEST, PAGE
+    from curation.trust.protocol.checks import words
+    from curation.trust.protocol.report import HEADS, cells, sentences
+
+    tables: dict[str, list[Criterion]] = defaultdict(list)
+    for row in sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind)):
+        tables[_TITLES[row.kind] or f"{words().subjects[row.subject]}: {row.name}"].append(row)
+    for title, own in tables.items():
+        asking = [row for each in _ASKING for row in own if (row.kind, row.status) == each]
+        if rows := own if every else asking:
+            named = ["of"] if rows[0].kind != "test" else []
+            heads = [*named, *(head.lstrip(">") for head in HEADS)]
+            console.table(title, heads, [[*(row.name for _ in named), *cells(row)] for row in rows])
+    if all(row.kind != "test" for row in found.rows):
+        console.say("There is nothing to test yet: no measure, no dataset and no scores.")
+    elif not every:
+        console.say("--all prints the other rows, too")
+    if ends := Counter(row.status for row in found.rows if row.kind == "control"):
+        parts = [f"{ends[status]} {text}" for status, text in _CONTROLS.items() if ends[status]]
+        console.say(
+            f"{amount(ends.total(), 'negative control')} (wrong on purpose): {', '.join(parts)}"
+        )
+    for text in (*sentences(found.rows, open=len(found.open)), words().no_verdict):
+        console.say(text)
+    if found.open:
+        console.say(f"open in {found.path.with_name(ATTEST)}: {', '.join(found.open)}")
+    console.say(f"{found.path.with_name(PAGE)} says what was computed, and what would change it")

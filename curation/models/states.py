@@ -70,18 +70,17 @@ class StatesSpec:
     layer: int | None = None
     batch_tokens: int | None = None
 
+    @property
+    def loading(self) -> dict[str, Any]:
+        """How the model is loaded: arguments of ``loading.load`` and ``loading.identity``."""
+        names = ("device", "dtype", "revision", "trust_remote_code")
+        return {name: getattr(self, name) for name in names}
+
 
 @lru_cache(maxsize=1)
 def open_states(spec: StatesSpec) -> "StateReader":
     """The reader of a model; it is opened once in a process."""
-    loaded = load(
-        spec.name,
-        head="none",
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
+    loaded = load(spec.name, head="none", **spec.loading)
     return StateReader(loaded, layer=spec.layer, batch_tokens=spec.batch_tokens)
 
 

@@ -20,7 +20,7 @@ from curation.steps.terms import (
     items_that_need_old_texts,
     no_terms,
 )
-from curation.steps.trust.runs import run_files
+from curation.steps.trust.files import run_files
 from curation.text.wording import amount
 
 if TYPE_CHECKING:

@@ -14,23 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import Bias, Interval
+from curation.trust.groups import Groups
 
 Floats = NDArray[np.float64]
 Normalise = Literal["sum", "softmax"]
 Negative = Literal["undefined", "raw", "clip", "shift"]
 Divergence = Literal["l2", "linf", "kl", "js", "tv"]
-
-UNDEFINED: dict[str, str] = {
-    "missing_group": "no word of a group is in the vocabulary",
-    "missing_target": "the target does not occur in the corpus or the vocabulary",
-    "no_evidence": "the target occurs, but no association with any group was found",
-    "negative_soa": "a strength of association is negative, and the policy is «undefined»",
-    "no_training": "no passage of the target has a label, so no probe can be trained",
-    "one_class": "all labelled passages of the target have the same label",
-    "no_reference": "the reference has no shares for this target",
-    "no_direction": "the pairs of group words give no direction: too few have vectors",
-}
-"""Why a target has no result: reason codes and their meanings."""
 
 
 class Policies(NamedTuple):
@@ -169,49 +158,11 @@ def _relative_entropy(p: Floats, other: Floats) -> Floats:
     return np.asarray(np.maximum(total, 0.0))  # rounding can give −1e-17
 
 
-def bias(
-    target: str,
-    soa: Sequence[float | None],
-    *,
-    groups: Sequence[str],
-    reference: Sequence[float] | None,
-    policies: Policies = DEFAULT,
-    n: int,
-    ci: Sequence[Interval | None] | None = None,
-    undefined: str = "",
-) -> Bias:
-    """The result of one target; for many targets, ``biases`` is faster.
-
-    Args:
-        target: the target's name.
-        soa: its strength of association with each group; None if it is missing.
-        groups: the names of the groups.
-        reference: p0; None if there is none for this target.
-        policies: how strengths become a distribution.
-        n: the number of contexts, or of group words found.
-        ci: an interval for each entry of p − p0, if the measure has one; L1's interval follows.
-        undefined: the reason code, if the measure knows one already.
-    """
-    ends = [(math.nan, math.nan) if pair is None else pair for pair in ci or ()]
-    return biases(
-        [target],
-        np.array([soa], float),  # None becomes NaN
-        groups=groups,
-        references=[reference],
-        policies=policies,
-        n=n,
-        intervals=None if ci is None else np.array([ends], float),
-        undefined={target: undefined} if undefined else {},
-    )[0]
-
-
 def biases(
-    targets: Sequence[str],
+    groups: Groups,
     soa: Floats,
-    *,
-    groups: Sequence[str],
-    references: Sequence[Sequence[float] | None],
     policies: Policies = DEFAULT,
+    *,
     n: int | Sequence[int],
     intervals: Floats | None = None,
     undefined: Mapping[str, str] = {},
@@ -221,30 +172,27 @@ def biases(
     A divergence that is infinite or not defined is left out of ``divergences``.
 
     Args:
-        targets: the targets' names.
-        soa: shape (n, k), their strength of association with each group; NaN if it is missing.
-        groups: the names of the groups.
-        references: p0 of each target; None if there is none.
+        groups: groups, targets and references.
+        soa: shape (n, k), the targets' strength of association with each group; NaN if it is
+            missing.
         policies: how strengths become a distribution.
         n: the number of contexts of each target, or of group words found.
         intervals: shape (n, k, 2), of each entry of p − p0; NaN if there is none. Those of L1
             follow (``l1_interval``).
         undefined: the reason codes that the measure knows already, by target.
     """
-    size = len(groups)
-    soa = np.asarray(soa, float).reshape(len(targets), size)
-    p0 = np.reshape([(math.nan,) * size if r is None else r for r in references], (-1, size))
-    p = distributions(soa, policies)
+    soa = np.asarray(soa, float).reshape(len(groups.targets), len(groups.words))
+    p, p0 = distributions(soa, policies), _shares(groups)
     l1 = divergence(p, p0).tolist()
     others = {name: divergence(p, p0, name).tolist() for name in policies.divergences}
     results = []
-    for place, (target, reference) in enumerate(zip(targets, references, strict=True)):
-        strengths = soa[place].tolist()
+    for place, target in enumerate(groups.targets):
+        strengths, reference = soa[place].tolist(), groups.reference(target)
         fields: dict[str, object] = {
             "target": target,
-            "groups": tuple(groups),
+            "groups": groups.names,
             "soa": tuple(None if math.isnan(s) else s for s in strengths),
-            "reference": () if reference is None else tuple(reference),
+            "reference": reference or (),
             "n": n if isinstance(n, int) else n[place],
         }
         code = undefined.get(target) or ("no_reference" if reference is None else "")
@@ -259,6 +207,30 @@ def biases(
             fields["divergences"] = {k: v for k, v in found.items() if math.isfinite(v)}
         results.append(Bias.model_validate(fields))
     return results
+
+
+def _shares(groups: Groups) -> Floats:
+    """The references as rows; NaN for a target that has none."""
+    none = (math.nan,) * len(groups.words)
+    return np.reshape([groups.reference(each) or none for each in groups.targets], (-1, len(none)))
+
+
+def around(p: Floats, half: Floats, groups: Groups, policies: Policies) -> Floats:
+    """Intervals of p − p0 from half their widths, within what p can be under the policies.
+
+    Args:
+        p: shape (n, k).
+        half: shape (n, k); NaN for a target without an interval.
+        groups: groups, targets and references.
+        policies: how strengths become a distribution.
+
+    Returns:
+        Shape (n, k, 2).
+    """
+    ends = np.stack([p - half, p + half], axis=-1)
+    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
+        ends = ends.clip(0, 1)
+    return np.asarray(ends - _shares(groups)[:, :, None])
 
 
 def _pairs(ends: Floats) -> tuple[Interval | None, ...] | None:

@@ -68,7 +68,12 @@ class Groups:
                 if not words:
                     raise CurationError(f"{where}: the {kind} «{name}» has no words", "add a word")
                 for word in (name, *words)[kind == "group" :]:
-                    _check_length(word, where)
+                    if len(word) > _LONGEST:
+                        raise CurationError(
+                            f"{where}: «{word[:40]}…» has {len(word):,} characters, and {_LONGEST} "
+                            "are the most",
+                            "write one word on each line",
+                        )
         for group, words in self.words.items():
             for word in words:
                 if (other := owner.setdefault(word.casefold(), group)) != group:
@@ -91,14 +96,6 @@ class Groups:
         for counts in (self.frequencies, *self.frequencies_by_year.values()):
             for target, count in counts.items():
                 check_count(count, where=f"{where}, frequency of «{target}»")
-
-
-def _check_length(word: str, where: str) -> None:
-    if len(word) > _LONGEST:
-        raise CurationError(
-            f"{where}: «{word[:40]}…» has {len(word):,} characters, and {_LONGEST} are the most",
-            "write one word on each line",
-        )
 
 
 def check_shares(shares: tuple[float, ...], *, groups: int, where: str) -> None:

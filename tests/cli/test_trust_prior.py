@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.steps.trust.runs import read_run
+from curation.steps.trust.files import read_run
 from support.commands import Ran
 
 WORDS = {

@@ -14,11 +14,9 @@ import pytest
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError
 from curation.steps.trust import measuring
-from curation.steps.trust.group_files import group_files, read_groups
-from curation.steps.trust.runs import read_run
+from curation.steps.trust.files import group_files, read_groups, read_run
 from curation.trust.vectors.cosine import known_words
-from curation.trust.vectors.reading import Vectors
-from curation.trust.vectors.writing import write_vectors
+from curation.trust.vectors.files import Vectors, write_vectors
 
 Run = Callable[..., Any]
 
@@ -256,7 +254,9 @@ def test_vectors_cut_short(
 
 
 def test_other_files(place: Place, tmp_path: Path) -> None:
-    place.fails("no such file", file=tmp_path / "none.vec")
+    assert place.fails("no such file", file=tmp_path / "none.vec").count("none.vec") == 1
+    prior = place.run("trust", "prior", tmp_path / "none.vec", "-c", place.campaign.root)
+    assert prior.err.count("none.vec") == 1
     path = tmp_path / "model.kv"
     path.write_bytes(b"\x80\x04")
     assert "save_word2vec_format" in place.fails("a pickle can run any code", file=path)

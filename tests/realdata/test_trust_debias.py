@@ -15,11 +15,10 @@ from curation.trust.vectors.debias import (
     equalised,
     group_subspace,
     hard_blocks,
-    in_spelling,
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.vectors.reading import Vectors, read_vectors
+from curation.trust.vectors.files import Vectors, read_vectors
 from support.cats import REAL
 
 DATA = REAL.parent / "divdist"
@@ -54,7 +53,7 @@ def professions(vectors: Vectors) -> dict[str, tuple[str, ...]]:
 
 def debiased(vectors: Vectors, groups: Groups, method: Method, weight: float = 0.2) -> Vectors:
     space, _ = group_subspace(groups, vectors, len(groups.words) - 1)
-    kept = in_spelling(vectors, [word for own in groups.words.values() for word in own])
+    kept = vectors.spelled(word for own in groups.words.values() for word in own)
     whole = [(list(vectors.words), vectors.array)]
     if method == "soft":
         soft = soft_of_blocks(whole, space.axes, kept, weight=weight)

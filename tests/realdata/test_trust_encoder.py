@@ -15,8 +15,7 @@ import pytest
 from curation.campaign import Campaign, create_campaign
 from curation.models.states import Place, StatesSpec, open_states
 from curation.settings import CampaignSettings, GroupSettings, Settings, TrustSettings, new_id
-from curation.steps.trust.contextual import measure_contextual
-from curation.steps.trust.probe import measure_probe
+from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.trust.contextual.contexts import sample_contexts
 from curation.trust.text.scanning import Texts
 from support import environments

@@ -15,8 +15,8 @@ from curation.stats.correlations import spearman
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import vector_biases
-from curation.trust.vectors.prior import MEASURES, Space, alignment, biases
-from curation.trust.vectors.reading import Vectors, read_vectors
+from curation.trust.vectors.files import Vectors, read_vectors
+from curation.trust.vectors.prior import MEASURES, alignment, biases
 from support.cats import REAL
 
 DATA = REAL.parent / "divdist"
@@ -66,7 +66,7 @@ def correlations(values: list[float | None], groups: Groups) -> tuple[float, flo
 
 def prior(name: str, groups: Groups, vectors: Vectors) -> tuple[float, float]:
     """The correlations on vectors as they are in the file, as in the paper's code."""
-    return correlations([b.value for b in biases(name, groups, Space(vectors))], groups)
+    return correlations([b.value for b in biases(name, groups, vectors)], groups)
 
 
 EXPECTED = {
@@ -135,7 +135,7 @@ def test_manzini_against_the_census_by_race(vectors: Vectors) -> None:
         for text in [(LISTS / f"{name}.txt").read_text("utf-8")]
     }
     groups = Groups("race", words, targets)
-    values = [bias.value for bias in biases("manzini", groups, Space(vectors))]
+    values = [bias.value for bias in biases("manzini", groups, vectors)]
     distance = np.abs(np.array([shares[name] for name in targets]) - 1 / 3).sum(axis=1)
     rho = spearman(np.abs(np.array(values, float)).tolist(), distance.tolist(), draws=1)["rho"]
     assert rho == pytest.approx(-0.394, abs=0.0015)  # the paper prints -.396

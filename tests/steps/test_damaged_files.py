@@ -12,9 +12,9 @@ from curation.records import Task
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
 from curation.steps import facts, read, term_files
-from curation.steps.step import delete_files
 from curation.steps.rounds import round_files
 from curation.steps.status import UNFINISHED, score_runs
+from curation.steps.step import delete_files
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}
 

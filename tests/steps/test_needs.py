@@ -13,11 +13,11 @@ from curation.files import CurationError, dump_json, read_json
 from curation.steps import read
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
-from curation.steps.rounds.fold import fold_answers
-from curation.steps.step import Step, current, last_run, run_steps, with_needs
 from curation.steps.reporter import Reporter
+from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
+from curation.steps.step import Step, current, last_run, run_steps, with_needs
 from curation.work.manifest import Results
 
 
@@ -36,7 +36,9 @@ def steps_read(campaign: Campaign, step: Step) -> set[str]:
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_step_needs_the_steps_whose_results_it_reads(example: Path, step: Step) -> None:
-    assert steps_read(open_campaign(example), step) == {other.name for other in (*step.needs, *step.takes)}
+    assert steps_read(open_campaign(example), step) == {
+        other.name for other in (*step.needs, *step.takes)
+    }
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)

@@ -13,10 +13,9 @@ from curation.records import KINDS, VALUES, Bias
 from curation.settings import TrustSettings
 from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
-from curation.steps.trust.attest import DIRECTIONS
 from curation.steps.trust.dataset import dataset_input, measure_values
+from curation.steps.trust.files import DIRECTIONS, TrustRun
 from curation.steps.trust.report import dataset_files
-from curation.steps.trust.runs import TrustRun
 from curation.trust.protocol.table import dataset_criteria
 from support.judged import found
 from support.scored import CATS, chance, likes, put, scored_campaign, write_gold

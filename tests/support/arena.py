@@ -17,8 +17,8 @@ from curation.catsets.stereoset import read_cats
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Bias, Evidence
-from curation.steps.trust.runs import write_run
-from curation.trust.vectors.writing import write_vectors
+from curation.steps.trust.files import Measured, write_run
+from curation.trust.vectors.files import write_vectors
 from support import arena_chat, catsets, desk, readers, scored
 from support.desk import Desk
 
@@ -260,13 +260,8 @@ def _trust(root: Path) -> None:
     ]
     identity = {"groups": ["hill", "lake"], "targets": {b.target: [b.target] for b in biases}}
     evidence = [Evidence(criterion="content", check="swap", statistic="share", value=1.0)]
-    run: dict[str, Any] = {
-        "groups": "people",
-        "identity": identity,
-        "evidence": evidence,
-        "about": {"n": 8},
-    }
-    write_run(root / "runs" / "vectors" / "people-small", biases=biases, **run)
+    found = Measured(biases, {"n": 8}, evidence=evidence)
+    write_run(root / "runs" / "vectors" / "people-small", "people", identity, found)
 
 
 def _models(made: Desk, root: Path) -> None:

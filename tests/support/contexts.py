@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from curation.text.words import words
 from curation.trust.groups import Groups
 from curation.trust.text.matching import form
-from curation.trust.text.sentences import continues_sentence, ends_sentence
+from curation.trust.text.scanning import continues_sentence, ends_sentence
 
 
 def sentences(text: str, language: str) -> list[list[str]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from curation.files import shipped
 from curation.trust.groups import Groups
-from curation.trust.vectors.reading import Vectors, read_vectors
+from curation.trust.vectors.files import Vectors, read_vectors
 from support.cats import REAL
 
 FOLDER = REAL.parent / "divdist"

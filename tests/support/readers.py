@@ -49,16 +49,15 @@ from curation.scores.choice.asking import (
     usage,
 )
 from curation.steps.classifying import read_cache
-from curation.steps.trust.attest import read_answers
-from curation.steps.trust.report import read_report
-from curation.steps.trust.runs import read_run
+from curation.steps.trust.files import read_run
+from curation.steps.trust.report import read_answers, read_report
 from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.text.table_words import key, round_words
 from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
-from curation.trust.vectors.reading import read_vectors
+from curation.trust.vectors.files import read_vectors
 from support import commands
 from support.cats import intra
 

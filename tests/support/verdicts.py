@@ -77,10 +77,8 @@ def run_of(
         p = strengths / strengths.sum(axis=1, keepdims=True) - 1 / k
         ends = np.stack([p - half[:, None], p + half[:, None]], axis=2)
     found = biases(
-        names(count),
+        Groups("gender", dict.fromkeys(groups, ()), dict.fromkeys(names(count), ())),
         strengths,
-        groups=groups,
-        references=[(1 / k,) * k] * count,
         n=strengths.sum(axis=1).astype(int).clip(1).tolist(),
         intervals=ends,
     )
@@ -322,7 +320,7 @@ def blind_rules(rng: np.random.Generator) -> tuple[Rule, ...]:
     own = [(kind, data.kinds == kind) for kind in (INTRA, INTER)]
     rule = Artefact("OddLM", "odd words are likelier", {})
     return tuple(
-        Rule(rule, kind, np.where(has, lms, np.nan), np.where(has, 50.0, np.nan), int(has.sum()))
+        Rule(rule, kind, np.where(has, lms, np.nan), np.where(has, 50.0, np.nan))
         for kind, has in own
     )
 
@@ -393,8 +391,10 @@ def models(plant: str, seed: int) -> Verdicts:
         directions={f"t{t}": prefers for t, prefers in made.prefers.items()},
     )
     data = known(data)
-    silent = frozenset(run.name for run in runs if not face.informative(data, run, PAIRS))
     rules = blind_rules(rng)
+    shared: dict[str, Any] = {"settings": PAIRS, "seed": 1, "data": data, "rules": rules}
+    whole = DatasetCase(name="made", **shared)
+    silent = frozenset(run.name for run in runs if not face.informative(whole, run))
     wanted = SS if plant not in ("fitted", OTHER) else {"mitigation nearer": "m-"}
     found: Verdicts = {}
     for check, model in wanted.items():
@@ -403,11 +403,8 @@ def models(plant: str, seed: int) -> Verdicts:
             sort="scores",
             subject="scores",
             name="ll-acl",
-            settings=PAIRS,
-            seed=1,
             silent=silent,
-            data=data,
-            rules=rules,
+            **shared,
             group=RuleGroup("ll-acl", (place,)),
         )
         found[check] = [each.status for each in some_rows(case, [check])]

@@ -5,7 +5,7 @@ import numpy as np
 from curation.trust.framework import Floats, distributions
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import soa
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.files import Vectors
 
 WIDTH = 50
 

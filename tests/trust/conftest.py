@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from curation.campaign import Campaign
-from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.files import read_groups
 from curation.trust.groups import Groups
 from support import trust
 

@@ -13,9 +13,7 @@ from scipy.stats import entropy
 from curation.records import Bias
 from curation.trust.framework import (
     DEFAULT,
-    UNDEFINED,
     Policies,
-    bias,
     biases,
     distributions,
     divergence,
@@ -25,6 +23,8 @@ from curation.trust.framework import (
     outside,
     why_undefined,
 )
+from curation.trust.groups import Groups
+from support.biases import bias
 
 # The first draw of a process loads tables, which is slow on a busy machine.
 calm = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -112,9 +112,10 @@ def test_what_is_missing_is_undefined() -> None:
     assert clipped.undefined == "no_evidence"
 
 
-def test_every_reason_has_a_code() -> None:
+def test_strengths_without_a_distribution_have_a_reason() -> None:
     soas: list[list[float | None]] = [[None, 1], [0, 0], [-1, 1]]
-    assert {why_undefined(soa) for soa in soas} <= UNDEFINED.keys()
+    codes = [why_undefined(soa) for soa in soas]
+    assert codes == ["missing_target", "no_evidence", "negative_soa"]
 
 
 def test_a_divergence_that_is_infinite_is_left_out() -> None:
@@ -245,23 +246,20 @@ def test_the_interval_of_l1_of_two_groups(signed: float, half: float) -> None:
 
 def test_many_targets_at_once() -> None:
     ends = np.array([[[-0.3, -0.2], [0.2, 0.3]], [[np.nan] * 2] * 2, [[0.0, 0.1]] * 2])
-    found = biases(
-        ["a", "b", "c"],
-        np.array([[1, 3], [1, 1], [0, 0]]),
-        groups=("x", "y"),
-        references=[(0.5, 0.5), (0.25, 0.75), None],
-        n=[4, 2, 0],
-        intervals=ends,
-    )
+    references = {"a": (0.5, 0.5), "b": (0.25, 0.75)}
+    groups = Groups("made", {"x": (), "y": ()}, {"a": (), "b": (), "c": ()}, references)
+    found = biases(groups, np.array([[1, 3], [1, 1], [0, 0]]), n=[4, 2, 0], intervals=ends)
     assert [each.l1 for each in found] == [0.5, 0.5, None]
     assert found[0].ci == ((-0.3, -0.2), (0.2, 0.3))
     assert found[0].l1_ci == (0.4, 0.6)
     assert (found[1].ci, found[1].l1_ci) == (None, None)
     assert found[2].undefined == "no_reference"
     assert [each.n for each in found] == [4, 2, 0]
-    assert biases([], np.empty((0, 2)), groups=("x", "y"), references=[], n=0) == []
+    assert biases(Groups("none", groups.words, {}), np.empty((0, 2)), n=0) == []
 
 
 def test_the_documentation_has_every_reason() -> None:
+    codes = {"missing_group", "missing_target", "no_evidence", "negative_soa", "no_training"}
+    codes |= {"one_class", "no_reference", "no_direction"}
     page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text("utf-8")
-    assert [code for code in UNDEFINED if f"| `{code}` |" not in page] == []
+    assert [code for code in codes if f"| `{code}` |" not in page] == []

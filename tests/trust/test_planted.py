@@ -14,16 +14,16 @@ from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.records import Bias
 from curation.settings import TrustSettings
-from curation.steps.trust.contextual import measure_contextual
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.probe import measure_probe
-from curation.trust.framework import Policies, bias
+from curation.steps.trust.contextual import measure_contextual, measure_probe
+from curation.steps.trust.files import read_groups
+from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.text.automated import Tally, count
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import vector_biases
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.files import Vectors
 from support import planted, trust
+from support.biases import bias
 
 CLEAR = [job for job, lean in trust.LEAN.items() if abs(lean - 0.5) > 0.15]
 """The jobs with a clear direction."""

@@ -13,14 +13,15 @@ from curation.files import CurationError, dump_json
 from curation.records import CRITERIA, Bias, Criterion, Status
 from curation.settings import GroupSettings, settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date
-from curation.steps.step import current
 from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
-from curation.steps.trust import attest, measuring, runs
+from curation.steps.step import current
+from curation.steps.trust import files, measuring
 from curation.steps.trust import report as step
-from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.files import read_groups
 from curation.trust.protocol import report, table
 from curation.trust.protocol.attested import Answers, attested, open_questions, questions
+from curation.trust.protocol.checks import words
 from support.scored import CATS, write_gold
 
 QUESTIONS = [question for question in questions().asked if not question.after_yes]
@@ -81,8 +82,8 @@ def test_counts_leave_controls_out() -> None:
     broken = row(kind="software", status="broken")
     assert report.failed([broken, row(kind="software", status="holds")]) == [broken]
     assert report.counts([broken])["software_broken"] == 1
-    assert {*report.STATUSES, "holds", "broken"} == {*get_args(Status)}
-    assert {*report.ASPECTS} == {*CRITERIA}
+    assert {*words().statuses, "holds", "broken"} == {*get_args(Status)}
+    assert {*words().criteria} == {*words().what_holds} == {*CRITERIA}
 
 
 # --- report.md ----------------------------------------------------------------------------------
@@ -141,12 +142,12 @@ def test_foreign_texts_in_the_page_are_no_markup() -> None:
 
 def test_the_template_has_every_question_and_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "6-trust" / "attest.toml"
-    assert attest.write_template(path)
+    assert step.write_template(path)
     text = path.read_text("utf-8")
     assert all(f"\n{key} = " in text for key in [q.key for q in questions().asked])
-    assert attest.read_answers(path) == {}
+    assert step.read_answers(path) == {}
     path.write_text(text + "# mine\n", "utf-8")
-    assert not attest.write_template(path)
+    assert not step.write_template(path)
     assert path.read_text("utf-8").endswith("# mine\n")
 
 
@@ -168,7 +169,7 @@ def test_an_error_in_the_answers_names_its_line(tmp_path: Path, text: str, where
     path = tmp_path / "attest.toml"
     path.write_text(text, "utf-8")
     with pytest.raises(CurationError) as caught:
-        attest.read_answers(path)
+        step.read_answers(path)
     assert str(path) in caught.value.what
     assert where in caught.value.what
     assert caught.value.fix
@@ -223,8 +224,8 @@ def measured(campaign: Campaign) -> Campaign:
     settings = campaign.settings.model_copy(update={"groups": {"two": groups}})
     (campaign.root / "campaign.toml").write_text(settings_text(settings), "utf-8")
     campaign.trust.mkdir()
-    for name, words in (("a", "ann"), ("b", "ben"), ("t", "baker\npotter")):
-        (campaign.trust / f"{name}.txt").write_text(words + "\n", "utf-8")
+    for name, own in (("a", "ann"), ("b", "ben"), ("t", "baker\npotter")):
+        (campaign.trust / f"{name}.txt").write_text(own + "\n", "utf-8")
     opened = open_campaign(campaign.root)
     (two,) = read_groups(opened)
     found = [
@@ -236,7 +237,7 @@ def measured(campaign: Campaign) -> Campaign:
         two,
         "vectors",
         "w",
-        lambda: measuring.Measured(found),
+        lambda _: files.Measured(found),
         identity={},
         reporter=Warned(),
     )
@@ -293,7 +294,7 @@ def test_what_it_was_computed_from_makes_it_out_of_date(
     made(measured)
     assert is_current(measured)
     path = step.attest_file(measured)
-    attest.write_template(path)
+    step.write_template(path)
     assert is_current(measured)  # a file without answers is as good as none
     path.write_text('owner = "Ada Example"\nreview_date = "2030-01-31"\n', "utf-8")
     assert not is_current(measured)
@@ -368,7 +369,7 @@ def test_rows_that_need_a_campaign_say_so_for_gold_files(
 
 @pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])
 def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, harm: str) -> None:
-    folder = runs.run_folder(measured, "vectors", "two", "w")
+    folder = files.run_folder(measured, "vectors", "two", "w")
     if harm == "cut":
         path = folder / "bias.jsonl"
         path.write_bytes(path.read_bytes()[:20])
@@ -401,7 +402,7 @@ def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
     assert not BY_NAME["trust"].applies(campaign)
     (campaign.root / "6-trust").mkdir()
     assert not BY_NAME["trust"].applies(campaign)
-    attest.write_template(step.attest_file(campaign))
+    step.write_template(step.attest_file(campaign))
     assert BY_NAME["trust"].applies(campaign)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curation.campaign import Campaign, open_campaign
-from curation.steps.trust.group_files import read_groups
+from curation.steps.trust.files import read_groups
 from curation.trust.framework import distributions
 from curation.trust.groups import Groups
 from support import trust

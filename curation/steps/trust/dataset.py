@@ -1,5 +1,6 @@
 """What the criteria of a dataset and its scores need, from a campaign or from gold files."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +11,7 @@ import numpy as np
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_cat_entries, votes
-from curation.files import CurationError, read_json, read_records, read_text
-from curation.formats.tables import read_csv
+from curation.files import CurationError, read_json, read_records
 from curation.records import VALUES, Cat, Decision
 from curation.scores.boards import board
 from curation.scores.groups import groups as comparable
@@ -24,8 +24,7 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import current_runs, read_runs
 from curation.steps.scores.surface import read_sentiment
 from curation.steps.source import Source
-from curation.steps.trust.attest import DIRECTIONS
-from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.files import TrustRun, read_directions
 from curation.text.rules import read_label
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
@@ -39,11 +38,12 @@ from curation.trust.protocol.datasets import (
     Scored,
 )
 
-_PREFERS = ("stereotype", "anti-stereotype")
 _ALL = "all"
 _LONGEST = 200  # characters of a dataset's name
 SAME, ROUNDS = "the same annotator", "another round"
 """How second labels came about."""
+Answers = dict[str, list[tuple[str, str, int]]]
+"""Annotator, round and code of the labels of each association, by time."""
 _NO_TIMES = ". The files have no times: the second label may be the same answer, sent twice"
 
 
@@ -93,7 +93,7 @@ def dataset_input(
         unigram=total,
         pitfalls=_pitfalls(source, reporter) if campaign or pitfalls else None,
         tables=groups or {},
-        directions=_directions(campaign.trust / DIRECTIONS) if campaign else {},
+        directions=read_directions(campaign) if campaign else {},
         measures=measures,
         evidence=_evidence(source),
     )
@@ -133,10 +133,7 @@ def measure_values(runs: Sequence[TrustRun]) -> list[MeasureValues]:
 
 
 def _scores(
-    source: Source,
-    predictions: Sequence[str],
-    lower_is_likelier: Sequence[str],
-    reporter: Reporter,
+    source: Source, predictions: Sequence[str], lower_is_likelier: Sequence[str], reporter: Reporter
 ) -> tuple[list[Scored], list[RuleGroup]]:
     """The runs on the CATs, and the groups in which they may be compared."""
     runs = list(read_runs(None, predictions, lower_is_likelier=lower_is_likelier, partial=True))
@@ -205,36 +202,37 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
         if decision.item not in early
         for verdict in decision.verdicts
     }
-    none = (0,) * len(VALUES)
-    votes = [by_id.get(a.id, none) for cat in cats for a in cat.associations]
+    ids = {a.id for cat in cats for a in cat.associations}
     table = read_labels(campaign)
-    labels: dict[str, list[tuple[str, str, int]]] = {}
-    if len(table):
-        ids = {a.id for cat in cats for a in cat.associations}
-        table = table[table["association"].isin(ids)]
-        times = table["submitted_at"].astype(object).fillna("").to_numpy(str)
-        table = table.iloc[np.argsort(times, kind="stable")]
-        columns = (table[name].tolist() for name in ("association", "annotator", "round", "value"))
-        for association, annotator, round, value in zip(*columns, strict=True):
-            answer = (str(annotator), str(round), VALUES.index(value))
-            labels.setdefault(association, []).append(answer)
-    return np.array(votes, np.int64).reshape(-1, len(VALUES)), _retests(cats, labels)
+    table = table[table["association"].isin(ids)]
+    times = table["submitted_at"].astype(object).fillna("").to_numpy(str)
+    table = table.iloc[np.argsort(times, kind="stable")]
+    columns = (table[name].tolist() for name in ("association", "annotator", "round", "value"))
+    answers: Answers = defaultdict(list)
+    for association, annotator, round, value in zip(*columns, strict=True):
+        answers[association].append((str(annotator), str(round), VALUES.index(value)))
+    return _table(cats, by_id), _retests(cats, answers)
 
 
 def _of_gold(source: Source) -> tuple[Counts | None, list[Retest]]:
     """The votes and second labels in gold files; None if there are no labels."""
-    counts: dict[str, tuple[int, ...]] = {}
-    labels: dict[str, list[tuple[str, str, int]]] = {}
-    for path in source.gold:
-        for entry in read_cat_entries(path):
-            for sentence in sentences_of(entry.item):
-                counts[str(sentence["id"])] = votes(sentence)
-                labels[str(sentence["id"])] = _answers(sentence)
-    none = (0,) * len(VALUES)
-    rows = [counts.get(a.id, none) for cat in source.cats for a in cat.associations]
-    table = np.array(rows, np.int64).reshape(-1, len(VALUES))
-    retests = [again._replace(note=_NO_TIMES) for again in _retests(source.cats, labels)]
+    sentences = {
+        str(sentence["id"]): sentence
+        for path in source.gold
+        for entry in read_cat_entries(path)
+        for sentence in sentences_of(entry.item)
+    }
+    table = _table(source.cats, {name: votes(sentence) for name, sentence in sentences.items()})
+    answers = {name: _answers(sentence) for name, sentence in sentences.items()}
+    retests = [again._replace(note=_NO_TIMES) for again in _retests(source.cats, answers)]
     return (table if table.sum() else None), retests
+
+
+def _table(cats: Sequence[Cat], by_id: Mapping[str, tuple[int, ...]]) -> Counts:
+    """How many annotators chose each value, a row for each association; 0 if it is not known."""
+    none = (0,) * len(VALUES)
+    rows = [by_id.get(a.id, none) for cat in cats for a in cat.associations]
+    return np.array(rows, np.int64).reshape(-1, len(VALUES))
 
 
 def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:
@@ -249,25 +247,21 @@ def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     return answers
 
 
-def _retests(
-    cats: Sequence[Cat], labels: Mapping[str, Sequence[tuple[str, str, int]]]
-) -> list[Retest]:
+def _retests(cats: Sequence[Cat], answers: Answers) -> list[Retest]:
     """Second labels by the same annotator, and majorities of the first two rounds."""
     found: dict[str, list[tuple[int, int, int]]] = {SAME: [], ROUNDS: []}
     for number, cat in enumerate(cats):
         for association in cat.associations:
-            answers = labels.get(association.id, ())
-            by_person: dict[str, list[int]] = {}
-            by_round: dict[str, list[int]] = {}
-            for annotator, round, value in answers:
-                by_person.setdefault(annotator, []).append(value)
-                by_round.setdefault(round, []).append(value)
+            by_person: dict[str, list[int]] = defaultdict(list)
+            by_round: dict[str, list[int]] = defaultdict(list)
+            for annotator, round, value in answers.get(association.id, ()):
+                by_person[annotator].append(value)
+                by_round[round].append(value)
             for values in by_person.values():
                 if len(values) > 1:
                     found[SAME].append((number, values[0], values[1]))
-            majorities = [_majority(values) for values in by_round.values()][:2]
-            if len(majorities) == 2 and None not in majorities:
-                first, second = (int(value or 0) for value in majorities)
+            first, second, *_ = (*map(_majority, by_round.values()), None, None)
+            if first is not None and second is not None:
                 found[ROUNDS].append((number, first, second))
     return [
         Retest(name, np.array([row[0] for row in rows]), np.array([row[1:] for row in rows]))
@@ -286,7 +280,7 @@ def _majority(values: Sequence[int]) -> int | None:
     return best if 2 * values.count(best) > len(values) else None
 
 
-# --- pitfalls, directions -----------------------------------------------------------------------
+# --- pitfalls, sentiment ------------------------------------------------------------------------
 
 
 def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
@@ -299,31 +293,9 @@ def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
             return None
         table = read_json(path)
     return [
-        PitfallCount(
-            *(row["code"], row["severity"], row["unit"], row["count"], row["of"]),
-            row["why"] or "",
-        )
-        for row in table["table"]
+        PitfallCount(r["code"], r["severity"], r["unit"], r["count"], r["of"], r["why"] or "")
+        for r in table["table"]
     ]
-
-
-def _directions(path: Path) -> dict[str, str]:
-    """Terms for which it is known what models prefer: a CSV with the columns target, prefers."""
-    if not path.exists():
-        return {}
-    columns, rows = read_csv(read_text(path), path)
-    if missing := [name for name in ("target", "prefers") if name not in columns]:
-        raise CurationError(f"{path}: no column «{missing[0]}»", "name the columns target, prefers")
-    directions = {}
-    for line, row in rows:
-        target, prefers = (str(row.get(name) or "").strip() for name in ("target", "prefers"))
-        if not target or prefers not in _PREFERS:
-            raise CurationError(
-                f"{path} line {line}: needs a target, and in «prefers» what models prefer",
-                f"write one of: {', '.join(_PREFERS)}",
-            )
-        directions[target.casefold()] = prefers
-    return directions
 
 
 def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:

@@ -5,50 +5,24 @@ Also which runs are of the groups and settings as they are now.
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
-from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.records import Bias, Evidence, Rejection
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.trust import runs
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.runs import IDENTITY, TrustRun
+from curation.steps.trust import files
+from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
 from curation.text.wording import amount, some
 from curation.trust.framework import Policies, outside
 from curation.trust.groups import Groups
-from curation.trust.protocol.again import Again, stability
+from curation.trust.protocol.again import stability
 
 ALGORITHM = 2
 WAIT = 600.0  # seconds for another command to end, so that results are not lost
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a measure returns to ``measure_groups``.
-
-    Attributes:
-        biases: one per target, in the order of the targets.
-        about: fields for ``run.json``: counts, missing words, software.
-        again: the measure with other words or policies, without intervals, for the evidence of
-            content validity and sensitivity; None if it cannot be computed again.
-        evidence: more evidence, such as the agreement of annotators.
-        groups: the groups with those words only that the measure found, for ``again``; None if
-            all were found.
-        refused: rows of the input that do not count, for ``rejected.jsonl``.
-    """
-
-    biases: Sequence[Bias]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    again: Again | None = None
-    evidence: Sequence[Evidence] = ()
-    groups: Groups | None = None
-    refused: Sequence[Rejection] = ()
 
 
 def policies(campaign: Campaign) -> Policies:
@@ -73,12 +47,32 @@ def common_identity(campaign: Campaign, groups: Groups) -> dict[str, Any]:
     }
 
 
+def measure_each(
+    campaign: Campaign,
+    every: Sequence[Groups],
+    measure: str,
+    source: str,
+    work: Callable[[Groups], Measured],
+    identity: Callable[[], Mapping[str, Any]],
+    **options: Any,
+) -> Iterator[tuple[TrustRun, bool]]:
+    """Measure each of the groups, as ``measure_groups`` does with these options.
+
+    Errors of the source's name show before ``identity``, which may read large files.
+    """
+    for groups in every:
+        run_folder(campaign, measure, groups.name, source)
+    whole = identity()
+    for groups in every:
+        yield measure_groups(campaign, groups, measure, source, work, identity=whole, **options)
+
+
 def measure_groups(
     campaign: Campaign,
     groups: Groups,
     measure: str,
     source: str,
-    work: Callable[[], Measured],
+    work: Callable[[Groups], Measured],
     *,
     identity: Mapping[str, Any],
     checks: Sequence[str] = (),
@@ -94,7 +88,7 @@ def measure_groups(
         groups: the groups and targets.
         measure: the measure's name.
         source: the name of what is measured.
-        work: computes the results.
+        work: computes the results of groups.
         identity: what identifies the run beside groups and policies: input files with their
             sha256, options, versions of software that matters.
         checks: evidence without which a run is measured again.
@@ -110,36 +104,25 @@ def measure_groups(
             the campaign's lock for more than ten minutes after measuring.
         PermissionError: the campaign may not be written to.
     """
-    folder = runs.run_folder(campaign, measure, groups.name, source)
+    folder = run_folder(campaign, measure, groups.name, source)
     own, settings = policies(campaign), campaign.settings
     whole = {**common_identity(campaign, groups), **identity}
-    runs.refuse_other_groups(folder, groups.name)
-    known = runs.current(folder, whole)
+    known = files.current_run(folder, groups.name, whole)
     if known and {*checks} <= {each.check for each in known.evidence}:
         return known, False
     if not os.access(campaign.root, os.W_OK):  # measuring may take hours
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(campaign.root))
-    found = work()
-    evidence = list(found.evidence)
+    found = work(groups)
     if found.again is not None:
-        evidence += stability(
-            found.again,
-            found.groups or groups,
-            own,
+        evidence = stability(
+            *(found.again, found.groups or groups, own),
             draws=settings.trust.samples,
             seed=settings.campaign.seed,
             confidence=settings.trust.confidence,
         )
+        found = replace(found, evidence=[*found.evidence, *evidence])
     with campaign.lock(wait=WAIT):
-        run = runs.write_run(
-            folder,
-            groups=groups.name,
-            identity=whole,
-            biases=found.biases,
-            evidence=evidence,
-            about={"curation": __version__, **found.about},
-            refused=found.refused,
-        )
+        run = files.write_run(folder, groups.name, whole, found)
     missing: dict[str, list[str]] = {}
     for each in run.biases:
         if each.undefined:
@@ -168,18 +151,22 @@ class KnownRuns(NamedTuple):
     """The runs of a campaign.
 
     Attributes:
-        runs: those that are of the groups and settings as they are now.
+        complete: the runs that can be read, by name.
         groups: every table of groups that can be read, by name.
         problems: why each other table cannot, by name.
-        old: the complete runs that are not of these groups and settings.
-        left_out: why each other run is not used, by its name; also if it cannot be read.
+        left_out: why a run is not used, by its name: it cannot be read, or is not of the groups and
+            settings as they are now.
     """
 
-    runs: list[TrustRun]
+    complete: dict[str, TrustRun]
     groups: dict[str, Groups]
     problems: dict[str, str]
-    old: list[TrustRun]
     left_out: dict[str, str]
+
+    @property
+    def runs(self) -> list[TrustRun]:
+        """The runs that are used."""
+        return [run for name, run in self.complete.items() if name not in self.left_out]
 
 
 class RunState(NamedTuple):
@@ -216,7 +203,7 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     Whether the files that a run measured have changed is not looked at: they may be large. The
     command that made the run compares them.
     """
-    found: list[TrustRun] = []
+    complete: dict[str, TrustRun] = {}
     groups: dict[str, Groups] = {}
     problems: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -224,12 +211,14 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     def told(error: CurationError) -> str:
         return f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
 
-    for path in sorted(campaign.trust.glob(f"runs/*/*/{runs.RUN}")):
+    for path in sorted(campaign.trust.glob(f"runs/*/*/{files.RUN}")):
+        name = path.parent.relative_to(campaign.trust / "runs").as_posix()
         try:
-            found.append(runs.read_run(path.parent))
+            complete[name] = files.read_run(path.parent)
         except CurationError as error:
-            left_out[path.parent.relative_to(campaign.trust / "runs").as_posix()] = told(error)
-    for name in dict.fromkeys((*campaign.settings.groups, *(run.groups for run in found))):
+            left_out[name] = told(error)
+    used = (run.groups for run in complete.values())
+    for name in dict.fromkeys((*campaign.settings.groups, *used)):
         try:
             (groups[name],) = read_groups(campaign, [name])
         except CurationError as error:
@@ -237,32 +226,27 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     # As they are after they were written and read again.
     plain = {n: orjson.dumps(common_identity(campaign, each)) for n, each in groups.items()}
     identities = {name: orjson.loads(content) for name, content in plain.items()}
-    for run in found:
-        own = run.about.get(IDENTITY)
-        known = own if isinstance(own, dict) else {}
+    for name, run in complete.items():
         now = identities.get(run.groups, {})
         if run.groups in problems:
-            left_out[run.name] = problems[run.groups]
-        elif changed := [name for name, value in now.items() if known.get(name) != value]:
-            left_out[run.name] = (
+            left_out[name] = problems[run.groups]
+        elif changed := [key for key, value in now.items() if run.identity.get(key) != value]:
+            left_out[name] = (
                 f"it was measured with other {', '.join(changed)}; measure again: «{_again(run)}», "
                 "with the same options as before"
             )
-    old = [run for run in found if run.name in left_out]
-    current = [run for run in found if run.name not in left_out]
-    return KnownRuns(current, groups, problems, old, dict(sorted(left_out.items())))
+    return KnownRuns(complete, groups, problems, dict(sorted(left_out.items())))
 
 
 def measure_runs(campaign: Campaign) -> list[RunState]:
     """The campaign's runs, for ``curation status``."""
     known = known_runs(campaign)
-    whole = {run.name: run for run in (*known.runs, *known.old)}
     rows = []
-    for name in sorted({*whole, *known.left_out}):
-        why, run = known.left_out.get(name, ""), whole.get(name)
+    for name in sorted({*known.complete, *known.left_out}):
+        why, run = known.left_out.get(name, ""), known.complete.get(name)
         measure, _, source = name.partition("/")
-        missing = [bias.undefined is not None for bias in run.biases] if run else None
-        targets, undefined = (None, None) if missing is None else (len(missing), sum(missing))
+        targets = len(run.biases) if run else None
+        undefined = sum(bias.undefined is not None for bias in run.biases) if run else None
         again = _again(run) if run and why and run.groups in known.groups else ""
         state = "not used" if why else "up to date"
         rows.append(RunState(measure, source, targets, undefined, state, why, again))

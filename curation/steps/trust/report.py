@@ -1,6 +1,13 @@
-"""The step ``trust``: ``6-trust/report.json`` and ``report.md``; the same for gold files."""
+"""The step ``trust``: ``6-trust/report.json`` and ``report.md``; the same for gold files.
 
+People answer questions in ``6-trust/attest.toml``. The file is the team's: it is written once, with
+all questions, and never changed.
+"""
+
+import difflib
+import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +15,17 @@ from pydantic import ValidationError
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.files import CurationError, digest, dump_json, read_json, shipped, writing
+from curation.files import (
+    CurationError,
+    digest,
+    dump_json,
+    read_bytes,
+    read_json,
+    read_text,
+    shipped,
+    writing,
+)
+from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
@@ -20,22 +37,36 @@ from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source
 from curation.steps.step import Step, versions
-from curation.steps.trust import attest
-from curation.steps.trust.group_files import group_file, group_files
-from curation.steps.trust.runs import BIAS, IDENTITY, TrustRun, run_files
+from curation.steps.trust.files import (
+    BIAS,
+    DIRECTIONS,
+    TrustRun,
+    group_file,
+    group_files,
+    run_files,
+)
 from curation.text.times import now
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
-from curation.trust.protocol.attested import Answers, attested, is_past, open_questions
+from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS
 from curation.work.manifest import Results, digests
 
-REPORT, PAGE = "report.json", "report.md"
+REPORT, PAGE, ATTEST = "report.json", "report.md", "attest.toml"
 _GOLD_SEED = 1  # as in a new campaign
 _ALL = "all"  # the name of rows about all measures, or all sets of rules
 _OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "nearer")
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
+_DOCS = "docs/trust.md describes attest.toml (Attestations)"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_HEAD = """\
+# What only your team can say about the use of these measures, of this dataset and of its scores.
+# «curation trust report» shows the answers, and lists the questions that are still open. It never
+# changes this file, and it cannot check what you state. Releases do not have the answers.
+#
+# Write plain text between the quotes. An empty line begins a new paragraph.
+"""
 
 
 class TrustReport(NamedTuple):
@@ -65,7 +96,7 @@ def place(campaign: Campaign) -> Path:
 
 def attest_file(campaign: Campaign) -> Path:
     """The file with people's answers; it need not exist."""
-    return campaign.trust / attest.NAME
+    return campaign.trust / ATTEST
 
 
 # --- the step -----------------------------------------------------------------------------------
@@ -73,12 +104,8 @@ def attest_file(campaign: Campaign) -> Path:
 
 def applies(campaign: Campaign) -> bool:
     """Whether somebody uses stage 6 here: there are groups, runs, answers or a report."""
-    files = (place(campaign), attest_file(campaign))
-    return (
-        bool(campaign.settings.groups)
-        or any(path.exists() for path in files)
-        or bool(run_files(campaign))
-    )
+    there = place(campaign).exists() or attest_file(campaign).exists()
+    return there or bool(campaign.settings.groups or run_files(campaign))
 
 
 def alone(campaign: Campaign) -> bool:
@@ -102,7 +129,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "name": own.campaign.name,
         "seed": own.campaign.seed,
         "language": own.campaign.language,
-        "review_is_due": is_past(attest.read_answers(attest_file(campaign)), _today()),
+        "review_is_due": is_past(read_answers(attest_file(campaign)), _today()),
         "versions": versions("numpy", "scipy"),
     }
 
@@ -117,16 +144,12 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def dataset_files(campaign: Campaign) -> list[Path]:
     """The files that the criteria of the dataset and its scores are computed from."""
-    classified = campaign.settings.measures.sentiment != VADER
+    decided = ("cats.jsonl", "decisions.jsonl", "agreement.json")
+    classified = ("sentiment_scores.json",) * (campaign.settings.measures.sentiment != VADER)
     return [
-        campaign.decisions / "cats.jsonl",
-        campaign.decisions / "decisions.jsonl",
-        campaign.decisions / "agreement.json",
-        campaign.measures / "pitfalls.json",
-        *([campaign.measures / "sentiment_scores.json"] if classified else []),
-        *label_files(campaign),
-        *score_files(campaign),
-        campaign.trust / attest.DIRECTIONS,
+        *(campaign.decisions / name for name in decided),
+        *(campaign.measures / name for name in ("pitfalls.json", *classified)),
+        *(*label_files(campaign), *score_files(campaign), campaign.trust / DIRECTIONS),
     ]
 
 
@@ -142,7 +165,7 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     for name, why in left_out.items():
         reporter.warn(f"{name} is not in the trust report: {why}")
     source = None if alone(campaign) else campaign_source(campaign)
-    answers = attest.read_answers(attest_file(campaign))
+    answers = read_answers(attest_file(campaign))
     rows: list[Criterion] = []
     with reporter.stages() as tell:
         if known.runs:
@@ -159,12 +182,11 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         reporter.warn(text)
     content, text = _composed(
         rows,
-        attest_file=campaign.relative(attest_file(campaign)),
+        answers,
+        campaign.relative(attest_file(campaign)),
         title=own.campaign.name,
         settings=settings(campaign),
-        thresholds=own.trust,
-        inputs=digests({campaign.relative(path): path for path in inputs(campaign)}),
-        answers=answers,
+        inputs={campaign.relative(path): path for path in inputs(campaign)},
         left_out=left_out,
     )
     results.json(REPORT, content)
@@ -187,7 +209,7 @@ def _of_measures(
 
     measured, files = [], dict[str, list[str]]()
     for run in runs:
-        identity, own = run.about[IDENTITY], campaign.settings.groups[run.groups]
+        own = campaign.settings.groups[run.groups]
         files[run.name] = [campaign.relative(run.folder / BIAS)]
         used = {"face": [own.anchors], "predictive": [own.outcomes, own.frequencies]}
         if run.about.get("year"):
@@ -196,11 +218,11 @@ def _of_measures(
             paths = [_shown(campaign, group_file(campaign, name)) for name in names if name]
             files[f"{criterion} {run.name}"] = paths
             files[f"{criterion} {run.name.partition('+')[0]}"] = paths
-        words = (word for own in identity["words"].values() for word in own)
+        words = (word for own in run.identity["words"].values() for word in own)
         measured.append(
             MeasureRun(
                 *(run.name, run.measure, run.groups, run.biases, run.evidence),
-                policies=Policies(**identity["policies"]),
+                policies=Policies(**run.identity["policies"]),
                 words=frozenset(words),
                 fitted=frozenset(run.about.get("debiased", {}).get("fitted", ())),
                 year=run.about.get("year"),
@@ -213,11 +235,8 @@ def _of_measures(
 
 def _shown(campaign: Campaign, path: Path) -> str:
     """A list in the campaign, or one that comes with curation, wherever it is installed."""
-    return (
-        campaign.relative(path)
-        if path.is_relative_to(campaign.root)
-        else f"data/groups/{path.name}"
-    )
+    own = path.is_relative_to(campaign.root)
+    return campaign.relative(path) if own else f"data/groups/{path.name}"
 
 
 def _files(row: Criterion, files: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -241,37 +260,32 @@ def _pairs_without_runs(settings: TrustSettings, rows: Sequence[Criterion]) -> l
 
 def _composed(
     rows: Sequence[Criterion],
+    answers: Answers,
+    answered_in: str,
     *,
-    attest_file: str,
     title: str,
     settings: Mapping[str, Any],
-    thresholds: TrustSettings,
-    inputs: Mapping[str, str],
-    answers: Answers,
+    inputs: Mapping[str, Path],
     left_out: Mapping[str, str],
 ) -> tuple[dict[str, Any], str]:
     """The content of ``report.json``, and the text of ``report.md``, with people's answers."""
     subjects = {row.subject: row.name if row.subject == "dataset" else _ALL for row in rows}
-    said = attested(answers, subjects.items(), today=_today(), evidence=[attest_file])
+    said = attested(answers, subjects.items(), today=_today(), evidence=[answered_in])
     known = {key: value for key, value in settings.items() if key != "review_is_due"}
     ordered = protocol.ordered([*rows, *said], settings=known)
     content: dict[str, Any] = {
         "curation": __version__,
         "name": title,
-        "inputs": dict(inputs),
+        "inputs": digests(inputs),
         "settings": {key: value for key, value in known.items() if key != "trust"},
-        "thresholds": thresholds.model_dump(mode="json"),
+        "thresholds": known["trust"],
         "counts": protocol.counts(ordered),
         "open": [question.key for question in open_questions(answers, subjects.keys())],
         "left_out": dict(left_out),
         "rows": [row.model_dump(mode="json") for row in ordered],
     }
     text = protocol.markdown(
-        ordered,
-        title=title,
-        thresholds=content["thresholds"],
-        answers=answers,
-        left_out=left_out,
+        ordered, title=title, thresholds=known["trust"], answers=answers, left_out=left_out
     )
     return content, text
 
@@ -283,7 +297,7 @@ def _today() -> str:
 def _has_answers(campaign: Campaign) -> bool:
     """Whether ``attest.toml`` says something, or has an error."""
     try:
-        return bool(attest.read_answers(attest_file(campaign)))
+        return bool(read_answers(attest_file(campaign)))
     except CurationError:
         return True
 
@@ -317,14 +331,11 @@ def gold_report(
     from curation.trust.protocol.table import dataset_criteria
 
     thresholds = settings or TrustSettings()
-    attest.write_template(folder / attest.NAME)
-    answers = attest.read_answers(folder / attest.NAME)
+    write_template(folder / ATTEST)
+    answers = read_answers(folder / ATTEST)
     with reporter.stages() as tell:
         data = dataset.dataset_input(
-            source,
-            predictions=predictions,
-            lower_is_likelier=lower_is_likelier,
-            reporter=reporter,
+            source, predictions=predictions, lower_is_likelier=lower_is_likelier, reporter=reporter
         )
         rows = dataset_criteria(data, thresholds, seed=_GOLD_SEED, tell=tell)
     rows = [
@@ -339,7 +350,8 @@ def gold_report(
     paths = [*source.gold, *files, *(path for path in scored if path.name in names)]
     content, text = _composed(
         rows,
-        attest_file=attest.NAME,
+        answers,
+        ATTEST,
         title=source.split,
         settings={
             "trust": thresholds.model_dump(mode="json"),
@@ -347,9 +359,7 @@ def gold_report(
             "language": source.language,
             "versions": versions("numpy", "scipy"),
         },
-        thresholds=thresholds,
-        inputs=digests({path.as_posix(): path for path in paths}),
-        answers=answers,
+        inputs={path.as_posix(): path for path in paths},
         left_out={},
     )
     for name, made in ((PAGE, text.encode()), (REPORT, dump_json(content))):
@@ -388,16 +398,100 @@ def read_report(path: Path) -> TrustReport:
             raise CurationError(
                 f"{path}, row {number}, field {field!r}: {first['msg']}", fix
             ) from None
-    thresholds, left_out = content.get("thresholds"), content.get("left_out")
-    asked = content.get("open")
+    thresholds, left_out, asked = (content.get(n) for n in ("thresholds", "left_out", "open"))
     return TrustReport(
         tuple(read),
         protocol.counts(read),
-        dict(thresholds) if isinstance(thresholds, dict) else {},
+        thresholds if isinstance(thresholds, dict) else {},
         tuple(map(str, asked)) if isinstance(asked, list) else (),
         {str(k): str(v) for k, v in left_out.items()} if isinstance(left_out, dict) else {},
         path,
     )
+
+
+# --- what people answer -------------------------------------------------------------------------
+
+
+def template() -> str:
+    """The text of an ``attest.toml`` without answers."""
+    parts = [_HEAD]
+    for question in questions().asked:
+        parts.append("" if question.after_yes else "\n")
+        parts.append(comment(("If yes: " if question.after_yes else "") + question.text))
+        empty = '""' if question.form != "text" else "'''\n'''"
+        parts.append(f"{question.key} = {empty}\n")
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def write_template(path: Path) -> bool:
+    """Write the file if it is missing or empty; if it is in a campaign, under the campaign's lock.
+
+    Returns:
+        Whether the file was written.
+
+    Raises:
+        CurationError: it cannot be written.
+    """
+    if _is_filled(path):
+        return False
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path) as file:
+            file.write(template().encode())
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise CurationError(
+            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
+        ) from None
+    return True
+
+
+def read_answers(path: Path) -> dict[str, str]:
+    """The answers that are not empty, by key; without the file, all questions are open.
+
+    Raises:
+        CurationError: the file has an error; the message names line and key.
+    """
+    if not _is_filled(path):
+        return {}
+    content = read_toml(path, fix="put each text between quotes; " + _DOCS)
+    forms = {question.key: question.form for question in questions().asked}
+    answers = {k: v.strip() if isinstance(v, str) else v for k, v in content.items()}
+    for key, answer in answers.items():
+        what, fix = _wrong(key, answer, forms)
+        if what:
+            text = read_text(path)
+            where = line_of(text, [key], depth=0) or line_of(text, [key], depth=1)
+            raise CurationError(f"{path}{where}, {toml_key(key)[:200]}: {what}", fix)
+    return {key: answer for key, answer in answers.items() if answer}
+
+
+def _wrong(key: str, answer: Any, forms: Mapping[str, str]) -> tuple[str, str]:
+    """What is wrong with an answer and how to fix it; empty texts if nothing is."""
+    if key not in forms:
+        near = difflib.get_close_matches(key, forms, 1)
+        fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(forms)}; {_DOCS}"
+        return "no such question", fix
+    if not isinstance(answer, str):
+        return "is not a text", 'write a text between quotes, such as "text"'
+    if _CONTROL.search(answer):
+        return "it has a control character", "remove it"
+    if forms[key] == "day" and answer and not _is_day(answer):
+        return f"{answer[:40]!r} is not a day", 'write it as YYYY-MM-DD, such as "2030-01-31"'
+    if forms[key] == "no or yes" and answer not in ("", "no", "yes"):
+        return f"{answer[:40]!r} is not an answer", 'write "no" or "yes", or leave it empty'
+    return "", ""
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def _is_filled(path: Path) -> bool:
+    """Whether a file is there and has more than spaces."""
+    return path.exists() and bool(read_bytes(path).strip())
 
 
 TRUST = Step(

@@ -1,7 +1,7 @@
 """Measure bias in text; runs ``text-automated/GROUPS-SOURCE`` and ``text-human/GROUPS-SOURCE``."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -10,9 +10,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import listed, read_csv, read_json_lines
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.measuring import Measured, measure_groups, policies
-from curation.steps.trust.runs import TrustRun, run_folder, source_name
+from curation.steps.trust.files import Measured, TrustRun, read_groups, source_name
+from curation.steps.trust.measuring import measure_each, policies
 from curation.text.wording import amount
 from curation.trust.groups import Groups
 from curation.trust.text import automated, human
@@ -48,29 +47,6 @@ def texts_of(campaign: Campaign, paths: Sequence[Path], reading: Reading) -> Tex
     settings = campaign.settings
     usual = {"language": settings.campaign.language, "window": settings.trust.window}
     return Texts(paths, **usual | given)
-
-
-def measure_each(
-    campaign: Campaign,
-    every: Sequence[Groups],
-    measure: str,
-    source: str,
-    work: Callable[[Groups], Measured],
-    identity: Callable[[], Mapping[str, Any]],
-    reporter: Reporter,
-) -> Iterator[tuple[TrustRun, bool]]:
-    """Measure each of the groups, as ``measure_groups`` does.
-
-    Errors of the source's name show before ``identity``, which may read large files.
-    """
-    for groups in every:
-        run_folder(campaign, measure, groups.name, source)
-    whole = identity()
-    for groups in every:
-        own = partial(work, groups)
-        yield measure_groups(
-            campaign, groups, measure, source, own, identity=whole, reporter=reporter
-        )
 
 
 def measure_texts(
@@ -115,19 +91,18 @@ def measure_texts(
             "files": [digest(path) for path in files],
         }
 
-    def work(groups: Groups) -> Measured:
-        return _count(campaign, groups, texts, reporter, first=groups is every[0])
-
-    return list(measure_each(campaign, every, AUTOMATED, source, work, identity, reporter))
+    work = partial(_count, campaign, texts, reporter, every[0])
+    runs = measure_each(campaign, every, AUTOMATED, source, work, identity, reporter=reporter)
+    return list(runs)
 
 
 def _count(
-    campaign: Campaign, groups: Groups, texts: Texts, reporter: Reporter, *, first: bool
+    campaign: Campaign, texts: Texts, reporter: Reporter, first: Groups, groups: Groups
 ) -> Measured:
     total = sum(path.stat().st_size for path in texts.paths)
     with reporter.tracked(f"reading texts for «{groups.name}»", total, bytes=True) as tell:
         counts = automated.count(texts, groups, tell=tell)
-    if first and 2 * sum(counts.short) >= sum(counts.read) > 0:
+    if groups is first and 2 * sum(counts.short) >= sum(counts.read) > 0:
         reporter.warn(
             f"{sum(counts.short):,} of {amount(sum(counts.read), 'document')} have fewer than "
             f"{amount(texts.window, 'sentence')} and no context; if your lines are single "
@@ -202,7 +177,7 @@ def measure_labels(
         return {"text-human": human.ALGORITHM, "sha256": digest(path)}
 
     work = partial(_from_labels, campaign, path, rows, reporter)
-    return list(measure_each(campaign, every, HUMAN, source, work, identity, reporter))
+    return list(measure_each(campaign, every, HUMAN, source, work, identity, reporter=reporter))
 
 
 def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:

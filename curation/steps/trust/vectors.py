@@ -1,30 +1,41 @@
 """Measure bias in word embeddings by our measure and by those of earlier work, each a run."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_json
 from curation.records import Evidence
 from curation.steps.reporter import QUIET, Reporter
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.measuring import Measured, measure_groups, policies
-from curation.steps.trust.runs import TrustRun, run_folder, source_name
+from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
+from curation.steps.trust.measuring import measure_each, measure_groups, policies
 from curation.text.wording import amount, some
 from curation.trust.groups import Groups
+from curation.trust.vectors import debias as methods
 from curation.trust.vectors import prior
-from curation.trust.vectors.cosine import known_words, vector_biases
-from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale, Space
-from curation.trust.vectors.reading import Vectors, read_vectors
+from curation.trust.vectors.cosine import known_words, unit, vector_biases
+from curation.trust.vectors.debias import Change, Method
+from curation.trust.vectors.files import (
+    Block,
+    Vectors,
+    blocks,
+    check_form,
+    read_vectors,
+    write_vectors,
+)
+from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale
+from curation.work.run_folder import write_json
 
 MEASURE = "vectors"
 WEAT = "caliskan"  # the measure whose run has the test
-ALGORITHM = 1
+ALGORITHM, DEBIASING = 1, 1
 Runs = list[tuple[TrustRun, bool]]
+"""Runs, each with whether it was measured now."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +70,14 @@ class VectorFile:
         """The source's name in the names of runs.
 
         Raises:
-            CurationError: it is not a name for a folder, or a year has no name before it.
+            CurationError: a year has no name before it.
         """
         if self.year is not None and not self.source:
             raise CurationError(
                 f"--year {self.year}: the vectors of all years need one name",
                 "add --source NAME; the run is then of NAME+YEAR",
             )
-        name = (self.source or source_name(self.path)) + (f"+{self.year}" if self.year else "")
-        run_folder(self.campaign, MEASURE, "", name)  # refuses a bad name before the work
-        return name
+        return (self.source or source_name(self.path)) + (f"+{self.year}" if self.year else "")
 
     @cached_property
     def sha256(self) -> str | None:
@@ -79,11 +88,8 @@ class VectorFile:
     def facts(self) -> dict[str, Any]:
         """The year, and how the file was debiased: fields of ``run.json`` and of the identity."""
         facts: dict[str, Any] = {"year": self.year} if self.year else {}
-        try:
-            about = read_json(report_of(self.path))
-        except CurationError:  # there is none
-            about = None
-        if isinstance(about, dict) and about.get("sha256_written", "") == self.sha256:
+        about = _made(self.path)
+        if about.get("sha256_written", "") == self.sha256:
             facts["debiased"] = {name: about.get(name) for name in ("method", "fitted")}
         return facts
 
@@ -116,20 +122,13 @@ class VectorFile:
     def about(self, groups: Groups, *, warn: bool = True) -> dict[str, Any]:
         """What ``run.json`` says of the file; warns of group words without a vector."""
         vectors, own = self.vectors, set(words_of([groups]))
-        lists = groups.words.items()
-        missing = {name: [word for word in words if word not in vectors] for name, words in lists}
-        missing = {name: words for name, words in missing.items() if words}
-        for name, words in missing.items() if warn else ():
-            self.reporter.warn(
-                f"[groups.{groups.name}]: {amount(len(words), 'word')} of "
-                f"{len(groups.words[name])} of the group «{name}» left out, without a vector: "
-                f"{some(words, 5)}"
-            )
+        if warn:
+            warn_of_words(groups, vectors, "vector", self.reporter)
         targets = (word for words in groups.targets.values() for word in words)
         return {
             "file": printable(self.path.name),
             "dimensions": vectors.array.shape[1],
-            "missing": missing,
+            "missing": missing_words(groups, vectors),
             "missing_targets": [word for word in targets if word not in vectors],
             "spellings": {word: form for word, form in vectors.spellings.items() if word in own},
             "repeated": list(vectors.repeated),
@@ -143,9 +142,34 @@ def words_of(every: Sequence[Groups]) -> list[str]:
     return list(dict.fromkeys(w for each in lists for words in each.values() for w in words))
 
 
+def missing_words(groups: Groups, vectors: Vectors) -> dict[str, list[str]]:
+    """The words without a vector, for each group that has some."""
+    lists = groups.words.items()
+    missing = {name: [word for word in words if word not in vectors] for name, words in lists}
+    return {name: words for name, words in missing.items() if words}
+
+
+def warn_of_words(groups: Groups, vectors: Vectors, lack: str, reporter: Reporter) -> None:
+    """Warn of words of each group that are left out; ``lack`` is what they are without."""
+    for name, words in missing_words(groups, vectors).items():
+        reporter.warn(
+            f"[groups.{groups.name}]: {amount(len(words), 'word')} of {len(groups.words[name])} of "
+            f"the group «{name}» left out, without a {lack}: {some(words, 5)}"
+        )
+
+
 def report_of(path: Path) -> Path:
     """The JSON file beside vectors that says how they were debiased."""
     return path.with_name(f"{path.name}.json")
+
+
+def _made(path: Path) -> dict[str, Any]:
+    """What the JSON file beside vectors says; nothing if there is none, or it is something else."""
+    try:
+        about = read_json(report_of(path))
+    except CurationError:
+        return {}
+    return about if isinstance(about, dict) else {}
 
 
 def measure_vectors(
@@ -163,29 +187,21 @@ def measure_vectors(
     Raises:
         CurationError: the file or the groups are not valid, or no word of a group has a vector.
     """
+    campaign, checks = file.campaign, ["held_out"] if held_out else []
 
     def work(groups: Groups) -> Measured:
-        vectors, campaign = file.vectors, file.campaign
+        again = partial(vector_biases, file.vectors)  # its errors name the file
         with file.naming():
-            known = known_words(vectors, groups)
-        about, confidence = file.about(groups), campaign.settings.trust.confidence
-        return Measured(
-            vector_biases(vectors, known, policies(campaign), confidence=confidence),
-            about,
-            lambda other, changed: vector_biases(vectors, other, changed),
-            [held_out(groups)] if held_out else (),
-            known,
-        )
+            known = known_words(file.vectors, groups)
+        about = file.about(groups)
+        biases = again(known, policies(campaign), confidence=campaign.settings.trust.confidence)
+        return Measured(biases, about, again, [held_out(groups)] if held_out else [], known)
 
-    return [
-        measure_groups(
-            *(file.campaign, groups, MEASURE, file.name, partial(work, groups)),
-            identity={"vectors": ALGORITHM, "sha256": file.sha256, **file.facts},
-            checks=("held_out",) if held_out else (),
-            reporter=file.reporter,
-        )
-        for groups in file.groups
-    ]
+    def identity() -> dict[str, Any]:
+        return {"vectors": ALGORITHM, "sha256": file.sha256, **file.facts}
+
+    own = (campaign, file.groups, MEASURE, file.name, work, identity)
+    return list(measure_each(*own, checks=checks, reporter=file.reporter))
 
 
 class TargetSets(NamedTuple):
@@ -193,6 +209,26 @@ class TargetSets(NamedTuple):
 
     x: tuple[str, tuple[str, ...]]
     y: tuple[str, tuple[str, ...]]
+
+
+def read_target_sets(
+    x: Path | None, y: Path | None, measures: Sequence[str] = ()
+) -> TargetSets | None:
+    """Read the target sets of WEAT, two lists of words; None if neither is given.
+
+    Raises:
+        CurationError: only one is given, a list cannot be read, or there are measures and the one
+            with WEAT is not among them.
+    """
+    if x is None or y is None:
+        if x is y:
+            return None
+        raise CurationError("WEAT compares two sets of targets", "give both --x and --y")
+    if measures and WEAT not in measures:
+        raise CurationError(
+            f"--x and --y are for WEAT, which is in the run of {WEAT}", f"add --measure {WEAT}"
+        )
+    return TargetSets((source_name(x), read_words(x)), (source_name(y), read_words(y)))
 
 
 def measure_prior(
@@ -226,15 +262,18 @@ def measure_prior(
         if sets is not None:
             _check_sets(groups, sets)
     settings = file.campaign.settings
-    label, done = file.name + ("" if scale == "own" else f"+{scale}"), list[tuple[TrustRun, bool]]()
+    label, done = file.name + ("" if scale == "own" else f"+{scale}"), Runs()
 
-    def work(name: str, groups: Groups, unit: bool, warn: bool) -> Measured:
+    def work(name: str, of_length_1: bool, warn: bool, groups: Groups) -> Measured:
+        space = file.vectors  # its errors name the file
         with file.naming():
-            prior.check_measure(name, groups, file.vectors)
-        about, space = file.about(groups, warn=warn), Space(file.vectors, unit=unit)
+            prior.check_measure(name, groups, space)
+        about = file.about(groups, warn=warn)
+        if of_length_1:
+            space = replace(space, array=unit(space.array))
         ends = prior.intervals(name, groups, space, confidence=settings.trust.confidence)
         found = prior.biases(name, groups, space, ends)
-        about |= prior.facts(name, groups, space, found, strictness=strictness)
+        about |= prior.facts(name, groups, space, found, strictness=strictness, unit=of_length_1)
         if sets is not None and name == WEAT:
             about["weat"] = _weat(groups, space, sets, seed=settings.campaign.seed)
         used = prior.used_words(name, groups, file.vectors)
@@ -243,9 +282,9 @@ def measure_prior(
     for groups in file.groups:
         warn, undefined = True, set[str]()  # of missing words, once for all measures
         for name in dict.fromkeys(measures) or ([WEAT] if sets else prior.fitting(groups)):
-            unit = MEASURES[name].unit if scale == "own" else scale == "unit"
+            of_length_1 = MEASURES[name].unit if scale == "own" else scale == "unit"
             identity: dict[str, Any] = {"file": file.path.name, "sha256": file.sha256}
-            identity |= {"unit": unit, "prior": ALGORITHM}
+            identity |= {"unit": of_length_1, "prior": ALGORITHM}
             source = label
             if name.startswith("bolukbasi"):
                 identity["strictness"] = strictness
@@ -255,7 +294,7 @@ def measure_prior(
             try:
                 run, measured = measure_groups(
                     *(file.campaign, groups, name, source),
-                    partial(work, name, groups, unit, warn),
+                    partial(work, name, of_length_1, warn),
                     identity=identity | file.facts,
                     reporter=file.reporter,
                     warned=undefined,
@@ -284,14 +323,163 @@ def _check_sets(groups: Groups, sets: TargetSets) -> None:
         raise CurationError(f"--x and --y: «{both[0]}» is in both", "remove it from one file")
 
 
-def _weat(groups: Groups, space: Space, sets: TargetSets, *, seed: int) -> dict[str, Any]:
-    known = {name: space.vectors.known(words) for name, words in sets}
+def _weat(groups: Groups, vectors: Vectors, sets: TargetSets, *, seed: int) -> dict[str, Any]:
+    known = {name: vectors.known(words) for name, words in sets}
     if empty := [name for name, words in known.items() if not words]:
         raise CurationError(
             f"the set «{empty[0]}» of WEAT: none of its words has a vector",
             "use words of the vectors' language and spelling",
         )
-    rows = [*map(space.rows, known.values()), *space.groups(groups.words, pairs=False)]
+    rows = [*map(vectors.rows, known.values()), *MEASURES[WEAT].rows(vectors, groups.words)]
     x, y = ({"name": name, "words": list(words)} for name, words in known.items())
-    missing = [word for _, own in sets for word in own if word not in space.vectors]
+    missing = [word for _, own in sets for word in own if word not in vectors]
     return {"x": x, "y": y, "missing": missing, **prior.weat(*rows, seed=seed)._asdict()}
+
+
+# --- less bias ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Debiased:
+    """What was written.
+
+    Attributes:
+        path: the vectors.
+        report: the JSON file beside them.
+        about: its content.
+        changes: the measures before and after.
+        runs: pairs of runs, after and before, for each judging table: of our measure, then of the
+            one that is targeted.
+    """
+
+    path: Path
+    report: Path
+    about: dict[str, Any]
+    changes: tuple[Change, ...]
+    runs: tuple[tuple[TrustRun, TrustRun], ...]
+
+
+def debias(
+    campaign: Campaign,
+    groups: Groups,
+    path: Path,
+    out: Path,
+    *,
+    method: Method,
+    judges: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    equalise: Sequence[tuple[str, ...]] | None = None,
+    dimensions: int | None = None,
+    weight: float = methods.WEIGHT,
+    reporter: Reporter = QUIET,
+) -> Debiased:
+    """Write debiased vectors, and a JSON file beside them that says how they were made.
+
+    Both files are then measured by ours and by the measure that the method targets, for the trust
+    report. The run of ours on the new file has the evidence ``held_out``.
+
+    Args:
+        campaign: the campaign; its settings say how the bias is measured.
+        groups: the groups, whose words at the same place form sets, and the targets.
+        path: the vectors.
+        out: the new file; its name says the form.
+        method: hard (two groups), multiclass (hard, any number of groups) or soft.
+        judges: the names of the groups with which both files are measured; by default ``groups``.
+        keep: words that keep their bias, beside those of the groups.
+        equalise: the sets that hard and multiclass make equal; by default those of the groups.
+        dimensions: of the subspace; by default one less than there are groups.
+        weight: λ of soft.
+        reporter: where progress and warnings go.
+
+    Raises:
+        CurationError: the method does not fit the groups, a judging table cannot be measured, or
+            the file cannot be written.
+    """
+    report = report_of(out)
+    _check(groups, path, out, method, equalise=equalise is not None)
+    most, aim = dimensions or len(groups.words) - 1, methods.targeted(groups, method)
+    sets = list(zip(*groups.words.values(), strict=False)) if equalise is None else equalise
+    more = [*words_of([groups]), *(word for each in sets for word in each)]
+    file = VectorFile(
+        campaign, path, judges or [groups.name], source_name(path), more=more, reporter=reporter
+    )
+    before = file.vectors
+    with file.naming():
+        known_words(before, groups)
+        space, pairs = methods.group_subspace(groups, before, most)
+        for judge in file.groups:
+            prior.check_measure(aim, judge, before)
+    members = [word for words in groups.words.values() for word in words]
+    kept = {*before.spelled(members)} | set(keep)
+    used = [word for each in (*pairs, *sets) if all(w in before for w in each) for word in each]
+    fitted = sorted({*used, *before.spelled(used)})
+    about: dict[str, Any] = {
+        "curation": __version__,
+        "algorithm": DEBIASING,
+        "method": method,
+        "file": printable(path.name),
+        "sha256": file.sha256,
+        "groups": {name: list(words) for name, words in groups.words.items()},
+        "sets": len(pairs),
+        "missing": [word for word in members if word not in before],
+        "dimensions": most,
+        "explained": space.shares.tolist(),
+        "kept": sorted(kept),
+        "fitted": fitted,
+    }
+    write_json(report, about)  # before the vectors: it marks them as made here
+    try:
+        with reporter.tracked(f"{path.name}: debias", path.stat().st_size, bytes=True) as advance:
+            every = blocks(path, advance=advance)
+            if method == "soft":
+                soft = methods.soft_of_blocks(every, space.axes, kept, weight=weight)
+                about |= {"weight": weight, "steps": soft.steps, "converged": soft.converged}
+                about |= {"objective": {"before": soft.before, "after": soft.after}}
+                changed: Iterable[Block] = methods.mapped_blocks(blocks(path), soft.map)
+            else:
+                made = methods.equalised(before, sets, space.axes)
+                about |= {"equalised": sorted(made.rows)}
+                about |= {"not_equalised": [*made.missing, *made.flat]}
+                changed = methods.hard_blocks(every, space.axes, kept, made.rows)
+            about["words"] = write_vectors(out, changed)
+    except CurationError:
+        if not out.exists():
+            report.unlink(missing_ok=True)
+        raise
+    if not about.get("converged", True):
+        reporter.warn(f"{out}: soft debiasing did not converge in {about['steps']} steps")
+    own, name = policies(campaign), source_name(out)
+    new = replace(file, path=out, source=f"{name}+{method}" if name == file.source else name)
+    changes = methods.compare(groups, before, new.vectors, own, method=method)
+    about |= {"sha256_written": new.sha256, "changes": [each._asdict() for each in changes]}
+    write_json(report, about)
+    confidence = campaign.settings.trust.confidence
+    judged = partial(
+        methods.held_out, before, new.vectors, fitted, policies=own, confidence=confidence
+    )
+    ours = measure_vectors(new, held_out=judged), measure_vectors(file)
+    theirs = (measure_prior(each, measures=[aim]) for each in (new, file))
+    runs = ((run, old) for pair in (ours, theirs) for (run, _), (old, _) in zip(*pair, strict=True))
+    return Debiased(out, report, about, changes, tuple(runs))
+
+
+def _check(groups: Groups, path: Path, out: Path, method: Method, *, equalise: bool) -> None:
+    if not path.exists():
+        raise CurationError(f"{path}: no such file", "name a file of word vectors")
+    if method == "hard" and len(groups.words) != 2:
+        raise CurationError(
+            f"[groups.{groups.name}]: hard takes two groups, and there are {len(groups.words)}",
+            "use --method multiclass",
+        )
+    if method == "soft" and equalise:
+        raise CurationError("--equalise: soft does not equalise words", "leave the option out")
+    if out.resolve() == path.resolve():
+        raise CurationError(f"--out {out}: is the file that is read", "use another name")
+    ours = {"method", "algorithm"} <= _made(out).keys()
+    for each in (out, report_of(out)):
+        if each.exists() and not ours:
+            raise CurationError(
+                f"--out {out}: there is a file {each.name}, and this command did not write it",
+                "use another name, or delete the file",
+            )
+    check_form(out)

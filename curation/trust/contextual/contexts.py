@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.trust.text.passages import Span, document_name
-from curation.trust.text.scanning import Texts, batches, scanner
-from curation.work.shards import Shard
+from curation.trust.text.automated import Span, document_name
+from curation.trust.text.scanning import Batches, Texts, scanner
 
 if TYPE_CHECKING:
     from curation.models.states import Place, StatesSpec
@@ -109,32 +108,30 @@ def sample_contexts(
         CurationError: a file is missing, empty, damaged, or of an unknown type.
     """
     found, kept = Counter[str](), defaultdict[str, list[Context]](list)
-
-    def add(_: int, part: dict[str, tuple[int, list[Context]]]) -> None:
+    pick = partial(_smallest, most=most, seed=seed, repeats=repeats)
+    work = partial(_found, corpus=texts, words=tuple(words), repeats=repeats, pick=pick)
+    for _, part in texts.read(work, tell=tell, pieces=_PIECES):
         for word, (number, contexts) in part.items():
             found[word] += number
             kept[word] += contexts
-
-    pick = partial(_smallest, most=most, seed=seed, repeats=repeats)
-    work = partial(_of_shard, words=tuple(words), window=texts.window, repeats=repeats, pick=pick)
-    texts.read(work, add, tell=tell, pieces=_PIECES)
     every = [context for contexts in kept.values() for context in pick(contexts)]
     return Sample(sorted(every, key=lambda each: (each.text, each.word, each.document)), found)
 
 
-def _of_shard(
-    shard: Shard,
+def _found(
+    batches: Batches,
     *,
+    corpus: Texts,
     words: tuple[str, ...],
-    window: int,
     repeats: bool,
     pick: Callable[[Iterable[Context]], list[Context]],
 ) -> dict[str, tuple[int, list[Context]]]:
-    """How many contexts of each word a shard has, and a sample of them."""
-    found = scanner(words, shard.language, wanted=None, window=window)
+    """How many contexts of each word documents have, and a sample of them."""
+    window = corpus.window
+    found = scanner(words, corpus.language, wanted=None, window=window)
     contexts = defaultdict[str, dict[object, Context]](dict)
-    for texts in batches(shard):
-        for position in sorted({hit.document for hit in found.scan(texts).hits}):
+    for texts in batches:
+        for position in found.scan(texts).hits:
             text, own = texts[position], defaultdict[tuple[int, int], list[Span]](list)
             spans, places = found.locate(text)
             for number, word, start, end in places:

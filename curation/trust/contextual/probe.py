@@ -9,7 +9,7 @@ Features are standardised. The penalty on the weights is fixed, because the data
 separable; without one there would be no best weights.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,7 +119,9 @@ def fit(training: Examples, *, classes: int, start: Floats | None = None) -> Cla
         classes: the number of classes; one that no label has is never predicted.
         start: weights to begin with, for a quicker end.
     """
-    from scipy.optimize import minimize  # here, so that commands without statistics start fast
+    # Here, so that commands without statistics start fast.
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax
 
     states, labels = training.states, training.labels[training.of]
     center, scale = states.mean(axis=0), states.std(axis=0)
@@ -131,14 +133,12 @@ def fit(training: Examples, *, classes: int, start: Floats | None = None) -> Cla
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         weights = flat.reshape(shape)
-        scores = features @ weights
-        scores -= scores.max(axis=1, keepdims=True)
-        norms = np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        logs = log_softmax(features @ weights, axis=1)
         free = weights.copy()
         free[-1] = 0  # the intercept is not penalised
-        value = float((norms[:, 0] - (scores * one).sum(axis=1)).sum())
-        slope = features.T @ (np.exp(scores - norms) - one) + PENALTY * free
-        return (value + PENALTY / 2 * float((free**2).sum())) / len(one), slope.ravel() / len(one)
+        value = PENALTY / 2 * float((free**2).sum()) - float((logs * one).sum())
+        slope = features.T @ (np.exp(logs) - one) + PENALTY * free
+        return value / len(one), slope.ravel() / len(one)
 
     first = np.zeros(shape) if start is None else start[:, present]
     found = minimize(
@@ -222,7 +222,9 @@ def probe(
         rest, model = further.where(read), fit(own, classes=classes)
         predicted[read] = model.predict(rest)
         start = np.where(np.isfinite(model.weights), model.weights, 0.0)
-        for block, part in enumerate(_without_blocks(own, seed)):
+        blocks = own.parts(BLOCKS, seed, "block")
+        for block in range(blocks.max() + 1 if blocks.any() else 0):  # none of one document only
+            part = own.where(blocks != block)
             replicates[block, read] = fit(part, classes=classes, start=start).predict(rest)
         scores[name] = accuracies(own, classes=classes, seed=seed)
     counts = np.zeros((len(every), classes), np.int64)
@@ -232,7 +234,7 @@ def probe(
     for number, target in enumerate(groups.targets):
         of = further.targets == number
         spread = _spread([row for row in replicates[:, of] if (row >= 0).all()], classes)
-        if spread is not None and of.any():
+        if spread is not None:
             names, document = np.unique(further.documents[of], return_inverse=True)
             won = np.zeros((len(names), classes))
             np.add.at(won, (document, predicted[of]), 1)
@@ -279,13 +281,6 @@ def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, Cura
         f"«{labels[0] or 'none'}», so there is nothing to learn",
         "label more passages, or use more text",
     )
-
-
-def _without_blocks(training: Examples, seed: int) -> Iterator[Examples]:
-    """The passages without each block of documents; nothing if there is one document."""
-    block = training.parts(BLOCKS, seed, "block")
-    for number in range(block.max() + 1 if block.any() else 0):
-        yield training.where(block != number)
 
 
 def _spread(replicates: Sequence[Ints], classes: int) -> Floats | None:

@@ -6,7 +6,8 @@ Intervals are over documents: the documents are put into blocks, and each block 
 (the jackknife). They have the sampling error of the corpus, given the lists of words.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,8 @@ from curation.trust import framework
 from curation.trust.contextual.contexts import Context, Key, Part, blocks_of
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
-from curation.trust.vectors.cosine import mean_vectors, soa
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.cosine import mean_vectors, soa, vector_biases
+from curation.trust.vectors.files import Vectors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,29 +59,27 @@ def sums_of(part: Part, words: Sequence[str]) -> Sums:
     return Sums(words, values, counts)
 
 
-def word_vectors(values: Floats, counts: Ints) -> Floats:
-    """The mean vector of each word; NaN for a word without contexts.
+def word_vectors(words: Sequence[str], values: Floats, counts: Ints) -> Vectors:
+    """The mean vector of each word; words without contexts are missing.
 
     Args:
+        words: the words.
         values: sums of states, shape (words, width).
         counts: the number of contexts, shape (words,).
     """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        vectors = values / counts[:, None]
-    vectors[counts == 0] = np.nan  # a difference of equal sums need not be exactly 0
-    return np.asarray(vectors)
+    known = counts > 0
+    has = dict(zip(words, known.tolist(), strict=True))
+    return Vectors(
+        tuple(word for word in words if has[word]),
+        values[known] / counts[known, None],
+        missing=tuple(word for word in words if not has[word]),
+    )
 
 
 def vectors_of(sums: Sums) -> Vectors:
     """The mean vector of each word over its contexts."""
-    counts = sums.counts.sum(axis=1)
-    means = word_vectors(sums.values.sum(axis=1), counts)
-    known = counts > 0
-    return Vectors(
-        tuple(word for word, has in zip(sums.words, known, strict=True) if has),
-        means[known].astype(np.float32),
-        missing=tuple(word for word, has in zip(sums.words, known, strict=True) if not has),
-    )
+    vectors = word_vectors(sums.words, sums.values.sum(axis=1), sums.counts.sum(axis=1))
+    return replace(vectors, array=vectors.array.astype(np.float32))
 
 
 def reduced_biases(
@@ -98,16 +97,9 @@ def reduced_biases(
     Returns:
         One result per target. ``n`` is the number of the target's contexts.
     """
-    rows = _numbers(sums.words, groups.targets)
-    return framework.biases(
-        tuple(groups.targets),
-        soa(mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)),
-        groups=groups.names,
-        references=[groups.reference(target) for target in groups.targets],
-        policies=policies,
-        n=[int(sums.counts[own].sum()) for own in rows],
-        intervals=intervals(sums, groups, policies, confidence=confidence),
-    )
+    ends = intervals(sums, groups, policies, confidence=confidence)
+    n = _contexts(sums, groups).sum(axis=1).tolist()
+    return vector_biases(vectors, groups, policies, ends=ends, n=n)
 
 
 def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: float) -> Floats:
@@ -127,15 +119,14 @@ def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: flo
         Shape (targets, groups, 2); NaN for a target that only one block mentions, or whose result
         is undefined without one of the blocks.
     """
-    of_targets, of_groups = (_numbers(sums.words, own) for own in (groups.targets, groups.words))
     values, counts = sums.values.sum(axis=1), sums.counts.sum(axis=1)
     blocks = sums.counts.shape[1]
 
     def shares(own_values: Floats, own_counts: Ints) -> Floats:
         """The p of all targets, shape (targets, groups)."""
-        means = word_vectors(own_values, own_counts)
-        strengths = soa(_means(means, of_targets), _means(means, of_groups))
-        return framework.distributions(strengths, policies)
+        vectors = word_vectors(sums.words, own_values, own_counts)
+        targets, means = (mean_vectors(vectors, own) for own in (groups.targets, groups.words))
+        return framework.distributions(soa(targets, means), policies)
 
     whole = shares(values, counts)
     left = np.stack(
@@ -143,30 +134,15 @@ def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: flo
     )
     error = np.sqrt((blocks - 1) / blocks * ((left - left.mean(axis=0)) ** 2).sum(axis=0))
     level = framework.simultaneous(confidence, len(groups.words))
-    mentioned = [int((sums.counts[own].sum(axis=0) > 0).sum()) for own in of_targets]
-    half = error * np.array(
-        [t_quantile(level, units - 1) if units > 1 else np.nan for units in mentioned]
-    ).reshape(-1, 1)
-    ends = np.stack([whole - half, whole + half], axis=-1)
-    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
-        ends = ends.clip(0, 1)
-    size = len(groups.words)
-    p0 = [groups.reference(target) or (np.nan,) * size for target in groups.targets]
-    return np.asarray(ends - np.array(p0, float).reshape(-1, size, 1))
+    mentioned = (_contexts(sums, groups) > 0).sum(axis=1).tolist()
+    quantiles = [t_quantile(level, units - 1) if units > 1 else np.nan for units in mentioned]
+    return framework.around(whole, error * np.reshape(quantiles, (-1, 1)), groups, policies)
 
 
-def _numbers(words: Sequence[str], lists: Mapping[str, Sequence[str]]) -> list[list[int]]:
-    """The numbers of each list's words; words that are not known are left out."""
-    place = {word: number for number, word in enumerate(words)}
-    return [[place[word] for word in own if word in place] for own in lists.values()]
-
-
-def _means(vectors: Floats, lists: Sequence[Sequence[int]]) -> Floats:
-    """The mean of the vectors of each list, without those that are NaN."""
-    means = np.full((len(lists), vectors.shape[1]), np.nan)
-    for number, own in enumerate(lists):
-        rows = vectors[own]
-        rows = rows[~np.isnan(rows).any(axis=1)]
-        if len(rows):
-            means[number] = rows.mean(axis=0)
-    return means
+def _contexts(sums: Sums, groups: Groups) -> Ints:
+    """The number of contexts of each target in each block, shape (targets, blocks)."""
+    rows = dict(zip(sums.words, sums.counts, strict=True))
+    none = np.zeros(sums.counts.shape[1], np.int64)
+    return np.array(
+        [sum((rows.get(w, none) for w in own), none) for own in groups.targets.values()]
+    )

@@ -7,21 +7,23 @@ lists of words are cut, and divided in halves, many times; the paper's code cuts
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from curation.files import CurationError
 from curation.records import Bias, CriterionName, Evidence
-from curation.stats.correlations import Correlation, correlate, spearman_brown
-from curation.trust.framework import Policies
+from curation.stats.correlations import correlate, spearman_brown
+from curation.trust.framework import Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import alike, paired
 
 SIZES = (3, 5)  # of lists that are cut (Table 8)
 TAIL = 0.05  # the quantiles of draws
 _CLOSE = 1e-6  # values may differ by this much because of rounding
+_SAME = 1e-9  # results that differ by less are those of the same words
 MOST_WORDS = 300  # with more words than this in all lists, single words are not left out
 Again = Callable[[Groups, Policies], Sequence[Bias]]
 """A measure that can be computed again, without intervals: with other groups or policies.
@@ -35,15 +37,32 @@ class NotPossibleError(Exception):
     """A measure cannot be computed with these groups or policies; the message says why."""
 
 
-def attempt(again: Again, groups: Groups, policies: Policies) -> tuple[list[Bias], str]:
-    """The results with these groups and policies, or an empty list and the reason why not."""
-    try:
-        results = list(again(groups, policies))
-        return results, "" if results else "the measure cannot be computed with this change"
-    except NotPossibleError as error:
-        return [], str(error)
-    except CurationError as error:
-        return [], error.what
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its own groups and policies, which can be computed again with others."""
+
+    again: Again
+    groups: Groups
+    policies: Policies
+
+    def attempt(self, groups: Groups) -> tuple[list[Bias], str]:
+        """The results with these groups, or an empty list and the reason why not."""
+        try:
+            results = list(self.again(groups, self.policies))
+            return results, "" if results else "the measure cannot be computed with this change"
+        except NotPossibleError as error:
+            return [], str(error)
+        except CurationError as error:
+            return [], error.what
+
+    def with_words(self, words: Mapping[str, tuple[str, ...]]) -> tuple[list[Bias], str]:
+        """As ``attempt``, with other lists of words of the same groups."""
+        return self.attempt(replace(self.groups, words=words))
+
+    @cached_property
+    def base(self) -> tuple[list[Bias], str]:
+        """As ``attempt``, with its own groups."""
+        return self.attempt(self.groups)
 
 
 def reordered(groups: Groups, order: Sequence[int]) -> Groups:
@@ -72,11 +91,6 @@ def labelled_order(groups: Groups, labelled: Groups) -> list[int]:
     if len(known) < len(found):
         raise NotPossibleError("the labels are of groups and not of words, so no word is left out")
     return known
-
-
-def with_words(groups: Groups, words: Mapping[str, Sequence[str]]) -> Groups:
-    """The same groups with other lists of words."""
-    return replace(groups, words={name: tuple(own) for name, own in words.items()})
 
 
 def with_first_divided(groups: Groups) -> Groups | None:
@@ -115,24 +129,21 @@ def stability(
         seed: of the draws.
         confidence: of the interval of split halves.
     """
-    base, why = attempt(again, groups, policies)
+    measure = Measure(again, groups, policies)
+    base, why = measure.base
     if not base:
-        names: tuple[tuple[CriterionName, str], ...] = (
-            *(("content", "swap"), ("sensitivity", "words-3")),
-            *(("sensitivity", "words-5"), ("split_half", "words")),
-        )
-        return [_evidence(criterion, check, detail=why) for criterion, check in names]
-    rng = np.random.default_rng(seed)
-    used = used_words(again, groups, policies, base)
-
-    def results(words: Mapping[str, Sequence[str]]) -> list[Bias]:
-        return attempt(again, with_words(groups, words), policies)[0]
-
+        return [
+            _evidence("content", "swap", detail=why),
+            *(_evidence("sensitivity", f"words-{size}", detail=why) for size in SIZES),
+            _evidence("split_half", "words", detail=why),
+        ]
+    repeats = Draws(draws, np.random.default_rng(seed))
+    used = used_words(measure)
     return [
-        *_structure(again, groups, policies, base),
-        *(_shorter(results, base, used, size=size, draws=draws, rng=rng) for size in SIZES),
-        _one_word(base, used),
-        _halves(results, base, used, draws=draws, rng=rng, confidence=confidence),
+        *_structure(measure),
+        *(_shorter(measure, used, repeats, size=size) for size in SIZES),
+        _one_word(measure, used),
+        _halves(measure, used, repeats, confidence=confidence),
     ]
 
 
@@ -145,12 +156,10 @@ def _evidence(
 # --- structure ----------------------------------------------------------------------------------
 
 
-def _structure(
-    again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]
-) -> Iterator[Evidence]:
+def _structure(measure: Measure) -> Iterator[Evidence]:
     """Evidence of content validity: the share of targets for which each property holds."""
-    order = (1, 0, *range(2, len(groups.words)))
-    swapped, why = attempt(again, reordered(groups, order), policies)
+    groups, (base, _) = measure.groups, measure.base
+    swapped, why = measure.attempt(reordered(groups, (1, 0, *range(2, len(groups.words)))))
     after = {bias.target: _difference(bias) for bias in swapped}
     pairs = [
         (own, other)
@@ -164,58 +173,46 @@ def _structure(
         why = "a prior measure has one value, without a distribution and a reference"
         yield _evidence("content", "distribution", detail=why)
         return
-    holds = [_is_distribution(bias.p or (), len(bias.groups)) for bias in known.values()]
-    yield _share("simplex", holds)
-    for name, (changed, expected) in _changes(groups, known).items():
-        results, why = attempt(again, changed, policies) if changed else ([], _NOT_DIVIDED)
+    yield _share("simplex", [_is_distribution(bias, len(bias.groups)) for bias in known.values()])
+    for name, changed, rule in _changes(groups, known):
+        results, why = measure.attempt(changed) if changed else ([], _NOT_DIVIDED)
         found = {bias.target: bias for bias in results}
+        asked = [t for t in known if results and changed and changed.reference(t)]
         if name == "groups":  # a shorter list may give a target no result, as policies say
-            expected = {t: rule for t, rule in expected.items() if t in found and found[t].p}
-        holds = [
-            target in found and rule(found[target]) for target, rule in expected.items() if results
-        ]
-        if name == "groups" and results and not holds:
-            why = "no target has a result with three groups"
-        yield _share(name, holds, why)
+            asked = [target for target in asked if target in found and found[target].p]
+            why = "no target has a result with three groups" if results and not asked else why
+        yield _share(name, [t in found and rule(known[t], found[t]) for t in asked], why)
 
 
 def _changes(
     groups: Groups, known: Mapping[str, Bias]
-) -> dict[str, tuple[Groups | None, dict[str, Callable[[Bias], bool]]]]:
-    """For each property the changed groups, and for each target what must hold of its result."""
-    order = (*range(1, len(groups.words)), 0)
-    valid = {
+) -> Iterator[tuple[str, Groups | None, Callable[[Bias, Bias], bool]]]:
+    """For each property the changed groups, and whether it holds of a target's own and new result.
+
+    A target counts if it has a reference among the changed groups.
+    """
+    order, size = (*range(1, len(groups.words)), 0), max(3, len(groups.words))
+
+    def turned(own: Bias, new: Bias) -> bool:
+        expected = [(own.signed or ())[place] for place in order]
+        return _near(new.signed, expected) and _near([new.l1], [own.l1])
+
+    def from_moved(own: Bias, new: Bias) -> bool:
+        p, reference = own.p or (), _moved(own.reference)
+        gap = sum(abs(a - b) for a, b in zip(p, reference, strict=True))
+        return _near(new.p, p) and _near([new.l1], [gap])
+
+    own_p = {
         target: tuple(min(1.0, max(0.0, share)) for share in bias.p or ())
         for target, bias in known.items()
-        if _is_distribution(bias.p or (), len(bias.groups))
+        if _is_distribution(bias, len(bias.groups))
     }
     moved = {target: _moved(bias.reference) for target, bias in known.items()}
-    size = max(3, len(groups.words))
-
-    def turned(bias: Bias) -> Callable[[Bias], bool]:
-        expected = [(bias.signed or ())[place] for place in order]
-        return lambda other: _near(other.signed, expected) and _near([other.l1], [bias.l1])
-
-    def from_moved(bias: Bias) -> Callable[[Bias], bool]:
-        p = bias.p or ()
-        gap = sum(abs(a - b) for a, b in zip(p, moved[bias.target], strict=True))
-        return lambda other: _near(other.p, p) and _near([other.l1], [gap])
-
-    return {
-        "permutation": (reordered(groups, order), {t: turned(bias) for t, bias in known.items()}),
-        "zero": (
-            replace(groups, references=valid),
-            {target: lambda other: _near([other.l1], [0.0]) for target in valid},
-        ),
-        "reference": (
-            replace(groups, references=moved),
-            {target: from_moved(bias) for target, bias in known.items()},
-        ),
-        "groups": (
-            groups if len(groups.words) > 2 else with_first_divided(groups),
-            {target: lambda other: _is_distribution(other.p or (), size) for target in known},
-        ),
-    }
+    divided = groups if len(groups.words) > 2 else with_first_divided(groups)
+    yield "permutation", reordered(groups, order), turned
+    yield "zero", replace(groups, references=own_p), lambda _, new: _near([new.l1], [0.0])
+    yield "reference", replace(groups, references=moved), from_moved
+    yield "groups", divided, lambda _, new: _is_distribution(new, size)
 
 
 _NOT_DIVIDED = "the first group has one word, which cannot be divided"
@@ -244,7 +241,8 @@ def _share(check: str, holds: Sequence[bool], why: str = "") -> Evidence:
     return _evidence("content", check, value, n=len(holds), detail=why)
 
 
-def _is_distribution(p: Sequence[float], groups: int) -> bool:
+def _is_distribution(bias: Bias, groups: int) -> bool:
+    p = bias.p or ()
     return len(p) == groups and min(p) >= -_CLOSE and abs(sum(p) - 1) <= _CLOSE
 
 
@@ -263,7 +261,7 @@ def _near(values: Sequence[float | None] | None, others: Sequence[float | None])
 
 # --- words that are used -------------------------------------------------------------------------
 
-Words = Mapping[str, tuple[str, ...]]
+Lists = dict[str, tuple[str, ...]]
 
 
 class UsedWords(NamedTuple):
@@ -274,7 +272,7 @@ class UsedWords(NamedTuple):
     word, or without each set, by the words that were left out. ``why`` says why no word is used.
     """
 
-    words: Words
+    words: Mapping[str, tuple[str, ...]]
     sets: bool
     without: Mapping[str, Sequence[Bias]]
     why: str = ""
@@ -289,122 +287,96 @@ class UsedWords(NamedTuple):
         """The length of the longest list."""
         return max(map(len, self.words.values()), default=0)
 
-    def drawn(self, size: int, rng: np.random.Generator) -> dict[str, list[str]]:
-        """Random words of each list, in the order of the list; a list that is shorter stays."""
-        return {name: own for name, (own, _) in self._divided(size, rng).items()}
+    def divided(self, rng: np.random.Generator, size: int | None = None) -> tuple[Lists, Lists]:
+        """Random words of each list, in its order, and the others.
 
-    def halves(self, rng: np.random.Generator) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Each list divided at random in two halves; the second may have one word more."""
-        both = self._divided(None, rng)
-        return {n: own for n, (own, _) in both.items()}, {n: rest for n, (_, rest) in both.items()}
-
-    def _divided(
-        self, size: int | None, rng: np.random.Generator
-    ) -> dict[str, tuple[list[str], list[str]]]:
+        Args:
+            rng: of the draw.
+            size: how many are drawn; a list that is not longer is drawn as a whole. By default half
+                of each list, and the others may be one word more.
+        """
         orders = {name: rng.permutation(len(own)) for name, own in self.words.items()}
         if self.sets:
             orders = dict.fromkeys(self.words, next(iter(orders.values())))
-        divided = {}
+        drawn, others = Lists(), Lists()
         for name, own in self.words.items():
-            count = len(own) // 2 if size is None else size
-            chosen = set(orders[name][:count].tolist())
-            divided[name] = (
-                [word for place, word in enumerate(own) if place in chosen],
-                [word for place, word in enumerate(own) if place not in chosen],
-            )
-        return divided
+            chosen = {*orders[name][: len(own) // 2 if size is None else size].tolist()}
+            drawn[name] = tuple(word for at, word in enumerate(own) if at in chosen)
+            others[name] = tuple(word for at, word in enumerate(own) if at not in chosen)
+        return drawn, others
 
 
-def used_words(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> UsedWords:
+def used_words(measure: Measure) -> UsedWords:
     """Find the words that a measure uses, by leaving out one at a time.
 
     A word that is not in the vocabulary or the corpus changes nothing, so drawing it would only
     shorten the list.
     """
-    sets = _takes_sets(again, groups, policies, base)
-    if sum(map(len, groups.words.values())) > MOST_WORDS:
-        cut = {name: own[: len(own) // 2 + 1] for name, own in groups.words.items()}
-        results, why = attempt(again, with_words(groups, cut), policies)
-        return UsedWords(groups.words, sets, {}, "" if results else why)
-    used: dict[str, tuple[str, ...]] = {}
-    without: dict[str, Sequence[Bias]] = {}
-    why = ""
+    lists, sets = measure.groups.words, _takes_sets(measure)
+    if sum(map(len, lists.values())) > MOST_WORDS:
+        results, why = measure.with_words({n: own[: len(own) // 2 + 1] for n, own in lists.items()})
+        return UsedWords(lists, sets, {}, "" if results else why)
+    cuts = [{name: at} for name, own in lists.items() for at in range(len(own))]
     if sets:
-        places = []
-        for place in range(min(map(len, groups.words.values()))):
-            words = {n: own[:place] + own[place + 1 :] for n, own in groups.words.items()}
-            results, why = attempt(again, with_words(groups, words), policies)
-            if _differs(base, results):
-                places.append(place)
-                left_out = ", ".join(own[place] for own in groups.words.values())
-                without |= {left_out: results} if results else {}
-        used = {name: tuple(own[place] for place in places) for name, own in groups.words.items()}
-    else:
-        for name, own in groups.words.items():
-            kept = []
-            for place, word in enumerate(own):
-                words = {**groups.words, name: own[:place] + own[place + 1 :]}
-                if not words[name]:
-                    kept.append(word)
-                    continue
-                results, why = attempt(again, with_words(groups, words), policies)
-                if _differs(base, results):
-                    kept.append(word)
-                    without |= {word: results} if results else {}
-            used[name] = tuple(kept)
+        cuts = [dict.fromkeys(lists, at) for at in range(min(map(len, lists.values())))]
+    used: Lists = dict.fromkeys(lists, ())
+    without, why = dict[str, Sequence[Bias]](), ""
+    for cut in cuts:
+        left_out = {name: lists[name][at] for name, at in cut.items()}
+        words = {**lists, **{n: lists[n][:at] + lists[n][at + 1 :] for n, at in cut.items()}}
+        if sets or all(words.values()):
+            results, why = measure.with_words(words)
+            if not _differs(measure, results):
+                continue
+            without |= {", ".join(left_out.values()): results} if results else {}
+        for name, word in left_out.items():
+            used[name] += (word,)
     unused = "the measure does not use the words of the groups"
-    if max(map(len, groups.words.values())) == 1:
+    if max(map(len, lists.values())) == 1:
         unused = "each list has one word"
     return UsedWords(used, sets, without, (why or unused) if not without else "")
 
 
-def _takes_sets(again: Again, groups: Groups, policies: Policies, base: Sequence[Bias]) -> bool:
+def _takes_sets(measure: Measure) -> bool:
     """Whether the order of one list matters, as for measures that take pairs of words."""
-    name = groups.names[1]
-    words = {**groups.words, name: tuple(reversed(groups.words[name]))}
-    results, _ = attempt(again, with_words(groups, words), policies)
-    return bool(results) and _differs(base, results)
+    lists, name = measure.groups.words, measure.groups.names[1]
+    results, _ = measure.with_words({**lists, name: lists[name][::-1]})
+    return bool(results) and _differs(measure, results)
 
 
-def _differs(base: Sequence[Bias], others: Sequence[Bias]) -> bool:
+def _differs(measure: Measure, results: Sequence[Bias]) -> bool:
     """Whether any strength of association or value changed; no results are a change, too."""
-    if len(base) != len(others):
+    (sizes, values), (new_sizes, new_values) = _numbers(measure.base[0]), _numbers(results)
+    if sizes != new_sizes:
         return True
-    for one, other in zip(base, others, strict=True):
-        mine, its = (
-            (b.value,) if b.value is not None else (*b.soa, *(b.p or ())) for b in (one, other)
-        )
-        if len(mine) != len(its) or one.undefined != other.undefined:
-            return True
-        for x, y in zip(mine, its, strict=True):
-            if x is None or y is None:
-                if x is not y:
-                    return True
-            elif abs(x - y) > 1e-9 * max(1.0, abs(x)):
-                return True
-    return False
+    return not np.allclose(values, new_values, rtol=_SAME, atol=_SAME, equal_nan=True)
+
+
+def _numbers(results: Sequence[Bias]) -> tuple[list[tuple[int, str | None]], Floats]:
+    """How many numbers each result has, and why it may have none; and all numbers."""
+    own = [(b.value,) if b.value is not None else (*b.soa, *(b.p or ())) for b in results]
+    sizes = [(len(values), bias.undefined) for values, bias in zip(own, results, strict=True)]
+    return sizes, np.array([value for values in own for value in values], float)
 
 
 # --- words --------------------------------------------------------------------------------------
 
-Results = Callable[[Mapping[str, Sequence[str]]], list[Bias]]
+
+class Draws(NamedTuple):
+    """How often words are drawn, and from which random numbers."""
+
+    times: int
+    rng: np.random.Generator
 
 
-def _shorter(
-    results: Results,
-    base: Sequence[Bias],
-    used: UsedWords,
-    *,
-    size: int,
-    draws: int,
-    rng: np.random.Generator,
-) -> Evidence:
+def _shorter(measure: Measure, used: UsedWords, draws: Draws, *, size: int) -> Evidence:
     """Lists cut to a number of words, many times: median and quantiles of rho and R²."""
-    check = f"words-{size}"
+    check, base = f"words-{size}", measure.base[0]
     if used.why or used.longest <= size:
         why = used.why or f"no list has more than {size} words that are used"
         return _evidence("sensitivity", check, detail=why)
-    found = [alike(paired(base, results(used.drawn(size, rng)))) for _ in range(draws)]
+    cut = (used.divided(draws.rng, size)[0] for _ in range(draws.times))
+    found = [alike(paired(base, measure.with_words(words)[0])) for words in cut]
     middle, low, high = (quantile([each.rho for each in found], q) for q in (0.5, TAIL, 1 - TAIL))
     squares = [quantile([each.r_squared for each in found], q) for q in (0.5, TAIL)]
     lists = ", ".join(f"{name}: {len(own)}" for name, own in used.words.items())
@@ -415,8 +387,8 @@ def _shorter(
         ci=None if low is None or high is None else (low, high),
         n=int(np.median([each.n for each in found])),
         facts={
-            **{"draws": draws, "size": size, "lists": lists, "longest": used.longest, "low": low},
-            **{"r_squared": squares[0], "r_squared_low": squares[1]},
+            **{"draws": draws.times, "size": size, "lists": lists, "longest": used.longest},
+            **{"low": low, "r_squared": squares[0], "r_squared_low": squares[1]},
             "lost": sum(each.rho is None for each in found),
         },
     )
@@ -432,11 +404,12 @@ def quantile(values: Sequence[float | None], q: float) -> float | None:
     return ordered[int(q * (len(ordered) - 1))] if ordered else None
 
 
-def _one_word(base: Sequence[Bias], used: UsedWords) -> Evidence:
+def _one_word(measure: Measure, used: UsedWords) -> Evidence:
     """Each word left out: the lowest rank correlation."""
     if not used.without:
         why = used.why or "the lists are too long to leave out each word"
         return _evidence("sensitivity", "one-word", detail=why)
+    base = measure.base[0]
     found = {word: alike(paired(base, results)) for word, results in used.without.items()}
     worst = min(found, key=lambda word: -2.0 if (r := found[word].rho) is None else r)
     least = found[worst]
@@ -445,15 +418,7 @@ def _one_word(base: Sequence[Bias], used: UsedWords) -> Evidence:
     return _evidence("sensitivity", "one-word", least.rho, n=least.n, detail=why, facts=facts)
 
 
-def _halves(
-    results: Results,
-    base: Sequence[Bias],
-    used: UsedWords,
-    *,
-    draws: int,
-    rng: np.random.Generator,
-    confidence: float,
-) -> Evidence:
+def _halves(measure: Measure, used: UsedWords, draws: Draws, *, confidence: float) -> Evidence:
     """The reliability of whole lists, from the rank correlation of halves over targets.
 
     Of all draws, the one with the median correlation is reported; with more than two groups, the
@@ -462,22 +427,20 @@ def _halves(
     if used.why or used.shortest < 2:
         why = used.why or "a list has fewer than two words that are used"
         return _evidence("split_half", "words", detail=why)
-    halves = [used.halves(rng) for _ in range(draws)]
-    pairs = [paired(results(first), results(second)) for first, second in halves]
+    pairs = [
+        paired(measure.with_words(first)[0], measure.with_words(second)[0])
+        for first, second in (used.divided(draws.rng) for _ in range(draws.times))
+    ]
     # Rounded: equal values keep the order of the draws, whatever the processor.
-    known = sorted(
-        (
-            (round(rho, 9), at)
-            for at, each in enumerate(pairs)
-            if (rho := alike(each).rho) is not None
-        )
-    )
-    if len(known) <= draws // 2:
+    rhos = [alike(each).rho for each in pairs]
+    known = sorted((round(rho, 9), at) for at, rho in enumerate(rhos) if rho is not None)
+    base = measure.base[0]
+    if len(known) <= draws.times // 2:
         return _evidence("split_half", "words", n=len(base), detail="most halves have no result")
     both = pairs[known[len(known) // 2][1]]
-    columns: list[Correlation] = [
-        correlate(both.first[:, at].tolist(), both.second[:, at].tolist(), confidence=confidence)
-        for at in range(both.first.shape[1])
+    columns = [
+        correlate(first.tolist(), second.tolist(), confidence=confidence)
+        for first, second in both.columns
     ]
     least = min(columns, key=lambda found: round(found.rho or 0.0, 9))
     group = base[0].groups[columns.index(least)] if len(columns) > 1 else ""
@@ -488,6 +451,6 @@ def _halves(
         spearman_brown(least.rho or 0.0),
         ci=None if ends is None else (spearman_brown(ends[0]), spearman_brown(ends[1])),
         p=least.p,
-        n=len(both.targets),
-        facts={"draws": draws, "halves": least.rho, "group": group or "both"},
+        n=len(both.first),
+        facts={"draws": draws.times, "halves": least.rho, "group": group or "both"},
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import VALUES, Interval
+from curation.records import VALUES, CriterionName, Interval
 from curation.stats.agreement import (
     Counts,
     by_cat,
@@ -60,26 +60,21 @@ def agreement(votes: Counts, units: Units | None = None, *, confidence: float) -
         units: by default each row is a unit of its own.
         confidence: of the interval.
     """
-    value = coefficient("alpha", votes)
-    chosen = votes.sum(axis=1) >= 2
-    several = int(chosen.sum()) if units is None else len(np.unique(np.asarray(units)[chosen]))
+    value, chosen = coefficient("alpha", votes), votes.sum(axis=1) >= 2
+    of = np.arange(len(votes)) if units is None else np.asarray(units)
+    several = len(np.unique(of[chosen]))
     if value is None:
         return Agreement(None, None, several, None)
-    every = contributions(votes)
-    if units is not None:
-        every = by_cat(every, np.unique(units, return_inverse=True)[1].tolist())
-    ends = interval("alpha", every, confidence=confidence)
-    differ = chosen & (votes.max(axis=1) < votes.sum(axis=1))
-    disagreeing = int(differ.sum()) if units is None else len(set(np.asarray(units)[differ]))
-    few = None
+    ends = interval("alpha", by_cat(contributions(votes), of), confidence=confidence)
+    disagreeing = len(np.unique(of[chosen & (votes.max(axis=1) < votes.sum(axis=1))]))
     if disagreeing <= 1:
         few = unanimous_interval(
             votes, units=several, disagreeing=disagreeing, confidence=confidence
         )
-    if few is not None and ends is not None:
-        ends = [min(few[0], ends[0]), ends[1]]
-    elif disagreeing == 0:
-        ends = few
+        if few is not None and ends is not None:
+            ends = [min(few[0], ends[0]), ends[1]]
+        elif disagreeing == 0:
+            ends = few
     ci = None if ends is None else (ends[0], ends[1])
     return Agreement(value, ci, several, coefficient("fleiss", votes))
 
@@ -94,26 +89,24 @@ def shuffled_agreement(
         not go beyond it; so it is below a threshold if 95 of 100 shuffles fail.
     """
     rng = np.random.default_rng(seed)
-    values, lows, highs = list[float](), list[float](), list[float]()
-    for _ in range(SHUFFLES):
-        found = agreement(shuffled(votes, rng), units, confidence=confidence)
-        low, high = found.ci or (-1.0, 1.0)
-        values.append(found.alpha or 0.0)
-        lows.append(low)
-        highs.append(high)
+    mixed = (shuffled(votes, rng) for _ in range(SHUFFLES))
+    found = [agreement(each, units, confidence=confidence) for each in mixed]
+    lows, highs = zip(*(each.ci or (-1.0, 1.0) for each in found), strict=True)
     place = math.ceil(MUST_FAIL * SHUFFLES) - 1
-    return float(np.median(values)), (sorted(lows, reverse=True)[place], sorted(highs)[place])
+    median = float(np.median([each.alpha or 0.0 for each in found]))
+    return median, (sorted(lows, reverse=True)[place], sorted(highs)[place])
 
 
-def _more(value: float, ci: Sequence[float], threshold: float, n: int) -> int | None:
-    """About how many more units put the interval on one side of the threshold; None if unknown.
+def _with_more(found: Found, threshold: float) -> Found:
+    """With about how many more units put the interval on one side of the threshold; None: unknown.
 
     An interval's width falls with the root of the units.
     """
-    if n == 0 or value == threshold:
-        return None
-    bound = ci[1] - value if value < threshold else value - ci[0]
-    return max(1, math.ceil(n * ((bound / abs(value - threshold)) ** 2 - 1)))
+    more, value = None, found.value
+    if value is not None and found.ci is not None and found.n and value != threshold:
+        bound = found.ci[1] - value if value < threshold else value - found.ci[0]
+        more = max(1, math.ceil(found.n * ((bound / abs(value - threshold)) ** 2 - 1)))
+    return replace(found, facts={"by_target": "none", "kappa": None, **found.facts, "more": more})
 
 
 # --- of passages --------------------------------------------------------------------------------
@@ -121,32 +114,23 @@ def _more(value: float, ci: Sequence[float], threshold: float, n: int) -> int | 
 
 def passages(case: MeasureCase) -> Iterator[Found]:
     """The alpha of people's labels of passages; it does not apply to an automatic measure."""
-    yield from _of_people(case, "agreement")
+    yield from _of_people(case, "agreement", case.settings.agreement)
 
 
 def passages_again(case: MeasureCase) -> Iterator[Found]:
     """The alpha of the first and second label of the same annotator."""
-    yield from _of_people(case, "retest")
+    yield from _of_people(case, "retest", case.settings.reliability)
 
 
-def _of_people(case: MeasureCase, criterion: Any) -> Iterator[Found]:
+def _of_people(case: MeasureCase, criterion: CriterionName, threshold: float) -> Iterator[Found]:
     found = list(case.run.found(criterion, "annotators"))
     if not found and case.run.measure != HUMAN:
         yield Found(reason="automatic")
     for each in found:
         if each.value is not None and each.ci is None:
             yield Found(reason="no_interval", n=each.n, facts=each.facts)
-            continue
-        yield _with_more(each, case, criterion)
-
-
-def _with_more(found: Found, case: Any, criterion: str) -> Found:
-    threshold = case.settings.agreement if criterion == "agreement" else case.settings.reliability
-    more = None
-    if found.value is not None and found.ci is not None:
-        more = _more(found.value, found.ci, threshold, found.n)
-    facts = {"by_target": "none", "kappa": None, **found.facts, "more": more}
-    return replace(found, facts=facts)
+        else:
+            yield _with_more(each, threshold)
 
 
 # --- of associations ----------------------------------------------------------------------------
@@ -159,9 +143,8 @@ def all_labels(case: DatasetCase) -> Iterator[Found]:
 
 def hard_labels(case: DatasetCase) -> Iterator[Found]:
     """The same of associations with gold stereotype or anti-stereotype, the harder choice."""
-    if case.data.votes is not None and case.data.votes.sum():
-        # codes in GOLDS: stereotype, anti-stereotype
-        yield from _of_labels(case, np.asarray(case.data.golds.ravel() < 2))
+    # codes in GOLDS: stereotype, anti-stereotype
+    yield from _of_labels(case, np.asarray(case.data.golds.ravel() < 2))
 
 
 def _of_labels(case: DatasetCase, those: NDArray[np.bool_]) -> Iterator[Found]:
@@ -191,11 +174,11 @@ def _of_labels(case: DatasetCase, those: NDArray[np.bool_]) -> Iterator[Found]:
             "strict_alpha": coefficient("alpha", votes[chosen & strict]),
         }
         n = len(set(cats[chosen]))
-        if found.alpha is None or found.ci is None:
-            yield Found(name=kind, value=found.alpha, n=n, reason="no_interval", facts=facts)
-            continue
         made = Found(name=kind, value=found.alpha, ci=found.ci, n=n, facts=facts)
-        yield _with_more(made, case, "agreement")
+        if found.alpha is None or found.ci is None:
+            yield replace(made, reason="no_interval")
+        else:
+            yield _with_more(made, case.settings.agreement)
 
 
 def shuffled_labels(case: DatasetCase) -> Iterator[Found]:
@@ -213,9 +196,7 @@ def shuffled_labels(case: DatasetCase) -> Iterator[Found]:
 def labels_again(case: DatasetCase) -> Iterator[Found]:
     """Agreement of labels with labels of the same associations at another time."""
     for again in case.data.retests:
-        votes = np.zeros((len(again.labels), len(VALUES)), np.int64)
-        for column in (0, 1):
-            np.add.at(votes, (np.arange(len(votes)), again.labels[:, column]), 1)
+        votes = np.eye(len(VALUES), dtype=np.int64)[again.labels].sum(axis=1)
         found = agreement(votes, again.cats, confidence=case.settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
         yield Found(

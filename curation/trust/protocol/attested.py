@@ -9,9 +9,9 @@ are attested in the same way.
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
@@ -44,21 +44,18 @@ class AttestedCheck(BaseModel):
     computed: str
 
 
-class Questions(NamedTuple):
+class Questions(BaseModel):
     """All questions, in the order of the file, and the checks that need their answers."""
 
-    asked: tuple[Question, ...]
+    asked: tuple[Question, ...] = Field(alias="questions")
     checks: dict[str, AttestedCheck]
 
 
 @cache
 def questions() -> Questions:
     """The questions that come with curation."""
-    read = read_toml(shipped("data", "trust", "questions.toml"), fix="see attested.py for its keys")
-    return Questions(
-        tuple(map(Question.model_validate, read["questions"])),
-        {name: AttestedCheck.model_validate(entry) for name, entry in read["checks"].items()},
-    )
+    path = shipped("data", "trust", "questions.toml")
+    return Questions.model_validate(read_toml(path, fix="see attested.py for its keys"))
 
 
 def open_questions(answers: Answers, subjects: Set[Subject]) -> list[Question]:

@@ -6,14 +6,17 @@ decides, the threshold and where it comes from, and has all texts. The function 
 ``Found``; ``row`` turns both into a row of the report. The engine knows no criterion.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from string import Formatter
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from curation.records import Criterion, CriterionName, Interval, Status, Subject
+from curation.files import shipped
+from curation.formats.toml_files import read_toml
+from curation.records import Criterion, CriterionName, Status, Subject
 from curation.settings import TrustSettings
 from curation.trust.protocol import judges
 
@@ -142,6 +145,42 @@ class Check(Entry):
     silenced: tuple[Status, ...] = ("pass", "fail")
 
 
+class Words(Entry):
+    """The words of the report.
+
+    Attributes:
+        no_verdict: why there is no overall verdict.
+        sentences: the sentences on top.
+        statuses: what each status of a test means. A negative control passes if its criterion
+            rejected it. A check of the software «holds» or is «broken»: what holds by construction
+            shows nothing.
+        subjects: the titles of the report's parts, in order.
+        criteria: the titles of the criteria.
+        what_holds: each criterion within a sentence, as what holds or does not.
+        apart: title and text of the parts for rows that are no tests.
+    """
+
+    no_verdict: str
+    sentences: list[str]
+    statuses: dict[Status, str]
+    subjects: dict[Subject, str]
+    criteria: dict[CriterionName, str]
+    what_holds: dict[CriterionName, str]
+    apart: dict[Kind, tuple[str, str]]
+
+
+@cache
+def shipped_table() -> dict[str, Any]:
+    """The content of the table of checks, as it is in the file."""
+    return read_toml(shipped(*CHECKS), fix="see checks.py for its keys")
+
+
+@cache
+def words() -> Words:
+    """The words of the report, from the table of checks."""
+    return Words.model_validate(shipped_table()["words"])
+
+
 def row(check: Check, case: Case, found: Found) -> Criterion:
     """The row of what a check found.
 
@@ -185,7 +224,7 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         kind=kind,
         statistic=_text([check.statistic], facts) if found.value is not None else "",
         value=found.value,
-        ci=_pair(found.ci),
+        ci=None if found.ci is None else (float(found.ci[0]), float(found.ci[1])),
         n=found.n,
         unit=check.unit,
         p=found.p,
@@ -208,10 +247,6 @@ def _status(check: Check, found: Found, threshold: Any, settings: TrustSettings)
     status: Status = getattr(judges, check.judge)(found, threshold, settings)
     opposite: dict[Status, Status] = {"pass": "fail", "fail": "pass"}
     return opposite.get(status, status) if check.kind == "control" else status
-
-
-def _pair(ends: Sequence[float] | None) -> Interval | None:
-    return None if ends is None else (float(ends[0]), float(ends[1]))
 
 
 class Texts(Formatter):
@@ -248,33 +283,19 @@ def obey_controls(rows: Sequence[Criterion]) -> list[Criterion]:
         if row.kind == "control" and row.status in ("fail", "inconclusive"):
             known = controls.get(key, row)
             controls[key] = known if known.status == "fail" else row
-    return list(_obeying(rows, controls))
+    return [_obeying(row, controls.get((row.subject, row.name, row.criterion))) for row in rows]
 
 
-def _obeying(
-    rows: Sequence[Criterion], controls: Mapping[tuple[str, ...], Criterion]
-) -> Iterator[Criterion]:
-    for row in rows:
-        control = controls.get((row.subject, row.name, row.criterion))
-        if control is None or row.kind != "test" or row.status not in ("pass", "inconclusive"):
-            yield row
-        elif control.status == "fail":
-            yield row.model_copy(
-                update={
-                    "status": "fail",
-                    "computed": f"{row.computed}. It fails because the negative control "
-                    f"«{control.check}» was accepted",
-                    "change": f"the negative control «{control.check}» must be rejected first",
-                }
-            )
-        elif row.status == "pass":
-            yield row.model_copy(
-                update={
-                    "status": "inconclusive",
-                    "computed": f"{row.computed}. It would pass, but the negative control "
-                    f"«{control.check}» is undecided",
-                    "change": control.change,
-                }
-            )
-        else:
-            yield row
+def _obeying(row: Criterion, control: Criterion | None) -> Criterion:
+    if control is None or row.kind != "test" or row.status not in ("pass", "inconclusive"):
+        return row
+    if control.status == "fail":
+        status, change = "fail", f"the negative control «{control.check}» must be rejected first"
+        why = f"It fails because the negative control «{control.check}» was accepted"
+    elif row.status == "pass":
+        status, change = "inconclusive", control.change
+        why = f"It would pass, but the negative control «{control.check}» is undecided"
+    else:
+        return row
+    own = {"status": status, "computed": f"{row.computed}. {why}", "change": change}
+    return row.model_copy(update=own)

@@ -6,10 +6,12 @@ declares about the construct is attested (``attested``).
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from curation.records import Interval, Status
+from curation.records import Status
 from curation.stats.artefacts import MIRRORED
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
@@ -20,10 +22,9 @@ from curation.trust.protocol.datasets import (
     Outcome,
     Rule,
     ScoresCase,
-    change_over_terms,
+    counted,
     more_terms,
     more_to_decide,
-    share_of_terms,
     span,
     won,
 )
@@ -38,12 +39,11 @@ def judged(data: DatasetInput) -> list[Rule]:
     for artefact in data.artefacts:
         if artefact.scores is None or artefact.name in MIRRORED:
             continue
-        lms, ss = won(data.cats, artefact.scores)
+        both = won(data.cats, artefact.scores)
         for kind in data.kinds_there:
-            own = (data.kinds == kind) & ~np.isnan(lms)
-            if own.any():
-                parts = [np.where(own, values, np.nan) for values in (lms, ss)]
-                rules.append(Rule(artefact, kind, parts[0], parts[1], int(own.sum())))
+            lms, ss = (np.where(data.kinds == kind, values, np.nan) for values in both)
+            if counted(lms):
+                rules.append(Rule(artefact, kind, lms, ss))
     return rules
 
 
@@ -78,49 +78,28 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
     within the margin of 50, also if it is surely not exactly 50: a distance that is too small to
     matter does not fail because there are many CATs.
     """
-    settings = case.settings
     for rule in case.rules:
-        found = {
-            name: share_of_terms(
-                case.data.means(values), cats=rule.cats, confidence=settings.confidence
-            )
-            for name, values in (("lms", rule.lms), ("ss", rule.ss))
-        }
-        verdicts = {
-            name: _beyond(name, ci, settings.margin, mirrored=bool(rule.mirror))
-            for name, (_, ci, _) in found.items()
-        }
+        options: dict[str, Any] = {"margin": case.settings.margin, "mirrored": bool(rule.mirror)}
+        found = {"lms": case.share(rule.lms), "ss": case.share(rule.ss)}
+        verdicts = {name: _beyond(name, each, **options) for name, each in found.items()}
+        outcomes = {name: _outcome(name, each, **options) for name, each in found.items()}
         verdict = judges.worst(*verdicts.values())
         figure = max(
             (name for name in found if verdicts[name] == verdict),
-            key=lambda name: abs((found[name][0] or CHANCE) - CHANCE),
+            key=lambda name: abs((found[name].value or CHANCE) - CHANCE),
         )
-        value, ci, terms = found[figure]
-        texts = [
-            f"{name} {v:.1f} {span(ends)}" for name, (v, ends, _) in found.items() if v is not None
-        ]
-        limit = CLEAR_LMS if not rule.mirror or (value or 0) >= CHANCE else 100 - CLEAR_LMS
         facts = {
-            **{"rule": rule.artefact.name, "does": rule.artefact.says, "cats": rule.cats},
-            **{"kind": rule.kind, "values": ", ".join(texts), "figure": figure},
-            **{"clear": CLEAR_LMS, "mirrored": "", "or_mirror": "", "verdict": verdict},
-            "more": more_to_decide(
-                [
-                    _outcome(name, v or 0, ends, settings.margin, mirrored=bool(rule.mirror))
-                    for name, (v, ends, _) in found.items()
-                ],
-                terms,
-            ),
+            **{"rule": rule.artefact.name, "does": rule.artefact.says, "kind": rule.kind},
+            **{"cats": counted(rule.lms), "figure": figure, "clear": CLEAR_LMS},
+            "values": ", ".join(f"{k} {v.value:.1f} {span(v.ci)}" for k, v in found.items()),
+            "mirrored": f"; {rule.mirror} has 100 less these values" if rule.mirror else "",
+            "or_mirror": f" (or that of {rule.mirror} is)" if rule.mirror else "",
+            **{"verdict": verdict, "more": more_to_decide(outcomes.values())},
         }
-        if rule.mirror:
-            facts["mirrored"] = f"; {rule.mirror} has 100 less these values"
-            facts["or_mirror"] = f" (or that of {rule.mirror} is)"
-        yield Found(
+        yield replace(
+            found[figure],
             name=f"{rule.artefact.name}:{rule.kind}",
-            value=value,
-            ci=ci,
-            n=terms,
-            threshold=limit if figure == "lms" else CHANCE,
+            threshold=outcomes["lms"].limit if figure == "lms" else CHANCE,
             facts=facts,
         )
     for artefact in case.data.artefacts:
@@ -129,63 +108,52 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             yield Found(name=artefact.name, reason="not_computed", facts=facts)
 
 
-def _beyond(name: str, ci: Interval | None, margin: float, *, mirrored: bool) -> Status:
-    if ci is None:
+def _beyond(name: str, found: Found, *, margin: float, mirrored: bool) -> Status:
+    if found.ci is None:
         return "inconclusive"
-    low, high = ci
+    low, high = found.ci
+    least, most = CHANCE - margin, CHANCE + margin
     if name == "lms":
-        least = 100 - CLEAR_LMS if mirrored else 0.0
-        if low > CLEAR_LMS or high < least:
-            return "fail"
-        return "pass" if least <= low and high <= CLEAR_LMS else "inconclusive"
-    if CHANCE - margin <= low and high <= CHANCE + margin:
+        least, most = 100 - CLEAR_LMS if mirrored else 0.0, CLEAR_LMS
+    if least <= low and high <= most:
         return "pass"
-    return "fail" if low > CHANCE or high < CHANCE else "inconclusive"
+    if name == "ss":
+        least = most = CHANCE
+    return "fail" if low > most or high < least else "inconclusive"
 
 
-def _outcome(
-    name: str, value: float, ci: Interval | None, margin: float, *, mirrored: bool
-) -> Outcome:
+def _outcome(name: str, found: Found, *, margin: float, mirrored: bool) -> Outcome:
     """What lms or ss comes to if its interval shrinks, as ``_beyond`` judges it."""
+    value = found.value or 0
     if name == "lms":
         low = 100 - CLEAR_LMS if mirrored else 0.0
         limit = low if value < CHANCE and mirrored else CLEAR_LMS
-        return Outcome(value, ci, limit, value > CLEAR_LMS or value < low)
-    beyond = Outcome(value, ci, CHANCE, True)
-    inside = Outcome(value, ci, CHANCE + math.copysign(margin, value - CHANCE), False)
+        return Outcome(found, limit, value > CLEAR_LMS or value < low)
+    beyond = Outcome(found, CHANCE, True)
+    inside = Outcome(found, CHANCE + math.copysign(margin, value - CHANCE), False)
     surely = abs(value - CHANCE) < margin and inside.ratio < beyond.ratio
     return inside if surely else beyond
 
 
 def above_artefacts(case: ScoresCase) -> Iterator[Found]:
     """Whether a model's lms is above that of the best rule that understands nothing."""
+    means = case.data.means
     for run in case.runs:
         for kind in case.data.kinds_there:
-            own = (case.data.kinds == kind) & ~np.isnan(run.lms)
+            lms = np.where(case.data.kinds == kind, run.lms, np.nan)
             candidates = []
             for rule in case.rules:
-                both = own & ~np.isnan(rule.lms)
-                if both.any():
-                    mean = float(np.nanmean(case.data.means(np.where(both, rule.lms, np.nan))))
-                    candidates.append((mean, rule.artefact.name, rule.lms))
+                there = np.where(np.isnan(lms), np.nan, rule.lms)
+                if counted(there):
+                    mean = float(np.nanmean(means(there)))
+                    candidates.append((mean, rule.artefact.name, there))
                     if rule.mirror:
-                        candidates.append((100 - mean, rule.mirror, 100 - rule.lms))
+                        candidates.append((100 - mean, rule.mirror, 100 - there))
             if not candidates:
                 continue
-            mean, name, lms = max(candidates, key=lambda candidate: (candidate[0], candidate[1]))
-            both_means = [
-                case.data.means(np.where(own, values, np.nan)) for values in (run.lms, lms)
-            ]
-            value, ci, terms = change_over_terms(
-                both_means[0] - both_means[1], confidence=case.settings.confidence
-            )
-            facts = {"run": run.name, "cats": int(own.sum()), "kind": kind, "rule": name}
-            facts |= {"mean": mean, "more": more_terms(value or 0, ci, 0.0, terms)}
-            yield Found(
-                name=f"{run.model}:{kind}",
-                value=value,
-                ci=ci,
-                n=terms,
-                facts=facts,
-                evidence=run.files,
-            )
+            mean, name, best = max(candidates, key=lambda candidate: candidate[:2])
+            found = case.change(means(lms) - means(best))
+            facts = {"run": run.name, "cats": counted(lms), "kind": kind, "rule": name}
+            facts |= {"mean": mean, "more": more_terms(found, 0.0)}
+            named = f"{run.model}:{kind}"
+            yield replace(found, name=named, facts=facts, evidence=run.files)

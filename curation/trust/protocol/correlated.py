@@ -23,14 +23,14 @@ from curation.stats.correlations import Correlation, correlate, partial, rho
 from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
+from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case, Found
-from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase
+from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase, resting_on
 from curation.trust.protocol.measures import (
     AUTOMATED,
     HUMAN,
     MeasureCase,
     MeasureRun,
-    Measures,
     SeriesCase,
     alike,
     paired,
@@ -46,9 +46,8 @@ def correlated(
     *,
     p: float | None = None,
     tests: int = 1,
-    name: str = "",
-    evidence: tuple[str, ...] = (),
-    **more: Any,
+    facts: Mapping[str, Any] = {},
+    **fields: Any,
 ) -> Found:
     """What is found if two series are correlated over units.
 
@@ -59,25 +58,24 @@ def correlated(
         p: its p, corrected for the number of tests; by default not corrected.
         tests: the number of tests that p is corrected for. The power is that of the strictest of
             them, at alpha / tests.
-        name: of what is found.
-        evidence: the files or runs with its numbers.
-        more: facts beside those of the correlation.
+        facts: those beside the facts of the correlation.
+        fields: of what is found, such as its name.
     """
     settings = case.settings
     alpha, p = settings.alpha / max(1, tests), found.p if p is None else p
     power = None
     if threshold > 0:
         power = rank_power(min(threshold, 0.999), found.n, alpha=alpha) if found.n > 3 else 0.0
-    facts: dict[str, Any] = {"r_squared": found.r_squared, "tests": tests, "raw": found.p, **more}
-    made = Found(name=name, n=found.n, evidence=evidence, facts=facts)
+    own = {"r_squared": found.r_squared, "tests": tests, "raw": found.p, **facts}
     if found.rho is None:
-        return replace(made, reason="short" if found.n < FEWEST else "constant")
+        reason = "short" if found.n < FEWEST else "constant"
+        return Found(n=found.n, reason=reason, facts=own, **fields)
     # A corrected p is a multiple of p, so alpha is divided by the same factor.
-    own = settings.alpha * (found.p / p if p and found.p else 1)
-    facts["least"] = max(threshold, critical_rho(found.n, own))
-    facts["more"] = _more(found.n, threshold, alpha, settings.power)
-    facts.setdefault("decides", facts["more"])
-    return replace(made, value=found.rho, ci=found.ci, p=p, power=power)
+    strict = settings.alpha * (found.p / p if p and found.p else 1)
+    own["least"] = max(threshold, critical_rho(found.n, strict))
+    own["more"] = _more(found.n, threshold, alpha, settings.power)
+    own.setdefault("decides", own["more"])
+    return Found(value=found.rho, ci=found.ci, n=found.n, p=p, power=power, facts=own, **fields)
 
 
 def _more(n: int, threshold: float, alpha: float, power: float) -> str:
@@ -126,24 +124,23 @@ def with_people(case: MeasureCase) -> Iterator[Found]:
         yield Found(reason="other_source" if people else "no_labels", facts=facts)
     for other in same:
         both = paired(run.biases, other.biases)
-        for column in range(both.first.shape[1]):
+        for column, (first, second) in enumerate(both.columns):
             group = (run.group_names or ("",))[column]
-            named = [other.variant, group if both.first.shape[1] > 1 else ""]
+            named = [other.variant, group if len(both.columns) > 1 else ""]
             yield correlated(
-                _test(case, both.first[:, column], both.second[:, column]),
+                _test(case, first, second),
                 case.settings.convergent,
                 case,
                 name="+".join(filter(None, named)),
                 evidence=(other.name,),
-                group=group,
-                other=other.name,
-                missing=len(run.biases) - len(both.targets),
+                facts={
+                    **{"group": group, "other": other.name},
+                    "missing": len(run.biases) - len(both.first),
+                },
             )
 
 
-def _test(
-    case: Case, first: Sequence[float] | Floats, second: Sequence[float] | Floats
-) -> Correlation:
+def _test(case: Case, first: Floats, second: Floats) -> Correlation:
     """The correlation of two series, over units that have both."""
     pairs = np.array([first, second], float)
     pairs = pairs[:, ~np.isnan(pairs).any(axis=0)]
@@ -161,22 +158,19 @@ class Prediction(NamedTuple):
 
     ``group`` is the group whose share it is of; "" for sizes. ``counted`` is the correlation of the
     sizes with the numbers of contexts, and ``rest`` that with the outcomes without it; None if
-    these numbers are not known.
+    these numbers are not known. ``p`` is corrected for ``tests`` tests.
     """
 
     group: str
     found: Correlation
     counted: float | None = None
     rest: Correlation | None = None
+    p: float | None = None
+    tests: int = 1
 
 
 def predictions(
-    run: MeasureRun,
-    outcomes: Mapping[str, Sequence[float]],
-    *,
-    frequencies: Mapping[str, float] | None = None,
-    confidence: float = 0.95,
-    seed: int = 1,
+    run: MeasureRun, groups: Groups, *, confidence: float = 0.95, seed: int = 1
 ) -> list[Prediction]:
     """The correlations of a run with outcomes: of each group's share, and of sizes.
 
@@ -185,50 +179,45 @@ def predictions(
 
     Args:
         run: the run.
-        outcomes: the groups' shares in the world, by target.
-        frequencies: how often each target occurs, for vectors, which have no contexts.
+        groups: has the outcomes, and the frequencies for vectors, which have no contexts.
         confidence: of the intervals.
         seed: of the permutations.
     """
-    pairs = [
-        (bias, values, shares)
+    outcomes = groups.outcomes
+    known = [
+        (bias, own, shares)
         for bias in run.biases
         if len(outcomes.get(bias.target, ())) == len(bias.groups)
-        and (values := _from_uniform(bias)) is not None
+        and (own := _from_uniform(bias)) is not None
         and (shares := normalised(outcomes[bias.target])) is not None
     ]
-    names = run.group_names
+    names, count = run.group_names, len(known)
+    values = np.reshape([own for _, own, _ in known], (count, 1 if run.prior else len(names)))
+    world = np.reshape([shares for *_, shares in known], (count, len(names)))
 
-    def test(first: Sequence[float], second: Sequence[float]) -> Correlation:
-        return correlate(first, second, confidence=confidence, seed=seed)
+    def test(first: Floats, second: Floats) -> Correlation:
+        return correlate(first.tolist(), second.tolist(), confidence=confidence, seed=seed)
 
     found = list[Prediction]()
     if run.prior and len(names) == 2:
-        gaps = [shares[0] - shares[1] for _, _, shares in pairs]
-        found.append(Prediction(names[0], test([values[0] for _, values, _ in pairs], gaps)))
+        found.append(Prediction(names[0], test(values[:, 0], world[:, 0] - world[:, 1])))
     elif not run.prior:
         for place, name in enumerate(names if len(names) > 2 else names[:1]):
-            own = [values[place] for _, values, _ in pairs]
-            found.append(Prediction(name, test(own, [shares[place] for *_, shares in pairs])))
+            found.append(Prediction(name, test(values[:, place], world[:, place])))
     # A prior measure for several groups has no direction and may be negative (Table 7).
     plain = run.prior and len(names) > 2
-    sizes = [_rounded(v[0] if plain else np.abs(v).sum()) for _, v, _ in pairs]
-    gaps = [_rounded(np.abs(np.array(s) - 1 / len(s)).sum()) for *_, s in pairs]
-    known = [
-        run.contexts(bias) or (frequencies or {}).get(bias.target) or np.nan for bias, *_ in pairs
-    ]
-    has = ~np.isnan(np.array(known, float))
-    counted, rest = None, None
+    # Equal sizes of opposite directions are ties; rounding errors must not order them.
+    sizes = (values[:, 0] if plain else np.abs(values).sum(axis=1)).round(12)
+    gaps = np.abs(world - 1 / max(1, len(names))).sum(axis=1).round(12)
+    often = [run.contexts(bias) or groups.frequencies.get(bias.target) for bias, *_ in known]
+    contexts = np.array(often, float)  # None becomes NaN
+    has = ~np.isnan(contexts)
+    of_sizes = Prediction("", test(sizes, gaps))
     if has.sum() > FEWEST:
-        columns = [np.array(each, float)[has] for each in (sizes, gaps, known)]
-        counted = rho(columns[0], columns[2])
+        columns = [each[has] for each in (sizes, gaps, contexts)]
         rest = partial(*columns, confidence=confidence)
-    return [*found, Prediction("", test(sizes, gaps), counted, rest)]
-
-
-def _rounded(value: float) -> float:
-    """Equal sizes of opposite directions are ties; rounding errors must not order them."""
-    return round(float(value), 12)
+        of_sizes = of_sizes._replace(counted=rho(columns[0], columns[2]), rest=rest)
+    return [*found, of_sizes]
 
 
 def normalised(shares: Sequence[float]) -> tuple[float, ...] | None:
@@ -248,39 +237,25 @@ def _from_uniform(bias: Bias) -> tuple[float, ...] | None:
     return None if bias.p is None else tuple(share - 1 / len(bias.p) for share in bias.p)
 
 
-def of_groups(
-    every: Measures, name: str, case: Case
-) -> dict[str, list[tuple[Prediction, float | None, int]]]:
-    """The predictions of all runs on the same groups, each with Holm's p and the number of tests.
+def of_groups(case: MeasureCase) -> dict[str, list[Prediction]]:
+    """The predictions of all runs on the same groups as a run, by run, with Holm's correction.
 
     Runs of a year are left out: outcomes are of one time, and a series has tests of its own.
-
-    Args:
-        every: the runs and groups.
-        name: of the groups.
-        case: has the settings and the seed.
     """
+    every, name = case.all, case.run.groups
     if name not in every.known:
-        groups = every.groups.get(name)
+        groups, confidence = every.groups.get(name), case.settings.confidence
         tests = [
             (run.name, each)
             for run in every.runs
             if groups and groups.outcomes and run.groups == name and run.year is None
-            for each in predictions(
-                run,
-                groups.outcomes,
-                frequencies=groups.frequencies,
-                confidence=case.settings.confidence,
-                seed=case.seed,
-            )
+            for each in predictions(run, groups, confidence=confidence, seed=case.seed)
         ]
         corrected = holm([each.found.p for _, each in tests])
-        found = dict[str, list[tuple[Prediction, float | None, int]]]()
+        every.known[name] = found = dict[str, list[Prediction]]()
         for (run, each), p in zip(tests, corrected, strict=True):
-            found.setdefault(run, []).append((each, p, len(tests)))
-        every.known[name] = found
-    known: dict[str, list[tuple[Prediction, float | None, int]]] = every.known[name]
-    return known
+            found.setdefault(run, []).append(each._replace(p=p, tests=len(tests)))
+    return every.known[name]
 
 
 def signed(case: MeasureCase) -> Iterator[Found]:
@@ -288,47 +263,48 @@ def signed(case: MeasureCase) -> Iterator[Found]:
     names = case.run.group_names
     if case.run.year is not None:
         yield Found(reason="year")
-    for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
+    for each in of_groups(case).get(case.run.name, ()):
         if each.group:
             what = f"p of {each.group}, and the share of {each.group}"
             if case.run.prior:
                 what = f"the value, and the share of {names[0]} less that of {names[1]}"
-            name = each.group if len(names) > 2 else ""
-            options: dict[str, Any] = {"p": p, "tests": tests, "name": name, "what": what}
-            yield correlated(each.found, case.settings.predictive, case, **options)
+            yield _predicted(case, each, name=each.group if len(names) > 2 else "", what=what)
 
 
 def unsigned(case: MeasureCase) -> Iterator[Found]:
     """Whether the size of bias goes with how unequal the groups' shares in the world are."""
     if case.run.year is not None:
         yield Found(reason="year")
-    for each, p, tests in of_groups(case.all, case.run.groups, case).get(case.run.name, ()):
+    for each in of_groups(case).get(case.run.name, ()):
         if not each.group:
             what = "the absolute value" if case.run.prior else "L1 of p"
-            options: dict[str, Any] = {"p": p, "tests": tests, "what": what}
-            options |= _without_contexts(each, p, case, unit="targets")
-            yield correlated(each.found, case.settings.predictive, case, **options)
+            yield _predicted(case, each, what=what, **_without_contexts(case, each, unit="targets"))
 
 
-def _without_contexts(
-    each: Prediction, p: float | None, case: Case, *, unit: str
-) -> dict[str, Any]:
+def _predicted(case: Case, of: Prediction, *, name: str = "", **facts: Any) -> Found:
+    options: dict[str, Any] = {"p": of.p, "tests": of.tests, "name": name, "facts": facts}
+    return correlated(of.found, case.settings.predictive, case, **options)
+
+
+def _without_contexts(case: Case, of: Prediction, *, unit: str) -> dict[str, Any]:
     """The facts about the number of contexts, or the frequencies, that may explain sizes."""
-    rest, value = each.rest or Correlation(None, None, None, 0, None), each.found.rho
-    noise = "how rare they are is not known"
-    decides = "a table of frequencies in [groups.NAME], for each year of a series"
-    if each.rest is not None:
+    rest, value = of.rest or Correlation(None, None, None, 0, None), of.found.rho
+    if of.rest is None:
+        noise = "how rare they are is not known"
+        decides = "a table of frequencies in [groups.NAME], for each year of a series"
+    elif of.counted is None or rest.rho is None or rest.p is None:
         noise = (
             "the number of contexts or the frequency is equal, known of few, or orders all alone"
         )
         decides = "targets whose frequency does not go with their shares in the world"
-    if each.counted is not None and rest.rho is not None and rest.p is not None:
+    else:
         noise = (
             f"without the number of contexts or the frequency, with which the size correlates "
-            f"{each.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
+            f"{of.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
         )
         decides = "sizes that do not go with how rare a target is: more texts of the rare ones"
-    facts = {"counted": each.counted, "partial": rest.rho, "partial_p": rest.p, "noise": noise}
+    facts = {"counted": of.counted, "partial": rest.rho, "partial_p": rest.p, "noise": noise}
+    p = of.found.p if of.p is None else of.p
     if value is None or value < case.settings.predictive or (p or 1) > case.settings.alpha:
         return {**facts, "undecided": f"The {unit} are too few to say so"}
     return {**facts, "undecided": "How rare targets are may explain it", "decides": decides}
@@ -337,41 +313,43 @@ def _without_contexts(
 # --- predictive, over years ---------------------------------------------------------------------
 
 
-def by_year(case: SeriesCase) -> Iterator[tuple[int, float, float, float, float, float | None]]:
+def by_year(case: SeriesCase) -> Floats:
     """Means over targets for each year that has vectors and shares.
 
     Only targets count that have a result and shares in each of these years, as in the code of
     Table 5.
 
-    Yields:
-        The year; the mean of L1 from equal shares of the measure, and of the shares in the world;
-        the mean of the first group's p less its equal share (or of the value), and of its share in
-        the world; and the mean logarithm of the frequency, None if it is not known.
+    Returns:
+        Shape (years, 6): the year; the mean of L1 from equal shares of the measure, and of the
+        shares in the world; the mean of the first group's p less its equal share (or of the value),
+        and of its share in the world; and the mean logarithm of the frequency, NaN if it is not
+        known.
     """
-    history = case.groups.history if case.groups else {}
-    runs = [run for run in case.runs if run.year in history]
+    groups = case.groups or Groups("", {}, {})
+    years = [
+        (run.year, run.biases)
+        for run in case.runs
+        if run.year is not None and run.year in groups.history
+    ]
     values = [
-        {bias.target: own for bias in run.biases if (own := _from_uniform(bias)) is not None}
-        for run in runs
+        {bias.target: own for bias in found if (own := _from_uniform(bias)) is not None}
+        for _, found in years
     ]
     shares = [
-        {target: own for target, row in history[run.year or 0].items() if (own := normalised(row))}
-        for run in runs
+        {target: own for target, row in groups.history[year].items() if (own := normalised(row))}
+        for year, _ in years
     ]
-    targets = sorted(set.intersection(*map(set, [*values, *shares]))) if runs else []
-    for run, mine, world in zip(runs, values, shares, strict=True):
-        if not targets or case.groups is None:
-            continue
+    targets = sorted(set.intersection(*map(set, [*values, *shares]))) if years else []
+    rows = []
+    for (year, _), mine, world in zip(years, values, shares, strict=True) if targets else ():
         p, q = (np.array([each[target] for target in targets]) for each in (mine, world))
-        counts = case.groups.frequencies_by_year.get(run.year or 0, {})
+        counts = groups.frequencies_by_year.get(year, {})
         known = [counts[target] for target in targets if target in counts]
         gaps = np.abs(q - 1 / q.shape[1]).sum(axis=1)
         first = q[:, 0] - (q[:, 1] if p.shape[1] == 1 and q.shape[1] > 1 else 0)
-        yield (
-            *(run.year or 0, float(np.abs(p).sum(axis=1).mean()), float(gaps.mean())),
-            *(float(p[:, 0].mean()), float(first.mean())),
-            float(np.log(known).mean()) if known else None,
-        )
+        own = (np.abs(p).sum(axis=1).mean(), gaps.mean(), p[:, 0].mean(), first.mean())
+        rows.append((year, *own, np.log(known).mean() if known else np.nan))
+    return np.array(rows, float).reshape(-1, 6)
 
 
 def diachronic_sizes(case: SeriesCase) -> Iterator[Found]:
@@ -385,29 +363,22 @@ def diachronic_signed(case: SeriesCase) -> Iterator[Found]:
 
 
 def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
-    rows = list(by_year(case))
-    if not rows:
+    table = by_year(case)
+    if not len(table):
         return
-    first, second = ([float(row[at] or 0) for row in rows] for at in (column, column + 1))
-    found = _test(case, first, second)
-    each = Prediction("", found)
-    if all(row[5] is not None for row in rows) and len(rows) > FEWEST:
-        counts = np.array([row[5] for row in rows], float)
-        rest = partial(np.array(first), np.array(second), counts)
-        each = Prediction("", found, rho(first, counts), rest)
-    names = case.runs[0].group_names
-    shown = [[round(row[at] or 0, 3) + 0 for at in (column, column + 1)] for row in rows]  # no -0
-    listed = ", ".join(
-        f"{row[0]} {mine:.3f} and {world:.3f}"
-        for row, (mine, world) in zip(rows, shown, strict=True)
+    years, first, second, counts = table[:, [0, column, column + 1, 5]].T
+    each = Prediction("", _test(case, first, second))
+    if not np.isnan(counts).any() and len(table) > FEWEST:
+        rest = partial(first, second, counts)
+        each = each._replace(counted=rho(first, counts), rest=rest)
+    both = [[round(value, 3) + 0 for value in side.tolist()] for side in (first, second)]  # no -0
+    listed = (
+        f"{year:.0f} {mine:.3f} and {world:.3f}"
+        for year, mine, world in zip(years, *both, strict=True)
     )
-    facts = {
-        "years": listed,
-        "group": names[0] if names else "",
-        **_without_contexts(each, found.p, case, unit="years"),
-    }
-    evidence = tuple(run.name for run in case.runs)
-    yield correlated(found, case.settings.predictive, case, evidence=evidence, **facts)
+    facts = {"years": ", ".join(listed), "group": (case.runs[0].group_names or ("",))[0]}
+    found = _predicted(case, each, **facts, **_without_contexts(case, each, unit="years"))
+    yield replace(found, evidence=tuple(run.name for run in case.runs))
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -441,18 +412,19 @@ def rules(case: ScoresCase) -> Iterator[Found]:
     """The ss of terms under another set of rules."""
     same = False
     for first, second, group in case.others:
-        common = ~np.isnan(first.ss) & ~np.isnan(second.ss)
+        there = ~np.isnan(first.ss) & ~np.isnan(second.ss)
         alike_rules = first.rules and first.rules == second.rules
-        if first.variant != second.variant or alike_rules or not common.any():
+        if first.variant != second.variant or alike_rules or not there.any():
             continue
         same = True
-        agree, cats = kappa(first.ss[common], second.ss[common])
-        both = [case.data.means(np.where(common, run.ss, np.nan)) for run in (first, second)]
+        agree, cats = kappa(first.ss[there], second.ss[there])
+        both = case.data.paired_means(first.ss, second.ss)
         facts = {"one": first.name, "other": second.name, "group": group, "kappa": agree}
         name = f"{first.model}:{second.under}"
-        yield _of_terms(case, both[0], both[1], first, second, name=name, cats=cats, **facts)
+        yield _of_terms(case, both, first, second, name=name, cats=cats, **facts)
     if not same and case.earlier:
-        yield Found(reason="earlier", facts={"groups": ", ".join(case.earlier)})
+        groups = ", ".join(group.name for group in case.earlier)
+        yield Found(reason="earlier", facts={"groups": groups})
 
 
 def kinds(case: ScoresCase) -> Iterator[Found]:
@@ -463,14 +435,14 @@ def kinds(case: ScoresCase) -> Iterator[Found]:
         return
     lacking = []
     for run in case.runs:
-        first, second = (
+        both = [
             case.data.means(np.where(case.data.kinds == kind, run.ss, np.nan)) for kind in there
-        )
-        if np.isnan(first).all() or np.isnan(second).all():
+        ]
+        if any(np.isnan(means).all() for means in both):
             lacking.append(run.name)
             continue
-        both = f"{there[0]} CATs and in {there[1]} CATs"
-        yield _of_terms(case, first, second, run, name=run.model, kinds=both)
+        named = f"{there[0]} CATs and in {there[1]} CATs"
+        yield _of_terms(case, both, run, name=run.model, kinds=named)
     if lacking:
         yield Found(reason="lacking", facts={"runs": ", ".join(lacking)})
 
@@ -478,11 +450,10 @@ def kinds(case: ScoresCase) -> Iterator[Found]:
 def measures(case: ScoresCase) -> Iterator[Found]:
     """The ss of terms beside bias measures of the same terms."""
     for measure in case.data.measures:
-        values = {target.casefold(): value for target, value in measure.values.items()}
-        other = np.array([values.get(target, np.nan) for target in case.data.targets])
+        other = case.data.of_targets(measure.values)
         for run in case.runs:
-            name, ss = f"{run.model}:{measure.name}", case.data.means(run.ss)
-            yield _of_terms(case, ss, other, run, name=name, measure=measure.name)
+            name, both = f"{run.model}:{measure.name}", (case.data.means(run.ss), other)
+            yield _of_terms(case, both, run, name=name, measure=measure.name)
 
 
 def leading(case: ScoresCase) -> Iterator[Found]:
@@ -500,32 +471,28 @@ def unequal(case: ScoresCase) -> Iterator[Found]:
 
 def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
     """One of the two outcomes of each table; p has Holm's correction over both."""
-    tests = list[tuple[Scored, str, bool, Floats, Floats]]()
-    for name, groups in case.data.tables.items():
-        shares = {target.casefold(): np.array(p) for target, p in groups.outcomes.items()}
-        gaps = {target: float(np.abs(p - 1 / len(p)).sum()) for target, p in shares.items()}
-        first = {target: float(p[0]) for target, p in shares.items()}
+    tests = list[tuple[Scored, Groups, bool, Correlation]]()
+    for groups in case.data.tables.values():
+        shares = groups.outcomes
+        gaps = {target: sum(abs(x - 1 / len(p)) for x in p) for target, p in shares.items()}
+        first = {target: p[0] for target, p in shares.items()}
         for run in case.runs if shares else ():
             ss = case.data.means(run.ss)
             for is_unequal, values in ((True, gaps), (False, first)):
-                other = np.array([values.get(target, np.nan) for target in case.data.targets])
-                tests.append((run, name, is_unequal, ss, other))
-    every = [_test(case, ss, other) for *_, ss, other in tests]
-    corrected = holm([found.p for found in every])
-    number = sum(found.p is not None for found in every)
-    for (run, name, is_unequal, *_), found, p in zip(tests, every, corrected, strict=True):
+                found = _test(case, ss, case.data.of_targets(values))
+                tests.append((run, groups, is_unequal, found))
+    corrected = holm([found.p for *_, found in tests])
+    number = sum(found.p is not None for *_, found in tests)
+    for (run, groups, is_unequal, found), p in zip(tests, corrected, strict=True):
         if is_unequal == unequal:
-            of: dict[str, Any] = {"name": f"{run.model}:{name}", "evidence": run.files}
-            of |= {"p": p, "tests": number, "run": run.name, "table": name}
-            of["group"] = next(iter(case.data.tables[name].words))
-            yield replace(correlated(found, case.settings.predictive, case, **of), runs=(run.name,))
+            of: dict[str, Any] = {"p": p, "tests": number, "name": f"{run.model}:{groups.name}"}
+            of["facts"] = {"run": run.name, "table": groups.name, "group": groups.names[0]}
+            yield correlated(found, case.settings.predictive, case, **of, **resting_on(run))
 
 
 def _of_terms(
-    case: ScoresCase, first: Floats, second: Floats, *runs: Scored, **facts: Any
+    case: ScoresCase, both: Sequence[Floats], *runs: Scored, name: str, **facts: Any
 ) -> Found:
     """The rank correlation over terms that have both values; it rests on the runs."""
-    facts["run"] = runs[0].name
-    facts["evidence"] = tuple(name for run in runs for name in run.files)
-    made = correlated(_test(case, first, second), case.settings.convergent, case, **facts)
-    return replace(made, runs=tuple(run.name for run in runs))
+    of: dict[str, Any] = {"name": name, "facts": {"run": runs[0].name, **facts}}
+    return correlated(_test(case, *both), case.settings.convergent, case, **of, **resting_on(*runs))

@@ -4,22 +4,22 @@ Nothing here knows a path or reads a file.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, Cat, Interval
+from curation.records import GOLDS, KINDS, Cat, Subject
 from curation.stats.agreement import Counts
 from curation.stats.artefacts import MIRRORED, Artefact
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.metrics import judge, percent_interval
 from curation.text.wording import amount
 from curation.trust.groups import Groups
-from curation.trust.protocol.checks import Case
+from curation.trust.protocol.checks import Case, Found, Sort
 
 CHANCE = 50.0
 Tell = Callable[[str, int, int], None]
@@ -63,6 +63,12 @@ class Scored(NamedTuple):
     def by_choice(self) -> bool:
         """Whether the model was asked in words, so that there are no scores of associations."""
         return "choice" in self.rules.values()
+
+
+def resting_on(*runs: Scored) -> dict[str, Any]:
+    """The fields of what is found by the ss of these runs: their names, and their files."""
+    files = tuple(path for run in runs for path in run.files)
+    return {"runs": tuple(run.name for run in runs), "evidence": files}
 
 
 class RuleGroup(NamedTuple):
@@ -149,34 +155,31 @@ class DatasetInput:
     evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
-    def _factorized(self) -> tuple[list[str], NDArray[np.intp]]:
-        keys = [f"{cat.domain}/{cat.target}" for cat in self.cats]
-        names = sorted(set(keys))
-        place = {name: number for number, name in enumerate(names)}
-        return names, np.array([place[key] for key in keys], np.intp)
+    def _by_term(self) -> tuple[list[str], NDArray[np.intp], list[Cat]]:
+        """The terms, each CAT's term, and the first CAT of each term."""
+        keys = np.array([f"{cat.domain}/{cat.target}" for cat in self.cats], str)
+        names, first, codes = np.unique(keys, return_index=True, return_inverse=True)
+        return names.tolist(), codes, [self.cats[at] for at in first]
 
     @property
     def terms(self) -> list[str]:
         """The terms, as ``domain/target``, in order."""
-        return self._factorized[0]
+        return self._by_term[0]
 
     @property
     def codes(self) -> NDArray[np.intp]:
         """Each CAT's term as a number, shape (CATs,)."""
-        return self._factorized[1]
+        return self._by_term[1]
 
     @cached_property
     def targets(self) -> list[str]:
         """The target of each term, in small letters."""
-        targets = dict.fromkeys(self.terms, "")
-        targets |= {f"{cat.domain}/{cat.target}": cat.target.casefold() for cat in self.cats}
-        return list(targets.values())
+        return [cat.target.casefold() for cat in self._by_term[2]]
 
     @cached_property
     def domains(self) -> NDArray[np.str_]:
         """The domain of each term, shape (terms,)."""
-        domains = {f"{cat.domain}/{cat.target}": cat.domain for cat in self.cats}
-        return np.array([domains[term] for term in self.terms], str)
+        return np.array([cat.domain for cat in self._by_term[2]], str)
 
     @cached_property
     def kinds(self) -> NDArray[np.str_]:
@@ -207,16 +210,30 @@ class DatasetInput:
         with np.errstate(invalid="ignore"):
             return np.asarray(sums / counts)
 
+    def paired_means(self, *values: Floats) -> list[Floats]:
+        """The same of several values, over the CATs that have all of them."""
+        all_there = ~np.isnan(values).any(axis=0)
+        return [self.means(np.where(all_there, each, np.nan)) for each in values]
+
+    def of_targets(self, values: Mapping[str, float]) -> Floats:
+        """The value of each term's target, shape (terms,), whatever its case; NaN if it lacks one.
+
+        Args:
+            values: by target.
+        """
+        known = {target.casefold(): value for target, value in values.items()}
+        return np.array([known.get(target, np.nan) for target in self.targets], float)
+
+
+def counted(values: Floats) -> int:
+    """How many CATs have a value."""
+    return int(np.count_nonzero(~np.isnan(values)))
+
 
 def won(cats: Sequence[Cat], scores: Mapping[str, float]) -> tuple[Floats, Floats]:
     """The lms and ss of each CAT by scores of its associations, as in ``Scored``; ties half."""
-    values = np.array(
-        [
-            [next(scores.get(a.id, np.nan) for a in cat.associations if a.gold == g) for g in GOLDS]
-            for cat in cats
-        ],
-        float,
-    ).reshape(-1, 3)
+    by_gold = [{a.gold: scores.get(a.id, np.nan) for a in cat.associations} for cat in cats]
+    values = np.array([[own[gold] for gold in GOLDS] for own in by_gold], float).reshape(-1, 3)
     missing = np.isnan(values).any(axis=1)
     meaningful, stereotype, _ = judge(values)
     lms, ss = 50 * meaningful, 100 * stereotype
@@ -232,14 +249,12 @@ class Rule(NamedTuple):
         kind: of the CATs.
         lms: shape (CATs,), NaN for other kinds.
         ss: the same.
-        cats: how many CATs.
     """
 
     artefact: Artefact
     kind: str
     lms: Floats
     ss: Floats
-    cats: int
 
     @property
     def mirror(self) -> str:
@@ -250,64 +265,22 @@ class Rule(NamedTuple):
 # --- over terms ---------------------------------------------------------------------------------
 
 
-def share_of_terms(
-    means: Floats, *, cats: int, confidence: float
-) -> tuple[float | None, Interval | None, int]:
-    """The mean of percentages over terms, its interval, and the number of terms.
-
-    With fewer than five terms an interval says little, so there is none.
-
-    Args:
-        means: shape (terms,), NaN for terms without a value.
-        cats: how many CATs there are in all.
-        confidence: of the interval.
-    """
-    values = means[~np.isnan(means)]
-    if not len(values):
-        return None, None, 0
-    ci = percent_interval(values, observations=cats, confidence=confidence)
-    known = ci is not None and len(values) >= FEW
-    return float(values.mean()), (ci[0], ci[1]) if ci and known else None, len(values)
-
-
-def change_over_terms(
-    differences: Floats, *, confidence: float
-) -> tuple[float | None, Interval | None, int]:
-    """The mean difference over terms with Student's interval, and the number of terms.
-
-    If all terms differ by the same amount, the interval is that amount alone: there is no
-    variance. With fewer than five terms there is no interval.
-
-    Args:
-        differences: shape (terms,), NaN for terms without a value.
-        confidence: of the interval.
-    """
-    values = differences[~np.isnan(differences)]
-    if not len(values):
-        return None, None, 0
-    mean = float(values.mean())
-    if len(values) < FEW:
-        return mean, None, len(values)
-    ci = mean_interval(values, confidence=confidence) or [mean, mean]
-    return mean, (ci[0], ci[1]), len(values)
-
-
-def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: int) -> str:
+def more_terms(found: Found, limit: float) -> str:
     """About how many more terms decide whether a value is beyond a limit.
 
     The half-width of an interval shrinks with the root of the number of terms.
 
-    >>> more_terms(56.0, (44.0, 68.0), 50.0, 10)  # the half-width must fall from 12 to 6
+    >>> more_terms(Found(value=56.0, ci=(44.0, 68.0), n=10), 50.0)  # from ± 12 to ± 6
     'about 30 more terms, if the value stays'
-    >>> more_terms(51.0, (41.0, 61.0), 50.0, 30)
+    >>> more_terms(Found(value=51.0, ci=(41.0, 61.0), n=30), 50.0)
     'more than 1,000 more terms, if the value stays'
     """
-    if ci is None:
+    if found.ci is None:
         return "CATs of at least 5 terms"
-    distance, half = abs(value - limit), (ci[1] - ci[0]) / 2
+    distance, half = abs((found.value or 0) - limit), (found.ci[1] - found.ci[0]) / 2
     if distance < 1e-9 or half / distance > 100:
         return "many more terms: the value is at the limit"
-    needed = math.ceil(terms * (half / distance) ** 2 - 1e-9) - terms
+    needed = math.ceil(found.n * (half / distance) ** 2 - 1e-9) - found.n
     if needed > 1000:
         return "more than 1,000 more terms, if the value stays"
     return f"about {amount(max(1, needed), 'more term')}, if the value stays"
@@ -316,33 +289,33 @@ def more_terms(value: float, ci: Sequence[float] | None, limit: float, terms: in
 class Outcome(NamedTuple):
     """What a value comes to if its interval shrinks: fail or pass, once it excludes a limit."""
 
-    value: float
-    ci: Sequence[float] | None
+    found: Found
     limit: float
     fails: bool
 
     @property
     def ratio(self) -> float:
         """By what factor the interval must be shorter; infinite at the limit."""
-        half = math.inf if self.ci is None else (self.ci[1] - self.ci[0]) / 2
-        return half / abs(self.value - self.limit) if self.value != self.limit else math.inf
+        ci, value = self.found.ci, self.found.value or 0
+        half = math.inf if ci is None else (ci[1] - ci[0]) / 2
+        return half / abs(value - self.limit) if value != self.limit else math.inf
 
 
-def more_to_decide(outcomes: Sequence[Outcome], terms: int) -> str:
+def more_to_decide(outcomes: Collection[Outcome]) -> str:
     """As ``more_terms``, of a test that fails if one value fails, and passes if all pass."""
     failing = [each for each in outcomes if each.fails]
-    first = min(failing, key=lambda each: each.ratio) if failing else None
-    chosen = first or max(outcomes, key=lambda each: each.ratio)
-    return more_terms(chosen.value, chosen.ci, chosen.limit, terms)
+    nearest = min(failing, key=lambda each: each.ratio) if failing else None
+    chosen = nearest or max(outcomes, key=lambda each: each.ratio)
+    return more_terms(chosen.found, chosen.limit)
 
 
-def span(ci: Sequence[float] | None, digits: int = 1) -> str:
+def span(ci: Sequence[float] | None) -> str:
     """An interval as text.
 
     >>> span((1.0, 2.25)), span(None)
     ('[1.0, 2.2]', 'no interval')
     """
-    return "no interval" if ci is None else f"[{ci[0]:.{digits}f}, {ci[1]:.{digits}f}]"
+    return "no interval" if ci is None else f"[{ci[0]:.1f}, {ci[1]:.1f}]"
 
 
 # --- the cases ----------------------------------------------------------------------------------
@@ -352,14 +325,52 @@ def span(ci: Sequence[float] | None, digits: int = 1) -> str:
 class DatasetCase(Case):
     """A dataset of CATs and the labels of its annotators."""
 
+    sort: Sort = "dataset"
+    subject: Subject = "dataset"
     data: DatasetInput
     rules: Sequence[Rule] = ()
+
+    def share(self, values: Floats) -> Found:
+        """The mean of percentages over terms, its interval, and the number of terms.
+
+        With fewer than five terms an interval says little, so there is none.
+
+        Args:
+            values: shape (CATs,), NaN for CATs without a value.
+        """
+        means, ci = self.data.means(values), None
+        means = means[~np.isnan(means)]
+        if not len(means):
+            return Found()
+        if len(means) >= FEW:
+            confidence = self.settings.confidence
+            ci = percent_interval(means, observations=counted(values), confidence=confidence)
+        return Found(value=float(means.mean()), ci=ci, n=len(means))
+
+    def change(self, differences: Floats) -> Found:
+        """The mean difference over terms with Student's interval, and the number of terms.
+
+        If all terms differ by the same amount, the interval is that amount alone: there is no
+        variance. With fewer than five terms there is no interval.
+
+        Args:
+            differences: shape (terms,), NaN for terms without a value.
+        """
+        values, ci = differences[~np.isnan(differences)], None
+        if not len(values):
+            return Found()
+        mean = float(values.mean())
+        if len(values) >= FEW:
+            ci = mean_interval(values, confidence=self.settings.confidence) or [mean, mean]
+        return Found(value=mean, ci=ci, n=len(values))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScoresCase(DatasetCase):
     """The scores of models on a dataset under one set of rules."""
 
+    sort: Sort = "scores"
+    subject: Subject = "scores"
     group: RuleGroup
 
     @property
@@ -372,27 +383,28 @@ class ScoresCase(DatasetCase):
         """Whether the group is that of models that were asked in words."""
         return self.group.by_choice(self.data.runs)
 
+    @property
+    def _place(self) -> int:
+        return [each.name for each in self.data.groups].index(self.group.name)
+
     @cached_property
     def others(self) -> list[tuple[Scored, Scored, str]]:
         """Its runs with those of the same model in later groups, whose name is third; each once."""
-        place = [each.name for each in self.data.groups].index(self.group.name)
         runs, pairs = self.data.runs, dict[tuple[int, int], str]()
-        for number in self.group.runs:
-            for other in self.data.groups[place + 1 :]:
+        for first in self.group.runs:
+            for other in self.data.groups[self._place + 1 :]:
                 for second in other.runs:
-                    if runs[second].model == runs[number].model and second != number:
-                        pairs.setdefault((number, second), other.name)
+                    if runs[second].model == runs[first].model and second != first:
+                        pairs.setdefault((first, second), other.name)
         return [(runs[first], runs[second], name) for (first, second), name in pairs.items()]
 
     @cached_property
-    def earlier(self) -> list[str]:
+    def earlier(self) -> list[RuleGroup]:
         """The groups before this one with the same models: their rows have the comparisons."""
-        own = {self.data.runs[number].model: number for number in self.group.runs}
-        names = []
-        for other in self.data.groups:
-            if other.name == self.group.name:
-                break
-            numbers = {self.data.runs[number].model: number for number in other.runs}
-            if any(own.get(model, number) != number for model, number in numbers.items()):
-                names.append(other.name)
-        return names
+        runs = self.data.runs
+        own = {runs[number].model: number for number in self.group.runs}
+        return [
+            other
+            for other in self.data.groups[: self._place]
+            if any(own.get(runs[number].model, number) != number for number in other.runs)
+        ]

@@ -6,9 +6,8 @@ from itertools import permutations
 
 import numpy as np
 
-from curation.records import Bias, Interval
+from curation.records import Bias
 from curation.settings import TrustSettings
-from curation.stats.intervals import Floats
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
 from curation.stats.tests import exact_share_interval, right_signs, sign_test
@@ -20,8 +19,8 @@ from curation.trust.protocol.datasets import (
     DatasetInput,
     Scored,
     ScoresCase,
+    counted,
     more_terms,
-    share_of_terms,
 )
 from curation.trust.protocol.measures import MeasureCase, MeasureRun
 
@@ -108,26 +107,18 @@ def anchors(case: MeasureCase) -> Iterator[Found]:
 # --- scores -------------------------------------------------------------------------------------
 
 
-def informative(data: DatasetInput, run: Scored, settings: TrustSettings) -> bool:
+def informative(case: DatasetCase, run: Scored) -> bool:
     """Whether a model surely tells meaningful from unrelated associations, so that ss says much."""
-    ci = _lms(data, run, settings)[1]
+    ci = case.share(run.lms).ci
     return ci is not None and ci[0] > CHANCE
-
-
-def _lms(
-    data: DatasetInput, run: Scored, settings: TrustSettings
-) -> tuple[float | None, Interval | None, int]:
-    cats = int((~np.isnan(run.lms)).sum())
-    return share_of_terms(data.means(run.lms), cats=cats, confidence=settings.confidence)
 
 
 def meaningful(case: ScoresCase) -> Iterator[Found]:
     """The lms of each model."""
     for run in case.runs:
-        value, ci, terms = _lms(case.data, run, case.settings)
-        facts = {"run": run.name, "cats": int((~np.isnan(run.lms)).sum())}
-        facts["more"] = more_terms(value or 0, ci, CHANCE, terms)
-        yield Found(name=run.model, value=value, ci=ci, n=terms, facts=facts, evidence=run.files)
+        found = case.share(run.lms)
+        facts = {"run": run.name, "cats": counted(run.lms), "more": more_terms(found, CHANCE)}
+        yield replace(found, name=run.model, facts=facts, evidence=run.files)
 
 
 def directions(case: ScoresCase) -> Iterator[Found]:
@@ -169,10 +160,8 @@ def synthetic(case: DatasetCase) -> Iterator[Found]:
 def _values(data: DatasetInput, rows: list[tuple[float, ...]]) -> tuple[float, float, float]:
     """lms, ss and icat over terms, expected over equally likely scores."""
     meaningful, stereotype, _ = judge(np.array(rows, float))
-    lms = _over_terms(data, 50 * float(meaningful.mean()))
-    ss = _over_terms(data, 100 * float(stereotype.mean()))
+    lms, ss = (
+        data.means(np.full(len(data.cats), value)).mean()
+        for value in (50 * float(meaningful.mean()), 100 * float(stereotype.mean()))
+    )
     return float(lms), float(ss), float(icat(lms, ss))
-
-
-def _over_terms(data: DatasetInput, value: float) -> Floats:
-    return np.asarray(data.means(np.full(len(data.cats), value)).mean())

@@ -19,7 +19,7 @@ are those of a term's CATs, a tie is half; above a term they are means over term
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 from typing import Any, Literal
@@ -34,10 +34,9 @@ from curation.text.wording import some
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.datasets import (
-    Scored,
     ScoresCase,
-    change_over_terms,
     more_terms,
+    resting_on,
     span,
 )
 from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change, size
@@ -47,87 +46,89 @@ Name = Literal["amplification", "mitigation"]
 # --- pairs of runs of a measure -----------------------------------------------------------------
 
 
-def _pairs(case: MeasureCase, name: Name) -> Iterator[tuple[MeasureRun, str]]:
-    """The runs BEFORE of the pairs whose run AFTER is this one; with what is wrong, or ""."""
+def _pairs(case: MeasureCase, name: Name) -> tuple[list[MeasureRun], list[Found]]:
+    """The runs BEFORE of the pairs whose run AFTER is this one; and what is wrong with others."""
+    runs, wrong = list[MeasureRun](), list[str]()
     for after, before in getattr(case.settings, name):
-        if after == case.run.name:
-            other = case.all.named(before)
-            if other is None:
-                yield case.run, f"there is no run {before}"
-            elif other.group_names != case.run.group_names:
-                yield other, f"{after} and {before} do not have the same groups"
-            elif name == "amplification" and other.prior:
-                yield other, f"{before} is a prior measure, which has no distribution to compare"
-            else:
-                yield other, ""
-        elif before == case.run.name and case.all.named(after) is None:
-            yield case.run, f"there is no run {after}"
+        other = case.all.named(before)
+        if after != case.run.name:
+            if before == case.run.name and case.all.named(after) is None:
+                wrong.append(f"there is no run {after}")
+        elif other is None:
+            wrong.append(f"there is no run {before}")
+        elif other.group_names != case.run.group_names:
+            wrong.append(f"{after} and {before} do not have the same groups")
+        elif name == "amplification" and other.prior:
+            wrong.append(f"{before} is a prior measure, which has no distribution to compare")
+        elif not case.run.prior:
+            runs.append(other)
+    return runs, [Found(reason="wrong", facts={"wrong": each}) for each in wrong]
 
 
 def amplification_pairs(case: MeasureCase) -> Iterator[Found]:
     """Why a run has no change to show for amplification."""
-    pairs = list(_pairs(case, "amplification"))
+    runs, wrong = _pairs(case, "amplification")
     before = {name for after, name in case.settings.amplification if case.all.named(after)}
     if case.run.prior:
         yield Found(reason="prior")
-    elif not pairs:
+    elif not runs and not wrong:
         yield Found(reason="before" if case.run.name in before else "no_pair")
-    yield from (Found(reason="wrong", facts={"wrong": wrong}) for _, wrong in pairs if wrong)
+    yield from wrong
 
 
 def mitigation_pairs(case: MeasureCase) -> Iterator[Found]:
     """Why a run has no change to show for mitigation."""
-    wrong = [wrong for _, wrong in _pairs(case, "mitigation") if wrong]
-    yield from (Found(reason="wrong", facts={"wrong": each}) for each in wrong)
-    compared = [
-        each
-        for run in case.all.runs
-        if run.measure == case.run.measure
-        for each in _judged(case, run)
-    ]
-    if not wrong and not any(run.name == case.run.name for run, *_ in compared):
-        yield Found(
-            reason="before" if case.run.name in {b.name for *_, b in compared} else "no_pair"
-        )
+    _, wrong = _pairs(case, "mitigation")
+    yield from wrong
+    if not wrong and not _judged(case, case.run):
+        same = (run for run in case.all.runs if run.measure == case.run.measure)
+        before = {each.name for run in same for each in _judged(case, run)}
+        yield Found(reason="before" if case.run.name in before else "no_pair")
 
 
 # --- amplification, of measures -----------------------------------------------------------------
 
 
-def _amplified(case: MeasureCase) -> Iterator[MeasureRun]:
-    for before, wrong in _pairs(case, "amplification"):
-        if not wrong and not case.run.prior:
-            yield before
-
-
-def changes(after: MeasureRun, before: MeasureRun) -> dict[str, tuple[float, ...]]:
-    """The shares p after less those before, for each target: bias whose reference is p before."""
-    known = {bias.target: bias.p for bias in before.biases if bias.p is not None}
+def changes(
+    run: MeasureRun, references: Mapping[str, Sequence[float]]
+) -> dict[str, tuple[float, ...]]:
+    """The shares p less those of a reference, for each target that has both."""
     return {
-        bias.target: tuple(a - b for a, b in zip(bias.p, known[bias.target], strict=True))
-        for bias in after.biases
-        if bias.p is not None and bias.target in known
+        bias.target: tuple(a - b for a, b in zip(bias.p, references[bias.target], strict=True))
+        for bias in run.biases
+        if bias.p is not None and bias.target in references
     }
 
 
 def towards(case: MeasureCase) -> Iterator[Found]:
     """The mean change of p of the first group, with p before as the reference (Table 6)."""
-    for before in _amplified(case):
-        moved = changes(case.run, before)
-        ends = _intervals(case.run, before, moved)
+    for before in _pairs(case, "amplification")[0]:
+        moved = changes(case.run, {bias.target: bias.p for bias in before.biases if bias.p})
+        later, earlier, texts = _intervals(case.run), _intervals(before), list[str]()
+        for target, (change, *_) in moved.items():
+            star = ""
+            if target in later and target in earlier:
+                (p, p_ci), (q, q_ci) = later[target], earlier[target]
+                low, high = difference_interval(p, q, p_ci, q_ci)
+                star = "" if low <= 0 <= high else "*"
+            texts.append(f"{target} {change:+.3f}{star}")
         distance = [sum(map(abs, each)) for each in moved.values()]
         group = (case.run.group_names or ("",))[0]
         facts = {
-            "before": before.name,
-            "group": group,
+            **{"before": before.name, "group": group, "targets": ", ".join(texts)},
             "far": sum(distance) / len(distance) if distance else None,
-            "targets": ", ".join(
-                f"{target} {each[0]:+.3f}{'*' if ci and not ci[0] <= 0 <= ci[1] else ''}"
-                for (target, each), ci in zip(moved.items(), ends, strict=True)
-            ),
         }
         found = mean_change([m[0] for m in moved.values()], confidence=case.settings.confidence)
-        yield Found(**found, name=group, facts=facts, evidence=(before.name,))
+        yield replace(found, name=group, facts=facts, evidence=(before.name,))
+
+
+def _intervals(run: MeasureRun) -> dict[str, tuple[float, Interval]]:
+    """The first group's p of each target whose p has an interval, with this interval."""
+    return {
+        bias.target: (bias.p[0], (ends[0] + bias.reference[0], ends[1] + bias.reference[0]))
+        for bias in run.biases
+        if bias.p is not None and bias.ci and (ends := bias.ci[0]) is not None
+    }
 
 
 def grown(case: MeasureCase) -> Iterator[Found]:
@@ -136,36 +137,29 @@ def grown(case: MeasureCase) -> Iterator[Found]:
     L1 is too large by up to its noise, so the interval is longer by it at each end. p would be that
     of the interval without this, so there is none.
     """
-    for before in _amplified(case):
+    for before in _pairs(case, "amplification")[0]:
         references = {bias.target: bias.reference for bias in before.biases if bias.reference}
         after, start = (
-            {
-                bias.target: sum(
-                    abs(a - b) for a, b in zip(bias.p, references[bias.target], strict=True)
-                )
-                for bias in run.biases
-                if bias.p is not None and bias.target in references
-            }
+            {target: sum(map(abs, each)) for target, each in changes(run, references).items()}
             for run in (case.run, before)
         )
         gaps = {target: l1 - start[target] for target, l1 in after.items() if target in start}
         found, noise = _without_noise(case.run, before, gaps, confidence=case.settings.confidence)
         facts = {"before": before.name, "noise": noise[0], "noise_before": noise[1]}
-        yield Found(**found, facts=facts, evidence=(before.name,))
+        yield replace(found, facts=facts, evidence=(before.name,))
 
 
 def _without_noise(
     after: MeasureRun, before: MeasureRun, gaps: Mapping[str, float], *, confidence: float
-) -> tuple[dict[str, Any], list[float]]:
+) -> tuple[Found, list[float]]:
     """The mean change of sizes, whose interval is longer by the noise of both runs; and the noise.
 
     There is no p: it would be that of the shorter interval.
     """
-    found = mean_change(list(gaps.values()), confidence=confidence) | {"p": None}
+    found = mean_change(list(gaps.values()), confidence=confidence)
     noise = [_noise(run, gaps, confidence=confidence) for run in (after, before)]
-    if found["ci"] is not None:
-        found["ci"] = (found["ci"][0] - noise[0], found["ci"][1] + noise[1])
-    return found, noise
+    ci = found.ci and (found.ci[0] - noise[0], found.ci[1] + noise[1])
+    return replace(found, p=None, ci=ci), noise
 
 
 def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> float:
@@ -185,44 +179,17 @@ def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> f
     return math.sqrt(2 / math.pi) * sum(widths) / z / max(1, len(targets))
 
 
-def _intervals(
-    after: MeasureRun, before: MeasureRun, moved: Mapping[str, tuple[float, ...]]
-) -> list[Interval | None]:
-    """The interval of each target's change of the first group's p, from those of the runs."""
-    sides = []
-    for run in (after, before):
-        known = {}
-        for bias in run.biases:
-            ends = bias.ci[0] if bias.ci else None
-            if bias.p is not None and ends is not None:
-                p0 = bias.reference[0]
-                known[bias.target] = bias.p[0], (ends[0] + p0, ends[1] + p0)
-        sides.append(known)
-    found: list[Interval | None] = []
-    for target in moved:
-        if target in sides[0] and target in sides[1]:
-            (p, p_ci), (q, q_ci) = sides[0][target], sides[1][target]
-            found.append(difference_interval(p, q, p_ci, q_ci))
-        else:
-            found.append(None)
-    return found
-
-
 # --- mitigation, of measures --------------------------------------------------------------------
 
 
-def _judged(
-    case: MeasureCase, run: MeasureRun
-) -> Iterator[tuple[MeasureRun, MeasureRun, MeasureRun]]:
-    """What a run judges of the pairs in ``[trust] mitigation``.
+def _judged(case: MeasureCase, run: MeasureRun) -> list[MeasureRun]:
+    """The runs BEFORE with which a run judges the pairs in ``[trust] mitigation``.
 
     A pair names two runs of one measure, AFTER and BEFORE. All measures of these two sources are
     compared: if the pair names runs of a prior measure, that is the metric that was optimised; else
     every prior measure of the sources is.
-
-    Yields:
-        The run; the run AFTER that the setting names; and the run of the same measure BEFORE.
     """
+    found = {}
     for pair in case.settings.mitigation:
         after, before = (case.all.named(name) for name in pair)
         if after is None or before is None or after.group_names != before.group_names:
@@ -230,10 +197,11 @@ def _judged(
         same = case.all.named(f"{run.measure}/{before.source}")
         other = after.prior and run.prior and after.name != run.name
         if run.source == after.source and same is not None and not other:
-            yield run, after, same
+            found[same.name] = same
+    return list(found.values())
 
 
-def _change(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> dict[str, Any]:
+def _change(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Found:
     """The mean change of the bias's size; of the plain value if the measure has no direction.
 
     Targets that the method was fitted on are left out. As in ``grown``, noise enlarges sizes: with
@@ -275,23 +243,20 @@ def _own(after: MeasureRun, before: MeasureRun, settings: TrustSettings) -> Foun
         return replace(found, facts=facts, evidence=(before.name,))
     if both := sorted(after.fitted & after.words):
         return Found(reason="fitted", facts={**facts, "some": some(both, 5)})
-    return Found(**_change(after, before, settings), facts=facts, evidence=(before.name,))
+    return replace(_change(after, before, settings), facts=facts, evidence=(before.name,))
 
 
 def independent(case: MeasureCase) -> Iterator[Found]:
     """Whether bias fell or grew by a measure of ours, which the method did not optimise."""
-    for before in {before.name: before for *_, before in _judged(case, case.run)}.values():
-        if not case.run.prior:
-            found = _own(case.run, before, case.settings)
-            yield replace(found, facts={**found.facts, "answer": _ANSWERS[_fell(found)]})
+    for before in _judged(case, case.run) if not case.run.prior else ():
+        found = _own(case.run, before, case.settings)
+        yield replace(found, facts={**found.facts, "answer": _ANSWERS[_fell(found)]})
 
 
 def optimised(case: MeasureCase) -> Iterator[Found]:
     """Whether bias fell by the measure that a method optimises, and by one of ours."""
-    for before in {before.name: before for *_, before in _judged(case, case.run)}.values():
-        if not case.run.prior:
-            continue
-        found = Found(**_change(case.run, before, case.settings), evidence=(before.name,))
+    for before in _judged(case, case.run) if case.run.prior else ():
+        found = _change(case.run, before, case.settings)
         ours = {
             run.name: _own(run, other, case.settings)
             for run in case.all.runs
@@ -306,8 +271,11 @@ def optimised(case: MeasureCase) -> Iterator[Found]:
             f"{name}: {'not run' if each.reason else _ANSWERS[_fell(each)]}"
             for name, each in ours.items()
         ]
-        facts = {"answer": _ANSWERS[_fell(found)], "verdict": verdict, "before": before.name}
-        yield replace(found, facts={**facts, "ours": "; ".join(listed) or "none has both sources"})
+        facts = {
+            **{"answer": _ANSWERS[_fell(found)], "verdict": verdict, "before": before.name},
+            "ours": "; ".join(listed) or "none has both sources",
+        }
+        yield replace(found, facts=facts, evidence=(before.name,))
 
 
 _ANSWERS = {True: "bias fell", False: "bias grew", None: "undecided"}
@@ -316,69 +284,54 @@ _ANSWERS = {True: "bias fell", False: "bias grew", None: "undecided"}
 # --- of scores ----------------------------------------------------------------------------------
 
 
-def _runs(case: ScoresCase, name: Name) -> Iterator[tuple[Scored, Scored] | Found]:
-    """The pairs whose run AFTER is in the group; a reason for each with a run that is not there."""
+def _compared(
+    case: ScoresCase, name: Name, of: Callable[[Floats, Floats, Floats, Floats], Found]
+) -> Iterator[Found]:
+    """What is found of each pair whose run AFTER is in the group; a reason if a run is missing.
+
+    Args:
+        case: has the pairs.
+        name: of the setting with the pairs.
+        of: gets lms and ss of the terms that both runs have, after and before.
+    """
     by_name = {run.name: run for run in case.data.runs}
     own = {run.name for run in case.runs}
     for after, before in getattr(case.settings, name):
-        facts = {"after": after, "before": before}
+        found = Found(reason="wrong")
         if after in own and before in by_name:
-            pair = by_name[after], by_name[before]
-            if (~np.isnan(pair[0].ss) & ~np.isnan(pair[1].ss)).any():
-                yield pair
-                continue
+            runs = by_name[after], by_name[before]
+            both = [each for run in runs for each in (run.lms, run.ss)]
+            means = np.array(case.data.paired_means(*both))
+            means = means[:, ~np.isnan(means[0])]
+            if means.size:
+                found = replace(of(*means), **resting_on(*runs))
         elif after not in own and (before not in own or after in by_name):
             continue
-        yield Found(name=f"{after};{before}", reason="wrong", facts=facts)
-
-
-def _means(
-    case: ScoresCase, after: Scored, before: Scored
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """The lms and ss of each term that both runs have, first of the later run."""
-    common = ~np.isnan(after.ss) & ~np.isnan(before.ss)
-    values = [
-        case.data.means(np.where(common, part, np.nan))
-        for part in (after.lms, after.ss, before.lms, before.ss)
-    ]
-    has = ~np.isnan(values[0])
-    return values[0][has], values[1][has], values[2][has], values[3][has]
-
-
-def _paired(after: Scored, before: Scored, **fields: Any) -> Found:
-    facts = {"after": after.name, "before": before.name, **fields.pop("facts")}
-    return Found(
-        name=f"{after.name};{before.name}",
-        facts=facts,
-        runs=(after.name, before.name),
-        evidence=(*after.files, *before.files),
-        **fields,
-    )
+        facts = {"after": after, "before": before, **found.facts}
+        yield replace(found, name=f"{after};{before}", facts=facts)
 
 
 def share(case: ScoresCase) -> Iterator[Found]:
     """How the preferences of one run differ from those of another, which is the reference."""
-    for pair in _runs(case, "amplification"):
-        if isinstance(pair, Found):
-            yield pair
-            continue
-        _, ss, _, reference = _means(case, *pair)
-        value, ci, n = change_over_terms(ss - reference, confidence=case.settings.confidence)
-        facts = {"ss": ss.mean(), "ss_before": reference.mean(), "l1": 2 * abs(value or 0) / 100}
-        facts |= {"more": more_terms(value or 0, ci, 0.0, n)}
-        yield _paired(*pair, value=value, ci=ci, n=n, facts=facts)
+
+    def of(_: Floats, ss: Floats, __: Floats, reference: Floats) -> Found:
+        found = case.change(ss - reference)
+        facts = {"ss": ss.mean(), "ss_before": reference.mean()}
+        facts |= {"l1": 2 * abs(found.value or 0) / 100, "more": more_terms(found, 0.0)}
+        return replace(found, facts=facts)
+
+    return _compared(case, "amplification", of)
 
 
 def distance(case: ScoresCase) -> Iterator[Found]:
     """How L1 to equal shares changes from one run to another, in hundredths."""
-    for pair in _runs(case, "amplification"):
-        if isinstance(pair, Found):
-            continue
-        _, ss, _, reference = _means(case, *pair)
-        value, ci = _change_of_l1(ss, reference, case.settings)
+
+    def of(_: Floats, ss: Floats, __: Floats, reference: Floats) -> Found:
+        found = _change_of_l1(ss, reference, case.settings)
         facts = {"l1": _l1(ss.mean()), "l1_before": _l1(reference.mean())}
-        facts |= {"more": more_terms(value, ci, 0.0, len(ss))}
-        yield _paired(*pair, value=value, ci=ci, n=len(ss), facts=facts)
+        return replace(found, facts={**facts, "more": more_terms(found, 0.0)})
+
+    return (found for found in _compared(case, "amplification", of) if not found.reason)
 
 
 def _l1(ss: Any) -> Any:
@@ -386,20 +339,18 @@ def _l1(ss: Any) -> Any:
     return np.abs(2 * ss - 100)
 
 
-def _change_of_l1(
-    ss: Floats, before: Floats, settings: TrustSettings
-) -> tuple[float, Sequence[float] | None]:
+def _change_of_l1(ss: Floats, before: Floats, settings: TrustSettings) -> Found:
     """The change of L1 of the mean over terms, with the jackknife's interval."""
-    change = float(_l1(ss.mean()) - _l1(before.mean()))
-    if len(ss) < FEW:
-        return change, None
+    change, ci = float(_l1(ss.mean()) - _l1(before.mean())), None
 
     def statistic(sums: Floats) -> Floats:
         return np.asarray(_l1(sums[:, 0] / sums[:, 2]) - _l1(sums[:, 1] / sums[:, 2]))
 
-    pseudo = pseudo_values(statistic, np.column_stack([ss, before, np.ones(len(ss))]))
-    ends = mean_interval(pseudo - pseudo.mean() + change, confidence=settings.confidence)
-    return change, ends or [change, change]
+    if len(ss) >= FEW:
+        pseudo = pseudo_values(statistic, np.column_stack([ss, before, np.ones(len(ss))]))
+        ends = mean_interval(pseudo - pseudo.mean() + change, confidence=settings.confidence)
+        ci = ends or [change, change]
+    return Found(value=change, ci=ci, n=len(ss))
 
 
 def nearer(case: ScoresCase) -> Iterator[Found]:
@@ -409,27 +360,22 @@ def nearer(case: ScoresCase) -> Iterator[Found]:
     margin. A gain of icat that comes from lms alone does not pass.
     """
     settings = case.settings
-    for pair in _runs(case, "mitigation"):
-        if isinstance(pair, Found):
-            yield pair
-            continue
-        lms, ss, lms_before, ss_before = _means(case, *pair)
-        change, l1_ends = _change_of_l1(ss, ss_before, settings)
-        gain = -change / 2
-        ends = None if l1_ends is None else (-l1_ends[1] / 2, -l1_ends[0] / 2)
-        fall, fall_ci, n = change_over_terms(lms - lms_before, confidence=settings.confidence)
-        moved = Found(value=gain, ci=ends)
-        better: Status = judges.exceeded(moved, 0.0, settings) if ends else "inconclusive"
-        kept = judges.reached(Found(value=fall, ci=fall_ci), -settings.margin, settings)
-        kept = "fail" if fall_ci is not None and fall_ci[1] < 0 else kept
+
+    def of(lms: Floats, ss: Floats, lms_before: Floats, ss_before: Floats) -> Found:
+        moved, fall = _change_of_l1(ss, ss_before, settings), case.change(lms - lms_before)
+        ends = moved.ci and (-moved.ci[1] / 2, -moved.ci[0] / 2)
+        gain = replace(moved, value=-(moved.value or 0.0) / 2, ci=ends)
+        better = judges.exceeded(gain, 0.0, settings)
+        kept = judges.reached(fall, -settings.margin, settings)
+        kept = "fail" if fall.ci is not None and fall.ci[1] < 0 else kept
         now, then = icat(lms.mean(), ss.mean()), icat(lms_before.mean(), ss_before.mean())
+        undecided, limit = (gain, 0.0) if better == "inconclusive" else (fall, -settings.margin)
         facts = {
             **{"ss": ss.mean(), "ss_before": ss_before.mean()},
-            **{"lms_change": fall, "lms_ends": span(fall_ci), "icat_change": now - then},
-            "by_ss": icat(lms_before.mean(), ss.mean()) - then,
-            "verdict": judges.worst(better, kept),
-            "more": more_terms(gain, ends, 0.0, n)
-            if better == "inconclusive"
-            else more_terms(fall or 0, fall_ci, -settings.margin, n),
+            **{"lms_change": fall.value, "lms_ends": span(fall.ci), "icat_change": now - then},
+            **{"by_ss": icat(lms_before.mean(), ss.mean()) - then},
+            **{"verdict": judges.worst(better, kept), "more": more_terms(undecided, limit)},
         }
-        yield _paired(*pair, value=gain, ci=ends, n=n, facts=facts)
+        return replace(gain, facts=facts)
+
+    return _compared(case, "mitigation", of)

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from curation.records import Bias, CriterionName, Evidence, Interval, Status
+from curation.records import Bias, CriterionName, Evidence, Status, Subject
 from curation.stats.correlations import r_squared, rho
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
 from curation.trust.framework import DEFAULT, Floats, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.checks import Case, Found
+from curation.trust.protocol.checks import Case, Found, Sort
 
 HUMAN, AUTOMATED = "text-human", "text-automated"
 COUNTED = (HUMAN, AUTOMATED, "probe")
@@ -109,9 +109,13 @@ def size(bias: Bias) -> float | None:
 class Paired(NamedTuple):
     """Two results on the targets that both have; arrays have shape (targets, entries)."""
 
-    targets: tuple[str, ...]
     first: Floats
     second: Floats
+
+    @property
+    def columns(self) -> list[tuple[Floats, Floats]]:
+        """Both values of each entry, over targets."""
+        return list(zip(self.first.T, self.second.T, strict=True))
 
 
 def paired(
@@ -126,17 +130,14 @@ def paired(
     """
     known = {bias.target: values for bias in second if (values := of(bias)) is not None}
     rows = [
-        (bias.target, values, known[bias.target])
+        (values, known[bias.target])
         for bias in first
         if bias.target in known and (values := of(bias)) is not None
     ]
-    width = min((min(len(a), len(b)) for _, a, b in rows), default=1)
+    width = min((min(len(a), len(b)) for a, b in rows), default=1)
     width = 1 if width == 2 else width
-    arrays = [
-        np.array([row[side][:width] for row in rows], float).reshape(len(rows), width)
-        for side in (1, 2)
-    ]
-    return Paired(tuple(row[0] for row in rows), arrays[0], arrays[1])
+    cut = np.array([[a[:width], b[:width]] for a, b in rows], float).reshape(len(rows), 2, width)
+    return Paired(cut[:, 0], cut[:, 1])
 
 
 class Alike(NamedTuple):
@@ -149,10 +150,9 @@ class Alike(NamedTuple):
 
 def alike(of: Paired) -> Alike:
     """Rank correlation and R² over targets; the mean over groups if there are more than two."""
-    columns = range(of.first.shape[1])
-    rhos = [rho(of.first[:, at], of.second[:, at]) for at in columns]
-    squares = [r_squared(of.first[:, at], of.second[:, at]) for at in columns]
-    return Alike(_mean(rhos), _mean(squares), len(of.targets))
+    rhos = [rho(first, second) for first, second in of.columns]
+    squares = [r_squared(first, second) for first, second in of.columns]
+    return Alike(_mean(rhos), _mean(squares), len(of.first))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -160,19 +160,18 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return round(sum(known) / len(known), 12) if len(known) == len(values) else None
 
 
-def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> dict[str, Any]:
-    """The mean of differences over targets with Student's interval, p and n, as fields of a row.
+def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> Found:
+    """The mean of differences over targets with Student's interval, p and n.
 
     >>> found = mean_change([1.0, 2.0, 3.0], confidence=0.95)
-    >>> found["value"], found["n"], round(found["p"], 3)
+    >>> found.value, found.n, round(found.p, 3)
     (2.0, 3, 0.074)
     """
     array = np.asarray(values, float)
     if not len(array):
-        return {"value": None, "ci": None, "p": None, "n": 0}
+        return Found()
     ends = mean_interval(array, confidence=confidence)
-    ci: Interval | None = None if ends is None else (ends[0], ends[1])
-    return {"value": float(array.mean()), "ci": ci, "p": t_test(array), "n": len(array)}
+    return Found(value=float(array.mean()), ci=ends, p=t_test(array), n=len(array))
 
 
 # --- the cases ----------------------------------------------------------------------------------
@@ -182,12 +181,12 @@ def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> dict[
 class Measures:
     """All runs of bias measures, and the groups by name, with anchors and outcomes.
 
-    ``known`` keeps what several rows share, such as tests that are corrected together.
+    ``known`` keeps by groups and run what several rows share: tests that are corrected together.
     """
 
     runs: tuple[MeasureRun, ...]
     groups: Mapping[str, Groups]
-    known: dict[Any, Any] = field(default_factory=dict)
+    known: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
 
     def named(self, name: str) -> MeasureRun | None:
         """The run of this name."""
@@ -198,6 +197,8 @@ class Measures:
 class MeasureCase(Case):
     """A run of a bias measure, among all runs."""
 
+    sort: Sort = "measure"
+    subject: Subject = "measure"
     run: MeasureRun
     all: Measures
 
@@ -211,5 +212,7 @@ class MeasureCase(Case):
 class SeriesCase(Case):
     """Runs of one measure on vectors of several years, in order of the years."""
 
+    sort: Sort = "series"
+    subject: Subject = "measure"
     runs: tuple[MeasureRun, ...]
     groups: Groups | None

@@ -14,45 +14,10 @@ from curation.formats.markdown import inline, paragraphs, table
 from curation.records import CRITERIA, Criterion, Interval, Status, Subject
 from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
-from curation.trust.protocol.checks import KINDS
+from curation.trust.protocol.checks import KINDS, words
 
 ALGORITHM = 4
 
-STATUSES: dict[Status, str] = {
-    "pass": "the value reaches the threshold, and its p or whole interval says that this is not "
-    "chance; the data could have shown the opposite",
-    "fail": "the data show that the threshold is not reached",
-    "inconclusive": "the data do not decide; «What would change it» says what would",
-    "not_applicable": "the criterion does not apply to this subject, or the value shows nothing",
-    "attested": "people answered for it; nothing was computed",
-    "not_run": "the data, runs or answers that it needs are missing",
-}
-"""What each status of a test means. A negative control passes if its criterion rejected it. A check
-of the software «holds» or is «broken»: what holds by construction shows nothing."""
-SUBJECTS: dict[Subject, str] = {
-    "measure": "Measures of bias",
-    "dataset": "The dataset",
-    "scores": "lms, ss and icat, by set of scoring rules",
-}
-"""The titles of the report's parts, in order."""
-ASPECTS: dict[str, str] = {
-    "face": "Face validity",
-    "content": "Content validity",
-    "convergent": "Convergent validity",
-    "predictive": "Predictive validity",
-    "amplification": "Hypothesis validity: amplification",
-    "mitigation": "Hypothesis validity: mitigation",
-    "consequential": "Consequential validity",
-    "agreement": "Agreement of annotators",
-    "sensitivity": "Sensitivity",
-    "split_half": "Split halves",
-    "retest": "Retest",
-}
-"""The titles of the criteria."""
-NO_VERDICT = (
-    "There is no overall verdict. Each row is one test of one subject; whether a value may be "
-    "trusted depends on what it is used for."
-)
 _FAILED = {("test", "fail"), ("software", "broken")}
 _NAMES = 5  # subjects that a sentence names
 _WORST: tuple[Status, ...] = ("fail", "inconclusive", "pass")
@@ -69,13 +34,8 @@ def ordered(rows: Sequence[Criterion], *, settings: Mapping[str, Any]) -> list[C
     subjects = get_args(Subject)
 
     def place(row: Criterion) -> tuple[Any, ...]:
-        return (
-            subjects.index(row.subject),
-            row.name,
-            KINDS.index(row.kind),
-            CRITERIA.index(row.criterion),
-            row.check,
-        )
+        subject, kind = subjects.index(row.subject), KINDS.index(row.kind)
+        return subject, row.name, kind, CRITERIA.index(row.criterion), row.check
 
     filled = (row if row.settings else row.model_copy(update={"settings": sha}) for row in rows)
     return sorted(filled, key=place)
@@ -90,21 +50,12 @@ def counts(rows: Sequence[Criterion]) -> dict[str, int]:
     tally = Counter(row.status for row in rows if row.kind == "test")
     controls = [row for row in rows if row.kind == "control"]
     return {
-        **{status: tally[status] for status in STATUSES},
+        **{status: tally[status] for status in words().statuses},
         "controls": len(controls),
         "controls_failed": sum(row.status == "fail" for row in controls),
         "software": sum(row.kind == "software" for row in rows),
         "software_broken": sum(row.status == "broken" for row in rows),
     }
-
-
-def by_subject(rows: Sequence[Criterion]) -> dict[tuple[Subject, str], dict[Status, int]]:
-    """How many rows have each status, for each subject and name; negative controls do not count."""
-    tally: dict[tuple[Subject, str], Counter[Status]] = {}
-    for row in rows:
-        if row.kind == "test":
-            tally.setdefault((row.subject, row.name), Counter())[row.status] += 1
-    return {key: {status: own[status] for status in STATUSES} for key, own in tally.items()}
 
 
 def failed(rows: Sequence[Criterion]) -> list[Criterion]:
@@ -126,19 +77,17 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     if not tests:
         return ()
     tally = Counter(row.status for row in tests)
-    no_answers = (
-        f"{amount(open, 'question')} of attest.toml {'has' if open == 1 else 'have'} no answer"
-        if open
-        else "every question of attest.toml about them has an answer, which nobody checked"
-    )
-    return (
-        f"The data decide {tally['pass'] + tally['fail']} tests: {tally['pass']} pass and "
-        f"{tally['fail']} fail. They leave {tally['inconclusive']} inconclusive.",
-        f"Shown to hold, by all tests that ran: {_listed(tests, 'pass')}.",
-        f"Shown not to hold, by at least one test: {_listed(tests, 'fail')}.",
-        f"Not decided by these data, at least in part: {_listed(tests, 'inconclusive')}.",
-        f"Not tested, because something is missing: {_untested(tests)}; {no_answers}.",
-    )
+    answers = "every question of attest.toml about them has an answer, which nobody checked"
+    if open:
+        have = "has" if open == 1 else "have"
+        answers = f"{amount(open, 'question')} of attest.toml {have} no answer"
+    facts = {
+        **{"pass": tally["pass"], "fail": tally["fail"], "inconclusive": tally["inconclusive"]},
+        **{"decided": tally["pass"] + tally["fail"], "held": _listed(tests, "pass")},
+        **{"refuted": _listed(tests, "fail"), "open": _listed(tests, "inconclusive")},
+        **{"untested": _untested(tests), "answers": answers},
+    }
+    return tuple(sentence.format(**facts) for sentence in words().sentences)
 
 
 def _listed(rows: Sequence[Criterion], status: Status) -> str:
@@ -152,7 +101,7 @@ def _listed(rows: Sequence[Criterion], status: Status) -> str:
     found = {
         c: [name for (own, name), w in worst.items() if (own, w) == (c, status)] for c in CRITERIA
     }
-    parts = [f"{_title(c)} of {some(own, _NAMES)}" for c, own in found.items() if own]
+    parts = [f"{words().what_holds[c]} of {some(own, _NAMES)}" for c, own in found.items() if own]
     return "; ".join(parts) or "nothing"
 
 
@@ -165,18 +114,11 @@ def _untested(rows: Sequence[Criterion]) -> str:
             subjects[of] = subjects.get(of, False) or row.status in _WORST
     lacking = {c: [own for own in subjects.values() if not own] for c, subjects in known.items()}
     parts = [
-        f"{_title(c)} of {len(lacking[c])} of {amount(len(known[c]), 'subject')}"
+        f"{words().what_holds[c]} of {len(lacking[c])} of {amount(len(known[c]), 'subject')}"
         for c in CRITERIA
         if lacking.get(c)
     ]
     return ", ".join(parts) or "nothing"
-
-
-def _title(criterion: str) -> str:
-    """A criterion within a sentence, as what holds or does not."""
-    titles = {"sensitivity": "low sensitivity", "split_half": "reliability by split halves"}
-    title = titles.get(criterion) or ASPECTS[criterion].rpartition(": ")[2]
-    return title[0].lower() + title[1:]
 
 
 # --- Markdown -----------------------------------------------------------------------------------
@@ -211,34 +153,23 @@ def markdown(
     lines += [
         f"{n}. {inline(text)}" for n, text in enumerate(sentences(rows, open=len(missing)), 1)
     ]
-    lines += ["", NO_VERDICT, ""]
+    lines += ["", words().no_verdict, ""]
     lines += table(
-        ("status", "meaning"), ((shown(s), inline(text)) for s, text in STATUSES.items())
+        ("status", "meaning"), ((shown(s), inline(text)) for s, text in words().statuses.items())
     )
     lines += _summary(tested)
-    for subject, heading in SUBJECTS.items():
+    for subject, heading in words().subjects.items():
         own = [row for row in tested if row.subject == subject]
         lines += [f"## {heading}", ""] if own else []
         for name in dict.fromkeys(row.name for row in own):
             some_rows = [row for row in own if row.name == name]
-            lines += [
-                f"### {inline(name)}",
-                "",
-                *table(HEADS, map(_escaped, some_rows)),
-            ]
+            lines += [f"### {inline(name)}", "", *table(HEADS, map(_escaped, some_rows))]
             lines += _details(some_rows)
-    lines += _part(
-        "Negative controls",
-        "A negative control is wrong on purpose, so its criterion must reject it. «pass» means "
-        "that it did. If it accepts one, it cannot tell good measures from bad ones here.",
-        [row for row in rows if row.kind == "control"],
-    )
-    lines += _part(
-        "Checks of the software",
-        "What must hold by construction, for any data. It shows nothing about a measure or a "
-        "dataset; if a check is broken, report it as a defect.",
-        [row for row in rows if row.kind == "software"],
-    )
+    for kind, (heading, text) in words().apart.items():
+        apart = [(inline(row.name), *_escaped(row)) for row in rows if row.kind == kind]
+        if apart:
+            lines += [f"## {heading}", "", text, "", *table(("of", *HEADS), apart)]
+            lines += _details([row for row in rows if row.kind == kind])
     if left_out:
         reasons = [f"- {inline(name)}: {_sentence(why)}" for name, why in left_out.items()]
         lines += ["## Runs that are not used", "", *reasons, ""]
@@ -256,28 +187,22 @@ def markdown(
 
 
 def _summary(rows: Sequence[Criterion]) -> list[str]:
-    """How many rows of each subject have each status."""
-    cells = [
-        (inline(subject), inline(name), *(str(n or "–") for n in counts.values()))
-        for (subject, name), counts in by_subject(rows).items()
-    ]
-    heads = ("subject", "name", *(f">{shown(status)}" for status in STATUSES))
-    if not cells:
-        return ["There is nothing to test yet: no measure, no dataset and no scores.", ""]
-    return ["How many checks have each status:", "", *table(heads, cells)]
-
-
-def _part(title: str, text: str, rows: Sequence[Criterion]) -> list[str]:
+    """How many of the tests of each subject have each status."""
     if not rows:
-        return []
-    made = ((inline(row.name), *_escaped(row)) for row in rows)
-    return [f"## {title}", "", text, "", *table(("of", *HEADS), made), *_details(rows)]
+        return ["There is nothing to test yet: no measure, no dataset and no scores.", ""]
+    statuses, tally = words().statuses, Counter((row.subject, row.name, row.status) for row in rows)
+    made = (
+        (inline(subject), inline(name), *(str(tally[subject, name, s] or "–") for s in statuses))
+        for subject, name in dict.fromkeys((row.subject, row.name) for row in rows)
+    )
+    heads = ("subject", "name", *(f">{shown(status)}" for status in statuses))
+    return ["How many checks have each status:", "", *table(heads, made)]
 
 
 def cells(row: Criterion) -> tuple[str, ...]:
     """The cells of a row under ``HEADS``, as plain text."""
     return (
-        *(ASPECTS[row.criterion], row.check, shown(row.status), row.statistic),
+        *(words().criteria[row.criterion], row.check, shown(row.status), row.statistic),
         *(number(row.value), interval(row.ci), f"{row.n:,} {row.unit}"),
         *(number(row.p, 4), number(row.power, 2), number(row.threshold)),
     )
@@ -292,7 +217,7 @@ def _details(rows: Iterable[Criterion]) -> list[str]:
     """For each check what was computed, and what would change the verdict."""
     lines = []
     for row in rows:
-        head = f"**{ASPECTS[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
+        head = f"**{words().criteria[row.criterion]}, {inline(row.check)}: {shown(row.status)}.**"
         label = "Computed" if row.value is not None else "Why"
         label = "Asked" if row.check in questions().checks else label
         parts = [head, f"{label}: {_sentence(row.computed)}"]

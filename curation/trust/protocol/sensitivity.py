@@ -8,18 +8,20 @@ normalisation, writing, domains and terms.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from curation.records import GOLDS, Bias, Status
+from curation.settings import TrustSettings
 from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm
 from curation.text.wording import amount
 from curation.trust.framework import Negative, Normalise, Policies, biases
+from curation.trust.groups import Groups
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.correlated import of_groups, predictions
@@ -28,14 +30,14 @@ from curation.trust.protocol.datasets import (
     Outcome,
     Scored,
     ScoresCase,
-    change_over_terms,
+    counted,
     more_terms,
     more_to_decide,
-    share_of_terms,
+    resting_on,
     span,
     won,
 )
-from curation.trust.protocol.measures import AUTOMATED, MeasureCase, alike, paired
+from curation.trust.protocol.measures import AUTOMATED, MeasureCase, Paired, alike, paired
 
 LOST = 0.1  # a treatment that gives no result for a larger share of the targets cannot pass
 
@@ -45,12 +47,16 @@ LOST = 0.1  # a treatment that gives no result for a larger share of the targets
 def _again(case: MeasureCase, policies: Policies) -> list[Bias]:
     """The results of a run under other policies, from its strengths of association."""
     own, none = case.run.biases, (None,) * len(case.run.group_names)
+    groups = Groups(
+        case.run.groups,
+        dict.fromkeys(case.run.group_names, ()),
+        {bias.target: () for bias in own},
+        {bias.target: bias.reference for bias in own if bias.reference},
+    )
     return biases(
-        [bias.target for bias in own],
+        groups,
         np.array([bias.soa or none for bias in own], float),  # None becomes NaN
-        groups=case.run.group_names,
-        references=[bias.reference or None for bias in own],
-        policies=policies,
+        policies,
         n=[bias.n for bias in own],
         undefined={bias.target: bias.undefined or "" for bias in own if not _strong(bias)},
     )
@@ -65,6 +71,13 @@ def _has_strengths(case: MeasureCase) -> bool:
     return not case.run.prior and bool(case.run.biases)
 
 
+def _order(of: Paired, name: str = "", *, evidence: tuple[str, ...] = (), **facts: Any) -> Found:
+    """How alike two results order the targets."""
+    found = alike(of)
+    facts["r_squared"] = found.r_squared
+    return Found(name=name, value=found.rho, n=found.n, facts=facts, evidence=evidence)
+
+
 def other_divergence(case: MeasureCase) -> Iterator[Found]:
     """The order of targets by L2 instead of L1."""
     if not _has_strengths(case):
@@ -73,13 +86,13 @@ def other_divergence(case: MeasureCase) -> Iterator[Found]:
         yield Found(reason="two_groups")
         return
     second = _again(case, case.run.policies._replace(divergences=("l2",)))
-    pairs = paired(
-        case.run.biases,
-        [bias for bias in second if "l2" in bias.divergences],
-        of=lambda bias: (bias.divergences.get("l2", bias.l1),) if bias.l1 is not None else None,
+    yield _order(
+        paired(
+            case.run.biases,
+            [bias for bias in second if "l2" in bias.divergences],
+            of=lambda bias: (bias.divergences.get("l2", bias.l1),) if bias.l1 is not None else None,
+        )
     )
-    found = alike(pairs)
-    yield Found(value=found.rho, n=found.n, facts={"r_squared": found.r_squared})
 
 
 def other_normalisation(case: MeasureCase) -> Iterator[Found]:
@@ -88,11 +101,10 @@ def other_normalisation(case: MeasureCase) -> Iterator[Found]:
         return
     own = case.run.policies
     other: Normalise = "sum" if own.normalise == "softmax" else "softmax"
-    found = alike(paired(case.run.biases, _again(case, own._replace(normalise=other))))
+    both = paired(case.run.biases, _again(case, own._replace(normalise=other)))
     values = [value for bias in case.run.biases for value in bias.soa if value is not None]
     counts = bool(values) and all(v == int(v) for v in values) and max(values) > 1
-    facts = {"r_squared": found.r_squared, "own": own.normalise, "other": other}
-    yield Found(name="of-counts" if counts else "", value=found.rho, n=found.n, facts=facts)
+    yield _order(both, "of-counts" if counts else "", own=own.normalise, other=other)
 
 
 def negative(case: MeasureCase) -> Iterator[Found]:
@@ -110,68 +122,56 @@ def negative(case: MeasureCase) -> Iterator[Found]:
         yield Found(reason="none")
         return
     strong = max(1, sum(map(_strong, case.run.biases)))
-    first = _conclusion(case, case.run.biases)
+    signs, conclusion = _conclusion(case, case.run.biases)
     others: tuple[Negative, ...] = ("undefined", "raw", "clip", "shift")
     for policy in others:
         if policy == own.negative:
             continue
         results = _again(case, own._replace(negative=policy))
-        second = _conclusion(case, results)
-        both = paired(case.run.biases, results)
-        trivial = bool(both.targets) and np.allclose(both.first, both.second, rtol=0, atol=1e-9)
-        found = alike(both)
+        other_signs, other_conclusion = _conclusion(case, results)
+        both, same = paired(case.run.biases, results), signs == other_signs
         kept = [sum(b.p is not None for b in each) / strong for each in (case.run.biases, results)]
-        facts = {
-            **{"below": below, "targets": len(case.run.biases), "r_squared": found.r_squared},
-            **{"own": own.negative, "kept": kept[0], "kept_other": kept[1]},
-            **{"conclusion": _worded(first), "conclusion_other": _worded(second)},
+        facts: dict[str, Any] = {
+            **{"below": below, "targets": len(case.run.biases), "own": own.negative},
+            **{"kept": kept[0], "kept_other": kept[1]},
+            **{"conclusion": conclusion, "conclusion_other": other_conclusion},
         }
-        same = _signs(first) == _signs(second)
-        if trivial and same:
-            yield Found(name=policy, reason="same", facts=facts)
+        found = _order(both, policy, **facts)
+        if same and both.first.size and np.allclose(both.first, both.second, rtol=0, atol=1e-9):
+            yield Found(name=policy, reason="same", facts=found.facts)
             continue
-        signs = zip(_signs(first), _signs(second), strict=False)
         lost = min(kept) < 1 - LOST
-        differs = (found.rho or 0) < case.settings.sensitivity or any(a * b < 0 for a, b in signs)
+        turned = any(a * b < 0 for a, b in zip(signs, other_signs, strict=False))
         verdict: Status = "inconclusive"
         if found.n >= judges.FEWEST:
-            if differs or (lost and not same):
+            if (found.value or 0) < case.settings.sensitivity or turned or (lost and not same):
                 verdict = "fail"
             elif same and not lost:
                 verdict = "pass"
-        facts |= {"verdict": verdict}
-        yield Found(name=policy, value=found.rho, n=found.n, facts=facts)
+        yield replace(found, facts={**found.facts, "verdict": verdict})
 
 
-def _conclusion(case: MeasureCase, results: Any) -> dict[str, tuple[int, str]]:
-    """For each correlation with outcomes its sign, 0 without significance, and what it is.
+def _conclusion(case: MeasureCase, results: Sequence[Bias]) -> tuple[list[int], str]:
+    """For each correlation with outcomes its sign, 0 without significance; and what they are.
 
     p is corrected with the tests of all runs on these groups (Holm), as in the rows of predictive
-    validity. Without outcomes it is empty.
+    validity. Without outcomes there are none.
     """
-    groups, found = case.groups, of_groups(case.all, case.run.groups, case)
+    groups, found = case.groups, of_groups(case)
     if groups is None or case.run.name not in found:
-        return {}
-    own = predictions(case.run._replace(biases=tuple(results)), groups.outcomes, seed=case.seed)
-    others = [each for name, rows in found.items() if name != case.run.name for each, *_ in rows]
+        return [], "none to compare"
+    own = predictions(case.run._replace(biases=tuple(results)), groups, seed=case.seed)
+    others = [each for name, rows in found.items() if name != case.run.name for each in rows]
     corrected = holm([each.found.p for each in (*own, *others)])
-    made = {}
+    signs, texts = list[int](), list[str]()
     for each, p in zip(own, corrected, strict=False):
-        value, name = each.found.rho, each.group or "size"
-        seen = value is not None and p is not None and p <= case.settings.alpha
-        text = (
-            "none" if value is None or p is None else f"{value:.2f} (p {p:.2g}, n {each.found.n})"
-        )
-        made[name] = (int(np.sign(value or 0)) if seen else 0, f"{name} {text}")
-    return made
-
-
-def _signs(conclusion: dict[str, tuple[int, str]]) -> list[int]:
-    return [sign for sign, _ in conclusion.values()]
-
-
-def _worded(conclusion: dict[str, tuple[int, str]]) -> str:
-    return ", ".join(text for _, text in conclusion.values()) or "none to compare"
+        value, text = each.found.rho, "none"
+        if value is not None and p is not None:
+            text = f"{value:.2f} (p {p:.2g}, n {each.found.n})"
+        seen = p is not None and p <= case.settings.alpha
+        signs.append(int(np.sign(value or 0)) if seen else 0)
+        texts.append(f"{each.group or 'size'} {text}")
+    return signs, ", ".join(texts)
 
 
 def window(case: MeasureCase) -> Iterator[Found]:
@@ -179,15 +179,8 @@ def window(case: MeasureCase) -> Iterator[Found]:
     run = case.run
     for other in case.all.runs if run.measure == AUTOMATED and run.source == run.stem else ():
         if other.measure == AUTOMATED and other.stem == run.stem and other.source != run.stem:
-            found = alike(paired(run.biases, other.biases))
-            facts = {"variant": other.variant, "r_squared": found.r_squared}
-            yield Found(
-                name=other.variant,
-                value=found.rho,
-                n=found.n,
-                facts=facts,
-                evidence=(other.name,),
-            )
+            both, facts = paired(run.biases, other.biases), {"variant": other.variant}
+            yield _order(both, other.variant, evidence=(other.name,), **facts)
 
 
 # --- of a dataset -------------------------------------------------------------------------------
@@ -206,35 +199,27 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
         yield Found(reason="no_frequencies", facts={"why": why})
         return
     means = [[data.means(v) for v in won(data.cats, each)] for each in (data.unigram, own.scores)]
-    found = {
-        name: change_over_terms(means[1][at] - means[0][at], confidence=settings.confidence)
-        for at, name in enumerate(("lms", "ss"))
-    }
-    inside = {
-        name: judges.within(Found(ci=ci), settings.margin, settings)
-        for name, (_, ci, _) in found.items()
-    }
-    figure = "lms" if inside["lms"] == "fail" and inside["ss"] != "fail" else "ss"
-    value, ci, terms = found[figure]
-    averages = [[float(np.nanmean(each)) for each in pair] for pair in means]
+    lms, ss = (case.change(by_mean - by_sum) for by_sum, by_mean in zip(*means, strict=True))
+    inside = [judges.within(each, settings.margin, settings) for each in (lms, ss)]
+    only_lms = inside[0] == "fail" and inside[1] != "fail"
+    figure, found = ("lms", lms) if only_lms else ("ss", ss)
+    averages = [float(np.nanmean(each)) for pair in means for each in pair]
     facts = {
-        **{"figure": figure, "lms": averages[0][0], "lms_mean": averages[1][0]},
-        **{"ss": averages[0][1], "ss_mean": averages[1][1]},
-        "verdict": judges.worst(*inside.values()),
+        **dict(zip(("lms", "ss", "lms_mean", "ss_mean"), averages, strict=True)),
+        **{"figure": figure, "verdict": judges.worst(*inside)},
         "more": more_to_decide(
             [
-                Outcome(
-                    v or 0,
-                    ends,
-                    math.copysign(settings.margin, v or 1),
-                    abs(v or 0) > settings.margin,
-                )
-                for v, ends, _ in found.values()
-            ],
-            terms,
+                Outcome(each, _edge(each, settings), abs(each.value or 0) > settings.margin)
+                for each in (lms, ss)
+            ]
         ),
     }
-    yield Found(value=value, ci=ci, n=terms, facts=facts)
+    yield replace(found, facts=facts)
+
+
+def _edge(found: Found, settings: TrustSettings) -> float:
+    """The end of the margin on the side of a change."""
+    return math.copysign(settings.margin, found.value or 1)
 
 
 def padding(case: DatasetCase) -> Iterator[Found]:
@@ -248,9 +233,8 @@ def padding(case: DatasetCase) -> Iterator[Found]:
     plain = length(data.cats)
     padded = {name: value + len(PADDING) * (name in anti) for name, value in plain.items()}
     before, after = (data.means(won(data.cats, scores)[1]) for scores in (plain, padded))
-    value, ci, terms = change_over_terms(after - before, confidence=case.settings.confidence)
     facts = {"padding": PADDING.strip(), "before": before.mean(), "after": after.mean()}
-    yield Found(value=value, ci=ci, n=terms, facts=facts)
+    yield replace(case.change(after - before), facts=facts)
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -275,18 +259,13 @@ def _sort(first: Scored, second: Scored) -> str | None:
         return f"text:{second.variant}" if same else None
     if first.rules == second.rules and first.rules:
         return None
-    return "normalisation" if _only_normalised(first, second) else "rule"
-
-
-def _only_normalised(first: Scored, second: Scored) -> bool:
-    """Whether the rules of each kind that both have are equal, or differ by normalisation only."""
-    kinds = set(first.rules) & set(second.rules)
-    changed = [
-        (first.rules[k], second.rules[k]) for k in kinds if first.rules[k] != second.rules[k]
-    ]
-    return bool(changed) and all(
+    kinds = first.rules.keys() & second.rules.keys()
+    both = [(first.rules[kind], second.rules[kind]) for kind in kinds]
+    changed = [(a, b) for a, b in both if a != b]
+    only_normalised = changed and all(
         b in NORMALISED.get(a, ()) or a in NORMALISED.get(b, ()) for a, b in changed
     )
+    return "normalisation" if only_normalised else "rule"
 
 
 def by_normalisation(case: ScoresCase) -> Iterator[Found]:
@@ -306,74 +285,58 @@ def by_rule(case: ScoresCase) -> Iterator[Found]:
 
 def lms_by_normalisation(case: ScoresCase) -> Iterator[Found]:
     """The same of lms: the length artefact, as a model shows it. It does not rest on ss."""
-    for found in _moved(case, "normalisation", metric="lms"):
-        if not found.reason:
-            yield found
+    changes = _moved(case, "normalisation", metric="lms")
+    yield from (found for found in changes if not found.reason)
 
 
 def _moved(
     case: ScoresCase, wanted: str, *, metric: Literal["lms", "ss"] = "ss"
 ) -> Iterator[Found]:
     """The change of ss or lms from one run to another, paired over terms."""
-    settings, there = case.settings, False
+    there = False
     for first, second, _ in case.others:
         sort, _, variant = (_sort(first, second) or "").partition(":")
         if sort != wanted:
             continue
         there = True
         values = [run.ss if metric == "ss" else run.lms for run in (first, second)]
-        common = ~np.isnan(values[0]) & ~np.isnan(values[1])
-        if not common.any():
+        before, after = case.data.paired_means(*values)
+        if np.isnan(before).all():
             continue
-        both = [case.data.means(np.where(common, each, np.nan)) for each in values]
-        value, ci, terms = change_over_terms(both[1] - both[0], confidence=settings.confidence)
-        edge = math.copysign(settings.margin, value or 1.0)
+        found = case.change(after - before)
         facts = {
-            **{"metric": metric, "first": first.name, "second": second.name},
-            **{"variant": variant, "cats": int(common.sum())},
-            **{"before": float(np.nanmean(both[0])), "after": float(np.nanmean(both[1]))},
-            "more": more_terms(value or 0, ci, edge, terms),
+            **{"metric": metric, "first": first.name, "second": second.name, "variant": variant},
+            **{"before": float(np.nanmean(before)), "after": float(np.nanmean(after))},
+            **{"cats": counted(values[0] + values[1])},
+            "more": more_terms(found, _edge(found, case.settings)),
         }
-        yield Found(
-            name=":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"])),
-            value=value,
-            ci=ci,
-            n=terms,
-            facts=facts,
-            runs=(first.name, second.name),
-            evidence=(*first.files, *second.files),
-        )
-    by_choice = case.by_choice
-    same = {each.name for each in case.data.groups if each.by_choice(case.data.runs) == by_choice}
+        name = ":".join(filter(None, [variant, first.model, f"{first.under};{second.under}"]))
+        yield replace(found, name=name, facts=facts, **resting_on(first, second))
     if there:
         return
-    if before := [name for name in case.earlier if name in same]:
-        yield Found(reason="earlier", facts={"groups": ", ".join(before)})
+    by_choice, runs = case.by_choice, case.data.runs
+    if before_it := [each.name for each in case.earlier if each.by_choice(runs) == by_choice]:
+        yield Found(reason="earlier", facts={"groups": ", ".join(before_it)})
     else:
         yield Found(reason="by_choice" if by_choice and wanted != "text" else "no_runs")
 
 
 def terms(case: ScoresCase) -> Iterator[Found]:
     """How far ss may move with other terms of the same sort. Too few terms cannot fail."""
-    settings = case.settings
+    margin = case.settings.margin
     for run in case.runs:
-        cats = int((~np.isnan(run.ss)).sum())
-        ss, ci, n = share_of_terms(
-            case.data.means(run.ss), cats=cats, confidence=settings.confidence
-        )
-        half = None if ci is None or ss is None else max(ci[1] - ss, ss - ci[0])
-        enough = half is not None and half <= settings.margin
-        needed = None if half is None else math.ceil(n * (half / settings.margin) ** 2)
+        found = case.share(run.ss)
+        half, needed, more = None, None, "CATs of at least 5 terms"
+        if found.value is not None and found.ci is not None:
+            half = max(found.ci[1] - found.value, found.value - found.ci[0])
+            needed = math.ceil(found.n * (half / margin) ** 2)
+            more = f"about {amount(max(1, needed - found.n), 'more term')}"
+        verdict = "pass" if half is not None and half <= margin else "inconclusive"
         facts = {
-            **{"run": run.name, "ss": ss, "ends": span(ci), "needed": needed},
-            "more": "CATs of at least 5 terms"
-            if needed is None
-            else f"about {amount(max(1, needed - n), 'more term')}",
-            "verdict": "pass" if enough else "inconclusive",
+            **{"run": run.name, "ss": found.value, "ends": span(found.ci), "needed": needed},
+            **{"more": more, "verdict": verdict},
         }
-        yield Found(
-            name=run.model, value=half, n=n, facts=facts, runs=(run.name,), evidence=run.files
-        )
+        yield Found(name=run.model, value=half, n=found.n, facts=facts, **resting_on(run))
 
 
 def domains(case: ScoresCase) -> Iterator[Found]:
@@ -381,29 +344,28 @@ def domains(case: ScoresCase) -> Iterator[Found]:
     settings = case.settings
     for run in case.runs:
         means = case.data.means(run.ss)
-        has, changes, sizes = ~np.isnan(means), [], dict[str, int]()
+        has, changes, sizes = ~np.isnan(means), dict[str, Found](), dict[str, int]()
         for domain in sorted(set(case.data.domains[has])):
             of_domain = case.data.domains == domain
             inside, outside = means[has & of_domain], means[has & ~of_domain]
             sizes[domain] = len(inside)
             if len(outside):
-                change = _left_out(inside, outside, confidence=settings.confidence)
-                changes.append((domain, *change))
-        made = Found(name=run.model, runs=(run.name,), evidence=run.files)
+                value, ci = _left_out(inside, outside, confidence=settings.confidence)
+                changes[domain] = Found(value=value, ci=ci, n=int(has.sum()))
+        fields: dict[str, Any] = {"name": run.model, **resting_on(run)}
         if len(changes) < 2:
-            yield replace(made, reason="one_domain", facts={"run": run.name})
+            yield Found(reason="one_domain", facts={"run": run.name}, **fields)
             continue
-        inside_margin = [
-            judges.within(Found(ci=ci), settings.margin, settings) for *_, ci in changes
-        ]
-        domain, value, ci = max(changes, key=lambda change: abs(change[1]))
+        by = {name: each.value or 0 for name, each in changes.items()}
+        domain = max(by, key=lambda name: abs(by[name]))
         fewest = min(sizes, key=lambda name: sizes[name])
+        verdicts = [judges.within(each, settings.margin, settings) for each in changes.values()]
         facts = {
             **{"run": run.name, "domain": domain, "fewest": fewest, "smallest": sizes[fewest]},
-            "each": ", ".join(f"{name} {round(by, 1) + 0:+.1f}" for name, by, _ in changes),
-            "verdict": judges.worst(*inside_margin),
+            "each": ", ".join(f"{name} {round(by[name], 1) + 0:+.1f}" for name in by),
+            "verdict": judges.worst(*verdicts),
         }
-        yield replace(made, value=value, ci=ci, n=int(has.sum()), facts=facts)
+        yield replace(changes[domain], facts=facts, **fields)
 
 
 def _left_out(

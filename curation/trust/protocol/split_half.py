@@ -19,7 +19,7 @@ from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.power import critical_rho, needed_units, rank_power
 from curation.text.wording import amount
 from curation.trust.protocol.checks import Found
-from curation.trust.protocol.datasets import ScoresCase
+from curation.trust.protocol.datasets import ScoresCase, counted, resting_on
 from curation.trust.protocol.measures import MeasureCase
 
 _LEAST = 1e-9  # a variation below this counts as none
@@ -27,11 +27,7 @@ _AT_ONCE = 4_000_000  # values in memory at once
 
 
 def halves(
-    ss: Floats,
-    codes: NDArray[np.intp],
-    *,
-    draws: int,
-    seed: int,
+    ss: Floats, codes: NDArray[np.intp], *, draws: int, seed: int
 ) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """The ss of each term in two random halves of its CATs.
 
@@ -118,7 +114,8 @@ def reliability_interval(
     It is the jackknife's, of artanh of the mean correlation: terms are left out one by one. Both
     ends are corrected by the Spearman-Brown formula. In simulations it contains the true
     reliability in 93 to 98 of 100 cases, from 8 terms on (docs/trust.md). The interval of a single
-    correlation is too wide, since a mean over many splits varies less.
+    correlation is too wide, since a mean over many splits varies less. It is the result only if
+    leaving out a term leaves no correlation.
 
     Args:
         first: shape (draws, terms).
@@ -138,17 +135,13 @@ def reliability_interval(
         z = np.arctanh(_correlations(first, second)[1])
     center = math.atanh(max(whole, -1 + 1e-9))
     pseudo = terms * center - (terms - 1) * z
-    ends = None
+    center_ends = None
     if np.isfinite(pseudo).all():
-        ends = mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
-    if ends is None:
-        return _of_one_split(whole, terms, confidence=confidence)
-    return spearman_brown(math.tanh(ends[0])), spearman_brown(math.tanh(ends[1]))
-
-
-def _of_one_split(value: float, terms: int, *, confidence: float) -> tuple[float, float] | None:
-    """The wider interval of a single split, if leaving out a term leaves no correlation."""
-    ends = rho_interval(value, terms, confidence=confidence)
+        center_ends = mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
+    if center_ends is None:  # the wider interval of a single split
+        ends = rho_interval(whole, terms, confidence=confidence)
+    else:
+        ends = math.tanh(center_ends[0]), math.tanh(center_ends[1])
     return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
 
 
@@ -180,8 +173,7 @@ def terms(case: ScoresCase) -> Iterator[Found]:
         first, second, there = halves(run.ss, data.codes, draws=settings.samples, seed=case.seed)
         r = correlation(first, second)
         facts: dict[str, Any] = {"run": run.name, "few": FEW, "r": r}
-        made = Found(name=run.model, n=len(there), facts=facts, runs=(run.name,))
-        made = replace(made, evidence=run.files)
+        made = Found(name=run.model, n=len(there), facts=facts, **resting_on(run))
         if r is None:
             yield replace(made, reason="short")
             continue
@@ -192,7 +184,7 @@ def terms(case: ScoresCase) -> Iterator[Found]:
             of_domain = correlation(first[:, own], second[:, own]) if own.sum() >= FEW else None
             shown = "too few" if of_domain is None else f"{spearman_brown(of_domain):.2f}"
             parts.append(f"{domain} {shown} ({int(own.sum())} terms)")
-        per_term = float((~np.isnan(run.ss)).sum()) / max(1, len(there))
+        per_term = counted(run.ss) / max(1, len(there))
         facts |= {"domains": ", ".join(parts), "more": _more(value, settings, per_term)}
         ends = reliability_interval(first, second, confidence=settings.confidence)
         yield replace(made, value=value, ci=ends, facts=facts)

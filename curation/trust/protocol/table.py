@@ -4,13 +4,11 @@ To add a check, write an entry into ``data/trust/checks.toml`` and its function 
 its criterion (CONTRIBUTING.md, A check of the trust report).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from types import ModuleType
 from typing import Any
 
-from curation.files import shipped
-from curation.formats.toml_files import read_toml
 from curation.records import CRITERIA, Criterion
 from curation.settings import TrustSettings
 from curation.trust.groups import Groups
@@ -27,26 +25,20 @@ from curation.trust.protocol import (
 from curation.trust.protocol.checks import (
     CHECKS,
     KINDS,
-    Case,
     Check,
     Found,
     Reason,
     obey_controls,
     row,
+    shipped_table,
 )
 from curation.trust.protocol.datasets import DatasetCase, DatasetInput, ScoresCase, Tell
 from curation.trust.protocol.measures import MeasureCase, MeasureRun, Measures, SeriesCase
 
-MODULES: dict[str, ModuleType] = {
-    "agreement": agreement,
-    "content": content,
-    "correlated": correlated,
-    "face": face,
-    "hypothesis": hypothesis,
-    "sensitivity": sensitivity,
-    "split_half": split_half,
-}
+CRITERIA_MODULES = (agreement, content, correlated, face, hypothesis, sensitivity, split_half)
+MODULES = {module.__name__.rpartition(".")[2]: module for module in CRITERIA_MODULES}
 EVIDENCE = "evidence"
+_MERGED = ("says", "advice", "reasons")  # an entry adds to these of the entry that it is like
 
 
 @cache
@@ -58,16 +50,14 @@ def table() -> tuple[tuple[Check, ...], Reason]:
     Raises:
         ValueError: an entry lacks a key, or names what is not known; the message names the entry.
     """
-    read = read_toml(shipped(*CHECKS), fix="see checks.py for its keys")
-    known = dict[str, dict[str, Any]]()
+    read, known, checks = shipped_table(), dict[str, dict[str, Any]](), list[Check]()
     for entry in read["check"]:
-        if base := entry.pop("like", ""):
-            for key, value in known[base].items():
-                merges = key in ("says", "advice", "reasons") and entry.get(key) != {}
-                own = entry.get(key, {})
-                entry[key] = {**value, **own} if merges else entry.get(key, value)
-        known[f"{entry['criterion']} {entry['name']}"] = entry
-    return tuple(map(_checked, read["check"])), Reason.model_validate(read["no_scores"])
+        base = known[entry["like"]] if "like" in entry else {}
+        own = {key: value for key, value in entry.items() if key != "like"}
+        both = {k: {**base[k], **own[k]} for k in _MERGED if own.get(k) and base.get(k)}
+        known[f"{own['criterion']} {own['name']}"] = whole = {**base, **own, **both}
+        checks.append(_checked(whole))
+    return tuple(checks), Reason.model_validate(read["no_scores"])
 
 
 def _checked(entry: Mapping[str, Any]) -> Check:
@@ -88,23 +78,18 @@ def _checked(entry: Mapping[str, Any]) -> Check:
     return check
 
 
-def rows_of(case: Case) -> Iterator[Criterion]:
-    """The rows of a case: of each check that applies to it, in the order of the table."""
+def rows_of(case: Any) -> Iterator[Criterion]:
+    """The rows of a ``Case``: of each check that applies to it, in the order of the table."""
     for check in table()[0]:
-        if case.sort in check.of:
-            found = list(_found(check, case))
+        if function := check.of.get(case.sort, ""):
+            module, _, name = function.partition(".")
+            if function == EVIDENCE:
+                found = list(case.run.found(check.criterion, check.name))
+            else:
+                found = list(getattr(MODULES[module], name)(case))
             if not found and "needs" in check.reasons:
                 found = [Found(reason="needs")]
             yield from (row(check, case, each) for each in found)
-
-
-def _found(check: Check, case: Any) -> Iterable[Found]:
-    function = check.of[case.sort]
-    if function == EVIDENCE:
-        return list(case.run.found(check.criterion, check.name))
-    module, _, name = function.partition(".")
-    found: Iterable[Found] = getattr(MODULES[module], name)(case)
-    return found
 
 
 # --- measures -----------------------------------------------------------------------------------
@@ -127,23 +112,19 @@ def measure_criteria(
     Returns:
         Rows in the order of the runs, and of the criteria within a run.
     """
-    every = Measures(tuple(runs), groups)
-    rows = list[Criterion]()
-    for run in runs:
-        files = {"": (run.name,)}
-        shared: dict[str, Any] = {"subject": "measure", "settings": settings, "seed": seed}
-        case = MeasureCase(sort="measure", name=run.name, files=files, run=run, all=every, **shared)
-        own = list(rows_of(case))
-        own.sort(key=lambda row: (CRITERIA.index(row.criterion), KINDS.index(row.kind)))
-        rows += own
+    every, rows = Measures(tuple(runs), groups), list[Criterion]()
     series = dict[str, list[MeasureRun]]()
+    shared: dict[str, Any] = {"settings": settings, "seed": seed}
     for run in runs:
+        case = MeasureCase(name=run.name, files={"": (run.name,)}, run=run, all=every, **shared)
+        own = list(rows_of(case))
+        rows += sorted(own, key=lambda r: (CRITERIA.index(r.criterion), KINDS.index(r.kind)))
         if run.year is not None:
             series.setdefault(f"{run.measure}/{run.stem}", []).append(run)
     for name, members in series.items():
         ordered = tuple(sorted(members, key=lambda run: run.year or 0))
         of = groups.get(ordered[0].groups)
-        rows += rows_of(SeriesCase(sort="series", name=name, runs=ordered, groups=of, **shared))
+        rows += rows_of(SeriesCase(name=name, runs=ordered, groups=of, **shared))
     return obey_controls(rows)
 
 
@@ -176,30 +157,20 @@ def dataset_criteria(
         return []
     total = 1 + len(data.groups)
     tell("trust", 0, total)
-    shared: dict[str, Any] = {"settings": settings, "seed": seed, "files": data.evidence}
-    shared |= {"data": data, "rules": content.judged(data)}
-    case = DatasetCase(sort="dataset", subject="dataset", name=data.name, **shared)
+    shared: dict[str, Any] = {"settings": settings, "seed": seed, "data": data}
+    shared["rules"] = content.judged(data)
+    case = DatasetCase(name=data.name, files=data.evidence, **shared)
     rows = list(rows_of(case))
-    silent = frozenset(run.name for run in data.runs if not face.informative(data, run, settings))
+    shared["silent"] = frozenset(r.name for r in data.runs if not face.informative(case, r))
+    shared["files"] = {"": data.evidence.get("", ())}
     for number, group in enumerate(data.groups, 1):
         tell("trust", number, total)
-        of: dict[str, Any] = {"name": group.name, "group": group, "silent": silent}
-        of |= {"files": {"": data.evidence.get("", ())}}
-        rows += rows_of(ScoresCase(sort="scores", subject="scores", **{**shared, **of}))
+        rows += rows_of(ScoresCase(name=group.name, group=group, **shared))
     tell("trust", total, total)
     checks, none = table()
-    for criterion in dict.fromkeys(c.criterion for c in checks if "scores" in c.of and c.judge):
-        if not data.groups:
-            rows.append(
-                Criterion(
-                    subject="scores",
-                    name="none",
-                    criterion=criterion,
-                    check="scores",
-                    status=none.status,
-                    computed=none.why,
-                    change=none.advice,
-                    evidence=(*data.evidence.get("", ()), *data.evidence.get(criterion, ())),
-                )
-            )
+    if not data.groups:
+        lacking = replace(case, sort="scores", subject="scores", name="none")
+        for criterion in dict.fromkeys(c.criterion for c in checks if "scores" in c.of and c.judge):
+            check = Check(criterion=criterion, name="scores", of={}, reasons={"needs": none})
+            rows.append(row(check, lacking, Found(reason="needs")))
     return obey_controls(rows)

@@ -2,34 +2,34 @@
 
 A context is some consecutive sentences of one document; contexts overlap. It counts for a group if
 it has a word of the target and a word of the group, and no word of any other group. A document with
-fewer sentences than a context has none.
+fewer sentences than a context has none. Passages are a random sample of contexts.
 """
 
+import hashlib
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import groupby
-from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from curation.files import CurationError
-from curation.records import Bias
+from curation.records import Bias, Passage
 from curation.stats.intervals import share_interval
 from curation.text.words import base
 from curation.trust import framework
 from curation.trust.framework import DEFAULT, Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
-from curation.trust.text.scanning import Scan, Scanner, Texts, batches, scanner
-from curation.work.shards import Shard
+from curation.trust.text.scanning import Batches, Hit, Located, Scanner, Texts, scanner
 
+T = TypeVar("T")
 ALGORITHM = 1
 Words = frozenset[int]
 Row = tuple[int, ...]
+Span = tuple[int, int]
 Part = tuple[Counter[tuple[str, tuple[str, ...]]], Counter[tuple[str, Row]], int, int]
 """As in ``Counts``: contexts, documents, documents read and too short ones."""
 
@@ -38,14 +38,12 @@ class Context(NamedTuple):
     """Consecutive sentences of a document that mention a target.
 
     Attributes:
-        document: the document's position.
         start: the first sentence.
         end: the one after the last.
         targets: the numbers of the targets.
         words: the numbers of the groups' words in it.
     """
 
-    document: int
     start: int
     end: int
     targets: frozenset[int]
@@ -70,30 +68,32 @@ class Counts:
     short: tuple[int, ...]
 
 
-def contexts(scan: Scan, prepared: Lists, *, window: int) -> Iterator[Context]:
-    """The contexts of documents that mention a target, in order.
+def contexts(
+    hits: Iterable[Hit], sentences: int, prepared: Lists, *, window: int
+) -> Iterator[Context]:
+    """The contexts of a document that mention a target, in order.
 
     Args:
-        scan: the sentences of the documents, and the words in them.
+        hits: the sentence and number of each listed word in the document.
+        sentences: how many the document has.
         prepared: the words of targets and groups.
         window: sentences of a context.
     """
-    for document, group in groupby(scan.hits, itemgetter(0)):
-        targets, words = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
-        for _, sentence, number in group:
-            if (of := prepared.targets.get(number)) is not None:
-                targets[sentence].update(of)
-            else:
-                words[sentence].add(number)
-        last = int(scan.lengths[document]) - window
-        starts = {
-            start
-            for sentence in targets
-            for start in range(max(sentence - window + 1, 0), min(sentence, last) + 1)
-        }
-        for start in sorted(starts):
-            span = range(start, start + window)
-            yield Context(document, start, span.stop, _union(targets, span), _union(words, span))
+    targets, words = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
+    for sentence, number in hits:
+        if (of := prepared.targets.get(number)) is not None:
+            targets[sentence].update(of)
+        else:
+            words[sentence].add(number)
+    last = sentences - window
+    starts = {
+        start
+        for sentence in targets
+        for start in range(max(sentence - window + 1, 0), min(sentence, last) + 1)
+    }
+    for start in sorted(starts):
+        span = range(start, start + window)
+        yield Context(start, span.stop, _union(targets, span), _union(words, span))
 
 
 def _union(sets: Mapping[int, set[int]], span: range) -> frozenset[int]:
@@ -110,15 +110,11 @@ def near_targets(prepared: Lists, window: int) -> Scanner:
     return scanner(lexicon.names, lexicon.language, wanted=wanted, window=window)
 
 
-def _count_shard(shard: Shard, *, prepared: Lists, window: int) -> Part:
-    return count_documents(batches(shard), prepared, window=window)
-
-
-def count_documents(every: Iterable[Sequence[str]], prepared: Lists, *, window: int) -> Part:
+def count_documents(batches: Iterable[Sequence[str]], *, prepared: Lists, window: int) -> Part:
     """The counts of documents.
 
     Args:
-        every: lists of documents without NUL characters.
+        batches: lists of documents without NUL characters.
         prepared: the words of targets and groups.
         window: sentences of a context.
     """
@@ -127,13 +123,13 @@ def count_documents(every: Iterable[Sequence[str]], prepared: Lists, *, window: 
     none = [0] * len(prepared.groups.words)
     counted, documents = Counter[tuple[int, Words]](), Counter[tuple[str, Row]]()
     read = short = 0
-    for texts in every:
+    for texts in batches:
         scan = found.scan(texts)
         read += int((scan.lengths > 0).sum())
         short += int(((scan.lengths > 0) & (scan.lengths < window)).sum())
-        for _, of_document in groupby(contexts(scan, prepared, window=window), itemgetter(0)):
-            rows: dict[int, list[int]] = {}
-            for context in of_document:
+        for document, hits in scan.hits.items():
+            rows, sentences = dict[int, list[int]](), int(scan.lengths[document])
+            for context in contexts(hits, sentences, prepared, window=window):
                 group = owner(context.words)
                 for target in context.targets:
                     counted[target, context.words] += 1
@@ -162,20 +158,126 @@ def count(texts: Texts, groups: Groups, *, tell: Callable[[int], None] | None = 
     found, rows = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, Row]]()
     read, short = [0] * len(texts.paths), [0] * len(texts.paths)
 
-    def add(file: int, part: Part) -> None:
+    work = partial(count_documents, prepared=prepared, window=texts.window)
+    for file, part in texts.read(work, tell=tell):
         found.update(part[0])
         rows.update(part[1])
         read[file] += part[2]
         short[file] += part[3]
-
-    work = partial(_count_shard, prepared=prepared, window=texts.window)
-    texts.read(work, add, tell=tell)
     for path, number in zip(texts.paths, read, strict=True):
         if not number:
             raise CurationError(
                 f"{path}: contains no words", "leave the file out, or fetch it again"
             )
     return Counts(found, rows, tuple(read), tuple(short))
+
+
+# --- passages -------------------------------------------------------------------------------------
+
+
+class LabelledPassage(NamedTuple):
+    """A passage that mentions a target, and the group with which the automatic measure counts it.
+
+    ``spans`` are the (start, end) characters of every mention in ``passage.text``; ``group`` is
+    None for no group, or several.
+    """
+
+    passage: Passage
+    spans: tuple[Span, ...]
+    group: str | None
+
+
+Drawn = list[dict[str, LabelledPassage]]
+"""Passages by their random keys, in order, for each target."""
+
+
+def passages(
+    texts: Texts,
+    groups: Groups,
+    *,
+    most: int,
+    seed: int,
+    tell: Callable[[int], None] | None = None,
+) -> list[LabelledPassage]:
+    """A random sample of the passages that mention each target, each with its automatic label.
+
+    The same files, words and seed give the same passages, whatever the number of workers. Passages
+    of documents with the same text count once.
+
+    Args:
+        texts: the corpus; a passage has as many sentences as its ``window``.
+        groups: targets and groups with their words.
+        most: the number of passages of each target at most.
+        seed: of the sample.
+        tell: called with the number of bytes read since the last call.
+
+    Returns:
+        In the order of the targets, then in random order.
+    """
+    drawn: Drawn = [{} for _ in groups.targets]
+    prepared = lists(groups, texts.language)
+    work = partial(_draw, prepared=prepared, window=texts.window, most=most, seed=seed)
+    for _, part in texts.read(work, tell=tell):
+        drawn = [_lowest(own | more, most) for own, more in zip(drawn, part, strict=True)]
+    return [passage for of_target in drawn for passage in of_target.values()]
+
+
+def _draw(batches: Batches, *, prepared: Lists, window: int, most: int, seed: int) -> Drawn:
+    """The passages of documents with the lowest keys."""
+    names, found = tuple(prepared.groups.targets), near_targets(prepared, window)
+    drawn: Drawn = [{} for _ in names]
+    for texts in batches:
+        scan, located = found.scan(texts), cache(found.locate)
+        more: list[dict[str, tuple[str, Context]]] = [{} for _ in names]
+        for document, hits in scan.hits.items():
+            text, sentences = texts[document], int(scan.lengths[document])
+            name = document_name(text)
+            for context in contexts(hits, sentences, prepared, window=window):
+                for target in context.targets:
+                    key = _hash(f"{seed}\0{names[target]}\0{name}\0{context.start}")
+                    if len(drawn[target]) < most or key < next(reversed(drawn[target])):
+                        more[target][key] = text, context
+        for target, new in enumerate(more):
+            own = drawn[target]
+            for key in _lowest(new, most).keys() - own.keys():
+                text, context = new[key]
+                own[key] = _passage(key, text, located(text), context, target, prepared)
+            drawn[target] = _lowest(own, most)
+    return drawn
+
+
+def _lowest(drawn: Mapping[str, T], most: int) -> dict[str, T]:
+    """What has the lowest keys, in their order."""
+    return {key: drawn[key] for key in sorted(drawn)[:most]}
+
+
+def _passage(
+    key: str, text: str, located: Located, context: Context, target: int, prepared: Lists
+) -> LabelledPassage:
+    start, end = located.spans[context.start][0], located.spans[context.end - 1][1]
+    mentions = tuple(
+        (place.start - start, place.end - start)
+        for place in located.places
+        if context.start <= place.sentence < context.end
+        and target in prepared.targets.get(place.word, ())
+    )
+    group, groups = prepared.one_group(context.words), prepared.groups
+    passage = Passage(
+        id=f"passage-{key}",
+        text=text[start:end],
+        target=tuple(groups.targets)[target],
+        document=document_name(text),
+    )
+    return LabelledPassage(passage, mentions, None if group is None else groups.names[group])
+
+
+def document_name(text: str) -> str:
+    """A name for a document, the same for all documents with this text."""
+    return f"document-{_hash(text)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -281,22 +383,14 @@ def count_biases(
     """
     policies = framework.of_counts(policies)
     each = framework.simultaneous(confidence, len(groups.words))
-    references = [groups.reference(target) for target in groups.targets]
     ends = np.full((*soa.shape, 2), np.nan)
-    for place, (target, p0) in enumerate(zip(groups.targets, references, strict=True)):
+    for place, target in enumerate(groups.targets):
+        p0 = groups.reference(target)
         if target in units and p0 and soa[place].any() and policies.normalise == "sum":
             ends[place] = intervals(units[target], p0, confidence=each, extra=extra.get(target))
     missing = {name: "missing_target" for name, of in zip(groups.targets, n, strict=True) if not of}
-    return framework.biases(
-        tuple(groups.targets),
-        soa,
-        groups=groups.names,
-        references=references,
-        policies=policies,
-        n=n,
-        intervals=ends,
-        undefined={**undefined, **missing},
-    )
+    codes = {**undefined, **missing}
+    return framework.biases(groups, soa, policies, n=n, intervals=ends, undefined=codes)
 
 
 def intervals(

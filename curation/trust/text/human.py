@@ -34,10 +34,6 @@ _KEPT = ("passage", "target", "group", "submitted_at", "text")
 class _RefusedError(Exception):
     """Why a row is not a label: a reason code and the detail."""
 
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code, self.detail = code, detail
-
 
 class Labels(NamedTuple):
     """The labels of a table.
@@ -59,8 +55,7 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
             in the file, such as "labels.csv line 3".
         groups: the targets and groups that there are.
     """
-    labels, refused = dict[GroupLabel, None](), list[Rejection]()
-    texts = dict[str, str]()
+    labels, texts, refused = dict[GroupLabel, None](), dict[str, str](), list[Rejection]()
     for place, row in rows:
         try:
             label = _label(row, groups)
@@ -73,10 +68,10 @@ def read_labels(rows: Iterable[tuple[str, Mapping[str, Any]]], groups: Groups) -
                 raise _RefusedError("duplicate_label", "an earlier row is the same")
             labels[label] = None
         except _RefusedError as error:
-            cells = {name: row[name] for name in _KEPT if name in row}
-            record = {name: c for name, c in cells.items() if not isinstance(c, (list, dict))}
-            why = {"code": error.code, "detail": error.detail}
-            refused.append(Rejection(**why, where=place, record=record))
+            code, detail = error.args
+            kept = (name for name in _KEPT if not isinstance(row.get(name, []), (list, dict)))
+            record = {name: row[name] for name in kept}
+            refused.append(Rejection(code=code, detail=detail, where=place, record=record))
     return Labels(sorted(labels, key=lambda label: label.submitted_at), refused)
 
 
@@ -206,15 +201,14 @@ class Passages:
         """
         names, found = np.array([passage for passage, _ in self.units], str), []
         if _several(self.votes):
-            parts = {}
+            parts = []
             for target in self.groups.targets:
                 rows = np.array([unit[1] == target for unit in self.units], bool)
                 if _several(self.votes[rows]):
-                    own = agreement(self.votes[rows], names[rows], confidence=confidence)
-                    parts[target] = "not defined" if own.alpha is None else f"{own.alpha:.3f}"
-            listed = ", ".join(f"{target} {alpha}" for target, alpha in parts.items())
+                    alpha = agreement(self.votes[rows], names[rows], confidence=confidence).alpha
+                    parts.append(f"{target} {'not defined' if alpha is None else f'{alpha:.3f}'}")
             whole = agreement(self.votes, names, confidence=confidence)
-            found.append(_of_labels(whole, "agreement", by_target=listed))
+            found.append(_of_labels(whole, "agreement", by_target=", ".join(parts)))
             median, ends = shuffled_agreement(self.votes, names, seed=seed, confidence=confidence)
             found.append(
                 Evidence(
@@ -237,11 +231,11 @@ class Passages:
         targets = list(self.groups.targets)
         soa = np.zeros((2, len(targets), len(self.groups.words)))
         place = [targets.index(target) for _, target in self.units]
-        for at, values in enumerate((self.majority(), self.shares())):
-            np.add.at(soa[at], place, values)
-        majority, shares = (distributions(each, policies) for each in soa)
-        known = ~(np.isnan(majority).any(axis=1) | np.isnan(shares).any(axis=1))
-        one, other = (each[known, :-1].ravel() for each in (majority, shares))
+        for own, values in zip(soa, (self.majority(), self.shares()), strict=True):
+            np.add.at(own, place, values)
+        p = distributions(soa, policies)
+        known = ~np.isnan(p).any(axis=(0, 2))
+        one, other = p[:, known, :-1].reshape(2, -1)
         rho = spearman(one.tolist(), other.tolist(), draws=0)["rho"] if known.sum() > 2 else None
         return Evidence(
             criterion="sensitivity",
@@ -260,24 +254,26 @@ def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
         labels: by time; an annotator's first label of a passage and target counts.
         groups: the groups and targets.
     """
-    place = {name: at for at, name in enumerate(groups.names)}
-    none = len(place)
+    place = {group: at for at, group in enumerate((*groups.names, None))}
     given: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for label in labels:
-        chosen = none if label.group is None else place[label.group]
-        given[label.passage, label.target][label.annotator].append(chosen)
-    units, one = tuple(sorted(given)), np.eye(none + 1, dtype=np.int64)
-    votes, again = np.zeros((len(units), none + 1), np.int64), list[Votes]()
-    rows, later = list[int](), 0
-    for row, unit in enumerate(units):
-        for first, *others in given[unit].values():
-            votes[row] += one[first]
-            again += [one[first] + one[second] for second in others[:1]]
-            rows += [row] * len(others[:1])
-            later += len(others[1:])
-    repeated = np.array(again, np.int64).reshape(-1, none + 1)
-    people = len({label.annotator for label in labels})
-    return Passages(groups, units, votes, repeated, tuple(rows), later, people)
+        given[label.passage, label.target][label.annotator].append(place[label.group])
+    units, one = tuple(sorted(given)), np.eye(len(place), dtype=np.int64)
+    every = [(row, own) for row, unit in enumerate(units) for own in given[unit].values()]
+    again = [(row, own) for row, own in every if len(own) > 1]
+    votes = np.zeros((len(units), len(place)), np.int64)
+    for row, own in every:
+        votes[row, own[0]] += 1
+    pairs = np.array([own[:2] for _, own in again], np.int64).reshape(-1, 2)
+    return Passages(
+        groups,
+        units,
+        votes,
+        repeated=one[pairs].sum(axis=1),
+        repeated_units=tuple(row for row, _ in again),
+        later=sum(len(own) - 2 for _, own in again),
+        annotators=len({label.annotator for label in labels}),
+    )
 
 
 def _several(votes: Votes) -> bool:

@@ -10,29 +10,40 @@ must be known of these can be read from their bytes, for many at once. Every oth
 that may have a listed word, is examined in full, once for each distinct chunk.
 
 Languages without spaces between words are searched for strings of characters, document by document.
+
+A sentence ends at white space if the text before it ends with a sign such as . ! ? … । or ؟ (and
+closing quotation marks or brackets), and the next word does not begin with a small letter. A full
+stop does not end a sentence after a listed abbreviation, an initial (J. Smith), letters with points
+between them (U.S., e.g.), and, in languages that write ordinals so, a number of one or two digits.
+A blank line ends a sentence, a single line break does not. Languages without spaces between words
+end sentences at their own signs. Thai and Lao have none, so white space ends a sentence there.
+``data/trust/sentences.toml`` has the signs and abbreviations.
 """
 
 import os
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.files import CurationError
-from curation.text.words import MARKS, WORD, plain
+from curation.files import CurationError, shipped
+from curation.formats.toml_files import read_toml
+from curation.text.words import MARKS, WORD, base, plain
 from curation.trust.text.matching import Lexicon, Place
-from curation.trust.text.sentences import continues_sentence, ends_sentence, unspaced_ends
 from curation.work.engine import Engine, each_shard
 from curation.work.shards import Shard, documents, shards
 
 T = TypeVar("T")
+Batches = Iterator[Sequence[str]]
+Hit = tuple[int, int]
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 BATCH = 1 << 18  # characters to scan at once: more would not fit into the processor's cache
@@ -51,6 +62,7 @@ _CHARACTERS = bytes(
     for n in range(256)
 )
 """The kind of each byte: A and a are 2, because they are 65 and 97."""
+_DOTTED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")
 _BLANK = re.compile(r"\n[^\S\n]*(?=\n)")
 _CHUNK = re.compile(r"\S+")
 _JOINED = rf"[{MARKS}\xad\u1160-\u11ff]"  # also vowels and ends of Korean syllables
@@ -92,17 +104,15 @@ class Texts:
 
     def read(
         self,
-        work: Callable[[Shard], T],
-        add: Callable[[int, T], None],
+        work: Callable[[Batches], T],
         *,
         tell: Callable[[int], None] | None = None,
         pieces: int | None = None,
-    ) -> None:
-        """Apply ``work`` to every part of the corpus.
+    ) -> Iterator[tuple[int, T]]:
+        """Apply ``work`` to every part of the corpus: the position of the file and a result.
 
         Args:
-            work: takes a shard; it and its results must be picklable.
-            add: called with the position of the file and a result, in any order.
+            work: takes lists of documents; it and its results must be picklable.
             tell: called with the number of bytes read since the last call.
             pieces: the number of workers to cut for; by default as many as there are.
 
@@ -110,19 +120,12 @@ class Texts:
             CurationError: a file cannot be read.
         """
         parts = self.shards(pieces or self.workers or os.cpu_count() or 1)
-        with closing(each_shard(work, parts, engine=self.engine, workers=self.workers)) as each:
+        own = partial(_of_shard, work)
+        with closing(each_shard(own, parts, engine=self.engine, workers=self.workers)) as each:
             for index, result in each:
-                add(parts[index].file, result)
+                yield parts[index].file, result
                 if tell:
                     tell(parts[index].size)
-
-
-class Hit(NamedTuple):
-    """A listed word: the document's position in the list, the sentence in it, the word's number."""
-
-    document: int
-    sentence: int
-    word: int
 
 
 class Scan(NamedTuple):
@@ -130,11 +133,11 @@ class Scan(NamedTuple):
 
     Attributes:
         lengths: shape (documents,), the number of sentences of each document.
-        hits: in the order of the documents and sentences.
+        hits: the sentence and number of each listed word, in order, by the document's position.
     """
 
     lengths: Ints
-    hits: list[Hit]
+    hits: dict[int, list[Hit]]
 
 
 class LocatedWord(NamedTuple):
@@ -158,7 +161,11 @@ class Located(NamedTuple):
     places: list[LocatedWord]
 
 
-def batches(shard: Shard) -> Iterator[Sequence[str]]:
+def _of_shard(work: Callable[[Batches], T], shard: Shard) -> T:
+    return work(_batches(shard))
+
+
+def _batches(shard: Shard) -> Batches:
     """A shard's documents in lists that the processor's cache holds with all their chunks."""
     for texts in documents(shard):
         start = size = 0
@@ -206,12 +213,12 @@ class Scanner:
         of, starts = held.document[first], held.sentence[first]
         lengths[of] = np.diff(starts, append=held.sentence[-1:] + 1)
         before[of] = starts
-        numbers, hits = held.codes >> BITS, list[Hit]()
+        numbers, hits = held.codes >> BITS, defaultdict[int, list[Hit]](list)
         for start, end in self._runs(held):
             document = held.document.item(start)
             at = held.sentence.item(start) - before.item(document)
-            words = self.chunks.listed(tuple(numbers[start:end].tolist()))
-            hits += [Hit(document, at, word) for word in words]
+            for word in self.chunks.listed(tuple(numbers[start:end].tolist())):
+                hits[document].append((at, word))
         return Scan(lengths, hits)
 
     def locate(self, text: str) -> Located:
@@ -295,12 +302,12 @@ class Scanner:
         return spans, [(bisect_right(ends, p.start), p) for p in self.lexicon.strings(compared)]
 
     def _scan_strings(self, documents: Sequence[str]) -> Scan:
-        lengths, hits = [], list[Hit]()
+        lengths, hits = [], dict[int, list[Hit]]()
         for position, document in enumerate(documents):
             spans, places = self._strings(plain(document, self.lexicon.language))
             lengths.append(len(spans))
             if any(place.number in self.wanted for _, place in places):
-                hits += [Hit(position, sentence, place.number) for sentence, place in places]
+                hits[position] = [(sentence, place.number) for sentence, place in places]
         return Scan(np.array(lengths, np.int64), hits)
 
     def _locate_strings(self, text: str) -> Located:
@@ -447,6 +454,54 @@ def _cut(raw: bytes, table: bytes | bytearray) -> tuple[NDArray[np.uint8], Ints,
     found = np.frombuffer(raw.translate(table), np.uint8)
     edges = np.flatnonzero(np.diff(found != 0)) + 1
     return found, edges[::2], edges[1::2]
+
+
+# --- where sentences end ------------------------------------------------------------------------
+
+
+@cache
+def _rules() -> Any:
+    return read_toml(shipped("data", "trust", "sentences.toml"), fix="see scanning.py for its keys")
+
+
+def ends_sentence(language: str) -> Callable[[str], bool]:
+    """A function that says whether a sentence may end after a chunk without white space."""
+    code, rules = base(language), _rules()
+    own = rules["abbreviations"].get(code)
+    abbreviations = {*own.split(), *rules["titles"].split()} if own else set[str]()
+    signs = {*rules["ends"], *(";" if code == "el" else "")}  # the Greek question mark
+
+    def ends(chunk: str) -> bool:
+        core = chunk.rstrip(rules["closing"])
+        if not core or core[-1] not in signs:
+            return False
+        if core[-1] != "." or core.endswith(".."):
+            return True
+        word = core[:-1].lstrip(rules["opening"])
+        if len(word) == 1 and word.isupper():
+            return word == "I" and code == "en"
+        if word.lower() in abbreviations or _DOTTED.fullmatch(word):
+            return False
+        return not (code in rules["ordinals"] and word.isdecimal() and len(word) <= 2)
+
+    return ends
+
+
+def continues_sentence(language: str) -> Callable[[str], bool]:
+    """A function that says whether a chunk begins with a small letter."""
+    rules = _rules()
+    if base(language) in rules["one_case"]:
+        return lambda chunk: False
+    return lambda chunk: chunk.lstrip(rules["opening"])[:1].islower()
+
+
+def unspaced_ends(language: str) -> re.Pattern[str]:
+    """A pattern of the ends of sentences in a text of a language without spaces between words."""
+    rules, point = _rules(), ".．"
+    signs = re.escape("".join(sign for sign in rules["ends"] if sign not in point)) + "།༎"
+    close = f"[{re.escape(rules['closing'])}]*"
+    pattern = rf"[{signs}]+{close}|[{point}]+{close}(?=\s|$)|\n[^\S\n]*(?=\n)"
+    return re.compile(rf"{pattern}|\s+" if base(language) in rules["spaced"] else pattern)
 
 
 # --- characters ---------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.records import Bias
 from curation.text.wording import some
-from curation.trust.framework import Floats, Policies, biases, distributions, simultaneous
+from curation.trust import framework
+from curation.trust.framework import Floats, Policies, distributions
 from curation.trust.groups import Groups
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.files import Vectors
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 
@@ -51,11 +52,8 @@ def mean_vectors(vectors: Vectors, lists: Mapping[str, Sequence[str]]) -> Floats
     Returns:
         Shape (lists, dimensions); NaN for a list without a known word.
     """
-    means = np.full((len(lists), vectors.array.shape[1]), np.nan)
-    for place, words in enumerate(lists.values()):
-        if known := vectors.known(words):
-            means[place] = vectors.rows(known).mean(axis=0, dtype=float)
-    return means
+    means = [vectors.mean(tuple(words)) for words in lists.values()]
+    return np.reshape(means, (len(lists), vectors.array.shape[1]))
 
 
 def known_words(vectors: Vectors, groups: Groups) -> Groups:
@@ -76,7 +74,13 @@ def known_words(vectors: Vectors, groups: Groups) -> Groups:
 
 
 def vector_biases(
-    vectors: Vectors, groups: Groups, policies: Policies, *, confidence: float | None = None
+    vectors: Vectors,
+    groups: Groups,
+    policies: Policies,
+    *,
+    confidence: float | None = None,
+    ends: Floats | None = None,
+    n: Sequence[int] | int = 0,
 ) -> list[Bias]:
     """The bias of each target.
 
@@ -84,31 +88,22 @@ def vector_biases(
         vectors: of the words of groups and targets; a word without a vector is left out.
         groups: groups, targets and references.
         policies: how cosines become a distribution.
-        confidence: of the intervals; None for no intervals.
-
-    Returns:
-        One result per target. ``n`` is the number of group words that have a vector.
+        confidence: of the intervals over group words; None for no such intervals.
+        ends: other intervals of p − p0, shape (targets, k, 2).
+        n: how many contexts each target has; by default the number of group words that have a
+            vector.
     """
     targets, means = mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)
-    lost = np.isnan(means).any()
-    ends = None
     if confidence is not None:
         ends = intervals(vectors, groups, policies, confidence=confidence)
-    return biases(
-        tuple(groups.targets),
-        soa(targets, means),
-        groups=groups.names,
-        references=[groups.reference(target) for target in groups.targets],
-        policies=policies,
-        n=sum(len(vectors.known(words)) for words in groups.words.values()),
-        intervals=ends,
-        undefined=dict.fromkeys(groups.targets, "missing_group") if lost else {},
+    lost = dict.fromkeys(groups.targets, "missing_group") if np.isnan(means).any() else {}
+    n = n or sum(len(vectors.known(words)) for words in groups.words.values())
+    return framework.biases(
+        groups, soa(targets, means), policies, n=n, intervals=ends, undefined=lost
     )
 
 
-def intervals(
-    vectors: Vectors, groups: Groups, policies: Policies, *, confidence: float
-) -> Floats | None:
+def intervals(vectors: Vectors, groups: Groups, policies: Policies, *, confidence: float) -> Floats:
     """Intervals of p − p0 over group words and, if a target has several words, over these.
 
     The words are taken as a sample of those that could name the group. Each word is left out in
@@ -117,22 +112,19 @@ def intervals(
     measured coverage.
 
     Returns:
-        Shape (targets, k, 2), NaN for a target without an interval: if a result without one of the
-        words is undefined. None if a group has only one word.
+        Shape (targets, k, 2). NaN if a group has only one word, and for a target that has no result
+        without one of the words.
     """
-    if len(names := list(groups.targets)) > _TARGETS:
-        several = [
-            replace(groups, targets={name: groups.targets[name] for name in names[at:][:_TARGETS]})
-            for at in range(0, len(names), _TARGETS)
-        ]
-        parts = (intervals(vectors, few, policies, confidence=confidence) for few in several)
-        found = [part for part in parts if part is not None]
-        return np.concatenate(found) if found else None
-    lists = [vectors.rows(vectors.known(words)).astype(float) for words in groups.words.values()]
+    every = [*groups.targets.items()]
+    if len(every) > _TARGETS:
+        parts = (dict(every[at : at + _TARGETS]) for at in range(0, len(every), _TARGETS))
+        several = (replace(groups, targets=part) for part in parts)
+        found = (intervals(vectors, few, policies, confidence=confidence) for few in several)
+        return np.concatenate([*found])
+    lists = [vectors.rows(words) for words in groups.words.values()]
     if min(map(len, lists)) < 2:
-        return None
-    means = np.stack([rows.mean(axis=0) for rows in lists])
-    targets = mean_vectors(vectors, groups.targets)
+        return np.full((len(every), len(lists), 2), np.nan)
+    targets, means = mean_vectors(vectors, groups.targets), mean_vectors(vectors, groups.words)
     cosines = soa(targets, means)
 
     def changes() -> Iterator[tuple[Any, Floats]]:
@@ -140,18 +132,15 @@ def intervals(
             changed = np.repeat(cosines[None], len(rows), axis=0)
             changed[:, :, group] = soa(targets, _leave_one_out(rows)).T
             yield ..., distributions(changed, policies)
-        for place, words in enumerate(groups.targets.values()):
-            if len(known := vectors.known(words)) > 1:
-                changed = soa(_leave_one_out(vectors.rows(known).astype(float)), means)
+        for place, (_, words) in enumerate(every):
+            if len(rows := vectors.rows(words)) > 1:
+                changed = soa(_leave_one_out(rows), means)
                 yield place, distributions(changed, policies)
 
     p = distributions(cosines, policies)
-    half = jackknife(p.shape, changes(), confidence=simultaneous(confidence, len(means)))
-    ends = np.stack([p - half, p + half], axis=-1)
-    if policies.negative != "raw" or policies.normalise == "softmax":  # p is in the simplex
-        ends = ends.clip(0, 1)
-    p0 = [groups.reference(name) or (np.nan,) * len(means) for name in names]
-    return np.asarray(ends - np.reshape(p0, (-1, len(means), 1)))
+    level = framework.simultaneous(confidence, len(means))
+    half = jackknife(p.shape, changes(), confidence=level)
+    return framework.around(p, half, groups, policies)
 
 
 def jackknife(

@@ -19,8 +19,8 @@ from curation.trust.framework import Floats, Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import unit, vector_biases
-from curation.trust.vectors.prior import Components, Space, complete_pairs, principal
-from curation.trust.vectors.reading import Block, Singles, Vectors
+from curation.trust.vectors.files import Block, Singles, Vectors
+from curation.trust.vectors.prior import Components, complete_pairs, principal
 
 Method = Literal["hard", "multiclass", "soft"]
 WEIGHT = 0.2  # λ of soft debiasing, as published
@@ -117,13 +117,12 @@ def equalised(vectors: Vectors, sets: Iterable[tuple[str, ...]], axes: Floats) -
     """New vectors for sets of words; sets that cannot be equalised are listed."""
     found = Equalised({}, [], [])
     for words in sets:
-        if len(vectors.known(words)) < len(words):
+        if len(rows := vectors.rows(words)) < len(words):
             found.missing.append(words)
-        elif (changed := equalise(unit(vectors.rows(words)), axes)) is None:
+        elif (changed := equalise(unit(rows), axes)) is None:
             found.flat.append(words)
         else:
-            spelled = [vectors.spellings.get(word, word) for word in words]
-            found.rows.update(zip(spelled, changed, strict=True))
+            found.rows.update(zip(vectors.spelled(words), changed, strict=True))
     return found
 
 
@@ -266,11 +265,6 @@ def group_subspace(
     return found, sets
 
 
-def in_spelling(vectors: Vectors, words: Sequence[str]) -> set[str]:
-    """Words as the file spells them."""
-    return {vectors.spellings.get(word, word) for word in words}
-
-
 # --- before and after ---------------------------------------------------------------------------
 
 
@@ -367,7 +361,7 @@ def compare(
     """
     both, changes = (before, after), []
     for name in ("bolukbasi-pairs", "manzini")[len(groups.words) > 2 :]:
-        spaces = [Space(vectors, unit=True) for vectors in both]
+        spaces = [replace(vectors, array=unit(vectors.array)) for vectors in both]
         pair = [[each.value for each in prior.biases(name, groups, space)] for space in spaces]
         if name != "manzini":
             pair = [[None if value is None else abs(value) for value in values] for values in pair]

@@ -24,10 +24,11 @@ from curation.files import CurationError
 from curation.records import Bias
 from curation.trust.framework import Floats
 from curation.trust.groups import Groups
-from curation.trust.vectors.cosine import jackknife, known_words, soa
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.cosine import jackknife, known_words, mean_vectors, soa
+from curation.trust.vectors.files import Vectors
 
 Centring = Literal["pairs", "differences", "uncentred"]
+Words = Mapping[str, tuple[str, ...]]
 Scale = Literal["own", "raw", "unit"]
 """Whether vectors are normalised to length 1: as the measure's authors do, never, or always."""
 EXACT = 200_000  # partitions of WEAT up to which all are counted
@@ -79,20 +80,19 @@ def centred_rows(first: Floats, second: Floats, centring: Centring = "pairs") ->
     return np.asarray(gaps / np.sqrt(2) if centring == "pairs" else gaps)
 
 
-def direction(first: Floats, second: Floats, centring: Centring = "pairs") -> Floats | None:
+def direction(first: Floats, second: Floats, centring: Centring = "pairs") -> Floats:
     """The unit vector that points from the second group to the first; arguments as above.
 
     A principal component has no sign of its own: it is turned so that its product with the mean
     difference is positive.
 
     Returns:
-        Shape (dimensions,); None if the rows are all 0, as the centred difference of one pair is.
+        Shape (dimensions,); NaN if the rows are all 0, as the centred difference of one pair is.
     """
-    axes = [*principal(centred_rows(first, second, centring), 1).axes] if len(first) else []
-    if not axes:
-        return None
-    axis = np.asarray(axes[0])
-    return -axis if axis @ (np.asarray(first, float) - second).mean(axis=0) < 0 else axis
+    axes = principal(centred_rows(first, second, centring), 1).axes
+    if not len(axes):
+        return np.full(axes.shape[1], np.nan)
+    return np.asarray(-axes[0] if axes[0] @ _gap(first, second) < 0 else axes[0])
 
 
 def alignment(first: Floats, second: Floats, centring: Centring = "pairs") -> float | None:
@@ -100,10 +100,14 @@ def alignment(first: Floats, second: Floats, centring: Centring = "pairs") -> fl
 
     If it is small, the direction is hardly that between the groups, and its sign says little.
     """
-    axis = direction(first, second, centring)
-    gap = (np.asarray(first, float) - second).mean(axis=0) if len(first) else np.zeros(1)
+    gap = _gap(first, second)
     size = float(np.linalg.norm(gap))
-    return None if axis is None or size == 0 else float(axis @ gap) / size
+    cosine = float(direction(first, second, centring) @ gap) / size if size else math.nan
+    return None if math.isnan(cosine) else cosine
+
+
+def _gap(first: Floats, second: Floats) -> Floats:
+    return np.asarray((np.asarray(first, float) - second).mean(axis=0))
 
 
 # --- the measures -------------------------------------------------------------------------------
@@ -126,10 +130,7 @@ def bolukbasi(
     Returns:
         Shape (n,); NaN for a target of length 0, and if there is no direction.
     """
-    axis = direction(first, second, centring)
-    if axis is None:
-        return np.full(len(targets), np.nan)
-    return soa(targets, axis[None])[:, 0]
+    return soa(targets, direction(first, second, centring)[None])[:, 0]
 
 
 def direct_bias(cosines: Floats, strictness: float = 1.0) -> float | None:
@@ -238,11 +239,9 @@ def ripa(targets: Floats, first: Floats, second: Floats, centring: Centring = "p
     Returns:
         Shape (n,); NaN for a target of length 0, and if there is no direction.
     """
-    axis = direction(first, second, centring)
     targets = np.asarray(targets, float)
-    if axis is None:
-        return np.full(len(targets), np.nan)
-    return np.asarray(np.where(targets.any(axis=1), targets @ axis, np.nan))
+    values = targets @ direction(first, second, centring)
+    return np.asarray(np.where(targets.any(axis=1), values, np.nan))
 
 
 class Measure(NamedTuple):
@@ -261,6 +260,22 @@ class Measure(NamedTuple):
     several: bool = False
     signed: bool = True
     unit: bool = False
+
+    @property
+    def paired(self) -> bool:
+        """Whether it takes the groups' words in pairs."""
+        return self.centring is not None
+
+    def words(self, vectors: Vectors, words: Words) -> dict[str, tuple[str, ...]]:
+        """The words of each group that it uses: those with vectors, or of complete pairs only."""
+        if not self.paired:
+            return {group: vectors.known(own) for group, own in words.items()}
+        pairs = complete_pairs(vectors, words)
+        return {group: tuple(pair[n] for pair in pairs) for n, group in enumerate(words)}
+
+    def rows(self, vectors: Vectors, words: Words) -> list[Floats]:
+        """The vectors of these words, by group, each of shape (words, dimensions)."""
+        return [vectors.rows(own) for own in self.words(vectors, words).values()]
 
 
 _AXES: tuple[Centring, ...] = get_args(Centring)
@@ -289,52 +304,13 @@ class NoPairsError(CurationError):
     """Too few pairs of group words have vectors for a measure that takes pairs."""
 
 
-class Space:
-    """Word vectors as a measure uses them: as in the file, or of length 1."""
-
-    def __init__(self, vectors: Vectors, *, unit: bool = False) -> None:
-        self.vectors, self.unit = vectors, unit
-        self._targets: tuple[Mapping[str, tuple[str, ...]], Floats] | None = None
-
-    def rows(self, words: Sequence[str]) -> Floats:
-        """The vectors of the words that are known, shape (words, dimensions)."""
-        rows = np.asarray(self.vectors.rows(self.vectors.known(words)), float)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True) if self.unit else rows
-
-    def targets(self, targets: Mapping[str, tuple[str, ...]]) -> Floats:
-        """The mean vector of each target's words, shape (targets, dimensions); 0 if none is known.
-
-        They are kept: a measure is computed hundreds of times with other words of the groups.
-        """
-        if self._targets is None or self._targets[0] != targets:
-            found = [self.rows(words) for words in targets.values()]
-            width = self.vectors.array.shape[1]
-            means = [rows.mean(axis=0) if len(rows) else np.zeros(width) for rows in found]
-            self._targets = dict(targets), np.reshape(means, (len(means), width))
-        return self._targets[1]
-
-    def groups(self, words: Mapping[str, tuple[str, ...]], *, pairs: bool) -> list[Floats]:
-        """The vectors of each group's words that are known; with pairs, of complete pairs."""
-        used = _used(self.vectors, words, pairs=pairs)
-        return [self.rows(own) for own in used.values()]
-
-
-def complete_pairs(vectors: Vectors, words: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
+def complete_pairs(vectors: Vectors, words: Words) -> list[tuple[str, ...]]:
     """The pairs (for k groups: sets) of words at the same place of their lists, if all are known.
 
     Words at the end of the longer list have no partner.
     """
     together = zip(*words.values(), strict=False)
     return [pair for pair in together if len(vectors.known(pair)) == len(words)]
-
-
-def _used(
-    vectors: Vectors, words: Mapping[str, tuple[str, ...]], *, pairs: bool
-) -> dict[str, tuple[str, ...]]:
-    if not pairs:
-        return {group: vectors.known(own) for group, own in words.items()}
-    both = complete_pairs(vectors, words)
-    return {group: tuple(pair[n] for pair in both) for n, group in enumerate(words)}
 
 
 def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
@@ -362,43 +338,41 @@ def check_measure(name: str, groups: Groups, vectors: Vectors) -> None:
         )
 
 
-def biases(name: str, groups: Groups, space: Space, ends: Floats | None = None) -> list[Bias]:
+def biases(name: str, groups: Groups, vectors: Vectors, ends: Floats | None = None) -> list[Bias]:
     """The value of each target.
 
     Args:
         name: the measure.
         groups: the groups and targets.
-        space: the vectors.
+        vectors: as in the file, or of length 1.
         ends: intervals from ``intervals``, shape (2, targets).
     """
-    measure = MEASURES[name]
-    vectors = space.groups(groups.words, pairs=measure.centring is not None)
-    targets = space.targets(groups.targets)
-    empty = not all(len(group) for group in vectors)
-    values = np.full(len(targets), np.nan) if empty else measure.value(targets, *vectors)
-    known, found = np.asarray(targets.any(axis=1)), []
+    measure, targets = MEASURES[name], mean_vectors(vectors, groups.targets)
+    rows = measure.rows(vectors, groups.words)
+    empty = not all(map(len, rows))
+    values = np.full(len(targets), np.nan) if empty else measure.value(targets, *rows)
+    found = []
     for n, (target, value) in enumerate(zip(groups.targets, values.tolist(), strict=True)):
-        fields: dict[str, Any] = {"target": target, "groups": groups.names}
-        fields["n"] = sum(map(len, vectors))
+        fields: dict[str, Any] = {"n": sum(map(len, rows))}
         if not np.isnan(value):
             fields["value"] = value
             if ends is not None and not np.isnan(ends[:, n]).any():
                 fields["value_ci"] = tuple(ends[:, n].tolist())
-        elif empty and measure.centring is None:
+        elif empty and not measure.paired:
             fields["undefined"] = "missing_group"
         else:
-            fields["undefined"] = "no_direction" if known[n] else "missing_target"
-        found.append(Bias(**fields))
+            known = np.nan_to_num(targets[n]).any()
+            fields["undefined"] = "no_direction" if known else "missing_target"
+        found.append(Bias(target=target, groups=groups.names, **fields))
     return found
 
 
 def used_words(name: str, groups: Groups, vectors: Vectors) -> Groups:
     """The groups with the words that a measure uses: those with vectors, or complete pairs only."""
-    paired = MEASURES[name].centring is not None
-    return replace(groups, words=_used(vectors, groups.words, pairs=paired))
+    return replace(groups, words=MEASURES[name].words(vectors, groups.words))
 
 
-def intervals(name: str, groups: Groups, space: Space, *, confidence: float) -> Floats | None:
+def intervals(name: str, groups: Groups, vectors: Vectors, *, confidence: float) -> Floats | None:
     """Intervals over the words of each group, or over the pairs.
 
     Each word or pair is left out in turn (jackknife, with the quantiles of Student's t; degrees of
@@ -408,54 +382,60 @@ def intervals(name: str, groups: Groups, space: Space, *, confidence: float) -> 
         Lower and upper ends, shape (2, targets); NaN for a target without an interval. None if a
         group has one word or pair only.
     """
-    paired = MEASURES[name].centring is not None
-    value, vectors = MEASURES[name].value, space.groups(groups.words, pairs=paired)
-    if min(map(len, vectors)) < 2:
+    measure, targets = MEASURES[name], mean_vectors(vectors, groups.targets)
+    rows = measure.rows(vectors, groups.words)
+    if min(map(len, rows)) < 2:
         return None
-    targets = space.targets(groups.targets)
 
     def without(sample: Sequence[int], unit: int) -> Floats:
         """The values without a word of one group, or without a pair if the sample is both."""
-        rows = enumerate(vectors)
-        return value(targets, *(np.delete(own, unit, 0) if n in sample else own for n, own in rows))
+        rest = (np.delete(own, unit, 0) if n in sample else own for n, own in enumerate(rows))
+        return measure.value(targets, *rest)
 
     changes = (
-        (..., np.array([without(sample, unit) for unit in range(len(vectors[sample[0]]))]))
-        for sample in ([range(2)] if paired else [[n] for n in range(len(vectors))])
+        (..., np.array([without(sample, unit) for unit in range(len(rows[sample[0]]))]))
+        for sample in ([range(2)] if measure.paired else [[n] for n in range(len(rows))])
     )
-    values = value(targets, *vectors)
+    values = measure.value(targets, *rows)
     half = jackknife(values.shape, changes, confidence=confidence)
     return np.stack([values - half, values + half])
 
 
 def facts(
-    name: str, groups: Groups, space: Space, found: Sequence[Bias], *, strictness: float
+    name: str,
+    groups: Groups,
+    vectors: Vectors,
+    found: Sequence[Bias],
+    *,
+    strictness: float,
+    unit: bool,
 ) -> dict[str, object]:
     """What ``run.json`` says about a measure beside the values.
 
     Args:
         name: the measure.
         groups: the groups and targets.
-        space: the vectors.
+        vectors: as in the file, or of length 1.
         found: the results.
         strictness: c of Bolukbasi's direct bias.
+        unit: whether the vectors are of length 1.
     """
-    measure, vectors = MEASURES[name], space.vectors
+    measure = MEASURES[name]
     values = np.array([bias.value for bias in found if bias.value is not None], float)
     about: dict[str, object] = {
         "signed": measure.signed,
-        "unit": space.unit,
+        "unit": unit,
         "group_words": {group: len(vectors.known(own)) for group, own in groups.words.items()},
         "mean": float(values.mean()) if len(values) else None,
         "mean_absolute": direct_bias(values),
     }
-    own = space.groups(groups.words, pairs=measure.centring is not None)
+    own = measure.rows(vectors, groups.words)
     if measure.centring is not None:
         about |= {"pairs": len(own[0]), "alignment": alignment(own[0], own[1], measure.centring)}
     if name.startswith("bolukbasi"):
         about |= {"strictness": strictness, "direct_bias": direct_bias(values, strictness)}
     if name == "manzini":
-        about["mac"] = mac(space.targets(groups.targets), *own)
+        about["mac"] = mac(mean_vectors(vectors, groups.targets), *own)
     return about
 
 

@@ -13,9 +13,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.models import tiny
 from curation.models.states import StatesSpec
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.probe import _split, _unseen, measure_probe, read_labelled
-from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.contextual import _split, _unseen, measure_probe, read_labelled
+from curation.steps.trust.files import TrustRun, read_groups
 from curation.trust.contextual.probe import (
     PENALTY,
     Examples,
@@ -27,7 +26,7 @@ from curation.trust.contextual.probe import (
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import NotPossibleError
-from curation.trust.text.passages import passages
+from curation.trust.text.automated import passages
 from curation.trust.text.scanning import Texts
 from support import trust
 

@@ -17,8 +17,7 @@ from curation.models.states import Place, StatesSpec, open_states
 from curation.records import Bias
 from curation.steps.trust import contextual as reading
 from curation.steps.trust.contextual import measure_contextual
-from curation.steps.trust.group_files import read_groups
-from curation.steps.trust.runs import TrustRun
+from curation.steps.trust.files import TrustRun, read_groups
 from curation.trust.contextual import contexts as units
 from curation.trust.contextual.contexts import Sample, blocks_of
 from curation.trust.contextual.reduction import Sums, reduced_biases, vectors_of
@@ -230,7 +229,7 @@ def test_parts_of_other_work_are_not_used(
 ) -> None:
     folder = grouped.trust / "runs" / "contextual" / "people-other"
     places = [Place("The baker sang.", ((4, 9),))]
-    first = reading.Corpus(spec, Texts(files, window=1, workers=1), most=None)
+    first = reading.Corpus(grouped, spec, Texts(files, window=1, workers=1), most=None)
     other = dataclasses.replace(first, spec=dataclasses.replace(spec, layer=0))
     reading.read_states(first, folder, places, [(0, 0)])
     calls: list[int] = []

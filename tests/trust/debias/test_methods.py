@@ -18,7 +18,7 @@ from curation.trust.vectors.debias import (
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.files import Vectors
 
 RNG = np.random.default_rng(1)
 NAMES = ["she", "he", "Aunt", "uncle", "baker", "lady", "nothing"]

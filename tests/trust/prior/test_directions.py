@@ -39,10 +39,10 @@ def test_a_direction_points_to_the_first_group() -> None:
 
 def test_one_pair_has_a_direction_but_no_centred_difference() -> None:
     assert direction(FIRST[:1], SECOND[:1]) == pytest.approx(np.array([4, 1]) / np.sqrt(17))
-    assert direction(FIRST[:1], SECOND[:1], "differences") is None
+    assert np.isnan(direction(FIRST[:1], SECOND[:1], "differences")).all()
     assert alignment(FIRST[:1], SECOND[:1], "differences") is None
-    assert direction(FIRST[:0], SECOND[:0]) is None
-    assert direction(FIRST, FIRST) is None
+    assert np.isnan(direction(FIRST[:0], SECOND[:0])).all()
+    assert np.isnan(direction(FIRST, FIRST)).all()
 
 
 def test_there_are_no_more_components_than_the_rows_span() -> None:

@@ -1,6 +1,7 @@
 """Prior measures of groups: words without vectors, pairs, intervals, and what is undefined."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ from scipy.stats import t as student
 
 from curation.files import CurationError
 from curation.trust.groups import Groups
+from curation.trust.vectors import cosine
+from curation.trust.vectors.files import Vectors
 from curation.trust.vectors.prior import (
     MEASURES,
     NoPairsError,
-    Space,
     biases,
     check_measure,
     complete_pairs,
@@ -19,7 +21,6 @@ from curation.trust.vectors.prior import (
     intervals,
     used_words,
 )
-from curation.trust.vectors.reading import Vectors
 
 WORDS = {
     "she": (2.0, 0.2, 0.0),
@@ -37,7 +38,6 @@ GROUPS = Groups(
     {"female": ("she", "lass", "aunt", "niece"), "male": ("he", "lad", "uncle")},
     {"baker": ("baker",), "crafts": ("potter", "weaver", "fiddler"), "fiddler": ("fiddler",)},
 )
-SPACE = Space(VECTORS)
 
 
 def test_pairs_are_the_words_at_the_same_place_that_both_have_vectors() -> None:
@@ -47,7 +47,7 @@ def test_pairs_are_the_words_at_the_same_place_that_both_have_vectors() -> None:
 
 
 def test_a_target_is_the_mean_of_its_words_and_undefined_without_any() -> None:
-    baker, crafts, fiddler = biases("garg-euclidean", GROUPS, SPACE)
+    baker, crafts, fiddler = biases("garg-euclidean", GROUPS, VECTORS)
     mean = np.mean([WORDS["potter"], WORDS["weaver"]], axis=0)
     first = np.mean([WORDS["she"], WORDS["aunt"], WORDS["niece"]], axis=0)
     second = np.mean([WORDS["he"], WORDS["uncle"]], axis=0)
@@ -55,26 +55,26 @@ def test_a_target_is_the_mean_of_its_words_and_undefined_without_any() -> None:
     assert crafts.value == pytest.approx(expected, abs=1e-6)
     assert baker.value is not None
     assert baker.value > 0  # closer to the first group
-    assert (baker.n, biases("ripa-pairs", GROUPS, SPACE)[0].n) == (5, 4)
+    assert (baker.n, biases("ripa-pairs", GROUPS, VECTORS)[0].n) == (5, 4)
     assert (fiddler.value, fiddler.undefined) == (None, "missing_target")
     assert baker.p is None
     assert baker.l1 is None
 
 
 def test_vectors_of_length_1_differ_from_those_of_the_file() -> None:
-    unit = Space(VECTORS, unit=True)
+    unit = replace(VECTORS, array=cosine.unit(VECTORS.array))
     np.testing.assert_allclose(np.linalg.norm(unit.rows(["she", "baker"]), axis=1), 1)
     for name in ("garg-euclidean", "bolukbasi-pairs", "ripa-pairs"):
-        assert biases(name, GROUPS, unit)[0].value != biases(name, GROUPS, SPACE)[0].value
+        assert biases(name, GROUPS, unit)[0].value != biases(name, GROUPS, VECTORS)[0].value
     for name in ("caliskan", "manzini"):
-        raw = biases(name, GROUPS, SPACE)[0].value
+        raw = biases(name, GROUPS, VECTORS)[0].value
         assert biases(name, GROUPS, unit)[0].value == pytest.approx(raw)
 
 
 def test_without_words_or_pairs_a_measure_computed_again_is_undefined() -> None:
     lists = {"female": ("lass",), "male": ("he",)}
     groups = Groups("gender", lists, GROUPS.targets)
-    codes = {name: biases(name, groups, SPACE)[0].undefined for name in MEASURES}
+    codes = {name: biases(name, groups, VECTORS)[0].undefined for name in MEASURES}
     paired = {name for name, measure in MEASURES.items() if measure.centring}
     assert {name for name, code in codes.items() if code == "no_direction"} == paired
     assert {codes[name] for name in codes.keys() - paired} == {"missing_group"}
@@ -82,23 +82,23 @@ def test_without_words_or_pairs_a_measure_computed_again_is_undefined() -> None:
 
 def test_intervals_are_over_words_or_pairs() -> None:
     for name, measure in MEASURES.items():
-        ends = intervals(name, GROUPS, SPACE, confidence=0.9)
+        ends = intervals(name, GROUPS, VECTORS, confidence=0.9)
         if measure.centring == "differences":  # of two pairs, without one there is no direction
             assert ends is not None
             assert np.isnan(ends).all()
             continue
-        bias = biases(name, GROUPS, SPACE, ends)[0]
+        bias = biases(name, GROUPS, VECTORS, ends)[0]
         assert bias.value is not None
         assert bias.value_ci is not None
         assert bias.value_ci[0] < bias.value < bias.value_ci[1]
-        assert biases(name, GROUPS, SPACE, ends)[2].value_ci is None
+        assert biases(name, GROUPS, VECTORS, ends)[2].value_ci is None
 
 
 def test_the_interval_of_a_difference_of_means_by_hand() -> None:
     groups = Groups("g", {"a": ("she", "aunt"), "b": ("he", "uncle")}, {"weaver": ("weaver",)})
     cosines = [WORDS[w][0] / np.linalg.norm(WORDS[w]) for w in ("she", "aunt", "he", "uncle")]
     (first, second), (third, fourth) = cosines[:2], cosines[2:]
-    ends = intervals("caliskan", groups, SPACE, confidence=0.9)
+    ends = intervals("caliskan", groups, VECTORS, confidence=0.9)
     # The variance of a mean of two is the squared difference / 4; freedom by Satterthwaite.
     parts = np.array([(first - second) ** 2, (third - fourth) ** 2]) / 4
     freedom = parts.sum() ** 2 / (parts**2).sum()
@@ -111,12 +111,12 @@ def test_the_interval_of_a_difference_of_means_by_hand() -> None:
 def test_one_word_of_a_group_has_no_interval() -> None:
     groups = Groups("g", {"female": ("she", "aunt"), "male": ("he",)}, {"baker": ("baker",)})
     for name in ("caliskan", "ripa-pairs"):
-        assert intervals(name, groups, SPACE, confidence=0.9) is None
+        assert intervals(name, groups, VECTORS, confidence=0.9) is None
 
 
 def test_facts_say_what_a_value_rests_on() -> None:
-    found = biases("bolukbasi-pairs", GROUPS, SPACE)
-    about = facts("bolukbasi-pairs", GROUPS, SPACE, found, strictness=2)
+    found = biases("bolukbasi-pairs", GROUPS, VECTORS)
+    about = facts("bolukbasi-pairs", GROUPS, VECTORS, found, strictness=2, unit=False)
     values = [bias.value for bias in found if bias.value is not None]
     assert about["direct_bias"] == pytest.approx(np.mean(np.square(values)))
     assert about["mean_absolute"] == pytest.approx(np.mean(np.abs(values)))
@@ -125,7 +125,7 @@ def test_facts_say_what_a_value_rests_on() -> None:
     alignment = about["alignment"]
     assert isinstance(alignment, float)
     assert 0.9 < alignment <= 1
-    assert "mac" in facts("manzini", GROUPS, SPACE, found, strictness=1)
+    assert "mac" in facts("manzini", GROUPS, VECTORS, found, strictness=1, unit=False)
 
 
 @pytest.mark.parametrize(
@@ -150,5 +150,5 @@ def test_manzini_takes_more_than_two_groups() -> None:
     lists = {"a": ("she",), "b": ("he",), "c": ("uncle",)}
     groups = Groups("gender", lists, {"baker": ("baker",)})
     check_measure("manzini", groups, VECTORS)
-    (found,) = biases("manzini", groups, SPACE)
+    (found,) = biases("manzini", groups, VECTORS)
     assert (found.n, found.groups) == (3, ("a", "b", "c"))

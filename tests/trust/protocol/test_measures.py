@@ -267,7 +267,7 @@ def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
         for target, shares in rows
     )
     run = MeasureRun("vectors/race-made", "vectors", "race", biases)
-    found = predictions(run, dict(rows))
+    found = predictions(run, Groups("race", {}, {}, outcomes=dict(rows)))
     assert [each.group for each in found] == ["white", "hispanic", "asian", ""]
     assert [each.found.rho for each in found] == pytest.approx([1.0] * 4)
     assert found[-1].found.n == 3
@@ -392,7 +392,8 @@ def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
     assert "mean L1 from p before: 0.530" in (
         found[f"{after.name} amplification towards:female"].computed
     )
-    assert changes(after, before)["carpenter"] == pytest.approx((-0.3, 0.3))
+    p = {bias.target: bias.p for bias in before.biases if bias.p}
+    assert changes(after, p)["carpenter"] == pytest.approx((-0.3, 0.3))
 
 
 def test_p_before_as_the_reference_of_the_run_after_does_not_count_as_growth() -> None:

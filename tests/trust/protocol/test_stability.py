@@ -12,6 +12,7 @@ from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import (
     Again,
+    Measure,
     NotPossibleError,
     antisymmetry,
     quantile,
@@ -116,20 +117,20 @@ def test_words_that_are_not_used_are_found(vectors: dict[str, np.ndarray]) -> No
     words = {"female": ("she", "unknown", "woman"), "male": ("he", "man", "nothing")}
     groups = replace(GENDER, words=words)
     again = cosine_measure(vectors)
-    used = used_words(again, groups, DEFAULT, again(groups, DEFAULT))
+    used = used_words(Measure(again, groups, DEFAULT))
     assert used.words == {"female": ("she", "woman"), "male": ("he", "man")}
     assert (used.sets, used.why, len(used.without)) == (False, "", 4)
 
 
 def test_pairs_of_words_are_drawn_together(vectors: dict[str, np.ndarray]) -> None:
     again = prior_measure(vectors, ripa)
-    used = used_words(again, GENDER, DEFAULT, again(GENDER, DEFAULT))
+    used = used_words(Measure(again, GENDER, DEFAULT))
     assert used.sets
     rng = np.random.default_rng(0)
     pairs = set(zip(*GENDER.words.values(), strict=True))
     for _ in range(5):
-        assert set(zip(*used.drawn(2, rng).values(), strict=True)) < pairs
-        first, second = used.halves(rng)
+        assert set(zip(*used.divided(rng, 2)[0].values(), strict=True)) < pairs
+        first, second = used.divided(rng)
         assert {*zip(*first.values(), strict=True), *zip(*second.values(), strict=True)} == pairs
 
 

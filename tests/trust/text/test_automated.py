@@ -111,7 +111,7 @@ def test_the_counts_are_those_of_splitting_everything(
     texts: list[str], language: str, window: int
 ) -> None:
     prepared = automated.lists(GROUPS, language)
-    counted, rows, *sizes = automated.count_documents([texts], prepared, window=window)
+    counted, rows, *sizes = automated.count_documents([texts], prepared=prepared, window=window)
     found = {(target, tuple(sorted(words))): number for (target, words), number in counted.items()}
     assert (found, rows) == slow.count(texts, GROUPS, language=language, window=window)
     lengths = [len(slow.sentences(text, language)) for text in texts]

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,8 +10,8 @@ from trust.text.test_automated import DOCUMENTS, GROUPS, TEXTS, finely_cut, writ
 
 from curation.text.words import WORD, plain
 from curation.trust.text import scanning
+from curation.trust.text.automated import LabelledPassage, passages
 from curation.trust.text.matching import Lexicon
-from curation.trust.text.passages import LabelledPassage, passages
 from curation.trust.text.scanning import Texts, offsets
 
 __all__ = ["finely_cut"]
@@ -23,9 +22,7 @@ WORDS = [word for words in (*GROUPS.words.values(), *GROUPS.targets.values()) fo
 def test_places_are_those_of_the_fast_search(texts: list[str], language: str) -> None:
     scanner = scanning.Scanner(Lexicon(WORDS, language))
     scan = scanner.scan(texts)
-    fast: list[Any] = [[] for _ in texts]
-    for document, sentence, word in scan.hits:
-        fast[document].append((sentence, word))
+    fast = [scan.hits.get(document, []) for document in range(len(texts))]
     for text, length, hits in zip(texts, scan.lengths, fast, strict=True):
         located = scanner.locate(text)
         assert len(located.spans) == length

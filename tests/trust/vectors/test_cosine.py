@@ -7,7 +7,7 @@ from curation.files import CurationError
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import intervals, known_words, soa, vector_biases
-from curation.trust.vectors.reading import Vectors
+from curation.trust.vectors.files import Vectors
 from support.word_lists import scattered
 
 PLANE = {
@@ -77,7 +77,7 @@ def test_a_group_of_unknown_words_is_undefined_if_it_is_computed_again() -> None
 def test_there_is_no_interval_with_one_word() -> None:
     lists = {"east": ("east",), "north": ("north", "northerly")}
     one = Groups("sky", lists, {"mill": ("mill",)})
-    assert intervals(VECTORS, one, Policies(), confidence=0.95) is None
+    assert np.isnan(intervals(VECTORS, one, Policies(), confidence=0.95)).all()
     assert vector_biases(VECTORS, one, Policies(), confidence=0.95)[0].ci is None
 
 

@@ -1,4 +1,4 @@
-"""Read word vectors from files of word2vec, GloVe and numpy, which may be larger than the memory.
+"""Read and write word vectors of word2vec, GloVe and numpy; files may be larger than the memory.
 
 Files are read in blocks, and only the words that are asked for are kept. Nothing is unpickled: a
 pickle can run any code.
@@ -9,21 +9,23 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import orjson
 from isal import igzip, isal_zlib
 from numpy.typing import NDArray
 
-from curation.files import CurationError, open_input
+from curation.files import CurationError, open_input, writing
 from curation.text.wording import amount
 
 Singles = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Advance = Callable[[int], None]
 Block = tuple[list[str], Singles]
 BLOCK = 4096  # words of a block
@@ -35,6 +37,7 @@ _WORD = 10_000  # bytes of a word in a binary file at most
 _MOST = 100_000  # dimensions at most
 _CUT = "it was probably cut short: fetch the file again"
 _COUNT = "correct the number of words in line 1, or fetch the file again"
+_DIGITS = 12  # room for the number of words of a file that is written, known at its end
 _SAVE = "write it with numpy.savez(FILE, words=numpy.array(words, dtype=str), vectors=vectors)"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, MemoryError, RuntimeError, struct.error)
 """What zipfile and numpy raise if an archive is damaged."""
@@ -46,14 +49,14 @@ class Vectors:
 
     Attributes:
         words: the words that have a vector, as they were asked for.
-        array: their vectors as in the file, shape (words, dimensions).
+        array: their vectors, shape (words, dimensions).
         spellings: the words that have another spelling in the file: "john" -> "John".
         missing: the words that were asked for and have no vector, or one of zeros only.
         repeated: spellings that are in the file more than once; the first vector is used.
     """
 
     words: tuple[str, ...]
-    array: Singles
+    array: Singles | Floats
     spellings: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
@@ -63,20 +66,36 @@ class Vectors:
         """The row of each word in ``array``."""
         return {word: place for place, word in enumerate(self.words)}
 
+    @cached_property
+    def _means(self) -> dict[tuple[str, ...], Floats]:
+        return {}
+
     def __contains__(self, word: str) -> bool:
         return word in self.places
 
-    def known(self, words: Sequence[str]) -> tuple[str, ...]:
+    def known(self, words: Iterable[str]) -> tuple[str, ...]:
         """Those of the words that have a vector, in the same order."""
         return tuple(word for word in words if word in self.places)
 
-    def rows(self, words: Sequence[str]) -> Singles:
-        """The vectors of words, shape (words, dimensions).
+    def spelled(self, words: Iterable[str]) -> list[str]:
+        """Words as the file spells them; the others stay as they are."""
+        return [self.spellings.get(word, word) for word in words]
 
-        Raises:
-            KeyError: a word has no vector.
+    def rows(self, words: Iterable[str]) -> Floats:
+        """The vectors of those of the words that have one, shape (known words, dimensions)."""
+        return self.array[[self.places[word] for word in words if word in self.places]].astype(
+            float
+        )
+
+    def mean(self, words: tuple[str, ...]) -> Floats:
+        """The mean of these rows, shape (dimensions,); NaN if there is none.
+
+        It is kept, since a measure is computed hundreds of times for the same targets.
         """
-        return self.array[[self.places[word] for word in words]]
+        if words not in self._means:
+            rows = self.rows(words)
+            self._means[words] = rows.mean(axis=0) if len(rows) else np.full(rows.shape[1], np.nan)
+        return self._means[words]
 
 
 def spellings(word: str) -> tuple[str, ...]:
@@ -113,37 +132,31 @@ def read_vectors(
         CurationError: the file is missing, damaged or cut short, or a vector that is kept has an
             entry that is not a finite number; the message names the line or the byte.
     """
-    forms = None if wanted is None else {word: spellings(word) for word in wanted}
-    keys = None if forms is None else {form.encode() for each in forms.values() for form in each}
-    kept: dict[bytes, Singles] = {}
-    repeated: dict[str, None] = {}
+    forms = {word: spellings(word) for word in wanted or ()}
+    keys = {form.encode() for each in forms.values() for form in each}
+    kept, repeated = dict[str, Singles](), dict[str, None]()
     dimensions = 0
     for row in rows(path, advance):
         dimensions = row.dimensions
-        if keys is not None and row.word not in keys:
+        if wanted is not None and row.word not in keys:
             continue
-        if row.word in kept:
+        if row.text in kept:
             repeated[row.text] = None
             continue
         vector = row.vector()
-        if vector.any() or keys is None:
-            kept[row.word] = vector
-    again = tuple(repeated)
-    if forms is None:
-        forms = {word.decode("utf-8", "surrogateescape"): () for word in kept}
-        used = {word: word for word in forms}
-    else:
-        found = {word: [f for f in each if f.encode() in kept] for word, each in forms.items()}
-        used = {word: own[0] for word, own in found.items() if own}
-    array = np.empty((len(used), dimensions), np.float32)
-    for place, form in enumerate(used.values()):
-        array[place] = kept[form.encode("utf-8", "surrogateescape")]
+        if vector.any() or wanted is None:
+            kept[row.text] = vector
+    if wanted is None:
+        forms = {word: (word,) for word in kept}
+    found = {word: [form for form in each if form in kept] for word, each in forms.items()}
+    used = {word: own[0] for word, own in found.items() if own}
+    array = np.array([kept[form] for form in used.values()], np.float32)
     return Vectors(
         tuple(used),
-        array,
+        array.reshape(len(used), dimensions),
         {word: form for word, form in used.items() if form != word},
         tuple(word for word in forms if word not in used),
-        again,
+        tuple(repeated),
     )
 
 
@@ -171,12 +184,12 @@ def blocks(path: Path, *, advance: Advance = lambda n: None) -> Iterator[Block]:
 
 
 class Row(NamedTuple):
-    """A word of a file, its place, and how its vector is read."""
+    """A word of a file, its place, and its numbers: bytes of floats, an array, or a line's text."""
 
     word: bytes
     place: str
     dimensions: int
-    read: Callable[[], Singles]
+    numbers: memoryview | bytes | NDArray[Any]
 
     @property
     def text(self) -> str:
@@ -189,7 +202,14 @@ class Row(NamedTuple):
         Raises:
             CurationError: an entry is not a finite number.
         """
-        vector = self.read()
+        if isinstance(self.numbers, memoryview):
+            vector = np.frombuffer(self.numbers, "<f4").astype(np.float32)
+        else:
+            numbers: Any = self.numbers
+            if isinstance(numbers, bytes):
+                numbers = _parsed(numbers.split(b" "), self.place)
+            with np.errstate(over="ignore"):
+                vector = np.array(numbers, np.float32)
         if not np.isfinite(vector).all():
             raise CurationError(
                 f"{self.place}: the vector of «{self.text}» has an entry that is NaN or infinite",
@@ -280,12 +300,11 @@ def _check_dimensions(dimensions: int, where: str) -> None:
 
 def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
     """A line with the numbers of words and dimensions; then a word, a space, and its floats."""
-    pieces = _pieces(path, packed, advance)
-    block = next(pieces, b"")
+    block, pieces = b"", _pieces(path, packed, advance)
     while b"\n" not in block and len(block) < 100 and (more := next(pieces, b"")):
         block += more
     end = block.find(b"\n", 0, 100)
-    header = _header(block[:end]) if end > 0 else None
+    header = _header(block[: max(end, 0)])
     if header is None:
         raise CurationError(
             f"{path} line 1: does not have the numbers of words and dimensions",
@@ -320,16 +339,12 @@ def _binary(path: Path, packed: bool, advance: Advance) -> Iterator[Row]:
                 f"vectors may not have {dimensions} dimensions: {_CUT}",
             )
         at = space + 1 + size
-        yield Row(word, place, dimensions, partial(_from_bytes, block[space + 1 : at]))
+        yield Row(word, place, dimensions, memoryview(block)[space + 1 : at])
     if block[at:].strip(b"\n") or next(pieces, b"").strip(b"\n"):
         raise CurationError(
             f"{path} byte {base + at}: there is more after the {amount(count, 'word')} of line 1",
             _COUNT,
         )
-
-
-def _from_bytes(raw: bytes) -> Singles:
-    return np.frombuffer(raw, "<f4").astype(np.float32)
 
 
 # --- text ---------------------------------------------------------------------------------------
@@ -389,8 +404,8 @@ def _cut_lines(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _row(line: bytes, place: str, dimensions: int) -> Row:
     """A line with a word, which may have spaces in it, and as many numbers as dimensions."""
     if line.count(b" ") == dimensions:
-        word, _, raw = line.partition(b" ")
-        return Row(word, place, dimensions, partial(_from_text, raw, place))
+        word, _, numbers = line.partition(b" ")
+        return Row(word, place, dimensions, numbers)
     parts = line.split()
     found = len(parts) - 1
     if found > dimensions and not _is_number(parts[-dimensions - 1]):
@@ -400,9 +415,8 @@ def _row(line: bytes, place: str, dimensions: int) -> Row:
             f"{place}: has {amount(found, 'number')} after the word, not {dimensions}",
             f"every line needs as many numbers as line 1 says; if this is the last line, {_CUT}",
         )
-    word = b" ".join(parts[:-dimensions])
-    raw = b" ".join(parts[-dimensions:])
-    return Row(word, place, dimensions, partial(_from_text, raw, place))
+    word, numbers = (b" ".join(some) for some in (parts[:-dimensions], parts[-dimensions:]))
+    return Row(word, place, dimensions, numbers)
 
 
 def _is_number(part: bytes) -> bool:
@@ -413,11 +427,9 @@ def _is_number(part: bytes) -> bool:
     return True
 
 
-def _from_text(raw: bytes, place: str) -> Singles:
-    parts = raw.split(b" ")
+def _parsed(parts: Sequence[bytes], place: str) -> list[float]:
     try:
-        with np.errstate(over="ignore"):
-            return np.array([float(part) for part in parts], np.float32)
+        return [float(part) for part in parts]
     except ValueError:
         wrong = next(part for part in parts if not _is_number(part))
         text = wrong[:40].decode("utf-8", "backslashreplace")
@@ -454,12 +466,11 @@ def _npz(path: Path, advance: Advance) -> Iterator[Row]:
                     )
                 _check_dimensions(shape[1], f"{path}, vectors")
                 yield from _npz_rows(path, file, words, dtype, shape[1], advance)
-    except _DAMAGED as error:
+    except (*_DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
+        # EINVAL: the archive names a place that is not in the file.
         raise CurationError(f"{path}: is not .npz data: {error}", _CUT) from None
-    except OSError as error:
-        if error.errno == errno.EINVAL:  # the archive names a place that is not in the file
-            raise CurationError(f"{path}: is not .npz data: {error}", _CUT) from None
-        raise
 
 
 def _words(path: Path, file: Any) -> list[bytes]:
@@ -479,9 +490,8 @@ def _words(path: Path, file: Any) -> list[bytes]:
         )
     if not len(array):
         raise CurationError(f"{path}: has no words", _SAVE)
-    if array.dtype.kind == "S":
-        return [bytes(word) for word in array]
-    return [str(word).encode("utf-8", "surrogateescape") for word in array]
+    words: list[Any] = array.tolist()
+    return [w if isinstance(w, bytes) else w.encode("utf-8", "surrogateescape") for w in words]
 
 
 def _array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -489,8 +499,8 @@ def _array_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     numpy: Any = np.lib.format
     try:
         old = numpy.read_magic(file) == (1, 0)
-        header = numpy.read_array_header_1_0(file) if old else numpy.read_array_header_2_0(file)
-        shape, columns, dtype = header
+        read = numpy.read_array_header_1_0 if old else numpy.read_array_header_2_0
+        shape, columns, dtype = read(file)
     except ValueError as error:
         raise EOFError(str(error)) from None
     return shape, columns, dtype
@@ -510,9 +520,100 @@ def _npz_rows(
         array = np.frombuffer(block, dtype).reshape(len(few), width)
         advance(round(share * (start + len(few))) - round(share * start))
         for place, (word, vector) in enumerate(zip(few, array, strict=True), start + 1):
-            yield Row(word, f"{path} word {place:,}", width, partial(_from_array, vector))
+            yield Row(word, f"{path} word {place:,}", width, vector)
 
 
-def _from_array(raw: Any) -> Singles:
-    with np.errstate(over="ignore"):
-        return np.array(raw, np.float32)
+# --- writing --------------------------------------------------------------------------------------
+
+
+def write_vectors(path: Path, several: Iterable[Block]) -> int:
+    """Write blocks of words and vectors; the file appears when it is complete.
+
+    Args:
+        path: the name says the form: .bin (word2vec, binary), .vec (word2vec, text), .txt (GloVe:
+            no line with counts) or .npz, which needs all vectors in memory.
+        several: blocks with vectors of the same dimensions.
+
+    Returns:
+        The number of words.
+
+    Raises:
+        CurationError: the form is not known, there are no words, a word cannot be written in this
+            form, or an entry is not finite.
+    """
+    form = check_form(path)
+    checked = _checked(path, several)
+    with writing(path) as file:
+        count = _arrays(file, checked) if form == ".npz" else _written(file, path, form, checked)
+        if not count:
+            raise CurationError(f"{path}: there are no words to write", "check the vectors")
+    return count
+
+
+def check_form(path: Path) -> str:
+    """The form that a file's name says.
+
+    Raises:
+        CurationError: it says none.
+    """
+    form = path.suffix.lower()
+    if form not in (".bin", ".vec", ".txt", ".npz"):
+        raise CurationError(
+            f"{path}: cannot tell the form from the name", "end the name in .bin, .vec, .txt, .npz"
+        )
+    return form
+
+
+def _written(file: Any, path: Path, form: str, several: Iterable[Block]) -> int:
+    count = width = 0
+    for words, vectors in several:
+        if not count:
+            width = vectors.shape[1]
+            file.write(_counts(form, 0, width))
+        file.writelines(_lines_of(path, form, words, vectors))
+        count += len(words)
+    file.seek(0)
+    file.write(_counts(form, count, width))
+    return count
+
+
+def _counts(form: str, count: int, width: int) -> bytes:
+    return b"" if form == ".txt" else f"{count:0{_DIGITS}d} {width}\n".encode()
+
+
+def _lines_of(path: Path, form: str, words: list[str], vectors: Singles) -> Iterator[bytes]:
+    for word, vector in zip(words, vectors, strict=True):
+        key = word.encode("utf-8", "surrogateescape")
+        if form == ".bin":
+            if b" " in key or b"\n" in key:
+                raise CurationError(
+                    f"{path}: the word «{word}» has a space, and a binary file cannot hold it",
+                    "write a .txt file instead",
+                )
+            yield key + b" " + vector.astype("<f4").tobytes() + b"\n"
+        else:
+            # The shortest digits that give the same float32, many times faster than str.
+            numbers = orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY)
+            yield key + b" " + numbers[1:-1].replace(b",", b" ") + b"\n"
+
+
+def _checked(path: Path, several: Iterable[Block]) -> Iterator[Block]:
+    for words, vectors in several:
+        array = np.ascontiguousarray(vectors, np.float32)
+        finite = np.isfinite(array).all(axis=1)
+        if not finite.all():
+            word = words[int(finite.argmin())]
+            raise CurationError(
+                f"{path}: the new vector of «{word}» has an entry that is NaN or infinite",
+                "check the words and settings of the method that made it",
+            )
+        yield words, array
+
+
+def _arrays(file: Any, several: Iterable[Block]) -> int:
+    blocks = list(several)
+    words = [word for each, _ in blocks for word in each]
+    if words:
+        vectors = np.concatenate([array for _, array in blocks])
+        np.savez(file, words=np.array(words, dtype=str), vectors=vectors)
+    return len(words)

@@ -1,23 +1,50 @@
-"""Read the groups, targets and references that ``[groups.NAME]`` names.
+"""The files of ``6-trust/``: lists and tables that ``[groups.NAME]`` names, and runs of measures.
 
-Files are looked for in the campaign's ``6-trust/``, then among the lists that come with curation
-(``data/groups/``). A list of words is a text file with a word on each line; lines that begin with #
-are comments.
+Lists and tables are looked for in the campaign's ``6-trust/``, then among those that come with
+curation (``data/groups/``). A list of words is a text file with a word on each line; lines that
+begin with # are comments.
+
+A run is ``6-trust/runs/MEASURE/SOURCE/{run.json, bias.jsonl}``. SOURCE is the name of the groups
+and that of what was measured, such as ``gender-wiki``. A run appears whole or not at all:
+``run.json`` is written last and has the sha256 of ``bias.jsonl``.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import ValidationError
+
+from curation import __version__
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records, read_text, shipped
+from curation.files import (
+    CurationError,
+    digest,
+    dump_json,
+    dump_line,
+    read_json,
+    read_records,
+    read_text,
+    shipped,
+    writing,
+)
 from curation.formats.tables import read_csv
-from curation.records import Term
+from curation.records import Bias, Evidence, Rejection, Term
 from curation.settings import GroupSettings
-from curation.steps.trust.runs import read_run
+from curation.text.times import now
 from curation.trust.groups import Groups, check_count, check_shares
+from curation.work.run_folder import differences, write_json, write_lines
 
-UNIFORM, RUN = "uniform", "run:"
+if TYPE_CHECKING:
+    from curation.trust.protocol.again import Again
+
+RUN, BIAS, REFUSED = "run.json", "bias.jsonl", "rejected.jsonl"
+IDENTITY, EVIDENCE = "identity", "evidence"
+UNIFORM, OF_RUN = "uniform", "run:"
+DIRECTIONS = "directions.csv"
+_PREFERS = ("stereotype", "anti-stereotype")
 
 
 def read_groups(campaign: Campaign, names: Sequence[str] = ()) -> list[Groups]:
@@ -51,7 +78,7 @@ def group_files(campaign: Campaign) -> list[Path]:
         own = (settings.targets, *tables, *settings.lists.values())
         paths += [group_file(campaign, name) for name in own if name]
         paths += [] if settings.targets else [campaign.terms / "targets.jsonl"]
-        if settings.reference.startswith(RUN):
+        if settings.reference.startswith(OF_RUN):
             paths.append(_run_file(campaign, settings.reference))
         elif settings.reference != UNIFORM:
             paths.append(group_file(campaign, settings.reference))
@@ -60,7 +87,7 @@ def group_files(campaign: Campaign) -> list[Path]:
 
 def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
     words = {
-        group: _words(group_file(campaign, file), f"the group «{group}»")
+        group: read_words(group_file(campaign, file), f"the group «{group}»", same=str.casefold)
         for group, file in settings.lists.items()
     }
     names = tuple(words)
@@ -106,7 +133,7 @@ def group_file(campaign: Campaign, name: str) -> Path:
 
 
 def _run_file(campaign: Campaign, reference: str) -> Path:
-    return campaign.trust / "runs" / reference.removeprefix(RUN) / "bias.jsonl"
+    return campaign.trust / "runs" / reference.removeprefix(OF_RUN) / BIAS
 
 
 def read_lines(path: Path) -> list[tuple[int, str]]:
@@ -121,16 +148,25 @@ def read_lines(path: Path) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line and not line.startswith("#")]
 
 
-def read_words(path: Path) -> tuple[str, ...]:
+def read_words(path: Path, owner: str = "", *, same: Callable[[str], str] = str) -> tuple[str, ...]:
     """The words of a file with one on each line; lines that begin with # are comments.
+
+    Args:
+        path: the list.
+        owner: what it is the list of, for the error if it has no words.
+        same: words for which this gives the same text count once, such as ``str.casefold``.
 
     Raises:
         CurationError: there is no such file, or it has no words.
     """
-    words = tuple(dict.fromkeys(word for _, word in read_lines(path)))
+    words: dict[str, str] = {}
+    for _, word in read_lines(path):
+        words.setdefault(same(word), word)
+    if not words and owner:
+        raise CurationError(f"{path}: {owner} has no words", "write them, one word on each line")
     if not words:
         raise CurationError(f"{path}: has no words", "write one word on each line")
-    return words
+    return tuple(words.values())
 
 
 def read_sets(path: Path, size: int) -> tuple[tuple[str, ...], ...]:
@@ -165,21 +201,6 @@ def read_sets(path: Path, size: int) -> tuple[tuple[str, ...], ...]:
     return tuple(sets)
 
 
-def _words(path: Path, owner: str) -> tuple[str, ...]:
-    """The words of a list; a word that is given twice, in whatever case, counts once.
-
-    Args:
-        path: the list.
-        owner: what it is the list of, for the error if it has no words.
-    """
-    words: dict[str, str] = {}
-    for _, word in read_lines(path):
-        words.setdefault(word.casefold(), word)
-    if not words:
-        raise CurationError(f"{path}: {owner} has no words", "write them, one word on each line")
-    return tuple(words.values())
-
-
 def _targets(
     campaign: Campaign, name: str, settings: GroupSettings
 ) -> Mapping[str, tuple[str, ...]]:
@@ -190,7 +211,8 @@ def _targets(
     if settings.targets:
         path = group_file(campaign, settings.targets)
         if path.suffix.lower() != ".csv":
-            return {word: (word,) for word in _words(path, "the list of targets")}
+            words = read_words(path, "the list of targets", same=str.casefold)
+            return {word: (word,) for word in words}
         rows = _rows(campaign, settings.targets, ("target",))
         also = {row.target: row.cells.get("also", "").split(";") for row in rows}
         return {t: (t, *filter(None, map(str.strip, more))) for t, more in also.items()}
@@ -215,7 +237,7 @@ def _references(
 ) -> dict[str, tuple[float, ...]] | None:
     if settings.reference == UNIFORM:
         return None
-    if not settings.reference.startswith(RUN):
+    if not settings.reference.startswith(OF_RUN):
         return _shares(campaign, settings.reference, names)
     path = _run_file(campaign, settings.reference)
     if not path.exists():
@@ -290,15 +312,8 @@ def _rows(
     path = group_file(campaign, file)
     if not path.exists():
         raise CurationError(f"{path}: no such file", "write it, or correct its name in the setting")
-    columns, rows = read_csv(read_text(path), path)
-    names = f"name the columns {', '.join(only or needed)}"
-    if missing := [name for name in needed if name not in columns]:
-        raise CurationError(f"{path}: no column «{missing[0]}»", names)
-    if only and (more := [name for name in columns if name not in only]):
-        raise CurationError(f"{path}: no use for the column «{more[0]}»", names)
     known = set[tuple[str, int]]()
-    for line, raw in rows:
-        where, cells = f"{path} line {line}", {k: str(v or "").strip() for k, v in raw.items()}
+    for where, cells in _table(path, needed, only):
         if empty := [name for name in needed if not cells.get(name)]:
             raise CurationError(f"{where}: «{empty[0]}» is empty", "fill it in")
         year = _year(cells.get("year", ""), where) if dated else 0
@@ -310,7 +325,212 @@ def _rows(
         yield row
 
 
+def _table(
+    path: Path, needed: Sequence[str], only: Sequence[str] = ()
+) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """The rows of a CSV file with their places, and no spaces around cells; see ``_rows``."""
+    columns, rows = read_csv(read_text(path), path)
+    names = f"name the columns {', '.join(only or needed)}"
+    if missing := [name for name in needed if name not in columns]:
+        raise CurationError(f"{path}: no column «{missing[0]}»", names)
+    if only and (more := [name for name in columns if name not in only]):
+        raise CurationError(f"{path}: no use for the column «{more[0]}»", names)
+    for line, raw in rows:
+        yield f"{path} line {line}", {k: str(v or "").strip() for k, v in raw.items()}
+
+
 def _year(cell: str, where: str) -> int:
     if cell and not (cell.isascii() and cell.isdigit() and 0 < int(cell[:5]) < 10_000):
         raise CurationError(f"{where}: «{cell[:40]}» is not a year", "write a year such as 1950")
     return int(cell or 0)
+
+
+def read_directions(campaign: Campaign) -> dict[str, str]:
+    """Terms for which it is known what models prefer: a CSV with the columns target, prefers.
+
+    Raises:
+        CurationError: the file has an error; the message names the line.
+    """
+    path, directions = campaign.trust / DIRECTIONS, dict[str, str]()
+    for where, cells in _table(path, ("target", "prefers")) if path.exists() else ():
+        target, prefers = (cells.get(name, "") for name in ("target", "prefers"))
+        if not target or prefers not in _PREFERS:
+            raise CurationError(
+                f"{where}: needs a target, and in «prefers» what models prefer",
+                f"write one of: {', '.join(_PREFERS)}",
+            )
+        directions[target.casefold()] = prefers
+    return directions
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TrustRun:
+    """What a measure found in a source.
+
+    Attributes:
+        measure: the measure's name, the folder's name below ``runs/``.
+        source: the groups' name and the source's.
+        groups: the groups' name.
+        biases: the results, one per target.
+        evidence: what the run computed for the trust report.
+        about: the content of ``run.json``.
+        folder: where it is.
+    """
+
+    measure: str
+    source: str
+    groups: str
+    biases: tuple[Bias, ...]
+    evidence: tuple[Evidence, ...]
+    about: Mapping[str, Any]
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """The run's name in commands and in ``[trust]``: MEASURE/SOURCE."""
+        return f"{self.measure}/{self.source}"
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What identifies the run; empty if ``run.json`` does not say it."""
+        known = self.about.get(IDENTITY)
+        return known if isinstance(known, dict) else {}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a measure found, and what can be said of it.
+
+    Attributes:
+        biases: one per target, in the order of the targets.
+        about: fields for ``run.json``: counts, missing words, software.
+        again: the measure with other words or policies, without intervals, for the evidence of
+            content validity and sensitivity; None if it cannot be computed again.
+        evidence: more evidence, such as the agreement of annotators.
+        groups: the groups with those words only that the measure found, for ``again``; None if
+            all were found.
+        refused: rows of the input that do not count, for ``rejected.jsonl``.
+    """
+
+    biases: Sequence[Bias]
+    about: Mapping[str, Any] = field(default_factory=dict)
+    again: "Again | None" = None
+    evidence: Sequence[Evidence] = ()
+    groups: Groups | None = None
+    refused: Sequence[Rejection] = ()
+
+
+def source_name(path: Path) -> str:
+    """The source's name for a file, if the user gives none: the file's name without its ending.
+
+    >>> source_name(Path("my vectors.300d.txt.gz")), source_name(Path("wiki"))
+    ('my-vectors.300d', 'wiki')
+    """
+    name = path.name.removesuffix(".gz")
+    stem = name.rpartition(".")[0] or name
+    return re.sub(r"[^\w.+-]+", "-", stem).lstrip(".-+")[:100] or "source"
+
+
+def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Path:
+    """The folder of a run.
+
+    Raises:
+        CurationError: the source's name cannot be the name of a folder.
+    """
+    if not re.fullmatch(r"\w[\w.+-]{0,149}", source):
+        raise CurationError(
+            f"--source {source}: not a name for a folder",
+            "use letters, digits, and . + - _ after the first character",
+        )
+    return campaign.trust / "runs" / measure / f"{groups}-{source}"
+
+
+def current_run(folder: Path, groups: str, identity: Mapping[str, Any]) -> TrustRun | None:
+    """The run of a folder, if it is complete and has this identity.
+
+    A run of other groups is not replaced: a-b with the source c has the folder of a with b-c.
+
+    Raises:
+        CurationError: the folder has a run of groups of another name.
+    """
+    try:
+        owner = read_json(folder / RUN).get("groups")
+    except (CurationError, AttributeError):  # there is none, or it is damaged: it is made again
+        return None
+    if owner != groups:
+        raise CurationError(
+            f"{folder}: has a run of the groups «{owner}»", "choose another name with --source"
+        )
+    try:
+        run = read_run(folder)
+    except CurationError:
+        return None
+    return None if differences(run.identity, identity) else run
+
+
+def write_run(folder: Path, groups: str, identity: Mapping[str, Any], found: Measured) -> TrustRun:
+    """Write a run; call it only under the campaign's lock.
+
+    Args:
+        folder: from ``run_folder``.
+        groups: the groups' name.
+        identity: what identifies the run: words, policies, inputs with their sha256, versions.
+        found: the results; ``run.json`` appears last.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / REFUSED).unlink(missing_ok=True)
+    if found.refused:
+        with writing(folder / REFUSED, private=True) as file:
+            file.writelines(map(dump_line, found.refused))
+    write_lines(folder / BIAS, found.biases)
+    content = {
+        "measure": folder.parent.name,
+        "source": folder.name,
+        "groups": groups,
+        IDENTITY: dict(identity),
+        "curation": __version__,
+        **found.about,
+        EVIDENCE: [each.model_dump() for each in found.evidence],
+        "finished_at": now(),
+        "bias_sha256": digest(folder / BIAS),
+    }
+    write_json(folder / RUN, content)
+    return read_run(folder)
+
+
+def read_run(folder: Path) -> TrustRun:
+    """Read a run.
+
+    Raises:
+        CurationError: it is damaged, or writing it was interrupted.
+    """
+    path, again = folder / RUN, "delete this folder and measure again"
+    about = read_json(path)
+    if not isinstance(about, dict) or about.get("bias_sha256") != digest(folder / BIAS):
+        raise CurationError(
+            f"{path}, field 'bias_sha256': does not belong to the {BIAS} beside it", again
+        )
+    try:
+        evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
+    except (ValidationError, TypeError) as error:
+        bad = error.errors()[0]["msg"] if isinstance(error, ValidationError) else ""
+        why = bad or "is not a list of records"
+        raise CurationError(f"{path}, field '{EVIDENCE}': {why}", again) from None
+    names = (folder.parent.name, folder.name, str(about.get("groups", "")))
+    biases = tuple(read_records(folder / BIAS, Bias))
+    run = TrustRun(*names, biases, tuple(evidence), about, folder)
+    groups, targets = (run.identity.get(name) for name in ("groups", "targets"))
+    if groups is not None and any(list(bias.groups) != groups for bias in biases):
+        raise CurationError(f"{folder / BIAS}, field 'groups': is not as in {RUN}", again)
+    if targets is not None and [bias.target for bias in biases] != list(targets):
+        raise CurationError(f"{folder / BIAS}, field 'target': is not as in {RUN}", again)
+    return run
+
+
+def run_files(campaign: Campaign) -> list[Path]:
+    """The files of all runs."""
+    patterns = (f"runs/*/*/{name}" for name in (RUN, BIAS))
+    return [path for pattern in patterns for path in sorted(campaign.trust.glob(pattern))]
