@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from curation.checks.codes import PITFALLS
 from curation.cli import console
 from curation.files import CurationError
-from curation.measures.pitfalls import Report, sample
+from curation.measures.pitfalls import Report as Pitfalls
+from curation.measures.pitfalls import sample
 from curation.text.wording import amount
 
 QUOTE = 90  # characters shown of a text that a pitfall quotes
 
 
 def show(
-    report: Report,
+    report: Pitfalls,
     *,
     codes: Sequence[str] = (),
     places: int = 10,
@@ -69,7 +70,7 @@ def show(
         _examples(report, code, places, seed)
 
 
-def _examples(report: Report, code: str, places: int, seed: int) -> None:
+def _examples(report: Pitfalls, code: str, places: int, seed: int) -> None:
     about = PITFALLS[code]
     hits = sample(report, code, places, seed=seed)
     console.heading(f"\n{code}: {about.says}; {about.fix}")

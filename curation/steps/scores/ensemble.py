@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from curation import __version__
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.records import Cat, Score
-from curation.scores import ensemble as stage
+from curation.scores import ensemble as ensembles
 from curation.scores.ensemble import Ensemble, Objective
 from curation.scores.flags import flags_of
 from curation.scores.groups import ENSEMBLE, keys
@@ -102,7 +102,7 @@ def fit_ensemble(
     """
     cats = [cat for part in splits.values() for cat in part]
     runs = current_runs(read_runs(scores, reporter=reporter), cats, reporter=reporter)
-    chosen = stage.choose(runs, members)
+    chosen = ensembles.choose(runs, members)
     warn_of_older(
         chosen,
         {run.name: lacks for run in chosen if (lacks := missing_cats(run, cats)).cats},
@@ -113,9 +113,9 @@ def fit_ensemble(
         raise CurationError(
             f"the ensemble «{name}» cannot be its own member", "give another --name"
         )
-    fitted = stage.fit(splits["dev"], chosen, objective=objective, ties=ties, seed=seed)
-    values, left_out = stage.apply(fitted, cats, chosen)
-    about = stage.about(
+    fitted = ensembles.fit(splits["dev"], chosen, objective=objective, ties=ties, seed=seed)
+    values, left_out = ensembles.apply(fitted, cats, chosen)
+    about = ensembles.about(
         name,
         fitted,
         chosen,
@@ -125,8 +125,8 @@ def fit_ensemble(
         left_out=len(left_out),
         left_out_cats=[cat.id for cat in left_out],
     )
-    rule = stage.folder(about)
-    results = stage.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
+    rule = ensembles.folder(about)
+    results = ensembles.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
     about = _write(home / rule, about, values, results, cats, ties)
     if not keys(Run(name, rule, about["variant"], {}, about), {}):
         reporter.warn(
@@ -138,7 +138,7 @@ def fit_ensemble(
         )
     flags = {name: _flags(results, about)}
     for run in chosen:
-        own = stage.split_results(splits, run.scores, model=run.name, ties=ties)
+        own = ensembles.split_results(splits, run.scores, model=run.name, ties=ties)
         flags[run.name] = _flags(own, run.about)
     return FittedEnsemble(
         home / rule, about, results, _by_name(chosen, fitted), flags, len(left_out)

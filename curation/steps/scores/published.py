@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from curation.scores import published as stage
+from curation.scores import published as printed
 from curation.scores.groups import mark_heads
 from curation.scores.incomplete import missing_cats
 from curation.scores.published import Printed, models
@@ -50,25 +50,25 @@ def beside_printed(
     runs = mark_heads(current_runs(runs, source.cats, reporter=reporter), source.cats)
     older = {
         run.name: lacks
-        for part in stage.by_split(source.cats, split=split).values()
+        for part in printed.by_split(source.cats, split=split).values()
         for run in runs
         if (lacks := missing_cats(run, part)).cats
     }
     warn_of_older(runs, older, reporter=reporter)
     cats = source.in_tier(tier, reporter).cats
-    pairs = stage.beside(
+    pairs = printed.beside(
         rows,
-        stage.by_split(cats, split=split),
+        printed.by_split(cats, split=split),
         runs,
-        whole=stage.by_split(source.cats, split=split),
+        whole=printed.by_split(source.cats, split=split),
         ties=ties,
         older=older.keys(),
         skipped=reporter.warn,
     )
-    others = sorted({run.model for run in runs if stage.printed_name(run) is None})
+    others = sorted({run.model for run in runs if printed.printed_name(run) is None})
     if others:
         reporter.note(
             f"These models are not in the printed tables: {', '.join(others)}. The tables have "
             f"{', '.join(models())}; use LABEL=MODEL or NAME=FILE to give a run one of these names."
         )
-    return {"ties": ties, "tier": tier, "rows": pairs, "why": stage.WHY}
+    return {"ties": ties, "tier": tier, "rows": pairs, "why": printed.WHY}

@@ -7,7 +7,7 @@ from typing import Any
 from curation.files import read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of
 from curation.records import Cat
-from curation.scores import baselines as stage
+from curation.scores import baselines as baseline_rules
 from curation.scores.flags import flags_of
 from curation.stats.artefacts import artefacts
 from curation.stats.metrics import Ties
@@ -67,8 +67,8 @@ def baseline_results(
         overall: as for ``metrics.results``.
     """
     surface = artefacts(cats, language=language, sentiment=sentiment)
-    measured = stage.measured(cats, surface, ties=ties, overall=overall)
+    measured = baseline_rules.measured(cats, surface, ties=ties, overall=overall)
     return [
         {**result, "flags": flags_of(result)}
-        for result in (*stage.baselines(cats, overall=overall), *measured)
+        for result in (*baseline_rules.baselines(cats, overall=overall), *measured)
     ]
