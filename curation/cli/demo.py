@@ -33,7 +33,7 @@ def demo(
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
-    from curation.cli import measures, people
+    from curation.cli import measures, rounds
     from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
     from curation.cli.terms import explain, scan, select
@@ -74,9 +74,9 @@ def demo(
     step("decisions agreement")
     agreement(folder)
     step("rounds exclude validator-77 --reason 'says the same of everything'")
-    people.exclude("validator-77", folder, reason="says the same of everything")
+    rounds.exclude("validator-77", folder, reason="says the same of everything")
     step("rounds withdraw writer-13")
-    people.withdraw("writer-13", folder)
+    rounds.withdraw("writer-13", folder)
     step("decisions split")
     split(folder)
     step("measures statistics")
@@ -123,7 +123,7 @@ def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
 
 def _models(folder: Path, step: Callable[[str], None]) -> None:
     """Score and compare two tiny models that are trained here on the example's own sentences."""
-    from curation.cli.comparing import compare
+    from curation.cli.scores import compare
     from curation.cli.scoring import models
     from curation.steps.source import open_source
 
@@ -161,17 +161,17 @@ def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
     """Run two rounds with exported tables: writing some items, and labelling them."""
-    from curation.cli import rounds, sheets
+    from curation.cli import rounds
 
     tasks, terms = folder / "tasks", ["tram driver", "librarian"]
     step("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
     rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
     step(f"rounds export write-2 --to {tasks} --format csv")
-    sheets.export("write-2", folder, to=tasks, format="csv")
+    rounds.export("write-2", folder, to=tasks, format="csv")
     version = round_files.read_round(open_campaign(folder), "write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
     step(f"rounds import write-2 {filled}")
-    sheets.import_("write-2", filled, folder)
+    rounds.import_("write-2", filled, folder)
     step("rounds close write-2")
     rounds.close("write-2", folder)
     step("rounds open validation --name validate-2 --platform files --of write-2")
@@ -181,10 +181,10 @@ def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
             step("rounds top-up validate-2")
             rounds.top_up("validate-2", folder)
         step(f"rounds export validate-2 --to {tasks / wave} --format csv")
-        sheets.export("validate-2", folder, to=tasks / wave, format="csv")
+        rounds.export("validate-2", folder, to=tasks / wave, format="csv")
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
         step(f"rounds import validate-2 {filled}")
-        sheets.import_("validate-2", filled, folder)
+        rounds.import_("validate-2", filled, folder)
     step("rounds status")
     rounds.status(None, folder)
     step("rounds close validate-2")

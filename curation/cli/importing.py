@@ -10,7 +10,7 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import FILE, Dates, Json, Where
 from curation.steps.importing import Import, import_answers, import_stereoset
-from curation.steps.rounds.check import describe_pitfalls
+from curation.steps.rounds.fold import describe_pitfalls
 from curation.text.wording import amount, some
 
 SHOWN = 10  # new terms named in a line

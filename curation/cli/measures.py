@@ -1,19 +1,137 @@
 """``curation measures``: measure what was collected."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from curation.cli import console, training_sentiment
-from curation.cli import keywords as showing
-from curation.cli.options import FILE, Json, Language, Where
-from curation.cli.score_options import GoldFiles, Tier, write_json
+from curation.checks.codes import PITFALLS
+from curation.cli import console, training
+from curation.cli.options import (
+    FILE,
+    GoldFiles,
+    Json,
+    Language,
+    Tier,
+    Where,
+    language_code,
+    write_json,
+)
 from curation.files import CurationError
+from curation.measures.pitfalls import Report as Pitfalls
+from curation.measures.pitfalls import sample
 from curation.records import GOLDS, KINDS
-from curation.steps import measures, reports
+from curation.steps import measures
 from curation.steps.measures import Report
 from curation.text.rules import TIERS
+from curation.text.wording import amount
+
+By = Literal["domain", "label", "term"]
+
+
+def count(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Texts: .txt or .jsonl, also as .gz, or .parquet.", **FILE),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", help="File for the counts: .tsv.gz or .tsv.", metavar="FILE")
+    ],
+    language: Annotated[
+        str, typer.Option(help="Language code of the texts.", callback=language_code)
+    ] = "en",
+    field: Annotated[
+        str, typer.Option(help="JSON field or Parquet column that has the text.")
+    ] = "text",
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
+    ] = "local",
+    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
+) -> None:
+    """Count the words of a corpus, for «curation measures keywords --reference».
+
+    Large files are split among the workers. Memory grows with the number of different words.
+    """
+    from curation.steps.measures import count_corpus
+
+    counts = count_corpus(
+        files,
+        out,
+        language=language,
+        field=field,
+        engine=engine,
+        workers=workers or None,
+        reporter=console,
+    )
+    size = sum(file["bytes"] for file in counts.files)
+    several = amount(len(counts.files), "file")
+    console.say(
+        f"{amount(counts.tokens, 'word')}, {len(counts.counts):,} of them different, in {several} "
+        f"({amount(size, 'byte')}, {amount(counts.lines, 'line')}): {out}"
+    )
+
+
+def show_keywords(report: dict[str, Any], *, by: By = "domain", top: int = 16) -> None:
+    """Print keywords: a table for each group that has text.
+
+    Args:
+        report: a report of ``curation.measures.keywords``.
+        by: which groups.
+        top: keywords shown for each, by simple maths.
+    """
+    for group in report["groups"]:
+        if group["by"] == by and group["tokens"]:
+            show_group(group, top=top)
+    reference = report["reference"]
+    size = f" of {amount(reference['tokens'], 'word')}" if reference["tokens"] else ""
+    console.say(
+        f"\n{report['unit']}; reference {reference['name']}{size}; smoothing "
+        f"{report['smoothing']:g} per million; in {amount(report['least'], 'CAT')} or more; "
+        "without target "
+        "terms"
+    )
+    empty = [group for group in report["groups"] if group["by"] == by and not group["tokens"]]
+    if empty:
+        console.say(f"no text: {', '.join(map(_name, empty))}")
+
+
+def show_group(group: dict[str, Any], *, top: int = 16) -> None:
+    """Print one group's keywords.
+
+    Args:
+        group: a group of a report.
+        top: keywords shown, by simple maths.
+    """
+    heads = ["", "keyword", "simple maths", "rank by G²", "times", "CATs"]
+    heads += ["per million", "reference", "example"]
+    rows = [
+        [
+            row["rank"],
+            row["word"],
+            row["score"],
+            row["log_likelihood_rank"],
+            row["count"],
+            row["cats"],
+            round(row["per_million"]),
+            row["reference_per_million"],
+            row["examples"][0]["text"],
+        ]
+        for row in group["keywords"]
+        if row["rank"] <= top
+    ]
+    title = f"{_name(group)}: {amount(group['tokens'], 'word')} in {amount(group['cats'], 'CAT')}"
+    console.table(title, heads, rows)
+
+
+def _name(group: dict[str, Any]) -> str:
+    """A group's name.
+
+    >>> _name({"domain": "gender", "label": None, "term": "t-1", "target": "sister"})
+    'gender, sister'
+    """
+    return ", ".join(filter(None, (group["domain"], group["label"], group["target"])))
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,7 +161,7 @@ def statistics(
     shows how much longer one association is than another, how many different words each label uses,
     how the CATs are spread over terms and writers, and which attribute a term gets most often.
     """
-    report = reports.report(
+    report = measures.report(
         "statistics",
         campaign,
         gold=gold,
@@ -177,7 +295,7 @@ def sentiment(
     terms and a test. VADER is for English. For other languages, use a sentiment classifier that
     transformers can open, or train one with «curation measures train-sentiment».
     """
-    report = reports.report(
+    report = measures.report(
         "sentiment",
         campaign,
         gold=gold,
@@ -264,7 +382,7 @@ def keywords(
         ),
     ] = None,
     by: Annotated[
-        showing.By, typer.Option("--by", help="Show keywords by domain, label or term.")
+        By, typer.Option("--by", help="Show keywords by domain, label or term.")
     ] = "domain",
     top: Annotated[int, typer.Option(min=1, help="Number of keywords to show for each.")] = 16,
     as_json: Json = False,
@@ -276,7 +394,7 @@ def keywords(
     maths ranks them; the rank by log-likelihood is shown as well. Words are compared as lemmas if
     these are known, else as word forms. Target terms are removed.
     """
-    report = reports.report(
+    report = measures.report(
         "keywords",
         campaign,
         gold=gold,
@@ -292,7 +410,7 @@ def keywords(
         console.say_json(report)
     elif "groups" in report:
         _say_tier(report)
-        showing.show(report, by=by, top=top)
+        show_keywords(report, by=by, top=top)
     else:
         _say_unchecked(report)
 
@@ -334,9 +452,7 @@ def pitfalls(
     are listed with the reason. The exit status is 1 if a pitfall blocks a release and the setting
     accept in [release] does not list it.
     """
-    from curation.cli.pitfalls import show as show_pitfalls
-
-    report, accepted = reports.pitfalls(
+    report, accepted = measures.pitfall_report(
         campaign, gold=gold, language=language, own=words, reporter=console
     )
     if as_json:
@@ -350,5 +466,83 @@ def pitfalls(
         raise typer.Exit(1)
 
 
-app.command("train-sentiment")(training_sentiment.train_sentiment)
-app.command("count")(showing.count)
+app.command("train-sentiment")(training.train_sentiment)
+app.command("count")(count)
+
+
+QUOTE = 90  # characters shown of a text that a pitfall quotes
+
+
+def show_pitfalls(
+    report: Pitfalls,
+    *,
+    codes: Sequence[str] = (),
+    places: int = 10,
+    seed: int = 0,
+    every: bool = False,
+    accept: Sequence[str] = (),
+) -> None:
+    """Print how often each pitfall was found, and places of some of them.
+
+    Args:
+        report: the pitfalls.
+        codes: the pitfalls whose places are shown.
+        places: how many of each, drawn at random; 0 shows all, in the order of the file.
+        seed: seed of the draw.
+        every: also list pitfalls that were not found.
+        accept: pitfalls that a release may have.
+
+    Raises:
+        CurationError: a code is not that of a pitfall.
+    """
+    if unknown := [code for code in codes if code not in PITFALLS]:
+        raise CurationError(
+            f"{unknown[0]!r} is not a pitfall", f"the codes are {', '.join(PITFALLS)}"
+        )
+    rows = [
+        (
+            row.code,
+            row.severity,
+            row.unit,
+            row.count,
+            row.of,
+            _percent(row.rate),
+            _percent(row.stereoset),
+        )
+        for row in report.table
+        if row.count or (every and row.count == 0)
+    ]
+    heads = ["pitfall", "severity", "unit", "found", "checked", "%", "StereoSet dev %"]
+    console.table(f"Pitfalls in {amount(report.cats, 'CAT')}", heads, rows)
+    clean = [row.code for row in report.table if row.count == 0]
+    if clean and not every:
+        console.say(f"Not found: {', '.join(clean)}.")
+    reasons: dict[str, list[str]] = {}
+    for row in report.table:
+        if row.why is not None:
+            reasons.setdefault(row.why, []).append(row.code)
+    for reason, unchecked in reasons.items():
+        console.say(f"Not checked: {', '.join(unchecked)} ({reason}).")
+    if blocking := report.blocking(accept):
+        console.warn(f"these pitfalls block a release: {', '.join(blocking)}")
+    if codes:
+        console.say(f"\n{console.CONTENT_WARNING}")
+    for code in codes:
+        _examples(report, code, places, seed)
+
+
+def _examples(report: Pitfalls, code: str, places: int, seed: int) -> None:
+    about = PITFALLS[code]
+    hits = sample(report, code, places, seed=seed)
+    console.heading(f"\n{code}: {about.says}; {about.fix}")
+    for pitfall in hits:
+        detail = pitfall.detail
+        quote = detail if len(detail) <= QUOTE else f"{detail[:QUOTE]}…"
+        association = f" {pitfall.association}" if pitfall.association else ""
+        console.say(f"  {pitfall.where}{association}: {quote}")
+    if not hits:
+        console.say("  none")
+
+
+def _percent(rate: float | None) -> float | None:
+    return None if rate is None else 100 * rate

@@ -1,12 +1,15 @@
-"""Options that several commands take."""
+"""Options that several commands take, and how commands write their results."""
 
 import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from curation.files import CurationError
+from curation.files import CurationError, dump_json, sweep_beside, writing
+from curation.formats.tables import csv_text
 from curation.text.times import Order
 
 Where = Annotated[
@@ -70,3 +73,171 @@ Language = Annotated[
         show_default=False,
     ),
 ]
+
+
+class EngineName(StrEnum):
+    """Where the work is done."""
+
+    local = "local"
+    ray = "ray"
+
+
+Device = Annotated[
+    str, typer.Option(help="auto, cpu, cuda, cuda:1 …, or map to spread the model over all GPUs.")
+]
+Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
+BatchTokens = Annotated[
+    int | None,
+    typer.Option(min=1, help="Tokens per batch; default: set for the device.", show_default=False),
+]
+Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
+Remote = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
+]
+EngineOption = Annotated[
+    EngineName, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of processes, each with its own copy of the model; default: 1, or with Ray as "
+        "many as the cluster allows.",
+        show_default=False,
+    ),
+]
+
+
+def options_of_work(engine: EngineName, workers: int | None, device: str) -> dict[str, Any]:
+    """The arguments ``engine`` and ``workers`` of a measure.
+
+    Raises:
+        CurationError: Ray cannot give its workers this device.
+    """
+    if engine is EngineName.ray and (device == "map" or device.startswith("cuda:")):
+        raise CurationError(
+            f"--device {device} with --engine ray: Ray gives each worker a GPU of its own",
+            "use --device cuda",
+        )
+    one = 1 if engine is EngineName.local else None
+    return {"engine": engine.value, "workers": workers or one}
+
+
+GoldFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--gold",
+        help="Use this gold file instead of a campaign; repeatable.",
+        show_default=False,
+        **FILE,
+    ),
+]
+Scores = Annotated[
+    Path,
+    typer.Option(
+        "--scores", metavar="DIR", help="With --gold: the folder of the runs, MODEL/RULE/."
+    ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write the results to this JSON file.", **FILE),
+]
+
+
+class TieRule(StrEnum):
+    """How a tie counts."""
+
+    half = "half"
+    official = "official"
+
+
+class KindName(StrEnum):
+    """A kind of CAT."""
+
+    intrasentence = "intrasentence"
+    intersentence = "intersentence"
+
+
+class Split(StrEnum):
+    """Which CATs of a campaign."""
+
+    test = "test"
+    dev = "dev"
+    all = "all"
+
+
+LatexFile = Annotated[
+    Path | None,
+    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals", help="Add the intervals to the LaTeX table.")
+]
+Ties = Annotated[
+    TieRule,
+    typer.Option(
+        "--ties",
+        help="half: a tie counts as half won. official: it counts as lost, as in StereoSet.",
+    ),
+]
+OfCampaign = Annotated[
+    Split | None,
+    typer.Option(
+        "--split", help="Use this split of the campaign; default: test.", show_default=False
+    ),
+]
+Tier = Annotated[
+    int | None,
+    typer.Option(
+        "--tier",
+        metavar="N",
+        min=1,
+        help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
+        show_default=False,
+    ),
+]
+KindOption = Annotated[
+    KindName | None,
+    typer.Option("--kind", help="Only CATs of this kind.", show_default=False),
+]
+LowerIsLikelier = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--lower-is-likelier",
+        metavar="NAME",
+        help="The --predictions of this NAME, or of NAME@KIND those of this kind of CAT, are "
+        "perplexities or losses: change their sign. Repeatable.",
+        show_default=False,
+    ),
+]
+OriginalTargets = Annotated[
+    bool,
+    typer.Option(
+        "--original-targets",
+        help="Group translated CATs by the target of the dataset that they were translated from.",
+    ),
+]
+
+
+def write_json(path: Path | None, content: Any, *, indent: bool = True) -> None:
+    """Write results as JSON if a file was given."""
+    if path:
+        _write_file(path, dump_json(content, indent=indent))
+
+
+def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV if a file was given."""
+    if path:
+        write_text(path, csv_text(rows))
+
+
+def write_text(path: Path | None, text: str) -> None:
+    """Write a text if a file was given."""
+    if path:
+        _write_file(path, text.encode(errors="backslashreplace"))
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    sweep_beside(path)
+    with writing(path) as file:
+        file.write(content)

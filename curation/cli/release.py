@@ -1,26 +1,640 @@
 """``curation release``: the folder that is published."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import (
-    console,
-    release_check,
-    release_diff,
-    release_export,
-    release_near,
-    release_push,
-    release_reveal,
-    release_statement,
+from curation.cli import console
+from curation.cli.options import (
+    FILE,
+    GoldFiles,
+    Json,
+    KindOption,
+    Language,
+    LowerIsLikelier,
+    Split,
+    Where,
+    write_text,
 )
-from curation.cli.options import Json, Where
-from curation.steps.release.hidden.golds import gold_file
-from curation.steps.release.hidden.hiding import as_built, set_hide
-from curation.steps.release.making import build_release
-from curation.text.wording import amount
+from curation.cli.score_tables import show_notes
+from curation.files import CurationError
+from curation.release.contents import published
+from curation.steps.pipeline import bring_up_to_date
+from curation.steps.release import revealing, versions
+from curation.steps.release.build import build_release
+from curation.steps.release.hidden import as_built, gold_file, set_hide
+from curation.steps.release.versions import ANONYMOUS, REVEALED
+from curation.steps.source import campaign_source
+from curation.text.wording import amount, some
+
+if TYPE_CHECKING:
+    from curation.release.differences import Difference
+    from curation.release.harness_files import Mangled
+    from curation.steps.release.comparing import Comparison
+    from curation.steps.release.exporting import Exported
+
+
+def check(
+    release: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of a release, or a version of the campaign.", metavar="RELEASE"
+        ),
+    ] = "",
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Open questions of the data statement block, too."),
+    ] = False,
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            "--public",
+            help="The public side, with hidden gold labels, of the revealed RELEASE.",
+            metavar="DIR",
+        ),
+    ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--against",
+            help="Public CATs that the test set should not repeat; for several files, repeat it.",
+            **FILE,
+        ),
+    ] = None,
+    language: Language = "",
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Check a release folder, ours or another's.
+
+    It compares checksums, the forms of the data, labels, splits, the card and all metadata with
+    each other, and looks for personal data, pitfalls and hidden gold labels that can be found out.
+    Findings are **block** (wrong, or must not be published), **warn** or **note**. The exit status
+    is 1 if there is a blocking one, else 0.
+    """
+    from curation.steps.release.checking import check_release, counts, named_folder
+
+    folder = named_folder(release, campaign)
+    findings = check_release(
+        folder,
+        strict=strict,
+        public=public,
+        against=against or (),
+        language=language,
+        campaign=campaign,
+        reporter=console,
+    )
+    tally = counts(findings)
+    if as_json:
+        rows = [asdict(finding) for finding in findings]
+        console.say_json({"folder": str(folder), "counts": tally, "findings": rows})
+    else:
+        if findings:
+            heads = ["severity", "code", "where", "what"]
+            rows_shown = [(f.severity, f.code, f.where, f.detail) for f in findings]
+            console.table(f"Findings in {folder}", heads, rows_shown)
+            console.heading("\nWhat to do")
+            for code in dict.fromkeys(f.code for f in findings if f.severity != "note"):
+                fixes = dict.fromkeys(f.fix for f in findings if f.code == code)
+                console.say(f"  {code}: {'; or '.join(list(fixes)[:3])}")
+        shown = ", ".join(f"{count} {severity}" for severity, count in tally.items())
+        console.say(f"{amount(len(findings), 'finding')}: {shown}")
+    if tally["block"]:
+        raise typer.Exit(1)
+
+
+_SHOWN = 10
+_METRICS = ("lms", "ss", "icat")
+
+
+def diff(
+    before: Annotated[
+        str,
+        typer.Argument(
+            help="The earlier version: a release's folder, a file of CATs, or the name of a "
+            "version of the campaign.",
+            metavar="A",
+        ),
+    ],
+    after: Annotated[str, typer.Argument(help="The later version.", metavar="B")],
+    campaign: Where = Path(),
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores",
+            help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
+            show_default=False,
+            **FILE | {"metavar": "DIR"},
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions",
+            metavar="NAME[@RULES]=FILE",
+            help="Also use a model's predictions file. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
+    errata: Annotated[
+        Path | None,
+        typer.Option(
+            "--errata",
+            help="Write every change of a CAT to this file: .jsonl for programs, .md for people.",
+            show_default=False,
+            **FILE,
+        ),
+    ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Exit with status 1 if test has CATs or terms that were in dev."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what differs between two versions of a dataset, and what that does to scores.
+
+    CATs are matched by id, and CATs with new ids by their texts. Shown are CATs that were added,
+    removed, changed, relabelled or moved between splits, and terms that moved or were renamed. If
+    there are runs of models, lms, ss and icat on both versions follow, with what the difference
+    comes from.
+
+    The exit status is 0 whether the versions differ or not. With --strict it is 1 if the test split
+    of B has terms or texts that were in the dev split of A.
+    """
+    from curation.release import differences as files
+    from curation.steps.release.comparing import compare
+
+    if errata and errata.suffix.lower() not in (".jsonl", ".md"):
+        raise CurationError(
+            f"--errata {errata}: is neither .jsonl nor .md", "name a file that ends in one of these"
+        )
+    comparison = compare(
+        before,
+        after,
+        campaign=campaign,
+        scores=scores,
+        predictions=predictions or (),
+        lower_is_likelier=lower_is_likelier or (),
+        reporter=console,
+    )
+    changed = comparison.difference
+    if errata:
+        changes = changed.open_changes()
+        is_text = errata.suffix.lower() == ".md"
+        write_text(
+            errata,
+            files.errata_markdown(changed, changes) if is_text else files.errata_text(changes),
+        )
+    if as_json:
+        console.say_json(_as_json(comparison))
+    else:
+        _show(changed)
+        if not changed.empty:
+            _show_scores(comparison)
+    if strict and (changed.to_test or changed.seen):
+        raise typer.Exit(1)
+
+
+def _as_json(comparison: "Comparison") -> dict[str, Any]:
+    from curation.release import differences as files
+
+    changed = comparison.difference
+    removed, added = files.domains(changed)
+    return {
+        "before": changed.before.name,
+        "after": changed.after.name,
+        "equal": changed.empty,
+        "counts": [count._asdict() for count in files.difference_counts(changed)],
+        "fields": files.fields_changed(changed),
+        "domains": {"removed": removed, "added": added},
+        "terms": {
+            "to_test": [_term(key) for key in changed.to_test],
+            "to_dev": [_term(key) for key in changed.to_dev],
+            "renamed": [{"before": _term(a), "after": _term(b)} for a, b in changed.renamed],
+        },
+        "seen_in_dev": list(changed.seen),
+        "hidden": changed.not_compared,
+        "sealed": changed.sealed,
+        "splits_compared": changed.before.has_splits and changed.after.has_splits,
+        "ids_compared": changed.before.has_ids and changed.after.has_ids,
+        "scores": comparison.scores,
+    }
+
+
+def _term(key: tuple[str, str]) -> dict[str, str]:
+    return {"domain": key[0], "text": key[1]}
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _show(changed: "Difference") -> None:
+    from curation.release import differences as files
+    from curation.release.differences import WHATS
+
+    old, new = changed.before.name, changed.after.name
+    has_splits = changed.before.has_splits and changed.after.has_splits
+    rows = [
+        [count.split if has_splits else "all", *count[1:]]
+        for count in files.difference_counts(changed)
+    ]
+    heads = ["split", "kind", "CATs in A", "CATs in B", *WHATS]
+    console.table(f"CATs: from {old} (A) to {new} (B)", heads, rows)
+    if changed.empty:
+        console.say("The versions do not differ.")
+    if fields := files.fields_changed(changed):
+        console.table("Changes", ["field that changed", "CATs"], list(fields.items()))
+    removed, added = files.domains(changed)
+    for domains, name in ((removed, old), (added, new)):
+        if domains:
+            console.say(f"domains only in {name}: {', '.join(domains)}")
+    if changed.renamed:
+        pairs = [[domain, text, *now] for (domain, text), now in changed.renamed]
+        heads = ["domain in A", "term in A", "domain in B", "term in B"]
+        console.table("Renamed terms", heads, pairs)
+    if changed.to_dev:
+        console.say(
+            f"{amount(len(changed.to_dev), 'term')} moved from test to dev: "
+            f"{some(files.term_names(changed.to_dev), _SHOWN)}"
+        )
+    if changed.not_compared:
+        console.say(
+            f"gold labels and tiers of {amount(changed.not_compared, 'CAT')} are hidden in one "
+            "of the versions, so they cannot be compared"
+        )
+    if changed.sealed:
+        console.say("test CATs are not compared: their texts are not public in both versions")
+    if not (changed.before.has_ids and changed.after.has_ids):
+        console.say("a file has no ids, so they were made from its texts and are not compared")
+    if not has_splits:
+        console.say("a file's name does not say its split, so splits are not compared")
+    if changed.to_test:
+        console.warn(
+            f"{amount(len(changed.to_test), 'term')} moved from dev to test: "
+            f"{some(files.term_names(changed.to_test), _SHOWN)}"
+        )
+    if changed.seen:
+        seen = amount(len(changed.seen), "CAT in test was in dev", "CATs in test were in dev")
+        console.warn(f"{seen}, so models may be tuned on them: {some(changed.seen, _SHOWN)}")
+
+
+def _show_scores(comparison: "Comparison") -> None:
+    old, new = comparison.difference.before.name, comparison.difference.after.name
+    cells = []
+    for result in comparison.scores:
+        rows = []
+        for row in result["rows"]:
+            cells += [cell for cell in (row["before"], row["after"]) if cell]
+            rows += [_row(row, metric) for metric in _METRICS]
+        heads = ["split", "kind", "CATs in A, B", "score", "A", "95 %", "B", "95 %", "B - A"]
+        heads += ["relabelled", "changed", "added, removed", "moved"]
+        console.table(f"{result['run']}: {old} (A) and {new} (B)", heads, rows)
+        for name, lacks in ((old, result["before"]), (new, result["after"])):
+            if lacks["missing"]:
+                console.say(
+                    f"{result['run']} has no scores of {lacks['missing']} of {lacks['of']} CATs of "
+                    f"{name}; they are left out there"
+                )
+    if comparison.scores:
+        console.say(
+            "The last four columns say what B - A comes from: the changes are made one after the "
+            "other, in this order."
+        )
+    show_notes(cells)
+
+
+def _row(row: dict[str, Any], metric: str) -> list[Any]:
+    from curation.release.differences import PARTS
+
+    cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
+    values: list[Any] = []
+    for cell in (row["before"], row["after"]):
+        if cell is None:
+            values += [None, None]
+            continue
+        few, wide = cell["few_terms"], metric in cell["too_wide"]
+        ends = cell[f"{metric}_ci"]
+        marks = ("*" if few else "") + ("~" if wide else "")
+        values += [cell[metric], f"{console.show(ends)}{marks}"]
+    differences = [row["difference"], *(row["parts"] or dict.fromkeys(PARTS)).values()]
+    return [
+        *(row["split"], row["kind"], cats, metric, *values),
+        *(_points(part[metric]) if part else None for part in differences),
+    ]
+
+
+def _points(value: float) -> float:
+    """A difference without what floating point adds to it, and without the sign of zero."""
+    return round(value, 9) + 0.0
+
+
+_FIRST = 10  # rows of the table of places
+_STOPS = {"bias-bench": "bias-bench and StereoSet's code stop", "lm-eval": "lm-eval stops"}
+
+
+def export(
+    format: Annotated[
+        Literal["bias-bench", "lm-eval"],
+        typer.Argument(
+            help="bias-bench: StereoSet's JSON, for bias-bench and StereoSet's own code. lm-eval: "
+            "tasks for lm-evaluation-harness, with their data.",
+            metavar="FORMAT",
+        ),
+    ],
+    to: Annotated[
+        Path,
+        typer.Option("--to", help="The folder to write; it must be new or empty.", metavar="DIR"),
+    ],
+    gold: GoldFiles = None,
+    split: Annotated[Split, typer.Option("--split", help="Use this split.")] = Split.all,
+    kind: KindOption = None,
+    leave_out: Annotated[
+        bool,
+        typer.Option("--leave-out", help="Leave out the CATs that the harness misreads."),
+    ] = False,
+    name: Annotated[
+        str,
+        typer.Option(
+            help="With lm-eval: what names of tasks begin with; default: the campaign's name, or "
+            "that of the gold file.",
+            show_default=False,
+        ),
+    ] = "",
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write CATs for another harness, and say which of them it misreads.
+
+    A CAT is misread, for example, if several words fill its BLANK: bias-bench reads one word only.
+    All such places are in DIR/mangled.jsonl, with a reason code. With --leave-out these CATs are
+    not exported; they are then in DIR/left_out.jsonl.
+
+    The CATs are those of a campaign, from its last «curation decisions split», or of gold files. A
+    gold file is in the split that it is named after (dev.json, test.json), else in test. The export
+    has all texts and gold labels, also those that a release hides.
+    """
+    from curation.steps.release import exporting
+
+    done = exporting.export(
+        format,
+        campaign,
+        to=to,
+        gold=gold,
+        split=split.value,
+        kind=kind.value if kind else None,
+        leave_out=leave_out,
+        name=name,
+        reporter=console,
+    )
+    if as_json:
+        _say_json(done)
+        return
+    _show_mangled(format, done)
+    console.say(f"{amount(len(done.cats), 'CAT')} in {done.folder}")
+    if done.left_out:
+        console.say(f"{amount(done.left_out, 'CAT')} left out: {done.folder}/left_out.jsonl")
+    if done.tasks:
+        console.say(f"tasks: {', '.join(done.tasks)}")
+        console.say(f"next: {done.folder}/lm-eval/README.md says how to run them")
+
+
+def _say_json(done: "Exported") -> None:
+    mangled = [wrong._asdict() for wrong in done.mangled]
+    console.say_json(
+        {
+            "folder": str(done.folder),
+            "files": done.files,
+            "cats": len(done.cats),
+            "left_out": done.left_out,
+            "tasks": done.tasks,
+            "mangled": mangled,
+        }
+    )
+
+
+def _show_mangled(format: str, done: "Exported") -> None:
+    """What the harness gets wrong, by code, and the first places."""
+    from curation.reasons import REASONS
+
+    if not done.mangled:
+        return
+    kept = {cat.id for cat in done.cats}
+    rows = []
+    for code in dict.fromkeys(wrong.code for wrong in done.mangled):
+        of_code = [wrong for wrong in done.mangled if wrong.code == code]
+        cats, options = ({w.cat for w in of_code}, sum(w.option is not None for w in of_code))
+        out = len(cats - kept)
+        rows.append([code, len(cats), options or None, out, REASONS[code]])
+    console.table(
+        f"What {format} misreads", ["code", "CATs", "options", "left out", "meaning"], rows
+    )
+    places = [w for w in done.mangled if w.effect != "not_counted"]
+    if places:
+        _show_places(places)
+    stops = {w.cat for w in places if w.effect == "stops"} & kept
+    if stops:
+        console.warn(
+            f"{_STOPS[format]} with an error at {amount(len(stops), 'CAT')}, and score nothing: "
+            "use --leave-out"
+        )
+    misread = {w.cat for w in places if w.effect == "misread"} & kept
+    if misread:
+        console.warn(
+            f"{format} misreads {amount(len(misread), 'CAT')} without an error: use --leave-out, "
+            f"or see {done.folder}/mangled.jsonl"
+        )
+
+
+def _show_places(places: "Sequence[Mangled]") -> None:
+    rows = [[w.cat, w.option or "", w.code, w.detail] for w in places[:_FIRST]]
+    console.say(f"\n{console.CONTENT_WARNING}")
+    shown = f"the first {_FIRST} of {len(places):,}" if len(places) > _FIRST else "all"
+    console.table(f"Places ({shown})", ["CAT", "option", "code", "what"], rows)
+
+
+SHOWN = 20  # pairs
+
+
+def near(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Other files with public CATs, in any layout.", **FILE),
+    ] = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """List test CATs that nearly repeat CATs of dev, of other versions, or of files.
+
+    Such a CAT is known to everybody who has the public one. Nothing is written.
+    """
+    from curation.steps.release.build import near_public
+
+    opened = open_campaign(campaign)
+    with opened.lock():
+        bring_up_to_date(opened, "split", reporter=console)
+    cats = campaign_source(opened).cats
+    version = opened.settings.release.version
+    own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
+    others = [place.name for place in versions.built_versions(opened) if place.name not in own]
+    counts, pairs = near_public(
+        opened, [published(cat) for cat in cats], versions=others, files=files or ()
+    )
+    if as_json:
+        console.say_json(
+            {
+                "similarity": counts[0].similarity,
+                "counts": {row.place: row.cats for row in counts},
+                "pairs": [pair._asdict() for pair in pairs],
+            }
+        )
+        return
+    test = sum(cat.split == "test" for cat in cats)
+    rows = [[row.place, test, row.cats] for row in counts]
+    heads = ["public CATs", "test CATs", "near-duplicates"]
+    console.table("Test CATs that nearly repeat public ones", heads, rows)
+    if pairs:
+        console.table("Pairs", ["test CAT", "place", "CAT"], [list(p) for p in pairs[:SHOWN]])
+    if len(pairs) > SHOWN:
+        console.say(f"{amount(len(pairs) - SHOWN, 'more pair')}; --json lists all")
+
+
+def push(
+    version: Annotated[
+        str,
+        typer.Argument(help="The version; default: the one in [release].", metavar="VERSION"),
+    ] = "",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="The dataset on the hub; default: id in [hub] of 7-release/statement.toml.",
+            metavar="OWNER/NAME",
+        ),
+    ] = "",
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="List every file and what would happen; send nothing."),
+    ] = False,
+    private: Annotated[
+        bool | None,
+        typer.Option(
+            "--private/--public",
+            help="Who sees the dataset; default: as it is, and a new one is private.",
+            show_default=False,
+        ),
+    ] = None,
+    tag: Annotated[
+        bool, typer.Option("--tag/--no-tag", help="Tag the commit with the version.")
+    ] = True,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Upload a version to the Hugging Face Hub, in one commit, and tag it.
+
+    The version is checked first, as by «curation release check»; a blocking finding stops the
+    upload. It needs the extra hub and a token: run «hf auth login», or set HF_TOKEN. If the upload
+    is interrupted, run the same command again.
+    """
+    from curation.steps.release import checking
+
+    opened = open_campaign(campaign)
+    target = checking.push_target(opened, to)
+    folder = checking.check_before(opened, version, reporter=console)
+    if dry_run:
+        rows = checking.planned_push(folder, target.id, reporter=console)
+        if as_json:
+            files = [row._asdict() for row in rows]
+            console.say_json({"repo": target.id, "version": folder.name, "files": files})
+            return
+        heads = ["file", "bytes", "what happens"]
+        shown = [
+            (r.path, None if r.state in ("deleted", "kept") else r.size, r.state) for r in rows
+        ]
+        console.table(f"{folder.name} to {target.id}", heads, shown)
+        size = sum(row.size for row in rows)
+        console.say(f"{amount(len(rows), 'file')}, {size:,} bytes; nothing was sent.")
+        return
+    done = checking.push(folder, target, private=private, tag=tag, reporter=console)
+    if as_json:
+        console.say_json({"repo": target.id, "version": folder.name, **done._asdict()})
+        return
+    sent = f"{amount(done.sent, 'file')} sent" if done.sent else "nothing to send"
+    console.say(f"{folder.name} is at {done.address} (commit {done.commit[:12]}): {sent}")
+    if done.private:
+        console.say("It is private: only you and its members see it. To publish: --public.")
+
+
+def reveal(
+    version: Annotated[
+        str, typer.Argument(help="The version with hidden gold labels.", metavar="VERSION")
+    ],
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write 7-release/VERSION-revealed: the gold labels that a version hides, with their proof.
+
+    If it hides the texts, too, the folder has these.
+
+    The command first computes every commitment again, and compares texts, options and commitments
+    with the public folder. Publish the new folder beside it. Its README.md says how everybody can
+    check that the gold labels are those of the release.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        made = revealing.reveal(opened, version)
+    if as_json:
+        console.say_json(
+            {"folder": str(made.folder), "cats": made.cats, "unchanged": made.unchanged}
+        )
+        return
+    console.say(f"{amount(made.cats, 'hidden CAT')} of version {version} in {made.folder}")
+    if made.unchanged < made.cats:
+        console.say(
+            f"{amount(made.cats - made.unchanged, 'CAT')} changed in the campaign since: without "
+            "tier and annotations"
+        )
+    console.say(
+        'next: publish the folder beside the version; set hide = "" in [release] if the next '
+        "version is to have all gold labels"
+    )
+
+
+def statement(campaign: Where = Path(), as_json: Json = False) -> None:
+    """List the questions about the dataset that your team has not answered.
+
+    You answer them in 7-release/statement.toml, which this command writes if it is missing. It
+    never changes your answers. Questions that a newer version of curation asks are added to the
+    file as comments. A release marks each question that is still open.
+    """
+    from curation.release.texts.questions import QUESTIONS, SECTIONS
+    from curation.steps.release import statement as step
+
+    opened = open_campaign(campaign)
+    with opened.lock():
+        written = step.write_template(opened)
+    questions = step.open_questions(step.read_statement(opened))
+    path = step.place(opened)
+    if as_json:
+        rows = [{"key": q.key, "section": SECTIONS[q.section], "text": q.text} for q in questions]
+        summary = {"file": str(path), "written": written, "questions": len(QUESTIONS)}
+        console.say_json({**summary, "open": rows})
+        return
+    if written:
+        console.say(f"Written: {path}")
+    if not questions:
+        console.say(f"All {len(QUESTIONS)} questions are answered in {path}.")
+        return
+    cells = [[SECTIONS[q.section], q.key, q.text] for q in questions]
+    console.table("Open questions", ["section", "key", "question"], cells)
+    console.say(f"{amount(len(questions), 'question')} of {len(QUESTIONS)} open; answer in {path}")
+
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."
@@ -92,10 +706,10 @@ def _shown(files: list[str]) -> list[str]:
     return sorted({name.split("/")[0] + ("/" if "/" in name else "") for name in files})
 
 
-app.command("statement")(release_statement.statement)
-app.command("check")(release_check.check)
-app.command("push")(release_push.push)
-app.command("diff")(release_diff.diff)
-app.command("near")(release_near.near)
-app.command("export")(release_export.export)
-app.command("reveal")(release_reveal.reveal)
+app.command("statement")(statement)
+app.command("check")(check)
+app.command("push")(push)
+app.command("diff")(diff)
+app.command("near")(near)
+app.command("export")(export)
+app.command("reveal")(reveal)

@@ -1,19 +1,588 @@
 """``curation rounds``: open a round of people's work, see its progress, pull, top up, close."""
 
+import signal
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from curation.campaign import open_campaign
-from curation.cli import console, pay, people, refused, round_report, serving, sheets
-from curation.cli.options import Json, RoundArgument, Where
-from curation.files import CurationError
-from curation.steps.rounds import ledger, round_files, round_status, running
-from curation.steps.rounds.caps import warn_of_earlier_names
+from curation.campaign import Campaign, open_campaign
+from curation.cli import console
+from curation.cli.importing import show_refused
+from curation.cli.options import (
+    FILE,
+    Dates,
+    Json,
+    RoundArgument,
+    TableFormat,
+    TasksFolder,
+    Where,
+)
+from curation.files import CurationError, writing
+from curation.records import Round
+from curation.rounds.pay import earned, money
+from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
+from curation.rounds.refused import REPAIRABLE
+from curation.steps.people import Action, Change, decide_on_person
+from curation.steps.release.versions import Held
+from curation.steps.rounds import round_files, round_status, running, sheets
+from curation.steps.rounds.fold import describe_pitfalls
+from curation.steps.rounds.pay import JobPay, PayList, write_pay
+from curation.steps.rounds.refused import write_refused
+from curation.steps.rounds.round_status import RoundStatus, open_platform, warn_of_earlier_names
+from curation.steps.rounds.running import NewAnswers
 from curation.text.times import now
-from curation.text.wording import amount
+from curation.text.wording import amount, some
+from curation.work.interrupts import SIGNALS
+
+Who = Annotated[
+    str,
+    typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
+]
+DONE = {
+    "exclude": "is excluded",
+    "readmit": "counts again",
+    "withdraw": "has withdrawn",
+    "erase": "has withdrawn and is erased",
+}
+
+
+def exclude(
+    person: Who,
+    campaign: Where = Path(),
+    reason: Annotated[str, typer.Option(help="Why; required, and saved.", metavar="TEXT")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Count the person's answers again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Stop counting a person's answers, and show what changes. --undo counts them again.
+
+    All results are computed again without the person's labels, the items that they wrote and the
+    labels on these items: decisions, agreement, split and measures. The raw answers stay. A built
+    version of the release is never changed; the command names the versions that hold something of
+    what is lost.
+    """
+    if not undo and not reason.strip():
+        raise CurationError("an exclusion needs a reason", "give it with --reason")
+    action: Action = "readmit" if undo else "exclude"
+    _decide(campaign, person, action, reason.strip() or "taken back", as_json=as_json)
+
+
+def withdraw(
+    person: Who,
+    campaign: Where = Path(),
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Also erase the answers from the raw archive.")
+    ] = False,
+    releases: Annotated[
+        bool,
+        typer.Option(
+            "--releases", help="With --erase: also delete the versions in 7-release that hold it."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
+
+    With --erase, their answers are also erased from the raw archive and their words from tasks, and
+    both from the rounds' Label Studio if it can be reached. An entry without content replaces each
+    answer, so that a later pull does not add it again. At the end, the command lists the copies
+    that it cannot reach, such as backups and published releases: erase these yourself. It also
+    lists the versions in 7-release to delete; --releases deletes them.
+    """
+    if releases and not erase:
+        raise CurationError("--releases needs --erase", "add --erase, or leave --releases out")
+    action: Action = "erase" if erase else "withdraw"
+    reason = "the person's own wish"
+    _decide(campaign, person, action, reason, as_json=as_json, releases=releases)
+
+
+def _decide(
+    root: Path,
+    who: str,
+    action: Action,
+    reason: str,
+    *,
+    as_json: bool,
+    releases: bool = False,
+) -> None:
+    campaign = open_campaign(root)
+    with campaign.lock():
+        change = decide_on_person(
+            campaign, who, action, reason, releases=releases, reporter=console
+        )
+    if as_json:
+        before, after = change.before, change.after
+        console.say_json(
+            {
+                "person": change.person,
+                "action": change.action,
+                "erased": change.erased,
+                "changed": {
+                    name: [before[name], after.get(name)]
+                    for name in before
+                    if before[name] != after.get(name)
+                },
+                "cats_lost": change.cats_lost,
+                "cats_won": change.cats_won,
+                "released_in": list(change.released_in),
+                "releases_to_delete": _to_delete(change),
+                "releases_deleted": change.deleted,
+            }
+        )
+        return
+    _show(change)
+
+
+def _to_delete(change: Change) -> list[str]:
+    """After an erasure, the built versions that still hold something of the person."""
+    erased = change.action == "erase"
+    return [version for version in change.theirs if erased and version not in change.deleted]
+
+
+def _show_version(change: Change, version: str, held: Held) -> None:
+    """Say what a built version still holds, and what to do about it."""
+    parts = [amount(held.cats, "CAT")] if held.cats else []
+    if held.labels:
+        parts.append(f"{amount(held.labels, 'label')} by {change.person}")
+    holds = ", ".join(parts) or f"items of {change.person}"
+    if version in change.deleted:
+        console.warn(
+            f"7-release/{version} is deleted ({holds}). If it was published, withdraw it there, "
+            "and raise version in [release] before you build again"
+        )
+        return
+    todo = "raise version in [release], build and publish a new version"
+    if version in _to_delete(change):
+        todo += "; delete this one, here (--erase --releases) and where you published it"
+    console.warn(f"7-release/{version} still holds what is lost ({holds}): {todo}")
+
+
+def _show(change: Change) -> None:
+    console.say(f"{change.person} {DONE[change.action]}.")
+    rows = [
+        [name.replace("_", " "), change.before[name], change.after.get(name)]
+        for name in change.before
+    ]
+    console.table("Changes", ["", "before", "now"], rows)
+    if change.cats_lost:
+        console.say(f"CATs lost: {', '.join(change.cats_lost)}")
+    if change.cats_won:
+        console.say(f"CATs gained: {', '.join(change.cats_won)}")
+    for version, held in change.released_in.items():
+        _show_version(change, version, held)
+    if change.action == "erase":
+        console.say(
+            f"{amount(change.erased, 'answer was', 'answers were')} erased. Erase these yourself "
+            "if they exist:"
+        )
+        console.say("  - the account on the platform, and backups")
+        console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
+        console.say("  - the person's words quoted in other people's answers")
+        for version in change.theirs:
+            here = "" if version in change.deleted else f"7-release/{version}, and "
+            console.say(f"  - {here}every published copy of version {version}")
+
+
+PAY_HEADS = ("round", "kind", "pay", "people", "accepted", "amount", "minutes", "refused")
+
+
+def pay(
+    rounds: Annotated[
+        list[str] | None,
+        typer.Argument(help="The rounds; default: all that have answers.", metavar="ROUND"),
+    ] = None,
+    campaign: Where = Path(),
+    as_json: Json = False,
+) -> None:
+    """Write a pay list: one row per person, by their id on the platform, with what they earned.
+
+    The amount is the number of accepted answers times the pay of the round. Refused answers have
+    columns of their own. People who withdrew or are excluded are marked, and their answers count
+    like those of others.
+
+    The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
+    can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
+    of people.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        made = write_pay(opened, rounds or (), reporter=console)
+    currency = opened.settings.rounds.currency
+    if as_json:
+        console.say_json(_as_json(made, currency))
+        return
+    rows = [
+        [
+            *(line.job.round, line.job.kind, money(earned(line.pay, 1)), line.people),
+            *(line.tally.accepted, money(earned(line.pay, line.tally.accepted)), _minutes(line)),
+            line.tally.refused,
+        ]
+        for line in made.jobs
+    ]
+    console.table(f"Pay in {currency}", PAY_HEADS, rows)
+    console.say(
+        f"{amount(made.people, 'person', 'people')}: {money(made.amount)} {currency} for accepted "
+        f"answers; refused answers would be {money(made.amount_refused)} {currency} more"
+    )
+    for code, (people, sum_) in made.standing.items():
+        console.say(
+            f"  of these, {code}: {amount(people, 'person', 'people')}, {money(sum_)} {currency}; "
+            "decide whether you pay them"
+        )
+    if made.erased:
+        console.warn(
+            f"{amount(made.erased, 'line')} of the archive {'is' if made.erased == 1 else 'are'} "
+            "erased. Nobody knows any more whose they were, so they are not in the list. If you "
+            "still owe these people money, use an earlier list"
+        )
+    console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
+
+
+def _minutes(line: JobPay) -> str:
+    """The time that is known, and for how many answers."""
+    tally = line.tally
+    return f"{tally.seconds / 60:.1f} ({tally.timed} timed)" if tally.timed else "-"
+
+
+def _as_json(made: PayList, currency: str) -> dict[str, object]:
+    return {
+        "file": str(made.file),
+        "currency": currency,
+        "people": made.people,
+        "amount": money(made.amount),
+        "amount_refused": money(made.amount_refused),
+        "rounds": [
+            {
+                "round": line.job.round,
+                "kind": line.job.kind,
+                "pay": money(earned(line.pay, 1)),
+                "people": line.people,
+                "accepted": line.tally.accepted,
+                "amount": money(earned(line.pay, line.tally.accepted)),
+                "minutes": line.tally.seconds / 60 if line.tally.timed else None,
+                "timed": line.tally.timed,
+                "refused": line.tally.refused,
+                "amount_refused": money(earned(line.pay, line.tally.refused)),
+            }
+            for line in made.jobs
+        ],
+        "standing": {
+            code: {"people": people, "amount": money(sum_)}
+            for code, (people, sum_) in made.standing.items()
+        },
+        "erased": made.erased,
+    }
+
+
+def refused(
+    round: RoundArgument = None,
+    campaign: Where = Path(),
+    to: TasksFolder = None,
+    format: TableFormat = "xlsx",
+    as_json: Json = False,
+) -> None:
+    """Write a sheet per person with their refused answers, and what to change in each.
+
+    Send each sheet to its person. They correct their answers and send the sheet back; import it
+    with «curation rounds import». Rows that they did not change are left out. A sheet has only
+    answers that a person can correct, on tasks that still need an answer.
+
+    The sheets hold people's ids: they are private, and need the campaign's key.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        chosen = round_files.the_round(opened, round)
+        folder = to or opened.root / "tasks"
+        sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
+    if as_json:
+        index = str(sheets.who_gets_which) if sheets.who_gets_which else None
+        console.say_json(
+            {
+                "round": chosen.name,
+                "files": [str(path) for path, _ in sheets.tables],
+                "who_gets_which": index,
+                "answers": sum(n for _, n in sheets.tables),
+                "left": {why.replace(" ", "_"): n for why, n in sorted(sheets.left.items())},
+            }
+        )
+        return
+    if sheets.tables:
+        rows = [[str(path), answers] for path, answers in sheets.tables]
+        console.table("Sheets of refused answers", ["file", "answers"], rows)
+        console.say(f"who gets which: {sheets.who_gets_which}")
+    else:
+        console.say(f"{chosen.name}: no refused answer can go back")
+    if sheets.left:
+        parts = ", ".join(f"{n} {why}" for why, n in sorted(sheets.left.items()))
+        console.say(f"not in a sheet: {amount(sheets.left.total(), 'refused answer')} ({parts})")
+    if sheets.tables:
+        console.say(f"next: curation rounds import {chosen.name} FILE, then top-up")
+
+
+SHOWN = 5  # items named in a line
+HEADS = (
+    *("round", "state", "people", "answers", "refused", "decided", "labels/item"),
+    *("still to come", "per day", "done about"),
+)
+
+
+def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool = False) -> None:
+    """Print the progress of rounds, and what each of them waits for.
+
+    Args:
+        campaign: the campaign.
+        rounds: the rounds.
+        tables: print all tables that are out, not only the oldest.
+    """
+    currency = campaign.settings.rounds.currency
+    statuses = [round_status.read_status(campaign, round) for round in rounds]
+    progress = [round_status.progress_of(campaign, status) for status in statuses]
+    rows = [
+        [
+            *(p.round, p.state, p.people, p.answers, p.refused),
+            f"{p.decided} of {p.tasks - p.void}" + (f", {p.void} void" if p.void else ""),
+            *(p.labels_per_item, p.remaining, p.per_day, p.done_at and p.done_at[:10]),
+            f"{p.cost:,.2f} of {p.cost_in_all:,.2f}" if p.cost_in_all else None,
+        ]
+        for p in progress
+    ]
+    console.table("Rounds", [*HEADS, currency], rows)
+    for status, p in zip(statuses, progress, strict=True):
+        console.say(f"{p.round}: {round_status.advice(status, p)}")
+        if status.tables and status.round.state == "open":
+            for shown in [[each] for each in status.tables] if tables else [status.tables]:
+                console.say(f"  out: {round_files.describe_holdings(shown)}")
+        for flag, items in round_status.flagged(campaign, status.round).items():
+            console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
+        if when := open_platform(campaign, status.round).pulled_at():
+            console.say(f"  as of the pull at {when}")
+
+
+def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
+    """A round's progress, and the tables that are out, as plain data."""
+    tables = [
+        {
+            "table": each.table,
+            "person": None if each.is_for_anybody else each.holder,
+            "answers": each.answers,
+            "since": each.since,
+        }
+        for each in status.tables
+    ]
+    return {**round_status.progress_of(campaign, status)._asdict(), "tables": tables}
+
+
+def show_new_answers(
+    campaign: Campaign, round: Round, answers: NewAnswers, *, as_json: bool
+) -> None:
+    """Print what came into a round and how much of it was refused."""
+    counts, refused = answers.counts, answers.refused
+    if as_json:
+        console.say_json({"round": round.name, **counts, "refused": dict(sorted(refused.items()))})
+        return
+    status = round_status.read_status(campaign, round)
+    parts = ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+    console.say(f"{round.name}: {parts or 'nothing new'}")
+    if counts.get("deleted"):
+        console.warn(
+            f"{amount(counts['deleted'], 'answer was', 'answers were')} deleted on the platform; "
+            "the archive keeps every answer"
+        )
+    if refused:
+        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+    # Only if nobody's answer has a consent: a person who alone lacks it may have refused.
+    if refused["no_consent"] >= counts.get("new", 0) > 0 and status.exchanges_tables:
+        console.warn(
+            "nobody in the file has consented, so all answers are refused; if all people agreed on "
+            f"their platform, import the file again with --consent {round.consent}"
+        )
+    if status.exchanges_tables and any(code in refused for code in REPAIRABLE):
+        console.say(
+            f"«curation rounds refused {round.name}» makes sheets in which people can correct them"
+        )
+    if line := describe_pitfalls(answers.pitfalls, round.name, answers.items):
+        console.say(line)
+    console.say(round_status.advice(status, round_status.progress_of(campaign, status)))
+
+
+def serve(
+    campaign: Where = Path(),
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--role", help="writers or validators; default: both.", metavar="ROLE"),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(help="Port of the writers' server; the validators' is the next.", min=1)
+    ] = ROLES["writers"],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; keep the default unless TLS is in front.")
+    ] = "127.0.0.1",
+    new_links: Annotated[
+        bool, typer.Option("--new-links", help="Make new sign-up links; old ones stop working.")
+    ] = False,
+) -> None:
+    """Start Label Studio for this campaign on this machine, until you press Ctrl-C.
+
+    The first time, Label Studio is installed into its own environment (about 1 GB). Writers and
+    validators get a server each, with separate accounts. People can only sign up with the printed
+    link, and nothing is sent to other machines. By default only this machine can reach the servers.
+    docs/rounds.md explains how to set up servers that other people can reach safely.
+    """
+    from curation.rounds.platforms.label_studio import client, local
+
+    id = open_campaign(campaign).settings.campaign.id
+    roles = only or list(ROLES)
+    unknown = set(roles) - set(ROLES)
+    if unknown:
+        raise CurationError(f"no role {min(unknown)!r}", f"roles: {', '.join(ROLES)}")
+    if ":" in host:
+        raise CurationError(
+            f"{host!r} is not an address to listen on", "use an IPv4 address or a host name"
+        )
+    if host not in ("127.0.0.1", "localhost"):
+        console.warn(
+            f"others can reach {host}, and passwords are sent unencrypted: put TLS in front"
+        )
+    executable = local.prepare(servers_home(), console.note)
+    running: list[local.Instance] = []
+    ended = threading.Event()
+    try:
+        for name in roles:
+            place = local.Place(name, server_folder(id, name), port + list(ROLES).index(name))
+            console.note(f"starting the server for {name}; the first time takes a minute")
+            instance = local.start(place, executable=executable, host=host, tell=console.note)
+            running.append(instance)
+            with writing(place.folder / "address") as file:
+                file.write(instance.url.encode())
+            server = client.connect(instance.url, instance.key, tell=console.note)
+            console.heading(f"{name}: {instance.url}")
+            console.say(f"  owner       {instance.email}, password in {place.folder}/owner.json")
+            console.say(f"  annotators  {server.invite(reset=new_links)}")
+        console.say("Press Ctrl-C to stop. In another window: curation rounds open KIND")
+        for end in SIGNALS:  # from now on this is how the command ends, and not an interruption
+            signal.signal(end, lambda *_: ended.set())
+        while not ended.wait(1):
+            dead = [i.place for i in running if i.process.poll() is not None]
+            if dead:
+                raise CurationError(
+                    f"the server for {dead[0].name} has ended", f"see its log, {dead[0].log}"
+                )
+    finally:
+        for instance in running:
+            instance.stop()
+
+
+def export(
+    round: RoundArgument = None,
+    campaign: Where = Path(),
+    to: TasksFolder = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with one person's id per line: share the tasks among them.", **FILE
+        ),
+    ] = None,
+    recall: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A person or a table: deal out again what they have not answered; repeatable.",
+            metavar="NAME",
+        ),
+    ] = None,
+    format: TableFormat = "xlsx",
+    bom: Annotated[
+        bool,
+        typer.Option(
+            "--bom", help="Begin CSV tables with a byte order mark, for spreadsheet programs."
+        ),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a round's tasks as tables, with the instructions, for people on another platform.
+
+    Each row is a task, with empty cells for the answer; the instructions name every column and its
+    allowed values. The table is for anybody, and says how many answers each task still needs. With
+    --people you get one table per person instead, with the person's id filled in. Nobody gets an
+    item of their own or one that they have answered, the limits per_person_… and per_term_… in
+    [rounds] apply, and everybody gets about the same number of tasks.
+
+    Send the tables out, and import the answers with «curation rounds import». Tasks that are out
+    are not dealt out again, unless you recall them. Earlier tables stay; new ones get new names.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        chosen = round_files.the_round(opened, round)
+        folder = to or opened.root / "tasks"
+        exported = sheets.export_round(
+            opened,
+            chosen,
+            folder,
+            people=people,
+            recall=recall or [],
+            format=format,
+            bom=bom,
+            reporter=console,
+        )
+    if as_json:
+        files = [exported.instructions, *(path for path, _ in exported.tables)]
+        index = str(exported.who_gets_which) if exported.who_gets_which else None
+        summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
+        consent = exported.consent or None
+        console.say_json({**summary, "recalled": exported.recalled, "consent": consent})
+        return
+    if exported.recalled:
+        console.say(f"taken back: {amount(exported.recalled, 'answer')}")
+    rows = [[str(path), tasks] for path, tasks in exported.tables]
+    console.table("Tables", ["file", "tasks"], rows)
+    if exported.who_gets_which:
+        console.say(f"who gets which: {exported.who_gets_which}")
+    console.say(f"instructions: {exported.instructions}")
+    console.say(f"next: curation rounds import {chosen.name} FILE")
+
+
+def import_(
+    round: Annotated[str, typer.Argument(help="The round.", metavar="ROUND")],
+    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
+    campaign: Where = Path(),
+    consent: Annotated[
+        str,
+        typer.Option(
+            help="Declare that all people in the file agreed, on their platform, to this version "
+            "of the consent text.",
+            metavar="VERSION",
+        ),
+    ] = "",
+    dates: Dates = None,
+    as_json: Json = False,
+) -> None:
+    """Import answers to a round's tasks from a table, as the platform wrote it.
+
+    People fill in the coloured cells of an exported workbook, or the empty columns of a CSV table.
+    Always: annotator. For review: decision, merge_into, merge_into_other, reasons, rename. For
+    intrasentence: template, stereotype, anti_stereotype, unrelated. For intersentence: context and
+    the same three. For validation: label_1, label_2, label_3 and flags. Once per person: consent.
+
+    The column task_id must come back as it was. Columns that only platforms write: answer_id,
+    submitted_at, updated_at, seconds. Headings and values in any shipped language are read, and
+    old result files of MTurk as they are. A file without any column of its round's answers is an
+    error.
+
+    Every rule is checked again here: own items, second answers, caps, consent, content. If you
+    import a file again, only new answers are added.
+    """
+    opened = open_campaign(campaign)
+    with opened.lock():
+        chosen = round_files.read_round(opened, round)
+        words = round_files.read_words(opened, chosen.name)
+        rows, place = sheets.read_answers(file, words, reporter=console)
+        answers = sheets.import_round(
+            opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
+        )
+    show_new_answers(opened, chosen, answers, as_json=as_json)
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,7 +601,7 @@ Url = Annotated[
     ),
 ]
 
-app.command("serve")(serving.serve)
+app.command("serve")(serve)
 
 
 @app.command("open")
@@ -137,10 +706,10 @@ def status(
     running.refresh_status(opened, reporter=console)
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]
-        console.say_json([round_report.as_json(opened, each) for each in statuses])
+        console.say_json([status_json(opened, each) for each in statuses])
         return
     if not watch:
-        round_report.show_progress(opened, rounds, tables=round is not None)
+        show_progress(opened, rounds, tables=round is not None)
         return
     while True:
         for name in names:
@@ -151,7 +720,7 @@ def status(
             except CurationError as error:  # the server restarts, or another command is at work
                 console.warn(f"{name}: {error.what}")
         console.out.clear()
-        round_report.show_progress(opened, [round_files.read_round(opened, n) for n in names])
+        show_progress(opened, [round_files.read_round(opened, n) for n in names])
         console.say(f"{now()}; shown again in {amount(watch, 'second')}, press Ctrl-C to stop")
         time.sleep(watch)
 
@@ -175,7 +744,7 @@ def pull(
     with opened.lock():
         chosen = round_files.the_round(opened, round)
         answers = running.pull_round(opened, chosen, full=full, reporter=console)
-    round_report.show_new_answers(opened, chosen, answers, as_json=as_json)
+    show_new_answers(opened, chosen, answers, as_json=as_json)
 
 
 @app.command("top-up")
@@ -239,18 +808,19 @@ def close(
     console.say(f"round {closed.name} is closed")
     if out := round_status.read_status(opened, closed).tables:
         console.warn(
-            f"{amount(len(out), 'table is', 'tables are')} still out: {ledger.describe(out)}. To "
-            f"import what comes back, open the round again: {running.command_to_open(closed)}"
+            f"{amount(len(out), 'table is', 'tables are')} still out: "
+            f"{round_files.describe_holdings(out)}. To import what comes back, open the round "
+            f"again: {running.command_to_open(closed)}"
         )
     if added:
         rows = [list(line.values()) for line in added]
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)
-    round_report.show_progress(opened, [closed])
+    show_progress(opened, [closed])
 
 
-app.command("export")(sheets.export)
-app.command("import")(sheets.import_)
-app.command("refused")(refused.refused)
-app.command("pay")(pay.pay)
-app.command("exclude")(people.exclude)
-app.command("withdraw")(people.withdraw)
+app.command("export")(export)
+app.command("import")(import_)
+app.command("refused")(refused)
+app.command("pay")(pay)
+app.command("exclude")(exclude)
+app.command("withdraw")(withdraw)

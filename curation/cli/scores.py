@@ -1,28 +1,470 @@
 """``curation scores``: lms, ss, icat of models and baselines."""
 
+from collections.abc import Sequence
+from contextlib import nullcontext
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 from typer.core import TyperCommand
 
-from curation.cli import comparing, console, ensembling, published, scoring, training
-from curation.cli.options import FILE, Where
-from curation.cli.results import show_baselines, show_results
-from curation.cli.score_options import (
+from curation.cli import console, score_tables, scoring, training
+from curation.cli.options import (
+    FILE,
     GoldFiles,
     Intervals,
     JsonFile,
     KindOption,
     LatexFile,
+    LowerIsLikelier,
     OfCampaign,
     OriginalTargets,
+    Scores,
     Tier,
     TieRule,
     Ties,
+    Where,
+    write_csv,
     write_json,
     write_text,
 )
+from curation.cli.score_tables import (
+    HEADS,
+    cells,
+    kinds_text,
+    show_baselines,
+    show_marks,
+    show_notes,
+    show_results,
+    show_turned,
+)
+from curation.files import CurationError
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.scores.published import Printed
+    from curation.steps.scores.compare import FittedEnsemble
+
+
+def compare(
+    campaign: Where = Path(),
+    gold: GoldFiles = None,
+    scores: Scores = Path("scores"),
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", metavar="NAME[@RULES]=FILE",
+            help="Also compare a model's predictions file; @RULES declares the profile or rule it "
+            "was scored by. Repeatable.",
+        ),
+    ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
+    partial: Annotated[
+        bool,
+        typer.Option(
+            "--partial",
+            help="Accept predictions without scores for some CATs; all models are then compared "
+            "on the CATs that all of them have.",
+        ),
+    ] = False,
+    split: OfCampaign = None,
+    kind: KindOption = None,
+    original_targets: OriginalTargets = False,
+    profile: Annotated[
+        str, typer.Option(help="Only the models scored under this profile.")
+    ] = "",
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="Only the models scored by this rule; INTRA_INTER names a rule for each kind."
+        ),
+    ] = "",
+    tier: Tier = None,
+    ties: Ties = TieRule.half,
+    about: Annotated[
+        Path | None,
+        typer.Option(
+            "--about",
+            help="A CSV file with the columns model, parameters, corpus_gb, architecture: sizes "
+            "to show and to correlate with.",
+            **FILE,
+        ),
+    ] = None,
+    terms_of: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Also show this model's domains and its most and least stereotyped terms; use "
+            "MODEL/RULE for one of its runs.",
+        ),
+    ] = "",
+    terms: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Show the N most and N least stereotyped terms per domain."
+        ),
+    ] = 3,
+    power: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D", show_default=False,
+            help="Show how many terms you need to detect a difference of D points.",
+        ),
+    ] = None,
+    csv_file: Annotated[
+        Path | None,
+        typer.Option("--csv", help="Also write all values to one long table.", **FILE),
+    ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option("--latex", help="Also write the tables of models as LaTeX.", **FILE),
+    ] = None,
+    intervals: Intervals = False,
+    json_file: JsonFile = None,
+) -> None:  # fmt: skip
+    """Compare models: lms, ss, icat with intervals, tests of differences, terms, kinds, rules.
+
+    Models are ranked within a profile: each profile has its own tables, and each row names its
+    rules. Models under different profiles are never ranked together, and neither are predictions
+    whose rule is not declared. Differences are tested with paired tests over target terms, with
+    Holm's correction over the pairs of a profile.
+    """
+    from curation.scores import tables
+    from curation.scores.tables import latex_report
+    from curation.steps.scores.compare import compare as compute
+    from curation.steps.source import open_source
+
+    source = open_source(campaign, gold=gold, scores=scores, reporter=console)
+    source = source.by_original(console) if original_targets else source
+    source = source.in_split(split.value if split else None).of_kind(kind.value if kind else None)
+    report = compute(
+        source.in_tier(tier, console),
+        predictions=predictions or [],
+        lower_is_likelier=lower_is_likelier or [],
+        partial=partial,
+        profile=profile,
+        rule=rule,
+        tier=tier,
+        ties=ties.value,
+        sizes=about,
+        terms_of=terms_of,
+        terms=terms,
+        power=power,
+        reporter=console,
+    )
+    if csv_file:
+        rows = tables.tidy(
+            report["runs"],
+            split=report["split"],
+            tier=tier,
+            original_targets=original_targets,
+        )
+        write_csv(csv_file, [tables.COLUMNS, *rows])
+    if latex:
+        write_text(latex, latex_report(report, intervals=intervals))
+    if json_file:
+        write_json(json_file, tables.compact(report), indent=False)
+    score_tables.show_comparison(report, terms=terms, all_tables=bool(profile or rule))
+
+
+class Aim(StrEnum):
+    """What an ensemble is fitted for."""
+
+    lms = "lms"
+    icat = "icat"
+
+
+def ensemble(
+    members: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more runs, as MODEL/RULE or MODEL/RULE+VARIANT.", metavar="MEMBER…"
+        ),
+    ],
+    campaign: Where = Path(),
+    gold: GoldFiles = None,
+    dev: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--dev", show_default=False,
+            help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
+        ),
+    ] = None,
+    scores: Scores = Path("scores"),
+    objective: Annotated[
+        Aim, typer.Option(help="What the weights maximise on the dev CATs, both kinds pooled.")
+    ] = Aim.lms,
+    ties: Ties = TieRule.half,
+    name: Annotated[str, typer.Option(help="The name of the ensemble.")] = "ensemble",
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the search, with four members or more.")
+    ] = 1,
+) -> None:  # fmt: skip
+    """Fit an ensemble on dev: a weighted sum of models' standardised scores.
+
+    The weights are 0 or more and sum to 1. By default they maximise lms on the dev CATs, because
+    the paper's ensemble is the strongest language model (ACL §7). The values on dev are too high,
+    because the weights were fitted there: compare the ensemble on test. The ensemble is saved
+    beside the models, and «curation scores compare» shows it as a model.
+    """
+    from curation.steps.scores.compare import ensemble_splits, fit_ensemble
+    from curation.steps.source import open_source
+
+    if gold and not dev:
+        raise CurationError("--gold needs --dev", "name the gold file to fit the weights on")
+    if dev and not gold:
+        raise CurationError(
+            "--dev needs --gold", "leave --dev out: a campaign has its own dev CATs"
+        )
+    source = open_source(campaign, gold=gold, scores=scores, reporter=console)
+    splits = ensemble_splits(source, dev, reporter=console)
+    with source.campaign.lock() if source.campaign else nullcontext():
+        fitted = fit_ensemble(
+            members,
+            splits,
+            source.scores,
+            name=name,
+            objective=objective.value,
+            ties=ties.value,
+            seed=seed,
+            reporter=console,
+        )
+        _show_ensemble(fitted)
+
+
+def _show_ensemble(fitted: "FittedEnsemble") -> None:
+    """Print the weights, the results by split, and what the marks mean."""
+    from curation.scores.flags import marked
+
+    about = fitted.about
+    name, dev = about["model"], about["dev"]
+    rows: list[Sequence[Any]] = [
+        [marked(member, fitted.flags[member]), weight, dev["members"][member]]
+        for member, weight in fitted.weights.items()
+    ]
+    rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
+    heads = ["member", "weight", f"{about['objective']} on dev"]
+    console.table(f"{name}, fitted on {amount(dev['cats'], 'dev CAT')}", heads, rows)
+    rows = [[split, *cells(result["overall"])] for split, result in fitted.results.items()]
+    kinds = {kind for result in fitted.results.values() for kind in result["kinds"]}
+    title = f"{marked(name, fitted.flags[name])}, {kinds_text(kinds)}"
+    console.table(title, ["CATs of", *HEADS], rows)
+    show_notes(result["overall"] for result in fitted.results.values())
+    show_marks(fitted.flags.values())
+    console.say(
+        f"Saved to {fitted.folder}. The values on dev are too high: the weights were fitted there."
+    )
+
+
+class PublishedSplit(StrEnum):
+    """Which of StereoSet's splits."""
+
+    dev = "dev"
+    test = "test"
+
+
+def published(
+    gold: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--gold", show_default=False,
+            help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
+        ),
+    ] = None,
+    scores: Annotated[
+        Path | None,
+        typer.Option(
+            "--scores", metavar="DIR", show_default=False,
+            help="Your runs: the folder of MODEL/RULE/.",
+        ),
+    ] = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", metavar="NAME[@RULES]=FILE", show_default=False,
+            help="Also compare a model's predictions file; @RULES declares the profile or rule it "
+            "was scored by. Repeatable.",
+        ),
+    ] = None,
+    lower_is_likelier: LowerIsLikelier = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--table", show_default=False,
+            help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
+        ),
+    ] = None,
+    split: Annotated[
+        PublishedSplit | None,
+        typer.Option(
+            "--split", show_default=False,
+            help="The split of the gold files; default: determined from their target terms.",
+        ),
+    ] = None,
+    tier: Tier = None,
+    ties: Annotated[
+        TieRule,
+        typer.Option(
+            "--ties",
+            help="official: a tie counts as lost, as in StereoSet. half: it counts as half won.",
+        ),
+    ] = TieRule.official,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", help="Also write the rows to a long table.", **FILE)
+    ] = None,
+    latex: LatexFile = None,
+    intervals: Intervals = False,
+    json_file: JsonFile = None,
+) -> None:  # fmt: skip
+    """Show the tables that the StereoSet papers print, beside your own runs on StereoSet.
+
+    Without runs, the command lists the printed tables, and shows those that --table names. With
+    --gold and --scores or --predictions, it shows each run beside the printed rows of the same
+    model, split, kind and domain. For each pair it shows whether the run used the table's
+    rule, and the known reasons for a difference.
+    """
+    from curation.scores import published as stage
+    from curation.scores.published import choose
+    from curation.steps.scores.runs import beside_printed
+    from curation.steps.source import gold_source
+
+    rows = choose(table or [])
+    if scores or predictions:
+        if not gold:
+            raise CurationError(
+                "your runs need a gold file", "name StereoSet's dev.json with --gold"
+            )
+        report = beside_printed(
+            rows,
+            gold_source(gold, reporter=console),
+            scores=scores,
+            predictions=predictions or [],
+            lower_is_likelier=lower_is_likelier or [],
+            split=split.value if split else "",
+            tier=tier,
+            ties=ties.value,
+            reporter=console,
+        )
+        _show_published(report["rows"], tier)
+    else:
+        if gold:
+            console.warn(
+                "no runs are given: name them with --scores DIR or --predictions NAME=FILE"
+            )
+        rows = [row for row in rows if split in (None, row.split)]
+        report = {"rows": [row._asdict() for row in rows]}
+        if table:
+            _list(rows)
+        else:
+            _list_tables(rows)
+    write_csv(csv_file, stage.long_rows(report["rows"], tier=tier))
+    if latex:
+        text = stage.latex(report["rows"], ties=ties.value, tier=tier, intervals=intervals)
+        write_text(latex, text)
+    write_json(json_file, report)
+
+
+def _list_tables(rows: "Sequence[Printed]") -> None:
+    """Print the list of tables, and how to show one."""
+    from curation.scores.published import short_name
+
+    cells = []
+    for source, split in dict.fromkeys((row.source, row.split) for row in rows):
+        own = [row for row in rows if (row.source, row.split) == (source, split)]
+        profile = next((row.profile for row in own if row.profile), "")
+        cells.append([source, short_name(source), split, profile, len(own)])
+    console.table("Printed tables", ["source", "--table", "split", "profile", "rows"], cells)
+    console.say('Show one with «--table "acl 4"», or all with «--table all».')
+
+
+def _list(rows: "Sequence[Printed]") -> None:
+    """Print the rows of the printed tables."""
+    for source in dict.fromkeys(row.source for row in rows):
+        own = [row for row in rows if row.source == source]
+        heads = ["model", "split", "kind", "domain", "target", "lms", "ss", "icat"]
+        cells = [
+            [
+                *(row.model, row.split, row.kind, row.domain, row.target),
+                *(_printed(row.lms, row.digits), _printed(row.ss, row.digits)),
+                *(_printed(row.icat, row.digits), " or ".join(row.numbers), row.basis, row.note),
+            ]
+            for row in own
+        ]
+        profile = next((row.profile for row in own if row.profile), "")
+        title = f"{source}, profile {profile}"
+        console.table(title, [*heads, "numbers by", "known from", "note"], cells)
+    console.say("profile: the paper's text. numbers by: the profile that the numbers follow.")
+
+
+def _printed(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
+    """Print each printed row beside the runs, and the meaning of marks and reasons."""
+    from curation.scores.published import WHY
+    from curation.scores.tables import tier_text
+
+    if not pairs:
+        console.warn(
+            "no printed row matches the model, split, kind and domain of these runs; "
+            "«curation scores published --table all» lists the printed rows"
+        )
+        return
+    columns = ("source", "split", "kind")
+    for table in dict.fromkeys(tuple(pair[key] for key in columns) for pair in pairs):
+        own = [pair for pair in pairs if tuple(pair[key] for key in columns) == table]
+        source, split, kind = table
+        title = [source, split, "both kinds" if kind == "both" else kind, tier_text(tier)]
+        _show_table(", ".join(filter(None, title)), own)
+    console.say("Δ: yours minus printed")
+    console.say("inside: the printed value, as rounded, is in the interval of your value")
+    show_notes(pairs)
+    show_marks(pair["flags"] for pair in pairs)
+    for text in dict.fromkeys(f"{p['run']}: {p['other_head']}" for p in pairs if p["other_head"]):
+        console.say(text)
+    show_turned(pairs)
+    codes = {code for pair in pairs for code in pair["why"]}
+    for code, meaning in WHY.items():
+        if code in codes:
+            console.say(f"{code}: {meaning}")
+
+
+def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
+    from curation.scores.flags import marked
+    from curation.scores.published import rule_shown
+
+    runs = _runs_shown(pairs)
+    named = any(runs.values())
+    cells = []
+    for pair in pairs:
+        domain = (pair["target"] or pair["domain"]) + ("*" if pair["few_terms"] else "")
+        first = [marked(pair["model"], pair["flags"]), domain]
+        first += [*([runs[pair["run"]]] if named else []), rule_shown(pair)]
+        for metric, value in pair["figures"].items():
+            difference, ends = value["difference"], value["ci"]
+            cells.append(
+                [
+                    *(*first, metric, _printed(value["printed"], pair["digits"]), value["value"]),
+                    f"{console.show(ends)}~" if metric in pair["too_wide"] else ends,
+                    None if difference is None else round(difference, 2) + 0.0,  # no -0.00
+                    *(value["inside"], ", ".join(pair["why"])),
+                ]
+            )
+    heads = ["model", "domain", *(["run"] if named else []), "rule", "", "printed", "yours"]
+    console.table(title, [*heads, "95 %", "Δ", "inside", "why"], cells)
+
+
+def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Short names of runs in a table, which distinguish runs of one model and rule."""
+    keys = {pair["run"]: (pair["model"], pair["rule"]) for pair in pairs}
+    labels = {run: run.rpartition("/")[0].rpartition("/")[2] for run in keys}
+    for names in (dict.fromkeys(keys, ""), labels):
+        if len({(*keys[run], name) for run, name in names.items()}) == len(keys):
+            return names
+    return {run: run for run in keys}
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -92,7 +534,7 @@ def predictions(
     score, or a CSV table with these columns. A higher score means likelier. Intervals are 95 %
     intervals over target terms.
     """
-    from curation.steps.scores.predictions import score_predictions
+    from curation.steps.scores.runs import score_predictions
     from curation.steps.source import gold_source
 
     source = gold_source(gold, reporter=console)
@@ -149,7 +591,7 @@ def baselines(
     is printed, and a release should report it.
     """
     from curation.scores.tables import latex_baselines
-    from curation.steps.scores.baselines import baselines as compute
+    from curation.steps.scores.runs import baselines as compute
     from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
@@ -181,6 +623,6 @@ app.command("models")(scoring.models)
 app.command("rules")(scoring.rules)
 app.command("prompts")(scoring.prompts)
 app.command("train-nsp")(training.train_nsp)
-app.command("compare")(comparing.compare)
-app.command("ensemble")(ensembling.ensemble)
-app.command("published")(published.published)
+app.command("compare")(compare)
+app.command("ensemble")(ensemble)
+app.command("published")(published)

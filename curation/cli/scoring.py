@@ -1,52 +1,356 @@
 """``curation scores models``: run language models over the CATs."""
 
 import errno
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast, get_args
 
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import chat_options, console
-from curation.cli.chat_options import (
-    AllPrompts,
-    ChatOptions,
-    Concurrency,
-    DryRun,
-    MaxTokens,
-    PriceIn,
-    PriceOut,
-    PromptsFile,
-    Samples,
-    Temperature,
-)
-from curation.cli.chat_plans import show_plans, show_used
-from curation.cli.model_options import (
+from curation.cli import console
+from curation.cli.options import (
+    FILE,
     BatchTokens,
     Device,
     Dtype,
     EngineName,
     EngineOption,
+    GoldFiles,
     Remote,
     Revision,
+    Scores,
+    TieRule,
+    Ties,
+    Where,
     Workers,
+    language_code,
     options_of_work,
 )
-from curation.cli.options import Where, language_code
-from curation.cli.results import kinds_text, show_results
-from curation.cli.score_options import GoldFiles, Scores, TieRule, Ties
+from curation.cli.score_tables import kinds_text, show_results
 from curation.files import CurationError
+from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
+from curation.scores.choice.asking import Prices, price
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
+    from curation.models.chat.prompts import ChatSpec
     from curation.models.scoring import ModelSpec
-    from curation.scores.choice.asking import Prices
+    from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
     from curation.steps.source import Source
+
+
+CHAT = "chat:"
+_PANEL = "Chat models"
+_DEFAULT = ChatSpec(Path())
+
+
+def _temperature(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 2:
+        raise typer.BadParameter(f"{text[:40]!r} is not a number from 0 to 2")
+    return value
+
+
+def _price(text: str) -> float:
+    try:
+        return price(text)
+    except CurationError as error:
+        raise typer.BadParameter(f"{error.what}: {error.fix}") from None
+
+
+PromptsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prompts",
+        help="The prompts; default: prompts.toml in the folder of scores, or those that are "
+        "included for the language («curation scores prompts»).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+        **FILE,
+    ),
+]
+AllPrompts = Annotated[
+    bool,
+    typer.Option(
+        "--all-prompts",
+        help="Ask with every prompt of the file, not only the first of each kind.",
+        rich_help_panel=_PANEL,
+    ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=1000,
+        help="Ask each question N times: for models that do not always answer alike (endpoints "
+        f"only); default: {_DEFAULT.samples}.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Temperature = Annotated[
+    float | None,
+    typer.Option(
+        parser=_temperature,
+        metavar="T",
+        help=f"Temperature of sampling, 0 to 2 (endpoints only); default: {_DEFAULT.temperature:g}"
+        ".",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=1_000_000,
+        help="The largest number of tokens of a reply, with the thoughts of a reasoning model "
+        f"(endpoints only); default: {_DEFAULT.max_tokens}.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=256,
+        help="Requests under way at the same time (endpoints only); default: "
+        f"{_DEFAULT.concurrency}.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Send nothing and write nothing; print how many requests and tokens are still to be "
+        "sent.",
+        rich_help_panel=_PANEL,
+    ),
+]
+PriceIn = Annotated[
+    float | None,
+    typer.Option(
+        parser=_price,
+        metavar="PRICE",
+        help="Price of a million tokens that are sent, to print the cost.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+PriceOut = Annotated[
+    float | None,
+    typer.Option(
+        parser=_price,
+        metavar="PRICE",
+        help="Price of a million tokens that are received.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+class NamedModel(NamedTuple):
+    """A model as it is named on the command line: ``LABEL=chat:NAME``."""
+
+    label: str
+    name: str
+    chat: bool
+
+
+class ChatOptions(NamedTuple):
+    """The options for chat models, as they are given."""
+
+    prompts: Path | None
+    all_prompts: bool
+    samples: int | None
+    temperature: float | None
+    max_tokens: int | None
+    concurrency: int | None
+    dry_run: bool
+    price_in: float | None
+    price_out: float | None
+
+    def spec(self, prompts: Path) -> ChatSpec:
+        """How the models are asked, with this file of prompts."""
+        numbers = ("samples", "temperature", "max_tokens", "concurrency")
+        given = {name: value for name in numbers if (value := getattr(self, name)) is not None}
+        return ChatSpec(prompts, self.all_prompts, **given)
+
+    @property
+    def prices(self) -> Prices | None:
+        """The prices, if both are given."""
+        if self.price_in is None or self.price_out is None:
+            return None
+        return Prices(self.price_in, self.price_out)
+
+
+def named_model(argument: str) -> NamedModel:
+    """The model of an argument: ``NAME``, ``LABEL=NAME``, ``chat:NAME`` or ``LABEL=chat:NAME``.
+
+    Raises:
+        BadParameter: there is no name after ``chat:``.
+    """
+    label, name = "", argument
+    # A folder's name, and a model's name at an endpoint, may also have a «=».
+    if not argument.startswith(CHAT) and not os.path.exists(argument):  # noqa: PTH110 - it may be long
+        before, equals, after = argument.partition("=")
+        label, name = (before, after) if equals else ("", argument)
+    chat = name.startswith(CHAT)
+    name = name.removeprefix(CHAT) if chat else name
+    if chat and not name.strip():
+        raise typer.BadParameter(
+            f"{argument!r} does not name a model: write chat:NAME, such as chat:my-model",
+            param_hint="MODEL...",
+        )
+    return NamedModel(label, name, chat)
+
+
+def check_chat_options(
+    models: Sequence[NamedModel],
+    options: ChatOptions,
+    *,
+    endpoint: bool,
+    others: Mapping[str, bool],
+    rule: str,
+    profile: str,
+) -> None:
+    """Check that the options fit the models.
+
+    Args:
+        models: all models of the command.
+        options: the options for chat models.
+        endpoint: whether ``--endpoint`` is given.
+        others: options that chat models do not use, and whether they are given.
+        rule: of ``--rule``.
+        profile: of ``--profile``.
+
+    Raises:
+        CurationError: an option has no model that uses it, or contradicts another one.
+    """
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name, value in options._asdict().items()
+        if value is not None and value is not False
+    ]
+    if not any(model.chat for model in models):
+        if given:
+            raise CurationError(
+                f"{given[0]} is for chat models, and no model is one",
+                f"write chat:NAME for a chat model, or leave {given[0]} out",
+            )
+        return
+    for option, value in (("--rule", rule), ("--profile", profile)):
+        if value and value != "choice":
+            raise CurationError(
+                f"{option} {value}: chat models have no other {option[2:]} than choice",
+                f"leave {option} out, or score chat models with a command of their own",
+            )
+    plain = [model.name for model in models if not model.chat]
+    useless = [option for option, is_given in others.items() if is_given]
+    if useless and not plain:
+        raise CurationError(f"{useless[0]} is not for chat models", f"leave {useless[0]} out")
+    if plain and options.dry_run:
+        raise CurationError(
+            f"--dry-run plans chat models, and {plain[0]} is not one",
+            "name only chat models: chat:NAME",
+        )
+    if not endpoint:
+        sampling = ("--samples", "--temperature", "--max-tokens", "--concurrency")
+        for option in (*sampling, "--price-in", "--price-out"):
+            if option in given:
+                raise CurationError(
+                    f"{option} is for models behind an endpoint, and there is no --endpoint",
+                    "give --endpoint URL, or leave the option out: a model on this machine gives "
+                    "the probabilities of both letters at once",
+                )
+    if (options.price_in is None) != (options.price_out is None):
+        raise CurationError(
+            f"{'--price-in' if options.price_out is None else '--price-out'} is given alone",
+            "give both prices, of tokens that are sent and received; one of them may be 0",
+        )
+
+
+def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None") -> None:
+    """Show what is still to be asked of chat models.
+
+    Args:
+        plans: of each model.
+        how: how the models are asked.
+        prices: prices of tokens, to show the cost.
+    """
+    columns = ["model", "CATs", "questions", "asked", "requests", "tokens in", "tokens out"]
+    rows = [
+        [
+            plan.model, plan.cats, f"{plan.questions:,}", f"{plan.asked:,}",
+            f"{plan.requests:,}", f"{plan.tokens_in:,}",
+            _range([f"{tokens:,}" for tokens in plan.tokens_out]),
+            *([_range([_money(cost) for cost in plan.cost(prices)])] if prices else []),
+        ]
+        for plan in plans
+    ]  # fmt: skip
+    prompts = "every prompt" if how.all_prompts else "one prompt"
+    title = f"Plan: {prompts}, {amount(how.samples, 'sample')}"
+    console.table(title, columns + (["cost"] if prices else []), rows)
+    for plan in plans:
+        if plan.measured and plan.requests:
+            replies = amount(plan.measured, "earlier reply", "earlier replies")
+            console.say(f"{plan.model}: tokens are estimated from {replies} of this run.")
+    by_rule = [plan for plan in plans if plan.requests and not plan.measured]
+    if by_rule:
+        from curation.scores.choice.asking import BYTES, MESSAGE
+
+        console.say(
+            f"Tokens in are estimated: one for {BYTES} bytes of text, and {MESSAGE} for each "
+            "request."
+        )
+    if any(least < most for least, most in (plan.tokens_out for plan in by_rule)):
+        console.say("Tokens out are at least 1 and at most --max-tokens for each request.")
+    console.say("Nothing was sent.")
+
+
+def show_used(run: Mapping[str, Any], prices: "Prices | None") -> None:
+    """Show the tokens that a run has taken so far, if the server counts them, and their cost.
+
+    Args:
+        run: the content of ``run.json``.
+        prices: prices of tokens, to show the cost.
+    """
+    tokens = run.get("answers", {}).get("tokens") or {}  # none of a model on this machine
+    sent, received = (int(tokens.get(name) or 0) for name in ("prompt", "completion"))
+    if not sent:
+        return
+    cost = f"; cost {_money(prices.cost(sent, received))}" if prices else ""
+    console.say(f"all replies of this run: {sent:,} tokens in, {received:,} tokens out{cost}")
+
+
+def _range(ends: Sequence[str]) -> str:
+    return "–".join(dict.fromkeys(ends))
+
+
+def _money(cost: float) -> str:
+    """A cost with two decimals, or with two digits if it is below 1.
+
+    >>> _money(12.345), _money(0.012345), _money(0)
+    ('12.35', '0.012', '0.00')
+    """
+    return f"{cost:.2g}" if 0 < cost < 1 else f"{cost:,.2f}"
+
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS}
 _DISK |= {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}  # of the folder of scores, so of all models
@@ -175,12 +479,12 @@ def models(
     from curation.models.scoring import ModelSpec
     from curation.steps.scores.models import check_names
 
-    named = list(map(chat_options.named_model, names))
+    named = list(map(named_model, names))
     chat = ChatOptions(
         prompts, all_prompts, samples, temperature, max_tokens, concurrency, dry_run, price_in,
         price_out,
     )  # fmt: skip
-    chat_options.check_chat_options(
+    check_chat_options(
         named,
         chat,
         endpoint=bool(endpoint),
@@ -226,7 +530,7 @@ def models(
     source = _source(campaign, gold, scores, dry_run=dry_run)
     specs = _with_prompts(specs, source, chat)
     if dry_run:
-        from curation.steps.scores.plans import plan_model
+        from curation.steps.scores.models import plan_model
 
         plans = [plan_model(spec, source, variant=variant) for spec in specs]
         show_plans(plans, chat.spec(Path()), chat.prices)
@@ -259,7 +563,7 @@ def _show_answers(
     scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
-    from curation.cli.choice_tables import show_report
+    from curation.cli.score_tables import show_report
 
     folder, model = scored.job.folder, scored.job.identity["model"]
     run = f"{model}/{folder.name}"
@@ -272,7 +576,7 @@ def _with_prompts(
 ) -> "list[ModelSpec]":
     """The models; chat models get their prompts, which are checked."""
     from curation.models.chat.prompts import read_prompts
-    from curation.steps.scores.prompts import find_prompts
+    from curation.steps.scores.models import find_prompts
 
     if not any(spec.chat for spec in specs):
         return list(specs)
@@ -287,7 +591,7 @@ def _source(
 ) -> "Source":
     """The CATs and the folder of scores; the campaign is not locked while models are run."""
     from curation.steps.pipeline import bring_up_to_date
-    from curation.steps.scores.outdated import warn_if_outdated
+    from curation.steps.scores.runs import warn_if_outdated
     from curation.steps.source import open_source
 
     if gold:
@@ -362,7 +666,7 @@ def prompts(
     """
     from curation.files import read_text
     from curation.models.chat.prompts import read_prompts
-    from curation.steps.scores.prompts import find_prompts, included_prompts
+    from curation.steps.scores.models import find_prompts, included_prompts
     from curation.steps.source import campaign_source
 
     if language:

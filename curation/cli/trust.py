@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from curation.campaign import open_campaign
-from curation.cli import console, model_options
-from curation.cli.model_options import EngineName
-from curation.cli.options import FILE, Json, Language, Where
-from curation.cli.score_options import GoldFiles, LowerIsLikelier, Scores
+from curation.cli import console, options
+from curation.cli.options import (
+    FILE,
+    EngineName,
+    GoldFiles,
+    Json,
+    Language,
+    LowerIsLikelier,
+    Scores,
+    Where,
+)
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
@@ -403,13 +410,13 @@ def contextual(
     window: Annotated[int, typer.Option(min=1, max=1000, help="Sentences of a context.")] = 1,
     language: Language = "",
     field: Field = "text",
-    device: model_options.Device = "auto",
-    dtype: model_options.Dtype = "auto",
-    batch_tokens: model_options.BatchTokens = None,
-    revision: model_options.Revision = "",
-    trust_remote_code: model_options.Remote = False,
-    engine: model_options.EngineOption = EngineName.local,
-    workers: model_options.Workers = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    batch_tokens: options.BatchTokens = None,
+    revision: options.Revision = "",
+    trust_remote_code: options.Remote = False,
+    engine: options.EngineOption = EngineName.local,
+    workers: options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -427,7 +434,7 @@ def contextual(
     spec = StatesSpec(
         model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
     )
-    opened, work = open_campaign(campaign), model_options.options_of_work(engine, workers, device)
+    opened, work = open_campaign(campaign), options.options_of_work(engine, workers, device)
     asked = _asked(groups, source, window=window, language=language, field=field, **work)
     runs = measure_contextual(opened, spec, files, most=most or None, repeats=repeats, **asked)
     show_runs(runs, as_json=as_json)
@@ -466,13 +473,13 @@ def probe(
     window: Window = None,
     language: Language = "",
     field: Field = "text",
-    device: model_options.Device = "auto",
-    dtype: model_options.Dtype = "auto",
-    batch_tokens: model_options.BatchTokens = None,
-    revision: model_options.Revision = "",
-    trust_remote_code: model_options.Remote = False,
-    engine: model_options.EngineOption = EngineName.local,
-    workers: model_options.Workers = None,
+    device: options.Device = "auto",
+    dtype: options.Dtype = "auto",
+    batch_tokens: options.BatchTokens = None,
+    revision: options.Revision = "",
+    trust_remote_code: options.Remote = False,
+    engine: options.EngineOption = EngineName.local,
+    workers: options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -496,7 +503,7 @@ def probe(
     spec = StatesSpec(
         model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
     )
-    opened, work = open_campaign(campaign), model_options.options_of_work(engine, workers, device)
+    opened, work = open_campaign(campaign), options.options_of_work(engine, workers, device)
     asked = _asked(groups, source, window=window, language=language, field=field, **work)
     asked |= {"labels": labels, "per_target": per_target, "every_mention": every_mention}
     runs = measure_probe(opened, spec, files, most=most, **asked)

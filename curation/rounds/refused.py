@@ -9,7 +9,7 @@ from curation.rounds.answers import forms
 from curation.rounds.answers.forms import FIELDS, LABELS, file_row
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, flag_words, text_of, unread
-from curation.rounds.tables.workbooks import Column, Row, columns, row
+from curation.rounds.tables.workbooks import Column, Row, columns, task_row
 from curation.text.rules import Caps, read_label
 from curation.text.table_words import YES, Sections, Words, offered, round_words
 
@@ -188,7 +188,7 @@ def refused_sheet(
     for each, identity in zip(answers, kept, strict=True):
         # As it is in this answer: the same address in other letters would be another person's.
         id = text_of(each.row, "annotator")
-        task = row(data[each.task], needed=0, annotator=id, plain=plain)
+        task = task_row(data[each.task], needed=0, annotator=id, plain=plain)
         cells = {**task.cells, WHAT: _what(each, round, texts, asks), "consent": agreed}
         own = _answer(each, round, texts, words, plain=plain) | identity
         cells |= {name: text[:LONGEST_TEXT] for name, text in own.items()}

@@ -1,14 +1,13 @@
 """The steps ``filter``, ``agreement`` and ``split``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
-from curation.records import Decision, Label, Rejection
-from curation.steps import kept_split
+from curation.records import Decision, Label, Rejection, SplitName, Term
 from curation.steps.read import (
     item_files,
     label_files,
@@ -18,16 +17,79 @@ from curation.steps.read import (
     stopped_early,
     terms_of,
 )
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
-from curation.steps.step import Step
+from curation.steps.step import QUIET, Reporter, Step
 from curation.steps.terms import SELECT
 from curation.text.wording import amount
 from curation.work.manifest import Results
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def kept_split_inputs(campaign: Campaign) -> list[Path]:
+    """The files of the versions that are read; none if the setting is empty."""
+    from curation.release.contents import TERMS
+    from curation.release.differences import data_files
+    from curation.steps.release.hidden import gold_file
+
+    return [
+        path
+        for folder in _folders(campaign)
+        for path in (*data_files(folder), folder / TERMS, gold_file(campaign, folder.name))
+        if path.is_file()
+    ]
+
+
+def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitName]:
+    """The splits of terms in the version that ``keep`` names and in those before it, by their ids.
+
+    The last version that has a term decides. The test terms of a sealed version are those of its
+    private gold file.
+
+    Args:
+        campaign: the campaign.
+        terms: its terms; their ids are used for versions without ``terms.jsonl``.
+
+    Raises:
+        CurationError: there is no such version, or one of them is damaged.
+    """
+    from curation.release.differences import read_version
+    from curation.steps.release.hidden import gold_file, read_golds
+
+    own = {(term.domain, term.text): term.id for term in terms}
+    found: dict[str, SplitName] = {}
+    for folder in _folders(campaign):
+        if not folder.is_dir():
+            raise CurationError(
+                f"[split] keep names version {folder.name}, which is not in {campaign.releases}",
+                "put its folder back, or name another built version",
+            )
+        version = read_version(folder)
+        ids = version.terms or own
+        for cat in version.cats:
+            if (cat.domain, cat.target) in ids:
+                found[ids[cat.domain, cat.target]] = cat.split
+        if version.sealed:
+            known = {**own, **ids}
+            for gold in read_golds(gold_file(campaign, folder.name)):
+                if term := known.get((gold.bias_type, gold.target)):
+                    found[term] = "test"
+    return found
+
+
+def _folders(campaign: Campaign) -> list[Path]:
+    """The folders of the version that ``keep`` names and of those before it, oldest first."""
+    from curation.steps.release import versions
+
+    name = campaign.settings.split.keep
+    if not name:
+        return []
+    folder = campaign.releases / name
+    earlier = versions.earlier(campaign)
+    return earlier[: earlier.index(folder) + 1] if folder in earlier else [folder]
+
 
 Settings = dict[str, Any]
 
@@ -330,7 +392,7 @@ def split_settings(campaign: Campaign) -> Settings:
 def split_inputs(campaign: Campaign) -> list[Path]:
     """What the split reads."""
     decisions = campaign.decisions / "decisions.jsonl"
-    kept = kept_split.inputs(campaign)
+    kept = kept_split_inputs(campaign)
     return [campaign.terms / "targets.jsonl", *item_files(campaign), decisions, *kept]
 
 
@@ -342,7 +404,7 @@ def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     terms = terms_of(campaign, items).values()
-    keep = kept_split.splits(campaign, terms)
+    keep = kept_splits(campaign, terms)
     split = cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
     results.records("cats.jsonl", split)
     results.json("split.json", report(split, dev=dev))

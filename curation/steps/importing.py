@@ -1,28 +1,118 @@
 """Import answers from files: into a round's archive, then into items and labels."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
-from curation.records import Pitfall
+from curation.records import Person, Pitfall
 from curation.settings import is_name
-from curation.steps import read, term_files
-from curation.steps.alike import warn_of_people, warn_of_targets
-from curation.steps.registering import register_terms
-from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import check, round_files
+from curation.steps import read, terms
+from curation.steps.rounds import fold, round_files
 from curation.steps.rounds.fold import fold_answers
+from curation.steps.step import QUIET, Reporter
+from curation.steps.terms import register_terms
+from curation.text.rules import same_text
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base
 
 if TYPE_CHECKING:
     from curation.catsets.entries import Dataset
+
+
+ALIKE_SHOWN = 5  # examples in a warning
+_FIX = (
+    "exclude one of the ids with «curation rounds exclude», and import its rows with the other id"
+)
+
+
+def warn_of_targets(
+    new: Collection[tuple[str, str]], known: Iterable[tuple[str, str]], reporter: Reporter
+) -> None:
+    """Warn of targets that differ from another one of their domain only in case or spaces.
+
+    Args:
+        new: pairs (domain, target) of an import that the campaign did not have as terms.
+        known: pairs (domain, text) of the campaign's terms, other names included.
+        reporter: where the warning goes.
+    """
+    domains = dict.fromkeys(domain for domain, _ in new)
+    groups = []
+    for domain in domains:
+        texts = [text for of, text in new if of == domain]
+        groups += _alike(texts, [text for of, text in known if of == domain])
+    if groups:
+        reporter.warn(
+            f"targets that differ only in case or spaces: {_examples(groups)}. They are different "
+            "terms; if they are one, merge one into the other in 1-terms/edits.csv"
+        )
+
+
+def warn_of_people(
+    campaign: Campaign, named: Iterable[str], reporter: Reporter, *, fix: str = ""
+) -> None:
+    """Warn of new annotators whose ids differ from another one only in case or spaces.
+
+    Call it before the answers are archived.
+
+    Args:
+        campaign: the campaign.
+        named: the ids of the people in a table, as they are in it.
+        reporter: where the warning goes.
+        fix: what to do if they are one person; by default, what to do about their answers.
+    """
+    from curation.rounds import people
+
+    path = campaign.rounds / "people.jsonl"
+    known = {person.id for person in read_records(path, Person)} if path.exists() else set()
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    # Ids with an @ are the same in capitals and in small letters.
+    new = [p for p in dict.fromkeys(named) if p and "@" not in p and pseudonym(p) not in known]
+    groups = _alike(new, _archived(campaign) if known and new else ())
+    if groups:
+        reporter.warn(
+            f"annotators whose ids differ only in case or spaces: {_examples(groups)}. They count "
+            f"as different people; if they are one person, {fix or _FIX}"
+        )
+
+
+def _archived(campaign: Campaign) -> Iterable[str]:
+    """The ids of all people who sent answers."""
+    from curation.rounds.answers import archive
+    from curation.rounds.answers.interpret import person_of
+
+    return {
+        person
+        for round in campaign.round_names()
+        for words in [round_files.read_words(campaign, round)]
+        for _, event in archive.read(campaign.rounds / round / "raw")
+        if (person := person_of(event, words))
+    }
+
+
+def _alike(new: Sequence[str], known: Iterable[str]) -> list[list[str]]:
+    """Groups of different texts with the same normalised form; each has a new text."""
+    groups: dict[str, list[str]] = {_key(text): [] for text in new}
+    for text in dict.fromkeys((*known, *new)):
+        if (own := groups.get(_key(text))) is not None:
+            own.append(text)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _key(text: str) -> str:
+    return same_text(text).replace(" ", "")
+
+
+def _examples(groups: Sequence[Sequence[str]]) -> str:
+    shown = [" and ".join(map(repr, group)) for group in groups[:ALIKE_SHOWN]]
+    more = f"; and {len(groups) - ALIKE_SHOWN} more" if len(groups) > ALIKE_SHOWN else ""
+    return "; ".join(shown) + more
+
 
 FileSource = Literal["stereoset", "answers"]
 SHOWN = 20  # domains in a warning
@@ -143,7 +233,7 @@ def import_answers(
     """Import writers' or validators' answers from a table; takes the campaign's lock itself.
 
     Answers to the tasks of a round that was opened here are imported by
-    ``curation.steps.rounds.importing.import_round``.
+    ``curation.steps.rounds.sheets.import_round``.
 
     Args:
         campaign: the campaign.
@@ -197,9 +287,9 @@ def _import(
                 "import on the machine that has them, or copy every round's folder «raw» from it",
             )
         # A mistake in edits.csv or in a word list is reported before anything is kept.
-        selection = term_files.selection(campaign, published=source == "stereoset")
+        selection = terms.selection(campaign, published=source == "stereoset")
         before = round_files.refusals(campaign)
-        named, known = [*_named(payloads, source)], term_files.term_ids(selection.terms)
+        named, known = [*_named(payloads, source)], terms.term_ids(selection.terms)
         _warn_of_domains(campaign, named, source, reporter)
         if source == "answers":
             warn_of_people(campaign, _annotators(payloads), reporter)
@@ -213,7 +303,7 @@ def _import(
         fold_answers(campaign, reporter=reporter)
         rejected = round_files.new_refusals(campaign, before)
         labels, all_items = read.read_labels(campaign), read.read_items(campaign)
-        pitfalls = check.pitfalls(campaign, round)
+        pitfalls = fold.pitfalls(campaign, round)
         ids = {term.id for term in selection.terms}
         new_terms = [term.text for id, term in read.read_terms(campaign).items() if id not in ids]
     labelled = set(labels["item"].unique())

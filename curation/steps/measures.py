@@ -1,32 +1,146 @@
 """The steps ``statistics``, ``sentiment``, ``keywords`` and ``pitfalls``: CATs, measured.
 
 The functions ``…_of`` measure any source of CATs and are what Python users call; see also
-``curation.steps.reports``, which reads what a campaign keeps.
+``curation.steps.measures``, which reads what a campaign keeps.
 """
 
+import hashlib
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_json, read_records
-from curation.records import KINDS, Pitfall
+import orjson
+from platformdirs import user_cache_path
+
+from curation.campaign import Campaign, open_campaign
+from curation.files import (
+    CurationError,
+    digest,
+    dump_json,
+    open_plain,
+    read_bytes,
+    read_json,
+    read_records,
+)
+from curation.records import KINDS, Cat, Pitfall
 from curation.settings import MeasureSettings
-from curation.steps.classifying import classify
 from curation.steps.decisions import SPLIT, kept_without_votes
 from curation.steps.read import item_files, own_words, read_items, read_terms, word_packages
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds.fold import ANSWERS
-from curation.steps.source import Source, campaign_source, off
-from curation.steps.step import Step, splitters, versions
+from curation.steps.source import Source, campaign_source, gold_source, off, open_source
+from curation.steps.step import QUIET, Reporter, Step, run_steps, splitters, versions
 from curation.steps.terms import SELECT
 from curation.text.words import NotCheckedError
+from curation.work.engine import Engine
 from curation.work.manifest import Results
+from curation.work.run_folder import append_lines
 
 if TYPE_CHECKING:
+    from curation.measures.counting import Counts
     from curation.measures.pitfalls import Report as Pitfalls
+    from curation.measures.sentiment import Feeling
+
+
+CACHE = "CURATION_CACHE"  # environment variable: the folder of the cache
+_AT_ONCE = 1000  # texts between two writes
+
+
+def classify(
+    cats: Sequence[Cat], settings: MeasureSettings, reporter: Reporter = QUIET
+) -> "tuple[dict[str, Feeling], dict[str, Any]]":
+    """The sentiment of each association by a classifier.
+
+    Args:
+        cats: the CATs.
+        settings: the classifier (``sentiment``), its ``labels``, and the number of ``classes``.
+        reporter: receives progress and notes.
+
+    Returns:
+        The sentiment by id of the association, with values from −1 to 1; and the fields that
+        identify the classifier.
+
+    Raises:
+        CurationError: the classifier cannot be opened or run, it has no neutral class although
+            three classes are needed, or an association has no sentence.
+    """
+    from curation.measures.sentiment import CLASSES, Feeling
+
+    try:
+        from curation.models import classifier
+    except ImportError as error:
+        raise CurationError(
+            f"{settings.sentiment}: models cannot be run: {error}",
+            "pip install 'curation[models]'",
+        ) from None
+    model = classifier.load(settings.sentiment, labels=settings.labels or None)
+    if settings.classes == 3 and "neutral" not in model.classes:
+        raise CurationError(
+            f"{settings.sentiment}: has no neutral class", "use two classes, or another model"
+        )
+    texts = {a.id: a.sentence for cat in cats for a in cat.associations}
+    if blank := next((name for name, text in texts.items() if not text.strip()), None):
+        raise CurationError(f"association «{blank}»: has no sentence", "leave out its CAT")
+    path = _cache_file(model.about)
+    known = read_cache(path)
+    missing = {text for text in texts.values() if _key(text) not in known}
+    queue = sorted(missing, key=lambda text: (len(text), text))  # so batches are always the same
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        open_plain(path, "ab").close()
+    except OSError as error:
+        raise CurationError(
+            f"{path.parent}: {error.strerror}: the classifier's results cannot be stored there",
+            f"set the environment variable {CACHE} to another folder",
+        ) from None
+    _end_half_line(path)
+    with reporter.tracked("sentiment", len(queue)) as advance:
+        for start in range(0, len(queue), _AT_ONCE):
+            some = queue[start : start + _AT_ONCE]
+            results = classifier.classify(model, some, tell=advance)
+            known |= {_key(text): tuple(result) for text, result in zip(some, results, strict=True)}
+            append_lines(path, [orjson.dumps([_key(t), *known[_key(t)]]) + b"\n" for t in some])
+    for notice in model.notices:
+        reporter.note(notice)
+    feelings = {}
+    for name, text in texts.items():
+        shares = known[_key(text)]
+        best = max(range(len(CLASSES)), key=shares.__getitem__)
+        feelings[name] = Feeling(CLASSES[best], shares[2] - shares[0])
+    return feelings, model.about
+
+
+def _cache_file(about: dict[str, Any]) -> Path:
+    """The file of cached results: one for each classifier."""
+    folder = os.environ.get(CACHE)
+    home = Path(folder) if folder else user_cache_path("curation")
+    return home / "sentiment" / f"{hashlib.sha256(dump_json(about)).hexdigest()[:32]}.jsonl"
+
+
+def _end_half_line(path: Path) -> None:
+    """End the half line that a killed command left. It is not cut: the cache has no lock."""
+    if read_bytes(path)[-1:] not in {b"", b"\n"}:
+        append_lines(path, [b"\n"])
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def read_cache(path: Path) -> dict[str, tuple[float, ...]]:
+    """Cached results; damaged lines are skipped, so that their texts are classified again."""
+    results: dict[str, tuple[float, ...]] = {}
+    for line in read_bytes(path).splitlines() if path.exists() else ():
+        try:
+            key, *shares = orjson.loads(line or b"[null]")
+        except (ValueError, TypeError):
+            continue
+        if isinstance(key, str) and len(shares) == 3 and all(type(x) is float for x in shares):
+            results[key] = tuple(shares)
+    return results
+
 
 Settings = dict[str, Any]
 Report = dict[str, Any]
@@ -395,3 +509,147 @@ PITFALLS = Step(
     pitfalls,
     needs=(SELECT, SPLIT),
 )
+
+
+def count_corpus(
+    files: Sequence[Path],
+    out: Path,
+    *,
+    language: str = "en",
+    field: str = "text",
+    engine: Engine = "local",
+    workers: int | None = None,
+    reporter: Reporter = QUIET,
+) -> "Counts":
+    """Count the words of files, and write the counts as a table.
+
+    Args:
+        files: texts, as for ``curation.measures.counting.count``.
+        out: the table; its name ends in .tsv.gz or .tsv.
+        language: language code of the texts.
+        field: the JSON field or Parquet column that has the text.
+        engine: what reads the files, see ``curation.work.engine``.
+        workers: how many run at once; by default one per processor.
+        reporter: where progress goes.
+
+    Raises:
+        CurationError: the table's name ends otherwise, a file cannot be read or has no words, or
+            the language's texts cannot be split into words.
+    """
+    from curation.measures import counting
+    from curation.text.words import NotCheckedError
+
+    if not out.name.endswith((".tsv", ".tsv.gz")):
+        raise CurationError(
+            f"{out}: not a name for a table", "use a name that ends in .tsv.gz or .tsv"
+        )
+    total = sum(path.stat().st_size for path in files if path.is_file())
+    try:
+        with reporter.tracked("counting", total, bytes=True) as tell:
+            counts = counting.count(
+                files, language=language, engine=engine, workers=workers, field=field, tell=tell
+            )
+    except NotCheckedError as error:
+        fix = error.fix or "words of this language cannot be counted"
+        raise CurationError(error.reason, fix) from None
+    counting.write_counts(out, counts)
+    return counts
+
+
+MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
+    "statistics": statistics_of,
+    "sentiment": sentiment_of,
+    "keywords": keywords_of,
+}
+STEPS = {step.name: step for step in (STATISTICS, SENTIMENT, KEYWORDS)}
+
+
+def report(
+    name: str,
+    campaign: Campaign | Path = Path(),
+    *,
+    gold: Sequence[Path] | None = None,
+    tier: int | None = None,
+    language: str = "",
+    reporter: Reporter = QUIET,
+    **settings: Any,
+) -> Report:
+    """Statistics, sentiment or keywords of a campaign or of gold files.
+
+    Takes the campaign's lock itself, to bring the step up to date.
+
+    Args:
+        name: statistics, sentiment or keywords.
+        campaign: the campaign or its folder.
+        gold: gold files to measure instead.
+        tier: only CATs of this tier or above; the report then says so.
+        language: language code of the texts; by default that of the campaign or release, else en.
+        reporter: where warnings and progress go.
+        settings: settings of [measures] that replace the campaign's; None leaves one as it is.
+
+    Returns:
+        The fields of ``statistics.json``, ``sentiment.json`` (with ``predictions`` in addition) or
+        ``keywords.json``; docs/formats.md describes them. ``not_checked`` has the reason for each
+        part that cannot be measured.
+
+    Raises:
+        CurationError: there is no CAT, or the CATs cannot be measured.
+    """
+    given = {key: value for key, value in settings.items() if value is not None}
+    if gold:
+        source = gold_source(gold, language=language, reporter=reporter)
+        source.warn_of_language(reporter)
+    else:
+        once = bool(given or language or tier)
+        opened = _up_to_date(campaign, SPLIT if once else STEPS[name], reporter)
+        source = open_source(opened, language=language)
+        if not once:
+            return kept_report(opened, name)
+    source = source.in_tier(tier, reporter)
+    measured = MEASURES[name](source, measure_settings(source, **given), reporter)
+    return measured if tier is None else {**measured, "tier": tier}
+
+
+def pitfall_report(
+    campaign: Campaign | Path = Path(),
+    *,
+    gold: Sequence[Path] | None = None,
+    language: str = "",
+    own: Path | None = None,
+    reporter: Reporter = QUIET,
+) -> "tuple[Pitfalls, tuple[str, ...]]":
+    """Pitfalls of a campaign or of gold files.
+
+    Takes the campaign's lock itself, to bring the step up to date.
+
+    Args:
+        campaign: the campaign or its folder.
+        gold: gold files to look at instead.
+        language: language code of the texts; by default that of the campaign or release, else en.
+        own: the team's own word lists; by default the campaign's.
+        reporter: where warnings and progress go.
+
+    Returns:
+        The pitfalls; and the codes that the campaign accepts in a release.
+
+    Raises:
+        CurationError: the CATs or the word lists cannot be read.
+    """
+    if gold:
+        source = gold_source(gold, language=language, reporter=reporter)
+        source.warn_of_language(reporter)
+        return pitfalls_of(source, own=own, reporter=reporter), ()
+    once = bool(language or own)
+    opened = _up_to_date(campaign, SPLIT if once else PITFALLS, reporter)
+    accepted = opened.settings.release.accept
+    if not once:
+        return kept_pitfalls(opened), accepted
+    source = campaign_source(opened, language=language)
+    return pitfalls_of(source, own=own, reporter=reporter), accepted
+
+
+def _up_to_date(campaign: Campaign | Path, step: Step, reporter: Reporter) -> Campaign:
+    opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
+    with opened.lock():
+        run_steps(opened, step, reporter=reporter)
+    return opened

@@ -6,9 +6,8 @@ from curation.campaign import Campaign
 from curation.records import StepRun
 from curation.steps import decisions, measures, terms
 from curation.steps.release import build
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import fold
-from curation.steps.step import Step, last_run, run_steps, with_needs
+from curation.steps.step import QUIET, Reporter, Step, last_run, run_steps, with_needs
 from curation.steps.trust import report
 
 STEPS: tuple[Step, ...] = (

@@ -21,7 +21,7 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, Kind
 from curation.steps.read import read_terms
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount
 
@@ -88,7 +88,7 @@ class Source:
     def warn_before_scoring(self, reporter: Reporter) -> None:
         """Warn of pitfalls of severity block; say how many values on hidden CATs may be shown."""
         from curation.measures.pitfalls import blocking
-        from curation.steps.release.hidden.ledger import remaining
+        from curation.steps.release.hidden import remaining
 
         for text in filter(None, map(remaining, self.gold)):
             reporter.note(text)

@@ -1,33 +1,474 @@
-"""The step ``select``: target terms and their families; and what is known of a term."""
+"""The step ``select``: target terms and their families, from facts, lists and answers."""
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from curation.campaign import Campaign
-from curation.files import CurationError, digest, read_records
-from curation.formats.tables import csv_text
-from curation.records import Item, Rejection, Term
-from curation.steps import facts
-from curation.steps.read import read_items, read_terms
-from curation.steps.reporter import Reporter
-from curation.steps.step import Step
-from curation.steps.term_files import (
-    domains_without_words,
-    facts_files,
-    read_edits,
-    read_facts,
-    read_met,
-    selection,
-    word_files,
+from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
+
+from curation.campaign import SETTINGS, Campaign
+from curation.files import (
+    CurationError,
+    digest,
+    dump_line,
+    read_bytes,
+    read_json,
+    read_records,
+    read_text,
+    shipped,
+    writing,
 )
+from curation.formats.tables import csv_text
+from curation.records import Count, Entity, Item, Rejection, Term
+from curation.steps.read import read_items, read_terms
+from curation.steps.step import QUIET, Reporter, Step
 from curation.text.item_form import names
+from curation.text.times import now
+from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
 
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
+    from curation.terms.dump import Scanned
+    from curation.terms.edits import Edit
+    from curation.terms.facts import FactRequest, Facts
+    from curation.terms.select import Selection
+    from curation.terms.words import NoWordsError, Word
+
+
+def facts_files(campaign: Campaign) -> list[Path]:
+    """The files of Wikidata's facts."""
+    return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
+
+
+def read_facts(campaign: Campaign) -> "Facts":
+    """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
+    from curation.terms.facts import Facts
+
+    counts, entities = facts_files(campaign)
+    if not counts.exists() or not entities.exists():
+        return Facts([], [])
+    return Facts(read_records(counts, Count), read_records(entities, Entity))
+
+
+def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
+    """The word lists by domain and name: the campaign's own, else those shipped with curation."""
+    files = {}
+    for domain, settings in campaign.settings.domains.items():
+        for name in settings.words:
+            own = campaign.terms / name
+            ours = shipped("data", "words", name)
+            files[domain, name] = ours if ours.exists() and not own.exists() else own
+    return files
+
+
+def read_words(
+    campaign: Campaign, lacking: "dict[str, NoWordsError] | None" = None
+) -> "dict[str, list[Word]]":
+    """The words of all lists by domain.
+
+    With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
+    has no words then, and the error is added to ``lacking``, by domain.
+
+    Raises:
+        CurationError: a list is missing or has no words in the campaign's language.
+    """
+    from curation.rounds.tables.reading import read_rows
+    from curation.terms import words
+    from curation.terms.facts import languages
+
+    by_domain: dict[str, list[Word]] = {}
+    for (domain, name), path in word_files(campaign).items():
+        own = campaign.terms / name
+        if not path.exists():
+            raise CurationError(
+                f"{own}: no such word list, but [domains.{domain}] names it",
+                "put it there (columns term, language, domain; or a text file with one word per "
+                "line), or remove it from words",
+            )
+        rows = (
+            words.text_rows(read_text(path), path)
+            if path.suffix in (".txt", "")
+            else list(read_rows(path))
+        )
+        try:
+            by_domain[domain] = by_domain.get(domain, []) + words.read_words(
+                rows,
+                path if path == own else Path(path.name),
+                domain=domain,
+                languages=languages(campaign.settings.campaign.language),
+                wanted=own,
+            )
+        except words.NoWordsError as error:
+            if lacking is None or path == own:
+                raise
+            lacking[domain] = error
+    return by_domain
+
+
+def domains_without_words(campaign: Campaign) -> "dict[str, NoWordsError]":
+    """The domains whose list comes with the tool and lacks the campaign's language."""
+    lacking: dict[str, NoWordsError] = {}
+    read_words(campaign, lacking)
+    return lacking
+
+
+def read_met(campaign: Campaign) -> list[Term]:
+    """The terms that answers have named, as they were at that time."""
+    path = campaign.terms / "imported.jsonl"
+    return read_records(path, Term) if path.exists() else []
+
+
+def read_edits(campaign: Campaign) -> "list[Edit]":
+    """The manual edits of terms; none if the file is missing or empty."""
+    from curation.rounds.tables.reading import read_rows
+    from curation.terms import edits
+
+    path = campaign.terms / "edits.csv"
+    if not path.exists() or not read_bytes(path).strip():
+        return []
+    return edits.read_edits(read_rows(path), str(path))
+
+
+def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
+    """Select the terms, from all sources that the campaign has now.
+
+    A word list that comes with the tool may lack the campaign's language if there are answers, or
+    if published data is being imported: they name their own terms.
+
+    Raises:
+        CurationError: a word list is missing or has no words in the language, or a file is damaged.
+    """
+    from curation.terms.select import select
+
+    settings = campaign.settings
+    return select(
+        settings.domains,
+        facts=read_facts(campaign),
+        words=read_words(campaign, {} if published or campaign.round_names() else None),
+        met=read_met(campaign),
+        edits=[e for e in read_edits(campaign) if e.domain in settings.domains],
+        language=settings.campaign.language,
+        settings=settings.terms,
+        where=campaign.relative(campaign.terms / "edits.csv"),
+    )
+
+
+def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
+    """The terms that a name means: ids and present texts first, then other names, then any case.
+
+    Args:
+        terms: the terms.
+        name: a term's id, text, old name or second spelling, or a Wikidata id.
+
+    Returns:
+        Several if terms of several domains have the name; none if no term has it.
+    """
+    from curation.text.rules import same_text
+
+    terms, plain = list(terms), same_text(name)
+    ways: tuple[Callable[[Term], bool], ...] = (
+        lambda t: name in (t.id, t.text),
+        lambda t: name in (*t.names, *t.wikidata),
+        lambda t: plain == same_text(t.text),
+        lambda t: plain in map(same_text, (*t.names, *t.wikidata)),
+    )
+    return next((chosen for way in ways if (chosen := [t for t in terms if way(t)])), [])
+
+
+def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
+    """Term ids by domain and text; a term's other names count, too."""
+    terms = list(terms)
+    ids = {(t.domain, name): t.id for t in terms for name in t.names}
+    return ids | {(t.domain, t.text): t.id for t in terms}
+
+
+class Queried(NamedTuple):
+    """Facts from a query service.
+
+    Attributes:
+        facts: the facts of the domains that were asked for.
+        asked: questions that the service answered now.
+        on_disk: questions that were answered on disk.
+        oldest: when the oldest answer on disk came; None if none was used.
+    """
+
+    facts: "Facts"
+    asked: int
+    on_disk: int
+    oldest: str | None
+
+
+def query_facts(
+    campaign: Campaign,
+    domains: Sequence[str] | None = None,
+    *,
+    endpoint: str = "",
+    fresh: bool = False,
+    reporter: Reporter = QUIET,
+) -> Queried:
+    """Ask a query service for the facts of domains, and keep them in the campaign.
+
+    Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        domains: the domains; by default all that name properties.
+        endpoint: wdqs, qlever or an address; by default the campaign's.
+        fresh: also ask again what is answered on disk.
+        reporter: where notes and progress go.
+
+    Raises:
+        CurationError: there is nothing to ask, or the service does not answer.
+    """
+    from curation.terms.wikidata import Service, query
+
+    asks, settings = domain_asks(campaign, domains), campaign.settings.terms
+    if "@" in settings.endpoint and not endpoint:
+        raise CurationError(
+            f"{campaign.root / SETTINGS}, terms.endpoint: the address has a user name or a "
+            "password, and the file is shared",
+            "remove them there; put them into ~/.netrc, or into --endpoint for one command",
+        )
+    service = Service(
+        endpoint or settings.endpoint,
+        contact=settings.contact,
+        cache=campaign.terms / "answers",
+        fresh=fresh,
+        tell=reporter.note,
+    )
+    with service, reporter.stages() as tell:
+        facts = query(service, asks, **languages(campaign), least=settings.least, tell=tell)
+    _keep(campaign, asks, facts, {"service": service.host})
+    return Queried(facts, service.asked, service.cached, service.oldest)
+
+
+def scan_facts(
+    campaign: Campaign,
+    files: Sequence[Path],
+    domains: Sequence[str] | None = None,
+    *,
+    engine: Engine = "local",
+    workers: int | None = None,
+    reporter: Reporter = QUIET,
+) -> "Scanned":
+    """Read the facts of domains from a Wikidata dump, and keep them in the campaign.
+
+    Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        files: the dump, in one file or several.
+        domains: the domains; by default all that name properties.
+        engine: what reads several files at once, see ``curation.work.engine``.
+        workers: how many files at once.
+        reporter: where progress goes.
+
+    Raises:
+        CurationError: there is nothing to look for, or a file cannot be read.
+    """
+    from curation.terms import dump
+
+    asks = domain_asks(campaign, domains)
+    total = 2 * sum(path.stat().st_size for path in files if path.is_file())
+    with reporter.tracked("reading the dump", total, bytes=True) as tell:
+        scanned = dump.scan(
+            files,
+            asks,
+            **languages(campaign),
+            least=campaign.settings.terms.least,
+            engine=engine,
+            workers=workers,
+            tell=tell,
+        )
+    source = {"files": {path.name: path.stat().st_size for path in files}}
+    # Results may be published: they name files, but not folders of this machine.
+    names = {f"{path} line": f"{path.name} line" for path in files}
+    unreadable = [
+        rejection.model_copy(update={"where": rejection.where.replace(long, short)})
+        for rejection in scanned.rejections
+        for long, short in names.items()
+        if rejection.where.startswith(long)
+    ]
+    _keep(campaign, asks, scanned.facts, source, unreadable)
+    return scanned
+
+
+def languages(campaign: Campaign) -> dict[str, Any]:
+    """Wikidata's codes for labels (``languages``) and for aliases and forms (``own``)."""
+    from curation.terms.facts import languages
+
+    settings = campaign.settings
+    code = settings.campaign.language
+    return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
+
+
+def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[FactRequest]":
+    """What the domains ask of Wikidata.
+
+    Args:
+        campaign: the campaign.
+        only: the domains; by default all.
+
+    Raises:
+        CurationError: there is no such domain, or none of them names properties.
+    """
+    from curation.terms.facts import FactRequest
+
+    domains = campaign.settings.domains
+    for name in only or ():
+        if name not in domains:
+            raise CurationError(f"no domain {name!r}", f"domains: {', '.join(domains)}")
+    asks = []
+    for name, domain in domains.items():
+        if domain.properties and name in (only or domains):
+            population: dict[str, list[str]] = {}
+            for pair in domain.population:
+                property, _, item = pair.partition("=")
+                population.setdefault(property, []).append(item)
+            limits = tuple((property, tuple(items)) for property, items in population.items())
+            asks.append(FactRequest(name, domain.properties, limits))
+    if not asks:
+        which = f"domain {', '.join(only)} asks nothing" if only else "no domain asks anything"
+        raise CurationError(
+            f"{which} of Wikidata",
+            'name properties in a domain, as in properties = ["P106"], or use word lists',
+        )
+    return asks
+
+
+def _keep(
+    campaign: Campaign,
+    asks: "Sequence[FactRequest]",
+    facts: "Facts",
+    source: dict[str, Any],
+    unreadable: Sequence[Rejection] | None = None,
+) -> None:
+    """Write the facts; those of domains that were not asked for this time stay."""
+    from curation.terms.facts import in_order
+
+    before, asked = read_facts(campaign), {ask.domain for ask in asks}
+    origins = {n: o for n, o in facts_origins(campaign).items() if n not in asked}
+    of_others = [count for count in before.counts if count.domain in origins]
+    known = {e.id: e for e in (before.entities if of_others else ())}
+    known |= {e.id: e for e in facts.entities if e.labels or e.id not in known}
+    whole = in_order([*of_others, *facts.counts], known.values())
+    for ask in asks:
+        origins[ask.domain] = {
+            "properties": list(ask.properties),
+            "population": {property: list(items) for property, items in ask.population},
+            "languages": list(languages(campaign)["languages"]),
+            "least": campaign.settings.terms.least,
+            "source": source,
+            "finished_at": now(),
+        }
+    counts, entities = facts_files(campaign)
+    results = Results(campaign.terms)
+    try:
+        results.records(counts.name, whole.counts)
+        results.records(entities.name, whole.entities)
+        if unreadable is not None:
+            results.records("unreadable.jsonl", unreadable)
+        results.json("facts.json", origins)
+        results.commit()
+    finally:
+        results.discard()
+
+
+def tally_facts(
+    campaign: Campaign, facts: "Facts", domains: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """How many items and statements were found for each property that the domains name.
+
+    Args:
+        campaign: the campaign.
+        facts: facts of these domains.
+        domains: the domains; by default all that name properties.
+
+    Returns:
+        For each domain and property: ``domain``, ``property``, ``items`` and ``statements``.
+
+    Raises:
+        CurationError: there is no such domain, or none of them names properties.
+    """
+    items, statements = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for count in facts.counts:
+        items[count.domain, count.property] += 1
+        statements[count.domain, count.property] += count.count
+    return [
+        {
+            "domain": ask.domain,
+            "property": property,
+            "items": items[ask.domain, property],
+            "statements": statements[ask.domain, property],
+        }
+        for ask in domain_asks(campaign, domains)
+        for property in ask.properties
+    ]
+
+
+class _Origin(BaseModel):
+    """The origin of a domain's facts: the fields that are read."""
+
+    properties: list[str]
+    population: dict[str, list[str]]
+    languages: list[str]
+    least: StrictInt
+
+
+def facts_origins(campaign: Campaign) -> dict[str, Any]:
+    """The origin of each domain's facts: the source, what was asked, and when.
+
+    Raises:
+        CurationError: ``facts.json`` is damaged; the message names the domain and the field.
+    """
+    path = campaign.terms / "facts.json"
+    if not all(p.exists() for p in (path, *facts_files(campaign))):
+        return {}
+    origins: dict[str, Any] = read_json(path)
+    try:
+        TypeAdapter(dict[str, _Origin]).validate_python(origins)
+    except ValidationError as error:
+        first = error.errors()[0]
+        domain, *field = (str(part)[:40] for part in first["loc"] or ("",))
+        where = f", domain {domain!r}" if domain else ""
+        problem = first["msg"] if domain else "not a JSON object"
+        where += f", field {'.'.join(field)!r}" if field else ""
+        raise CurationError(
+            f"{path}{where}: {problem}",
+            "restore the file from a backup, or delete it and fetch the facts again",
+        ) from None
+    return origins
+
+
+def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
+    """The domains whose facts are missing or were asked for under other settings.
+
+    Returns:
+        The settings that differ, by domain; an empty list if there are no facts yet.
+    """
+    origins, codes = facts_origins(campaign), languages(campaign)["languages"]
+    outdated: dict[str, list[str]] = {}
+    for name, domain in campaign.settings.domains.items():
+        if not domain.properties:
+            continue
+        origin = origins.get(name)
+        if origin is None:
+            outdated[name] = []
+            continue
+        pairs = {f"{p}={i}" for p, items in origin["population"].items() for i in items}
+        differs = {
+            "properties": set(domain.properties) - {*origin["properties"]},
+            "population": pairs ^ {*domain.population},
+            "language": set(codes) - {*origin["languages"]},
+            "least": campaign.settings.terms.least < origin["least"],
+        }
+        if changed := [setting for setting, differ in differs.items() if differ]:
+            outdated[name] = changed
+    return outdated
+
 
 CANDIDATE_COLUMNS = (
     *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
@@ -243,7 +684,7 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
             f"did you mean {', '.join(near)}?" if near else "1-terms/candidates.csv lists them all",
         )
     items = read_items(campaign)
-    codes = facts.languages(campaign)["languages"]
+    codes = languages(campaign)["languages"]
     return [
         story(candidate, selected, facts=known, items=items, languages=codes)
         for candidate in candidates
@@ -269,3 +710,56 @@ SELECT = Step(
     select,
     delete=None,
 )
+
+
+def register_terms(
+    campaign: Campaign,
+    selection: "Selection",
+    named: Iterable[tuple[str, str]],
+    *,
+    known_only: bool,
+) -> None:
+    """Keep every term that answers name, with its permanent id and its first text.
+
+    From then on it is a term of the campaign, even if Wikidata gives it another label later or the
+    thresholds of the selection would drop it.
+
+    Args:
+        campaign: the campaign; only under its lock.
+        selection: its terms as they are selected now.
+        named: pairs (domain, text) that answers name.
+        known_only: keep only terms that are selected; others are left out.
+    """
+    from curation.terms.edits import COLUMNS
+    from curation.terms.select import first_name, new_id
+
+    registered = {term.id: term for term in read_met(campaign)}
+    before, selected = len(registered), {term.id: term for term in selection.terms}
+    ids = term_ids(selection.terms)
+    candidates = {candidate.id: candidate for candidate in selection.candidates}
+    for domain, text in dict.fromkeys(named):
+        term = selected.get(ids.get((domain, text), ""))
+        if term:
+            first, candidate = first_name(term), candidates[term.id]
+            # Items that have the new text of a renamed term do not belong to its first text.
+            own = (candidate.item,) if candidate.item else ()
+            registered.setdefault(
+                term.id,
+                Term(
+                    id=term.id,
+                    text=first,
+                    domain=domain,
+                    family=candidate.family,  # links to its place, its other forms
+                    wikidata=term.wikidata if term.text == first else own,
+                ),
+            )
+        if (term is None and not known_only) or (term and text not in (term.text, first)):
+            name = new_id(domain, text)
+            registered.setdefault(name, Term(id=name, text=text, domain=domain))
+    if len(registered) > before:
+        with writing(campaign.terms / "imported.jsonl") as file:
+            file.writelines(map(dump_line, registered.values()))
+    edits = campaign.terms / "edits.csv"
+    if not edits.exists():
+        with writing(edits) as file:
+            file.write((",".join(COLUMNS) + "\n").encode())

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from curation.steps.reporter import QUIET
 from curation.steps.scores.models import score_model
 from curation.steps.source import open_source
+from curation.steps.step import QUIET
 from support import talkers
 from support.cats import intra
 from support.scored import command, write_gold

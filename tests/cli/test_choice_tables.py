@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign
-from curation.cli.choice_tables import show_answers, show_report
+from curation.cli.score_tables import show_answers, show_report
 from curation.files import CurationError, dump_json
 from curation.models.chat.reading import Reading
 from curation.records import Cat, Pair
 from curation.scores.choice.report import Limits, choice_report
-from curation.steps.scores.answers import read_answers
+from curation.steps.scores.compare import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none
 from support.scored import CATS, command, refused, scored_campaign
 

@@ -28,7 +28,7 @@ from curation.settings import (
     TermSettings,
     new_id,
 )
-from curation.steps.release.collecting import scored
+from curation.steps.release import collecting
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -53,7 +53,7 @@ def computed_once() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agreement, "measured", once(agreement.measured))
-        patch.setattr(scored, "baseline_results", once(scored.baseline_results))
+        patch.setattr(collecting, "baseline_results", once(collecting.baseline_results))
         yield
 
 

@@ -118,10 +118,10 @@ def test_cats_and_sentiment_that_are_out_of_date_are_noticed(
 ) -> None:
     stale: set[str] = set()
     monkeypatch.setattr(
-        "curation.steps.scores.outdated.is_up_to_date", lambda campaign, name: name not in stale
+        "curation.steps.scores.runs.is_up_to_date", lambda campaign, name: name not in stale
     )
     monkeypatch.setattr(
-        "curation.steps.scores.baselines.is_up_to_date", lambda campaign, name: name not in stale
+        "curation.steps.scores.runs.is_up_to_date", lambda campaign, name: name not in stale
     )
     quick = ("baselines", "--language", "tlh")  # without word frequencies
     assert "out of date" not in command("scores", "compare", "-c", scored)[2]

@@ -211,7 +211,7 @@ def test_pitfalls_that_block_a_release_are_named_before_scoring(
     def begin(*_: object, **__: object) -> None:
         raise CurationError("scoring begins", "-")
 
-    monkeypatch.setattr("curation.steps.scores.baselines.baselines", begin)
+    monkeypatch.setattr("curation.steps.scores.runs.baselines", begin)
     code, _, err = command("scores", "baselines", "--gold", gold)
     assert (code, err.startswith(f"{shown}scoring begins")) == (1, True)
     monkeypatch.setattr("curation.steps.scores.models.score_model", begin)

@@ -14,7 +14,7 @@ from filelock import FileLock
 import curation.cli
 from curation.campaign import Campaign
 from curation.cli import console
-from curation.cli.results import cells
+from curation.cli.score_tables import cells
 from curation.files import dump_json, read_records
 from curation.models import tiny
 from curation.models.forward import Runner

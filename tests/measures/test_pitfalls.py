@@ -9,7 +9,7 @@ import pytest
 from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
 from curation.cli.console import CONTENT_WARNING
-from curation.cli.pitfalls import show
+from curation.cli.measures import show_pitfalls
 from curation.files import CurationError
 from curation.measures import pitfalls as module
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
@@ -349,19 +349,19 @@ def test_places_are_drawn_by_seed() -> None:
 
 def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     report = look(cat(1, "the  baker came."), cat(2, "The BLANK baker came."))
-    show(report)
+    show_pitfalls(report)
     shown = capsys.readouterr()
     assert "space_doubled" in shown.out
     assert "Not found: " in shown.out
     assert CONTENT_WARNING not in shown.out
     assert "blank_left" in shown.err
-    show(report, codes=["space_doubled", "blank_twice"])
+    show_pitfalls(report, codes=["space_doubled", "blank_twice"])
     text = capsys.readouterr().out
     assert text.index(CONTENT_WARNING) < text.index("CAT c1: 'the  baker came.'")
     assert "none" in text
     with pytest.raises(CurationError, match="is not a pitfall"):
-        show(report, codes=["typos"])
-    show(look(cat(1), language="ar"), every=True)
+        show_pitfalls(report, codes=["typos"])
+    show_pitfalls(look(cat(1), language="ar"), every=True)
     text = capsys.readouterr().out
     assert "Not checked: " in text
     assert "English words only" in text

@@ -11,11 +11,10 @@ from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.scores.flags import FLAGS
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import erasing, first_builds, statement, versions
-from curation.steps.release.collecting import scored
-from curation.steps.release.making import build_release
-from curation.steps.reporter import QUIET, Quiet
+from curation.steps.release import collecting, statement, versions
+from curation.steps.release.build import build_release
 from curation.steps.source import campaign_source
+from curation.steps.step import QUIET, Quiet
 from support.chosen import choice_run
 from support.desk import Desk
 from support.labelled import answer, set_to, shas
@@ -116,9 +115,9 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(
         raise KeyboardInterrupt
 
     campaign = open_campaign(desk.root)
-    line = first_builds.first_build(campaign)
-    first_builds.record(campaign, line)
-    first_builds.record(campaign, line)
+    line = versions.first_build(campaign)
+    versions.record_build(campaign, line)
+    versions.record_build(campaign, line)
     path = desk.root / "7-release/built.jsonl"
     assert path.read_bytes().count(b"\n") == 1
     path.write_bytes(path.read_bytes() + b'{"version":"0.2.0","da')  # killed while it was written
@@ -131,7 +130,7 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(
     assert desk.run("release", "build").code == 0
     facts = facts_of(desk)
     assert (facts["canary"], facts["date"]) == (line.canary, line.date)
-    assert [first.version for first in first_builds.read_first_builds(campaign)] == ["0.1.0"]
+    assert [first.version for first in versions.read_first_builds(campaign)] == ["0.1.0"]
 
 
 def test_questions_without_an_answer_do_not_make_a_release_old(desk: Desk) -> None:
@@ -208,7 +207,7 @@ def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -
     assert (other["version"], other["anonymous"]) == ("0.1.0", True)
     assert other["canary"] != facts["canary"]
     assert shas(desk.root / FOLDER) == before
-    built = first_builds.read_first_builds(open_campaign(desk.root))
+    built = versions.read_first_builds(open_campaign(desk.root))
     assert [(line.version, line.anonymous) for line in built] == [
         ("0.1.0", False),
         ("0.1.0-anonymous", True),
@@ -227,13 +226,13 @@ def test_a_persons_labels_are_found_in_every_built_version(desk: Desk) -> None:
     campaign = open_campaign(desk.root)
     cats = campaign_source(campaign).cats
     person = json.loads((desk.root / "2-rounds/v/labels.jsonl").read_text("utf-8").split("\n")[0])
-    held = erasing.holding(campaign, [cats[0].id, "no such"], person["annotator"])
+    held = versions.holding(campaign, [cats[0].id, "no such"], person["annotator"])
     assert held["0.1.0"].cats == 1
     assert held["0.1.0"].labels == 15  # five of the six items, three labels each
     for name in ("dev.json", "test.json"):
         (desk.root / FOLDER / name).unlink()
     shutil.rmtree(desk.root / FOLDER / "cats")
-    assert erasing.holding(campaign, [cats[0].id], person["annotator"]) == held
+    assert versions.holding(campaign, [cats[0].id], person["annotator"]) == held
 
 
 # --- model runs ---------------------------------------------------------------------------------
@@ -260,7 +259,7 @@ def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: Desk) -> N
     put_run(desk, "half", leave_out=1)
     campaign, reporter = open_campaign(desk.root), Warned()
     cats = campaign_source(campaign).cats
-    rows = scored.scores(campaign, cats, reporter)
+    rows = collecting.score_facts(campaign, cats, reporter)
     assert {(row.model, row.split, row.kind) for row in rows} == {
         ("whole", split, "intrasentence") for split in ("dev", "test")
     }
@@ -274,7 +273,7 @@ def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Desk) 
     campaign, reporter = open_campaign(desk.root), Warned()
     cats = campaign_source(campaign).cats
     put_run(desk, "both", dev_cats=[cat.id for cat in cats if cat.split == "dev"])
-    assert {row.split for row in scored.scores(campaign, cats, reporter)} == {"test"}
+    assert {row.split for row in collecting.score_facts(campaign, cats, reporter)} == {"test"}
     assert reporter.warnings[0].startswith("both/ll was fitted on dev")
 
 
@@ -285,7 +284,7 @@ def test_a_head_of_another_training_is_said_in_the_rows(desk: Desk) -> None:
     for model, seed in (("a", 1), ("b", 1), ("c", 2)):
         rules = {"intrasentence": "ll", "intersentence": "nsp"}
         put_run(desk, model, rules=rules, head_training={"seed": seed})
-    rows = scored.scores(campaign, cats, reporter)
+    rows = collecting.score_facts(campaign, cats, reporter)
     marked = {row.model for row in rows if FLAGS["other_head"] in row.flags}
     assert marked == {"c"}
 
@@ -343,6 +342,6 @@ def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -
     cats = campaign_source(open_campaign(desk.root)).cats
     choice_run(desk.root / "5-scores", "talker", lambda _: [1, 1, 1], cats[1:])
     campaign, reporter = open_campaign(desk.root), Warned()
-    assert scored.scores(campaign, cats, reporter) == ()
+    assert collecting.score_facts(campaign, cats, reporter) == ()
     (warning,) = reporter.warnings
     assert warning.endswith("score it again: curation scores models chat:talker --endpoint URL")

@@ -41,9 +41,9 @@ from curation.release.hidden import commitments as scheme
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.texts.card_results import agreement, sentiment
-from curation.steps.release.hidden import hiding
-from curation.steps.release.hidden.golds import gold_file
-from curation.steps.reporter import QUIET
+from curation.steps.release import hidden
+from curation.steps.release.hidden import gold_file
+from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support.desk import Desk
 from support.labelled import label
@@ -146,7 +146,7 @@ def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     contents = made()
     dev = replace(contents, cats=tuple(contents.part("dev")))
     with pytest.raises(CurationError, match="there are no test CATs to hide"):
-        hiding.hide(hiding.with_hide(campaign, "labels"), dev, Results(campaign.releases), QUIET)
+        hidden.hide(hidden.with_hide(campaign, "labels"), dev, Results(campaign.releases), QUIET)
 
 
 # --- try to win -----------------------------------------------------------------------------------
@@ -601,12 +601,12 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
     contents = made(400)
     campaign.releases.mkdir()
     path = gold_file(campaign, "0.0.1")
-    opened = hiding.with_hide(campaign, "labels")
+    opened = hidden.with_hide(campaign, "labels")
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
         made = contents, *hide(contents), Results(campaign.releases)
-        return len(hiding.public_facts(opened, facts(), *made, QUIET).agreement)
+        return len(hidden.public_facts(opened, facts(), *made, QUIET).agreement)
 
     golds = hide(contents)[1]
     assert shown(golds) == 1
@@ -616,6 +616,6 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
         assert shown(golds[176:]) == 0
     assert shown(golds[177:]) == 1
     assert (
-        hiding.public_facts(campaign, facts(), contents, contents, [], Results(path), QUIET)
+        hidden.public_facts(campaign, facts(), contents, contents, [], Results(path), QUIET)
         == facts()
     )

@@ -19,8 +19,7 @@ from curation.files import CurationError, read_records
 from curation.records import Cat
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
-from curation.steps.release import erasing
-from curation.steps.release.hidden import hiding
+from curation.steps.release import hidden, versions
 from support.desk import Desk
 from support.labelled import set_to, shas
 from support.strike import strike
@@ -436,7 +435,9 @@ def test_a_gold_file_without_its_folder_is_found_by_an_erasure(desk: Desk, twice
 
 def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
     assert desk.run("release", "reveal", "0.1.0").code == 0
-    assert erasing.delete(open_campaign(desk.root), ["0.1.0-revealed"], ()) == ["0.1.0-revealed"]
+    assert versions.delete_versions(open_campaign(desk.root), ["0.1.0-revealed"], ()) == [
+        "0.1.0-revealed"
+    ]
     assert (desk.root / GOLD).exists()
     assert desk.run("release", "reveal", "0.1.0").code == 0
 
@@ -464,7 +465,7 @@ def test_a_version_with_hidden_gold_labels_is_not_uploaded(desk: Desk) -> None:
     said = desk.refused("release", "push", "0.2.0", "--to", "a/b", "--dry-run")
     assert "publishes_hidden: 0.2.0 has the gold labels of" in " ".join(said.split())
     assert desk.run("release", "reveal", "0.1.0").code == 0
-    hiding.check_upload(open_campaign(desk.root), desk.root / "7-release/0.2.0")
+    hidden.check_upload(open_campaign(desk.root), desk.root / "7-release/0.2.0")
 
 
 # --- reveal ---------------------------------------------------------------------------------------

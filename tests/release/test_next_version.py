@@ -14,7 +14,7 @@ from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records
 from curation.records import Cat, Task, Term
 from curation.release.contents import Contents, PublishedTerm, SealedCat, published
-from curation.steps.release import changes
+from curation.steps.release import versions
 from support.desk import Desk, label_row, read_csv
 from support.scored import CATS, write_gold
 
@@ -87,8 +87,8 @@ def cats_of(desk: Desk, split: str = "test") -> list[Cat]:
 
 def test_the_first_version_has_no_errata(built: Path) -> None:
     assert not (built / "7-release/0.1.0/errata.jsonl").exists()
-    assert changes.previous(open_campaign(built)) is None
-    assert changes.inputs(open_campaign(built)) == []
+    assert versions.previous(open_campaign(built)) is None
+    assert versions.change_inputs(open_campaign(built)) == []
 
 
 def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
@@ -99,7 +99,8 @@ def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
     report = desk.say("release", "diff", "0.1.0", "0.2.0")
     assert sum(count["removed"] for count in report["counts"]) == 1
     inputs = {
-        path.relative_to(desk.root).as_posix() for path in changes.inputs(open_campaign(desk.root))
+        path.relative_to(desk.root).as_posix()
+        for path in versions.change_inputs(open_campaign(desk.root))
     }
     names = ("dev.json", "test.json", "terms.jsonl")
     assert inputs == {f"7-release/0.1.0/{name}" for name in names}
@@ -195,7 +196,7 @@ def folders(campaign: Campaign, *names: str) -> None:
 
 
 def before(campaign: Campaign, version: str) -> str | None:
-    folder = changes.previous(with_version(campaign, version))
+    folder = versions.previous(with_version(campaign, version))
     return folder and folder.name
 
 
@@ -253,7 +254,7 @@ def old_release(campaign: Campaign) -> None:
 def test_a_release_of_an_earlier_version_of_curation_is_compared(campaign: Campaign) -> None:
     old_release(campaign)
     new = with_version(campaign, "0.2.0")
-    facts, rows = changes.changes(new, contents(CATS[1:])) or (None, None)
+    facts, rows = versions.changes(new, contents(CATS[1:])) or (None, None)
     assert facts is not None
     assert (facts.previous, facts.removed, facts.changed) == ("0.1.0", 1, 0)
     assert [(row.what, row.id) for row in rows or ()] == [("removed", "c0")]
@@ -266,13 +267,13 @@ def test_a_dev_text_under_another_term_in_test_is_an_error(campaign: Campaign) -
     renamed = [a.model_copy(update={"id": f"new-{n}"}) for n, a in enumerate(copy.associations)]
     copy = copy.model_copy(update={"associations": tuple(renamed)})
     with pytest.raises(CurationError) as error:
-        changes.changes(with_version(campaign, "0.2.0"), contents([*CATS, copy]))
+        versions.changes(with_version(campaign, "0.2.0"), contents([*CATS, copy]))
     assert error.value.what == (
         "moved_to_test: since version 0.1.0, 1 CAT in test has texts that were in dev: new. "
         "Published dev data may have been used to tune models"
     )
     accepted = with_version(campaign, "0.2.0", ("moved_to_test",))
-    facts, _ = changes.changes(accepted, contents([*CATS, copy])) or (None, None)
+    facts, _ = versions.changes(accepted, contents([*CATS, copy])) or (None, None)
     assert facts is not None
     assert facts.added == 1
 
@@ -283,9 +284,9 @@ def test_public_dev_data_are_not_sealed(campaign: Campaign) -> None:
     sealed = SealedCat("1" * 32, "intrasentence", "craft", "2" * 64)
     public = replace(back, cats=(), sealed=(sealed,) * len(CATS))
     with pytest.raises(CurationError, match=r"since version 0\.1\.0, 2 terms were in dev"):
-        changes.changes(with_version(campaign, "0.2.0"), public, back)
+        versions.changes(with_version(campaign, "0.2.0"), public, back)
     accepted = with_version(campaign, "0.2.0", ("moved_to_test",))
-    facts, rows = changes.changes(accepted, public, back) or (None, None)
+    facts, rows = versions.changes(accepted, public, back) or (None, None)
     assert facts is not None
     # What is in dev no longer is named; which term it went to, or that it moved, is not.
     dev = {cat.id for cat in CATS if cat.split == "dev"}
@@ -301,19 +302,19 @@ def test_dev_data_of_any_earlier_version_must_not_be_in_test(campaign: Campaign)
     write_gold(campaign.releases / "0.2.0/test.json", test)
     back = [cat.model_copy(update={"split": "test"}) for cat in CATS]
     with pytest.raises(CurationError, match=r"since version 0\.1\.0, 2 terms were in dev"):
-        changes.changes(with_version(campaign, "0.3.0"), contents(back))
+        versions.changes(with_version(campaign, "0.3.0"), contents(back))
     accepted = with_version(campaign, "0.3.0", ("moved_to_test",))
-    facts, _ = changes.changes(accepted, contents(back)) or (None, None)
+    facts, _ = versions.changes(accepted, contents(back)) or (None, None)
     assert facts is not None
     assert (facts.previous, facts.added) == ("0.2.0", 8)
-    names = [p.relative_to(campaign.releases).as_posix() for p in changes.inputs(accepted)]
+    names = [p.relative_to(campaign.releases).as_posix() for p in versions.change_inputs(accepted)]
     assert names == ["0.1.0/dev.json", "0.1.0/test.json", "0.2.0/test.json"]
 
 
 def test_a_term_that_moves_from_test_to_dev_is_only_named(campaign: Campaign) -> None:
     old_release(campaign)
     moved = [c.model_copy(update={"split": "dev"}) if c.target == "term 0" else c for c in CATS]
-    facts, rows = changes.changes(with_version(campaign, "0.2.0"), contents(moved)) or (None, None)
+    facts, rows = versions.changes(with_version(campaign, "0.2.0"), contents(moved)) or (None, None)
     assert facts is not None
     assert (facts.terms_to_dev, facts.terms_to_test, facts.moved) == (("term 0 (craft)",), (), 4)
     assert {row.what for row in rows or ()} == {"moved"}
@@ -334,7 +335,7 @@ def test_hidden_cats_are_counted_and_not_named(campaign: Campaign) -> None:
         for n, cat in enumerate(whole.cats)
     )
     public = Contents(whole.version, hidden, whole.annotations, whole.terms, whole.settings)
-    facts, rows = changes.changes(with_version(campaign, "0.2.0"), public) or (None, None)
+    facts, rows = versions.changes(with_version(campaign, "0.2.0"), public) or (None, None)
     assert facts is not None
     assert (facts.removed, facts.changed, facts.relabelled) == (1, 0, 0)
     assert [(row.what, row.id) for row in rows or ()] == [("removed", "c1")]

@@ -8,7 +8,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.steps.release.pushing import check_before, local_files, target
+from curation.steps.release.checking import check_before, local_files, push_target
 from support import folders
 from support.hub import TOKEN, Hub
 
@@ -120,9 +120,9 @@ def test_a_version_that_is_not_built(campaign: Campaign, built: Path) -> None:
 
 def test_nothing_says_where_it_goes(campaign: Campaign) -> None:
     with pytest.raises(CurationError, match="nothing says where"):
-        target(campaign)
-    assert target(campaign, REPO).id == REPO
+        push_target(campaign)
+    assert push_target(campaign, REPO).id == REPO
     text = '[hub]\nid = "made-up/bakers"\ngated = "manual"\n'
     folders.put(campaign.releases / "statement.toml", text)
-    assert target(campaign).id == "made-up/bakers"
-    assert (target(campaign, REPO).id, target(campaign, REPO).gated) == (REPO, "manual")
+    assert push_target(campaign).id == "made-up/bakers"
+    assert (push_target(campaign, REPO).id, push_target(campaign, REPO).gated) == (REPO, "manual")

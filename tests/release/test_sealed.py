@@ -22,10 +22,9 @@ from curation.release.contents import Contents
 from curation.release.differences import committed, read_version
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden.commitments import HiddenGold
-from curation.steps.release import erasing
-from curation.steps.release.checking import check_release
-from curation.steps.release.hidden import hiding
-from curation.steps.release.pushing import check_before
+from curation.steps.release import hidden as hiding
+from curation.steps.release import versions
+from curation.steps.release.checking import check_before, check_release
 from curation.text.item_form import filler
 from curation.text.rules import same_text
 from support import releases
@@ -212,7 +211,7 @@ def test_the_same_bytes_again_and_the_gold_file_scores(desk: Desk) -> None:
     said = desk.run("release", "export", "lm-eval", "--to", desk.out / "exported").err
     assert "the texts and gold labels of" in " ".join(said.split())
     ids = [cat.id for cat in in_test(desk.root)]
-    assert erasing.holding(open_campaign(desk.root), ids)["0.1.0"].cats == len(ids)
+    assert versions.holding(open_campaign(desk.root), ids)["0.1.0"].cats == len(ids)
 
 
 def test_an_anonymous_release_is_sealed_too_and_a_sealed_one_may_be_uploaded(desk: Desk) -> None:

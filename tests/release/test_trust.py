@@ -14,8 +14,8 @@ from curation.records import Criterion
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.card import trust as card_lines
-from curation.steps.release.hidden import hiding
-from curation.steps.reporter import QUIET
+from curation.steps.release import hidden
+from curation.steps.step import QUIET
 from curation.trust.protocol import table
 from curation.work.manifest import Results
 from support.desk import Desk
@@ -234,4 +234,4 @@ def test_a_row_that_names_a_hidden_cat_stops_the_build(
 
     given: Any = (Given, Before(), After)
     with pytest.raises(CurationError, match="names 1 CAT whose gold labels"):
-        hiding.public_facts(open_campaign(desk.root), *given, [], Results(desk.root), QUIET)
+        hidden.public_facts(open_campaign(desk.root), *given, [], Results(desk.root), QUIET)

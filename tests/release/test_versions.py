@@ -9,8 +9,8 @@ import pytest
 
 from curation.campaign import open_campaign
 from curation.files import CurationError, read_json
-from curation.steps.release import licences
-from curation.steps.reporter import QUIET
+from curation.steps.rounds import licences
+from curation.steps.step import QUIET
 from support.desk import Desk
 from support.labelled import answer, set_to, shas
 

@@ -10,10 +10,10 @@ from curation.files import CurationError, dump_line, read_records
 from curation.records import Reply
 from curation.scores.choice import running
 from curation.steps.read import run_files
-from curation.steps.reporter import Quiet
 from curation.steps.scores.models import score_model
 from curation.steps.source import Source
 from curation.steps.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
+from curation.steps.step import Quiet
 from curation.work.run_folder import write_lines
 from support.talkers import STEREOTYPES, Talker, made_up, says, spec
 

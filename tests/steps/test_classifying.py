@@ -13,8 +13,8 @@ from curation.files import CurationError
 from curation.models import classifier, loading, tiny
 from curation.records import Cat
 from curation.settings import MeasureSettings
-from curation.steps import classifying
-from curation.steps.classifying import classify
+from curation.steps import measures
+from curation.steps.measures import classify
 from support.cats import cat
 from support.reviews import ALL
 
@@ -47,7 +47,7 @@ def folder(base: Path, tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where it is kept."""
-    monkeypatch.setenv(classifying.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(measures.CACHE, str(tmp_path / "cache"))
     return tmp_path / "cache" / "sentiment"
 
 
@@ -136,7 +136,7 @@ def test_other_labels_are_another_classifier(folder: Path, cache: Path) -> None:
 def test_dtype_device_and_revision_are_kept_apart(folder: Path, told: dict[str, str]) -> None:
     about = classifier.load(str(folder)).about
     assert told.keys() <= about.keys()
-    assert classifying._cache_file(about) != classifying._cache_file({**about, **told})
+    assert measures._cache_file(about) != measures._cache_file({**about, **told})
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     found = asked(monkeypatch)
     assert values(case(folder)) == first
     assert len(found) == 3
-    assert len(classifying.read_cache(store)) == 3  # also the first line behind what was left
+    assert len(measures.read_cache(store)) == 3  # also the first line behind what was left
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 
@@ -174,10 +174,10 @@ def test_where_nothing_can_be_kept_the_mend_names_the_variable(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv(classifying.CACHE, str(tmp_path / "file"))
+    monkeypatch.setenv(measures.CACHE, str(tmp_path / "file"))
     with pytest.raises(CurationError, match="cannot be stored there") as error:
         classify(*case(folder))
-    assert classifying.CACHE in error.value.fix
+    assert measures.CACHE in error.value.fix
 
 
 def test_a_blank_sentence_is_named(folder: Path) -> None:

@@ -11,7 +11,7 @@ from curation.files import CurationError
 from curation.records import Task
 from curation.rounds.platforms.label_studio import local
 from curation.scores.runs import read_runs
-from curation.steps import facts, read, term_files
+from curation.steps import read, terms
 from curation.steps.rounds import round_files
 from curation.steps.status import UNFINISHED, score_runs
 from curation.steps.step import delete_files
@@ -35,13 +35,13 @@ def write(path: Path, content: Any) -> None:
     ],
 )
 def test_where_facts_are_from(campaign: Campaign, content: Any, where: str) -> None:
-    for path in term_files.facts_files(campaign):
+    for path in terms.facts_files(campaign):
         write(path, "")
     write(campaign.terms / "facts.json", {"jobs": ORIGIN})
-    assert facts.facts_origins(campaign) == {"jobs": ORIGIN}
+    assert terms.facts_origins(campaign) == {"jobs": ORIGIN}
     write(campaign.terms / "facts.json", content)
     with pytest.raises(CurationError) as caught:
-        facts.facts_origins(campaign)
+        terms.facts_origins(campaign)
     assert f"facts.json{where}" in caught.value.what
     assert caught.value.fix
 

@@ -18,11 +18,10 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps import read
 from curation.steps.importing import import_answers
-from curation.steps.rounds.erasure import _without_quotes
-from curation.steps.rounds.exporting import export_round
-from curation.steps.rounds.importing import import_round
+from curation.steps.people import _without_quotes
 from curation.steps.rounds.round_files import read_round, read_words
 from curation.steps.rounds.running import open_round
+from curation.steps.rounds.sheets import export_round, import_round
 from curation.text.table_words import shipped_texts
 from support.desk import STUDY
 

@@ -15,9 +15,8 @@ from curation.settings import CampaignSettings, Settings, new_id
 from curation.steps.importing import import_stereoset
 from curation.steps.measures import word_packages
 from curation.steps.pipeline import BY_NAME, bring_up_to_date
-from curation.steps.reporter import Quiet
 from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
-from curation.steps.step import current
+from curation.steps.step import Quiet, current
 from curation.text import words
 from support.scored import CATS, write_gold
 

@@ -14,13 +14,11 @@ from curation.records import Rejection, Round
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps.importing import import_answers, import_stereoset
+from curation.steps.people import _without_quotes
 from curation.steps.read import read_items, read_labels
-from curation.steps.rounds.erasure import _without_quotes
-from curation.steps.rounds.exporting import export_round
-from curation.steps.rounds.importing import import_round, read_answers
-from curation.steps.rounds.reviews import _append
-from curation.steps.rounds.running import open_round
-from curation.steps.term_files import read_edits
+from curation.steps.rounds.running import _append, open_round
+from curation.steps.rounds.sheets import export_round, import_round, read_answers
+from curation.steps.terms import read_edits
 from curation.text.table_words import shipped_words
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"

@@ -13,11 +13,10 @@ from curation.files import CurationError, dump_json, read_json
 from curation.steps import read
 from curation.steps.decisions import agreement_report
 from curation.steps.pipeline import BY_NAME, STEPS, bring_up_to_date, made_steps
-from curation.steps.reporter import Reporter
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import open_source
-from curation.steps.step import Step, current, last_run, run_steps, with_needs
+from curation.steps.step import Reporter, Step, current, last_run, run_steps, with_needs
 from curation.work.manifest import Results
 
 

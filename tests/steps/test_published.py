@@ -21,9 +21,9 @@ from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_items
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.source import gold_source
 from curation.steps.status import read_status
+from curation.steps.step import QUIET, Reporter
 
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 PEOPLE = "abcde"

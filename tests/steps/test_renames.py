@@ -24,7 +24,7 @@ from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_items, read_terms
 from curation.steps.status import read_status
-from curation.steps.term_files import selection
+from curation.steps.terms import selection
 
 ITEMS = {
     "Q1": Entity(id="Q1", labels={"en": "actor", "ms": "pelakon"}),  # not in Indonesian

@@ -9,7 +9,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.reporter import QUIET
+from curation.steps.step import QUIET
 
 
 def test_a_warning_names_the_line_that_called_curation(

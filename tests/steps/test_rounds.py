@@ -7,10 +7,9 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.rounds.tables.reading import read_rows
-from curation.steps.rounds.exclusion import decide_on_person
-from curation.steps.rounds.exporting import export_round
-from curation.steps.rounds.importing import import_round
+from curation.steps.people import decide_on_person
 from curation.steps.rounds.running import close_round, open_round, pull_round, top_up_round
+from curation.steps.rounds.sheets import export_round, import_round
 
 STUDY = '[study]\ninstitution = "A"\ncontact = "a@example.invalid"\nethics = "e"\npay = "p"\n'
 WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"}

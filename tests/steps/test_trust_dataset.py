@@ -11,8 +11,8 @@ from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, read_json
 from curation.records import KINDS, VALUES, Bias
 from curation.settings import TrustSettings
-from curation.steps.reporter import Reporter
 from curation.steps.source import campaign_source, gold_source
+from curation.steps.step import Reporter
 from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.files import DIRECTIONS, TrustRun
 from curation.steps.trust.report import dataset_files

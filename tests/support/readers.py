@@ -48,7 +48,7 @@ from curation.scores.choice.asking import (
     read_replies,
     usage,
 )
-from curation.steps.classifying import read_cache
+from curation.steps.measures import read_cache
 from curation.steps.trust.files import read_run
 from curation.steps.trust.report import read_answers, read_report
 from curation.steps.trust.text import label_rows

@@ -13,9 +13,8 @@ from curation.files import CurationError, dump_json
 from curation.records import CRITERIA, Bias, Criterion, Status
 from curation.settings import GroupSettings, settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date
-from curation.steps.reporter import Quiet
 from curation.steps.status import read_status
-from curation.steps.step import current
+from curation.steps.step import Quiet, current
 from curation.steps.trust import files, measuring
 from curation.steps.trust import report as step
 from curation.steps.trust.files import read_groups

@@ -139,7 +139,9 @@ def _hint(name: str, base: str, kind: RoundKind | None, texts: Sections) -> str:
     return str(hints["reason" if field == "reasons" else base])
 
 
-def row(data: Mapping[str, Any], *, needed: int, annotator: str = "", plain: bool = False) -> Row:
+def task_row(
+    data: Mapping[str, Any], *, needed: int, annotator: str = "", plain: bool = False
+) -> Row:
     """The row of a task.
 
     Args:
@@ -184,7 +186,7 @@ def round_workbook(
         kind: the kind of the round.
         texts: the texts of the round, with those of tables.
         columns: as ``columns.columns`` gives them. There may be more.
-        rows: as ``columns.row`` gives them.
+        rows: as ``task_row`` gives them.
 
     Raises:
         CurationError: a text is longer than a cell can hold.

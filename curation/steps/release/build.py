@@ -4,33 +4,125 @@ First everything is checked and computed, then the line of ``built.jsonl`` is wr
 folder, which appears as a whole.
 """
 
-from collections.abc import Collection
+import difflib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import read_bytes, read_text, writing
-from curation.release.facts import Licence, Statement
+from curation.catsets.entries import sentences_of
+from curation.catsets.stereoset import read_entries
+from curation.files import CurationError, read_bytes, read_json, read_text, writing
+from curation.records import KINDS, Cat
+from curation.release.contents import FACTS, SPLITS, PublishedCat
+from curation.release.facts import Licence, Near, Statement
+from curation.release.near import Pair, Texts, near, texts_of
 from curation.release.texts.licences import OWN, licence
+from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
-from curation.steps.release import accepting, changes, first_builds, statement, versions
-from curation.steps.release.collecting import collect, measured
-from curation.steps.release.hidden import hiding
-from curation.steps.reporter import Reporter
+from curation.steps.release import collecting, hidden, statement, versions
+from curation.steps.release.hidden import as_built
+from curation.steps.release.versions import is_hidden_item, items_of
+from curation.steps.rounds import licences
 from curation.steps.rounds.fold import ANSWERS
-from curation.steps.step import Step
+from curation.steps.step import QUIET, Reporter, Step, run_steps
 from curation.steps.terms import SELECT
 from curation.steps.trust.report import TRUST
-from curation.text.wording import amount
+from curation.text.wording import amount, some
 from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
+
+ONE_SPLIT = "domain_in_one_split"
+"""The code in ``accept`` that lets a domain have all its CATs in one split."""
+CODES = (licences.DIFFERS, ONE_SPLIT, versions.MOVED, *hidden.CODES)
+"""The codes in ``accept`` that are not those of pitfalls."""
+_NAMED = 3  # domains that an error names
+
+
+def check_settings(campaign: Campaign) -> None:
+    """Check the settings in ``[release]``.
+
+    Raises:
+        CurationError: there is no licence, or an accepted code is unknown.
+    """
+    from curation.checks.codes import PITFALLS
+
+    settings = campaign.settings.release
+    if not settings.licence.strip():
+        raise CurationError(
+            "[release] licence is empty; nobody may use data without a licence",
+            'name the licence, such as licence = "CC BY-SA 4.0"',
+        )
+    known = [*PITFALLS, *CODES]
+    for name in settings.accept:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            raise CurationError(
+                f"[release] accept names {name!r}, which is not a code that can be accepted",
+                f"did you mean {near[0]!r}?"
+                if near
+                else "docs/settings.md and docs/measures.md list the codes",
+            )
+
+
+def check_content(campaign: Campaign, cats: Iterable[Cat]) -> None:
+    """Check that no pitfall blocks the release, and that every domain has CATs in both splits.
+
+    Args:
+        campaign: the campaign; its step pitfalls is up to date.
+        cats: the CATs.
+
+    Raises:
+        CurationError: something is wrong that ``accept`` does not name; the message has all codes.
+    """
+    accept = campaign.settings.release.accept
+    pitfalls = {code: n for code, n in _blocking(campaign).items() if code not in accept}
+    empty = [] if ONE_SPLIT in accept else _empty(cats)
+    problems, fixes = [], []
+    if pitfalls:
+        counts = ", ".join(f"{code} {count}" for code, count in pitfalls.items())
+        problems.append(
+            f"pitfalls block the release: {counts}; 4-measures/pitfalls.jsonl lists each place"
+        )
+        fixes.append("fix the texts; or leave the items out (leave_out in [decisions])")
+    if empty:
+        problems.append(f"{ONE_SPLIT}: {some(empty, _NAMED)}")
+        fixes.append("collect CATs on more terms, or set dev in [split]")
+    if problems:
+        codes = [*accept, *pitfalls, *([ONE_SPLIT] if empty else [])]
+        listed = ", ".join(f'"{code}"' for code in codes)
+        raise CurationError(
+            "; ".join(problems),
+            f"{'; '.join(fixes)}; or, if they are right as they are: accept = [{listed}] in "
+            "[release]",
+        )
+
+
+def _blocking(campaign: Campaign) -> dict[str, int]:
+    """How often each pitfall was found that blocks a release."""
+    rows = read_json(campaign.measures / "pitfalls.json")["table"]
+    return {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
+
+
+def _empty(cats: Iterable[Cat]) -> list[str]:
+    """The domains that have no CAT in a split."""
+    terms: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for cat in cats:
+        terms[cat.domain][cat.split].add(cat.term)
+    return [
+        f"{domain!r} has no CAT in {split} ({amount(sum(map(len, of.values())), 'term')} in all)"
+        for domain, of in sorted(terms.items())
+        for split in SPLITS
+        if split not in of
+    ]
 
 
 def settings(campaign: Campaign) -> dict[str, Any]:
     """What a release depends on."""
-    settings = hiding.as_built(campaign).settings
+    settings = hidden.as_built(campaign).settings
     return {
         **settings.release.model_dump(),
         "name": settings.campaign.name,
@@ -38,18 +130,20 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "seed": settings.campaign.seed,
         "dev": settings.split.dev,
         "keep": settings.split.keep,
-        "warning": collect.warning(campaign),
+        "warning": collecting.warning(campaign),
         "decisions": settings.decisions.model_dump(),
         "rounds": settings.rounds.model_dump(),
         "sentiment": settings.measures.sentiment,
-        "packages": measured.package_versions(campaign),
+        "packages": collecting.package_versions(campaign),
     }
 
 
 def inputs(campaign: Campaign) -> list[Path]:
     """What a release reads."""
     own = (*statement.inputs(campaign), campaign.releases / OWN)
-    return list(dict.fromkeys((*collect.inputs(campaign), *changes.inputs(campaign), *own)))
+    return list(
+        dict.fromkeys((*collecting.inputs(campaign), *versions.change_inputs(campaign), *own))
+    )
 
 
 def anonymous_settings(campaign: Campaign) -> dict[str, Any]:
@@ -74,15 +168,14 @@ def _build(
 ) -> dict[str, int]:
     from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
-    from curation.steps.release import repeats
 
-    campaign = hiding.as_built(campaign)
-    accepting.check_settings(campaign)
-    collected = collect.contents(campaign, reporter)
-    accepting.check_content(campaign, collected.cats)
-    first = first_builds.first_build(campaign, anonymous=anonymous)
+    campaign = hidden.as_built(campaign)
+    check_settings(campaign)
+    collected = collecting.contents(campaign, reporter)
+    check_content(campaign, collected.cats)
+    first = versions.first_build(campaign, anonymous=anonymous)
     answers = statement.read_statement(campaign)
-    facts = collect.facts(
+    facts = collecting.facts(
         campaign,
         collected,
         first,
@@ -93,17 +186,17 @@ def _build(
     )
     collected.cats.clear()  # they take more memory than all that follows
     whole = collected.contents
-    contents, golds = hiding.hide(campaign, whole, results, reporter)
-    facts = hiding.public_facts(campaign, facts, whole, contents, golds, results, reporter)
-    before = [place.name for place in changes.earlier(campaign)]
-    near, _ = repeats.near_public(campaign, whole.cats, versions=before)
+    contents, golds = hidden.hide(campaign, whole, results, reporter)
+    facts = hidden.public_facts(campaign, facts, whole, contents, golds, results, reporter)
+    before = [place.name for place in versions.earlier(campaign)]
+    near, _ = near_public(campaign, whole.cats, versions=before)
     for place in near if contents.sealed else ():
         if place.cats:
             reporter.warn(
                 f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
                 "so their texts are known; «curation release near» lists them"
             )
-    since = changes.changes(campaign, contents, whole if contents.sealed else None)
+    since = versions.changes(campaign, contents, whole if contents.sealed else None)
     facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
         facts = anonymize(facts, statement.secrets(campaign))
@@ -118,7 +211,7 @@ def _build(
     if anonymous:
         _check_anonymous(staged, statement.secrets(campaign), reporter)
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
-    first_builds.record(campaign, first)
+    versions.record_build(campaign, first)
     return {
         "cats": len(contents.cats) + len(contents.sealed),
         "labels_in": collected.labels_in,
@@ -183,3 +276,120 @@ ANONYMOUS = Step(
     fixed=partial(versions.taken, anonymous=True),
 )
 """Not in ``STEPS``: only «curation release build --anonymous» runs it."""
+
+
+def near_public(
+    campaign: Campaign,
+    cats: Sequence[PublishedCat],
+    *,
+    versions: Iterable[str] = (),
+    files: Iterable[Path] = (),
+) -> tuple[tuple[Near, ...], list[Pair]]:
+    """How many test CATs nearly repeat CATs of each public place, and the pairs.
+
+    The places are dev of the same release, versions, and files. The dev CATs of a version count.
+    Its test CATs with gold labels count too if the test CATs are to be hidden, and all of its test
+    CATs with texts if they are to be sealed.
+
+    Args:
+        campaign: the campaign.
+        cats: the CATs of the release with the ids of the campaign, both splits.
+        versions: the names of folders in ``7-release``, such as 0.1.0 or 0.1.0-revealed.
+        files: files with CATs, in any layout.
+
+    Raises:
+        CurationError: a file cannot be read.
+    """
+    places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
+    hide = as_built(campaign).settings.release.hide
+    for name in versions:
+        place = campaign.releases / name
+        items = items_of(place, ["dev"])
+        if hide:
+            test = items_of(place, ["test"])
+            items += [item for item in test if hide == "all" or not is_hidden_item(item)]
+        places[name] = [texts for item in items if (texts := _texts(item["kind"], item))]
+    for path in files:
+        entries = read_entries(path)
+        places[str(path)] = [texts for e in entries if (texts := _texts(e.kind, e.item))]
+        if not places[str(path)]:
+            raise CurationError(
+                f"{path}: no item has a context and sentences", "see docs/datasets.md"
+            )
+    return near([texts_of(cat) for cat in cats if cat.split == "test"], places)
+
+
+def _texts(kind: Any, item: dict[str, Any]) -> Texts | None:
+    """What is compared of an item of a file; None if it has no context or no sentences."""
+    context = item.get("context")
+    given = [sentence.get("sentence") for sentence in sentences_of(item)]
+    sentences = tuple(sentence for sentence in given if isinstance(sentence, str))
+    if kind not in KINDS or not isinstance(context, str) or not sentences:
+        return None
+    return Texts(str(item.get("id")), kind, context, sentences)
+
+
+class MadeRelease(NamedTuple):
+    """A built version of the release.
+
+    Attributes:
+        folder: where it is.
+        files: its files, by path in the folder.
+        counts: as in the manifest: ``docs/commands.md``, under curation status.
+        open: the keys of the questions that the team has not answered.
+        next: what to do next, a sentence.
+    """
+
+    folder: Path
+    files: list[str]
+    counts: dict[str, int]
+    open: list[str]
+    next: str
+
+
+def build_release(
+    campaign: Campaign, *, anonymous: bool = False, reporter: Reporter = QUIET
+) -> MadeRelease:
+    """Build the version that the settings name, and all that it needs.
+
+    Call it only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        anonymous: build ``VERSION-anonymous`` for review.
+        reporter: where warnings and progress go.
+
+    Raises:
+        CurationError: it cannot be built; nothing was written.
+    """
+    run = run_steps(campaign, ANONYMOUS if anonymous else RELEASE, reporter=reporter)
+    folder = versions.folder(campaign, anonymous=anonymous)
+    open_questions = list(read_json(folder / FACTS).get("open", ()))
+    where = campaign.relative(folder)
+    return MadeRelease(
+        folder,
+        file_names(folder),
+        run.counts,
+        open_questions,
+        _next(campaign, where, open_questions=len(open_questions), anonymous=anonymous),
+    )
+
+
+def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
+    missing = []
+    if not has_runs(campaign.scores):
+        missing.append("score models for the card («curation scores models MODEL»)")
+    if open_questions:
+        missing.append(
+            "answer the questions in 7-release/statement.toml («curation release statement» lists "
+            "them)"
+        )
+    then = "send the folder to the reviewers" if anonymous else "publish the folder"
+    check = f"«curation release check {where}», then {then}"
+    if not missing:
+        return check
+    again = "curation release build" + (" --anonymous" if anonymous else "")
+    return (
+        f"{', '.join(missing)}, delete {where} if nobody has it, and run «{again}»; or, if it is "
+        f"complete, {check}"
+    )

@@ -23,8 +23,8 @@ from curation.scores.run_folder import has_runs
 from curation.scores.runs import Run, by_ids, outcomes_of
 from curation.scores.runs import current as current_runs
 from curation.steps.release import versions
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.scores.runs import read_runs
+from curation.steps.step import QUIET, Reporter
 from curation.text.wording import some
 
 _SHOWN = 5
@@ -110,7 +110,9 @@ def find_version(name: str, campaign: Campaign | None) -> Path:
         CurationError: there is neither such a path nor such a version.
     """
     path = Path(name)
-    built = {folder.name: folder for folder in versions.built(campaign)} if campaign else {}
+    built = (
+        {folder.name: folder for folder in versions.built_versions(campaign)} if campaign else {}
+    )
     if path.exists():
         return path
     if name in built:

@@ -28,10 +28,9 @@ from curation.release.contents import SPLITS, Contents, published
 from curation.release.harness_files import Labels, Mangled
 from curation.steps.decisions import SPLIT
 from curation.steps.read import read_counted, read_items
-from curation.steps.release.hidden import hiding
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.release import hidden
 from curation.steps.source import Source, open_source
-from curation.steps.step import run_steps
+from curation.steps.step import QUIET, Reporter, run_steps
 from curation.text.rules import read_label
 from curation.work.manifest import file_names
 
@@ -102,7 +101,7 @@ def export(
             run_steps(opened, SPLIT, reporter=reporter)
             source = open_source(opened)
             labels = _counted(opened, source.cats)
-        hiding.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)
+        hidden.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)
         name, version = name or opened.settings.campaign.name, opened.settings.release.version
     cats = [cat for cat in source.of_kind(kind).cats if split in ("all", cat.split)]
     if not cats:

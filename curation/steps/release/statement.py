@@ -10,7 +10,7 @@ from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
 from curation.steps.rounds.round_files import read_texts
-from curation.steps.rounds.shown import own_texts
+from curation.steps.rounds.round_status import own_texts
 
 NAME = "statement.toml"
 _WHO = ("institution", "ethics", "contact")  # keys in [study] that say who carries out the study

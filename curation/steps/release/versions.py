@@ -4,20 +4,49 @@ A version is the folder ``7-release/VERSION``. Its ``SHA256SUMS`` says what it w
 manifest describes the last build only.
 """
 
-from collections.abc import Iterable
+import re
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
+from pydantic import StringConstraints, ValidationError
+
+from curation import __version__
 from curation.campaign import Campaign
 from curation.catsets.entries import is_hidden, sentences_of
-from curation.files import CurationError, digest, read_bytes, read_json, refuse_links
-from curation.records import KINDS, SplitName
-from curation.release.contents import SPLITS, SUMS
+from curation.files import (
+    CurationError,
+    beside,
+    digest,
+    dump_line,
+    read_bytes,
+    read_json,
+    read_records,
+    refuse_links,
+)
+from curation.formats.tables import read_json_lines
+from curation.records import KINDS, Id, Record, SplitName
+from curation.release import differences
+from curation.release.contents import ERRATA, FACTS, SEALED, SPLITS, SUMS, TERMS, Contents
+from curation.release.differences import (
+    Change,
+    Difference,
+    Version,
+    data_files,
+    difference,
+    read_version,
+)
+from curation.release.facts import Changes
 from curation.release.hidden.commitments import texts
 from curation.steps.rounds.round_files import read_standing
 from curation.steps.step import UnlessNamedError
-from curation.text.wording import some
+from curation.text.times import now
+from curation.text.wording import amount, some
 from curation.work.manifest import file_names, is_inside, read_manifest
+from curation.work.run_folder import append_lines, cut_half_line
 
 _NAMED = 3  # files that an error names
 
@@ -43,7 +72,7 @@ def folder(campaign: Campaign, *, anonymous: bool = False) -> Path:
     return campaign.releases / name(campaign, anonymous=anonymous)
 
 
-def built(campaign: Campaign) -> list[Path]:
+def built_versions(campaign: Campaign) -> list[Path]:
     """The folders of all built versions, by name."""
     there = campaign.releases.glob("*")
     return sorted(path for path in there if path.is_dir() and not path.name.startswith("."))
@@ -193,3 +222,345 @@ def texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
     """What makes an item of a version the same CAT for a reader, whatever its id and labels are."""
     sentences = (str(s.get("sentence")) for s in sentences_of(item))
     return texts(item["kind"], str(item.get("context")), sentences)
+
+
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
+BUILDS = "built.jsonl"
+
+
+class Built(Record):
+    """A line of ``built.jsonl``: the first build of a version of the release.
+
+    ``version`` is the name of its folder. Later builds of the version use the same date (a day),
+    canary and version of curation, so that they give the same bytes.
+    """
+
+    version: Id
+    date: Day
+    canary: Id
+    curation: Id
+    anonymous: bool = False
+
+
+def first_builds_file(campaign: Campaign) -> Path:
+    """The file with one line for each version that was built."""
+    return campaign.releases / BUILDS
+
+
+def read_first_builds(campaign: Campaign) -> list[Built]:
+    """The first builds of all versions, oldest first.
+
+    Raises:
+        CurationError: a line is not a first build.
+    """
+    path = first_builds_file(campaign)
+    return read_records(path, Built) if path.exists() else []
+
+
+def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
+    """The first build of the version that the settings name; made up now if there was none.
+
+    If the line is missing and the version's folder exists, its ``release.json`` says the same.
+    Nothing is written: see ``record``.
+
+    Args:
+        campaign: the campaign; its settings name the version.
+        anonymous: whether the version is anonymous.
+
+    Raises:
+        CurationError: a line of ``built.jsonl`` is damaged.
+    """
+    cut_half_line(first_builds_file(campaign))
+    version = name(campaign, anonymous=anonymous)
+    for line in read_first_builds(campaign):
+        if line.version == version:
+            return line
+    new = {
+        "version": version,
+        "date": now()[:10],
+        "canary": str(uuid.uuid4()),
+        "curation": __version__,
+        "anonymous": anonymous,
+    }
+    try:
+        return Built.model_validate(new | _in_folder(campaign.releases / version))
+    except ValidationError:  # its release.json was edited
+        return Built.model_validate(new)
+
+
+def _in_folder(folder: Path) -> dict[str, Any]:
+    """Date, canary and version of curation that a built version names; empty if it does not."""
+    try:
+        facts = read_json(folder / FACTS) if (folder / FACTS).exists() else {}
+        known = {"date": facts["date"], "canary": facts["canary"]}
+        return known | {"curation": facts["versions"]["curation"]}
+    except (CurationError, KeyError, TypeError):
+        return {}
+
+
+def record_build(campaign: Campaign, build: Built) -> None:
+    """Append a first build to ``built.jsonl``, unless the file has it."""
+    path = first_builds_file(campaign)
+    if any(line.version == build.version for line in read_first_builds(campaign)):
+        return
+    refuse_links(path, below=campaign.root)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_lines(path, [dump_line(build)])
+
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ORIGINAL = re.compile(r'.*"original":"([^"]*)"')  # the last one in a line is the CAT's
+_CELL = re.compile(r'[^",\r\n]+')
+
+
+class Held(NamedTuple):
+    """What a built version holds of a person, or of CATs that are lost.
+
+    Attributes:
+        cats: how many of the CATs it holds.
+        labels: how many of the person's labels it holds.
+    """
+
+    cats: int
+    labels: int
+
+
+def version_names(campaign: Campaign) -> list[str]:
+    """The names of all built versions, also of those of which only the gold file is left."""
+    alone = (path.stem.removeprefix("gold-") for path in campaign.releases.glob("gold-*.jsonl"))
+    return sorted({*(place.name for place in built_versions(campaign)), *alone})
+
+
+def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict[str, Held]:
+    """The built versions that hold one of these CATs, or a label by a person.
+
+    The texts in Parquet files are not read: their labels are in ``annotations.csv``, too. The ids
+    of hidden CATs are in the private file with their gold labels.
+
+    Args:
+        campaign: the campaign.
+        cats: ids of CATs.
+        person: the person's pseudonym; nobody's labels are looked for without one.
+    """
+    versions = {}
+    for place in (campaign.releases / name for name in version_names(campaign)):
+        cells = Counter[str]()  # of the table, which has one row per label
+        quoted = Counter[str]()  # of the JSON files, which may be all that is there
+        for path in (*map(place.joinpath, file_names(place)), *_private(campaign, place.name)):
+            # Errata also name CATs that were removed; the version itself has all the others.
+            if path.suffix not in (".csv", ".json", ".jsonl") or path.name == ERRATA:
+                continue
+            text = read_bytes(path).decode("utf-8", "replace")
+            if path.suffix == ".csv":
+                cells.update(_CELL.findall(text))
+            else:
+                quoted.update(_QUOTED.findall(text))
+        ids = {id for id in cats if id in cells or id in quoted}
+        labels = max(cells[person], quoted[person]) if person else 0
+        if ids or labels:
+            versions[place.name] = Held(len(ids), labels)
+    return versions
+
+
+def _private(campaign: Campaign, version: str) -> list[Path]:
+    """The private file of a version with hidden gold labels, if it has one."""
+    version = version.removesuffix(REVEALED).removesuffix(ANONYMOUS)
+    path = campaign.releases / f"gold-{version}.jsonl"
+    return [path] if path.is_file() else []
+
+
+def fingerprint(campaign: Campaign, version: str) -> str:
+    """The sha256 of a version's ``SHA256SUMS``, which is that of its content; empty if missing."""
+    return digest(campaign.releases / version / SUMS) or ""
+
+
+def delete_versions(
+    campaign: Campaign, versions: Iterable[str], items: Collection[str]
+) -> list[str]:
+    """Delete built versions; gives those that are deleted.
+
+    A version whose folder is a link is left: the folder that it points to is not the campaign's. So
+    is one that cannot be deleted. The private gold file of a version goes with it, if the version
+    was revealed, or if the file has an item that the campaign has no longer. Otherwise it stays:
+    it cannot be made again, and published copies of the version need it.
+
+    Args:
+        campaign: the campaign.
+        versions: their names.
+        items: the ids of the items that the campaign has.
+    """
+    deleted = []
+    ending = len(REVEALED)
+    revealed = {p.name[:-ending] for p in built_versions(campaign) if p.name.endswith(REVEALED)}
+    for version in versions:
+        place = campaign.releases / version
+        if place.is_symlink() or campaign.releases.is_symlink():
+            continue
+        try:
+            if place.exists():
+                place.rename(beside(place))  # a killed deletion leaves no half of a version
+                shutil.rmtree(beside(place))
+            if not version.endswith((ANONYMOUS, REVEALED)):
+                for path in _private(campaign, version):
+                    if version in revealed or not _originals(path) <= set(items):
+                        path.unlink()
+        except OSError:
+            continue
+        deleted.append(version)
+    return deleted
+
+
+def _originals(path: Path) -> set[str]:
+    """The ids in the campaign of the CATs in a gold file, which may be damaged."""
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    return {match[1] if (match := _ORIGINAL.search(line)) else "" for line in lines}
+
+
+MOVED = "moved_to_test"
+"""The code in ``accept`` that lets a release have public dev data in test."""
+BUILT = "built.jsonl"
+_OTHERS = ("-anonymous", "-revealed")
+_SHOWN = 5
+_NUMBERS = re.compile(r"(\d+)")
+
+
+def earlier(campaign: Campaign) -> list[Path]:
+    """The folders of the versions before the one that the settings name, oldest first.
+
+    These are the versions in ``built.jsonl`` before this one whose folders exist. Before them come
+    versions that ``built.jsonl`` does not have, since an earlier version of curation built them:
+    those with a name below this one's. Numbers in names are compared as numbers, so 0.9.0 is below
+    0.10.0. Anonymous and revealed versions do not count.
+    """
+    own = campaign.settings.release.version
+    folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(_OTHERS)}
+    built = _first_built(campaign.releases / BUILT)
+    below = [name for name in folders if name not in built and natural(name) < natural(own)]
+    if own in built:
+        built = built[: built.index(own)]
+    elif own in folders:  # also built by an earlier version of curation
+        built = []
+    names = [*sorted(below, key=natural), *(name for name in built if name in folders)]
+    return [folders[name] for name in names]
+
+
+def previous(campaign: Campaign) -> Path | None:
+    """The folder of the version before the one that the settings name: the last of ``earlier``."""
+    folders = earlier(campaign)
+    return folders[-1] if folders else None
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """The order of version names: numbers in them are compared as numbers.
+
+    A suffix such as ``-rc1`` comes before the version without it.
+
+    >>> sorted(["0.10.0", "0.9.0", "0.10.0-rc1"], key=natural)
+    ['0.9.0', '0.10.0-rc1', '0.10.0']
+    """
+    parts = [part for part in _NUMBERS.split(name) if part]
+    keys = [
+        (2, int(part), "") if part.isdigit() else (0 if part[0] == "-" else 3, 0, part)
+        for part in parts
+    ]
+    return [*keys, (1, 0, "")]
+
+
+def _first_built(path: Path) -> list[str]:
+    """The versions in the order of their first builds; folders say which of them are anonymous."""
+    if not path.is_file() or not read_bytes(path).strip():
+        return []
+    # The last line of a build that was killed may be cut off; the step itself repairs it.
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines(keepends=True)
+    whole = "".join(line for line in lines if line.rstrip().endswith("}"))
+    rows = [row for _, row in read_json_lines(whole, path)] if whole else []
+    return [str(row.get("version")) for row in rows]
+
+
+def change_inputs(campaign: Campaign) -> list[Path]:
+    """The data files of the versions before: a release depends on them."""
+    return [
+        path
+        for folder in earlier(campaign)
+        for path in (*data_files(folder), folder / TERMS, folder / SEALED)
+        if path.is_file()
+    ]
+
+
+def changes(
+    campaign: Campaign, contents: Contents, whole: Contents | None = None
+) -> tuple[Changes, list[Change]] | None:
+    """How a release differs from the version before it.
+
+    Args:
+        campaign: the campaign; its settings name the version.
+        contents: what the release publishes, with what it hides already removed.
+        whole: if the test set is sealed, the contents with its texts: none may be of public dev.
+
+    Returns:
+        The numbers, and the errata (written by ``errata.text``). The errata leave out CATs whose
+        gold labels are hidden in either version. None if there is no earlier version.
+
+    Raises:
+        CurationError: dev data of an earlier version would be in test, and ``accept`` does not
+            allow it; or an earlier version is damaged.
+    """
+    since = None
+    for folder in reversed(earlier(campaign)):
+        before = _earlier_version(folder)
+        changed = difference(before, version_of(contents))
+        check_moved(campaign, difference(before, version_of(whole)) if whole else changed)
+        since = since or (differences.difference_facts(changed), changed.open_changes())
+        if MOVED in campaign.settings.release.accept:
+            break  # older versions are read for this check only
+    return since
+
+
+def version_of(contents: Contents) -> Version:
+    """The contents of a release, as they are compared with other versions."""
+    terms = {(line.term.domain, line.term.text): line.term.id for line in contents.terms}
+    return Version(contents.version, contents.cats, terms or None, sealed=contents.sealed)
+
+
+def _earlier_version(folder: Path) -> Version:
+    try:
+        return read_version(folder)
+    except CurationError as error:
+        raise CurationError(
+            f"an earlier version cannot be read, so changes since then are not known: {error.what}",
+            f"restore {folder.parent.name}/{folder.name}, such as from where it is published; or, "
+            "if nobody has this version, delete its folder",
+        ) from None
+
+
+def check_moved(campaign: Campaign, changed: Difference) -> None:
+    """Refuse a release whose test split has public dev data of an earlier version.
+
+    Raises:
+        CurationError: a term moved from dev to test, or texts that were in dev are in test, and
+            ``accept`` in [release] does not name ``moved_to_test``.
+    """
+    if MOVED in campaign.settings.release.accept or not (changed.to_test or changed.seen):
+        return
+    parts = []
+    if changed.to_test:
+        count = amount(len(changed.to_test), "term was", "terms were")
+        named = some(differences.term_names(changed.to_test), _SHOWN)
+        parts.append(f"{count} in dev and would be in test now: {named}")
+    terms = set(changed.to_test)
+    others = [
+        cat.id
+        for cat in changed.after.cats
+        if cat.id in set(changed.seen) and (cat.domain, cat.target) not in terms
+    ]
+    if others:
+        count = amount(len(others), "CAT in test has", "CATs in test have")
+        parts.append(f"{count} texts that were in dev: {some(others, _SHOWN)}")
+    newest = earlier(campaign)[-1].name
+    raise CurationError(
+        f"{MOVED}: since version {changed.before.name}, {'; and '.join(parts)}. Published dev data "
+        "may have been used to tune models",
+        f'set keep = "{newest}" in [split], so that terms stay in their split; or leave these '
+        f'items out (leave_out in [decisions]); if you accept it, add "{MOVED}" to accept in '
+        "[release]",
+    )

@@ -14,9 +14,9 @@ from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
 from curation.records import Item, Label, Rejection
 from curation.steps import read
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
+from curation.steps.step import QUIET, Reporter
 from curation.text.characters import inert
 from curation.text.rules import stable_id
 

@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
 from curation.records import Label, Person, Rejection, Round
-from curation.steps.reporter import QUIET, Reporter
-from curation.steps.rounds import round_files, round_status, shown
-from curation.steps.rounds.caps import caps_of
-from curation.steps.rounds.export_files import (
-    Format,
-    csv_table,
-    is_free,
-    private_names,
-    who_gets_which,
-)
+from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
+from curation.steps.rounds.round_status import caps_of
 from curation.steps.rounds.running import check_takes_tables
+from curation.steps.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
+from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
 
 if TYPE_CHECKING:
@@ -94,11 +88,11 @@ def write_refused(
     )
     if not chosen:
         return Sheets([], None, left)
-    texts = shown.texts(campaign, round)
+    texts = round_status.shown_texts(campaign, round)
     consents = _consents(campaign)
     by_id = {task.id: task for task in status.tasks}
     wanted = [by_id[answer.task] for theirs in chosen.values() for answer in theirs]
-    data = {row["task_id"]: row for row in shown.task_data(campaign, round, wanted)}
+    data = {row["task_id"]: row for row in round_status.task_data(campaign, round, wanted)}
     contents = []
     for person, theirs in chosen.items():
         shown_columns, rows = refused.refused_sheet(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.records import Answer, Flag, Rejection, Round, Standing, Task
+from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
+from curation.rounds.held import ERASED, Holding, holdings
 from curation.settings import RoundName
 from curation.text.table_words import (
     Sections,
@@ -29,9 +30,12 @@ from curation.text.table_words import (
     shipped_words,
     wrong_text,
 )
+from curation.text.times import now
+from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.rounds.answers.archive import Sent
+
 
 Refusals = Counter[tuple[str, str]]
 """Refused answers, counted by reason code and place in the archive."""
@@ -300,3 +304,139 @@ def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":
     return lambda event: (
         (person := person_of(event, words)) is not None and pseudonym(person) in erased_people
     )
+
+
+HOLDINGS_SHOWN = 5  # tables named in a line
+ENDINGS = ("xlsx", "csv")  # of the files of tables
+
+
+def ledger_file(campaign: Campaign, name: str) -> Path:
+    """The file that lists the tables of a round."""
+    return campaign.rounds / name / "dealt.jsonl"
+
+
+def read_ledger(campaign: Campaign, name: str) -> list[Dealing]:
+    """The lines of a round's ledger, in order; empty before the first table."""
+    path = ledger_file(campaign, name)
+    return read_records(path, Dealing) if path.exists() else []
+
+
+def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> None:
+    """Write a round's ledger, all at once."""
+    with writing(ledger_file(campaign, name), private=True) as file:
+        file.writelines(map(dump_line, lines))
+
+
+def read_holdings(
+    campaign: Campaign,
+    lines: Sequence[Dealing],
+    answers: Sequence[Answer],
+    void: Collection[str] = (),
+) -> list[Holding]:
+    """The tables that are out, by the ledger and the answers that are here.
+
+    Args:
+        campaign: the campaign.
+        lines: the round's ledger.
+        answers: what became of each answer to the round's tasks.
+        void: ids of tasks that no answer can serve any more; they are left out.
+    """
+    from curation.rounds import people
+
+    if not lines:
+        return []
+    out = people.out(read_standing(campaign))
+    live = (
+        each._replace(tasks={task: n for task, n in each.tasks.items() if task not in void})
+        for each in holdings(lines, answers, out=out)
+    )
+    return [each for each in live if each.tasks]
+
+
+def recalls(
+    campaign: Campaign, out: Sequence[Holding], names: Sequence[str], named: Mapping[str, str]
+) -> list[Dealing]:
+    """Lines of the ledger that take back what some holders have not answered.
+
+    Args:
+        campaign: the campaign.
+        out: the tables that are out.
+        names: each a person's id on the platform, a pseudonym, or the name of a table.
+        named: ids of people by pseudonym, for the error.
+
+    Raises:
+        CurationError: one of them holds nothing.
+    """
+    from curation.rounds import people
+
+    lines: dict[str, Dealing] = {}
+    at = now()
+    for name in names:
+        pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))(name)
+        file = Path(name).name
+        theirs = [
+            holding
+            for holding in out
+            if holding.holder in (name, pseudonym)
+            or holding.table in (file, *(f"{file}.{ending}" for ending in ENDINGS))
+        ]
+        if not theirs:
+            raise CurationError(
+                f"--recall {name}: nothing is out under this name",
+                f"out: {describe_holdings(out, named) or 'nothing'}",
+            )
+        for each in theirs:
+            lines[each.table] = Dealing(
+                action="recall", table=each.table, holder=each.holder, tasks=each.tasks, at=at
+            )
+    return list(lines.values())
+
+
+def describe_holdings(out: Sequence[Holding], named: Mapping[str, str] | None = None) -> str:
+    """Which tables are out, to whom, since when: the oldest in one line; empty if none is."""
+    parts = []
+    for each in out:
+        who = "" if each.is_for_anybody else f"{(named or {}).get(each.holder, each.holder)}, "
+        answers = amount(each.answers, "answer")
+        parts.append(f"{each.table} ({who}{answers}, since {each.since[:10]})")
+    return some(parts, HOLDINGS_SHOWN)
+
+
+def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> None:
+    """Take people who had everything erased out of the ledgers of all rounds.
+
+    Answers that the person gave in tables for anybody count as taken back, because the answers
+    will be gone. A call that was stopped half-way can be repeated.
+
+    Args:
+        campaign: the campaign; its answers are still there.
+        person: the pseudonym of the person whose answers are erased now.
+        erased: pseudonyms of all people who had everything erased.
+    """
+    decisions = read_standing(campaign)
+    at = next(d.at for d in decisions if (d.person, d.action) == (person, "erase"))
+    for name in planned_rounds(campaign):
+        before = read_ledger(campaign, name)
+        lines = [
+            line.model_copy(update={"holder": ERASED}) if line.holder in erased else line
+            for line in before
+        ]
+        if before and not any(line.action == "recall" and line.at == at for line in before):
+            answers = read_answers(campaign, name)
+            left = [answer for answer in answers if answer.annotator != person]
+            still = {each.table: each.tasks for each in holdings(before, answers)}
+            for each in holdings(before, left):
+                more = {t: n - still[each.table].get(t, 0) for t, n in each.tasks.items()}
+                gone = {task: n for task, n in more.items() if n > 0}
+                if gone and each.holder not in erased:
+                    lines.append(
+                        Dealing(
+                            action="recall",
+                            table=each.table,
+                            holder=each.holder,
+                            tasks=gone,
+                            at=at,
+                        )
+                    )
+        if lines != before:
+            write_ledger(campaign, name, lines)

@@ -1,21 +1,224 @@
 """A round's status by the answers that are here: what is missing, void, paid, to be asked for."""
 
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from curation.campaign import Campaign
-from curation.records import Answer, Round, Task
+from curation.files import CurationError, read_records
+from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
 from curation.rounds.held import Holding
+from curation.rounds.platforms.interface import Platform, RoundAccess
+from curation.settings import RoundSettings
 from curation.steps import read
-from curation.steps.rounds import ledger, round_files
-from curation.steps.rounds.platform import open_platform
+from curation.steps import terms as term_files
+from curation.steps.rounds import round_files
+from curation.steps.step import QUIET, Reporter
+from curation.text.rules import WORK, Caps, Work, stable_id
 from curation.text.times import now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
+    from curation.rounds.platforms.label_studio.client import LabelStudio
     from curation.rounds.progress import Progress
     from curation.text.rules import Votes
+
+
+CAP_NAMES = ("per_person", "per_term")
+"""What the settings of caps begin with; each kind of work has its own."""
+
+
+def caps_of(settings: RoundSettings, work: Work) -> Caps:
+    """The caps of a kind of work: its own settings, or else those with the earlier names."""
+
+    def cap(name: str) -> int:
+        own, earlier = f"{name}_{work}", getattr(settings, name)
+        is_own = own in settings.model_fields_set or earlier is None
+        return int(getattr(settings, own) if is_own else earlier)
+
+    return Caps(*map(cap, CAP_NAMES))
+
+
+def warn_of_earlier_names(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
+    """Say what to write instead of settings with earlier names."""
+    settings = campaign.settings.rounds
+    for name in CAP_NAMES:
+        if (value := getattr(settings, name)) is None:
+            continue
+        own = [f"{name}_{work}" for work in get_args(Work)]
+        new = [f"{each} = {value}" for each in own if each not in settings.model_fields_set]
+        reporter.warn(
+            f"campaign.toml, [rounds]: {name} is the earlier name of {', '.join(own)}; "
+            + (f"write {', '.join(new)} instead" if new else "delete it: it has no effect")
+        )
+
+
+def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporter = QUIET) -> None:
+    """Say if a round needs more people than the campaign knows, because of its caps."""
+    from curation.rounds import people as standing
+    from curation.rounds.allocation import least_people
+
+    work = WORK[status.round.kind]
+    caps = caps_of(campaign.settings.rounds, work)
+    met = campaign.rounds / "people.jsonl"
+    out = standing.out(round_files.read_standing(campaign))
+    people = read_records(met, Person) if met.exists() else []
+    known = sum(person.id not in out for person in people)
+    asked = {task: n for task, n in status.asked.items() if task not in status.void}
+    alone = {"per_person": caps._replace(term=0), "per_term": caps._replace(person=0)}
+    for name, cap in zip(CAP_NAMES, caps, strict=True):
+        least = least_people(status.tasks, asked, alone[name])
+        if cap and least > known:
+            people_needed = amount(least, "person", "people")
+            text = (
+                f"{name}_{work} = {cap}: round {status.round.name} needs at least {people_needed}"
+            )
+            if known:
+                reporter.warn(f"{text}, and the campaign knows {known}; find more, or raise it")
+            else:
+                reporter.note(text)
+
+
+def own_texts(campaign: Campaign) -> Path:
+    """The file in which a team changes texts that annotators see."""
+    return campaign.rounds / "text.toml"
+
+
+def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
+    """Every string that annotators see: the texts that ship, changed by the team's own file.
+
+    A planned round keeps the texts that it was planned with, so that all its people read the same.
+
+    Args:
+        campaign: the campaign.
+        round: a planned round; None gives the texts of a round that is planned now.
+
+    Raises:
+        CurationError: a file of texts is damaged, or has a key that is not known.
+    """
+    from curation.rounds import pages
+
+    frozen = round_files.read_texts(campaign, round.name) if round else None
+    if frozen is not None:
+        return frozen
+    settings = campaign.settings
+    study = {"licence": settings.release.licence}
+    return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
+
+
+def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """What leaves the campaign for each task: what people need to answer it, and nothing else."""
+    from curation.rounds import pages
+
+    shown = shown_texts(campaign, round)
+    descriptions = _descriptions(campaign, tasks) if round.kind == "review" else {}
+    names = {term.id: term.text for term in read.read_terms(campaign).values()}
+    return [
+        pages.task_data(
+            task,
+            round.kind,
+            texts=shown,
+            info=descriptions.get(task.term, ""),
+            choices=[(id, names[id]) for id in task.choices if id in names],
+        )
+        for task in tasks
+    ]
+
+
+def _descriptions(campaign: Campaign, tasks: Sequence[Task]) -> dict[str, str]:
+    """By term id what a reviewer reads of it: its description, its number of statements."""
+    terms = {task.term for task in tasks}
+    descriptions = {}
+    for candidate in term_files.selection(campaign).candidates:
+        if candidate.id in terms:
+            counted = amount(candidate.rolled, "statement") if candidate.item else ""
+            descriptions[candidate.id] = "; ".join(filter(None, [candidate.description, counted]))
+    return descriptions
+
+
+def open_platform(
+    campaign: Campaign, round: Round, *, url: str = "", reporter: Reporter = QUIET
+) -> Platform:
+    """The platform on which a round runs, or is to run. Reaches no network before a verb does.
+
+    Args:
+        campaign: the campaign.
+        round: the round, as it is on disk now.
+        url: the address of the server, if the round is not on one yet.
+        reporter: where warnings, notes and progress go.
+    """
+    return PLATFORMS[round.platform](campaign, round, url, reporter)
+
+
+def platform_name(name: str) -> PlatformName:
+    """A platform's name, checked; empty for the default, which is Label Studio.
+
+    Raises:
+        CurationError: there is no such platform.
+    """
+    known = next((known for known in PLATFORMS if known == (name or DEFAULT)), None)
+    if known is None:
+        raise CurationError(f"no platform {name!r}", f"platforms: {', '.join(PLATFORMS)}")
+    return known
+
+
+def _files(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Platform:
+    from curation.rounds.platforms.files import Files
+
+    return Files(round)
+
+
+def _label_studio(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Platform:
+    from curation.rounds.platforms.label_studio.platform import LabelStudioRound
+
+    access = _access(campaign, round, reporter)
+
+    def connect() -> "LabelStudio":
+        from curation.rounds.platforms.label_studio import local
+
+        id = campaign.settings.campaign.id
+        return local.open_server(id, round, title=access.title, url=url, tell=reporter.note)
+
+    return LabelStudioRound(access, connect)
+
+
+def _access(campaign: Campaign, round: Round, reporter: Reporter) -> RoundAccess:
+    """What a platform may know of a campaign for one round."""
+    from curation.rounds import people
+
+    id = campaign.settings.campaign.id
+    return RoundAccess(
+        round=round,
+        title=_title(campaign, round),
+        archive=campaign.rounds / round.name / "raw",
+        texts=lambda: shown_texts(campaign, round),
+        tasks=lambda: round_files.read_tasks(campaign, round.name),
+        task_data=lambda tasks: task_data(campaign, round, tasks),
+        pseudonyms=lambda: people.pseudonyms(people.read_key(id)),
+        erased=lambda: round_files.erased(campaign, round.name),
+        writing_rounds=lambda url: [
+            other.name
+            for other in round_files.map_rounds(campaign)
+            if other.server == url and other.kind in KINDS
+        ],
+        save=lambda changed: round_files.write_round(campaign, changed),
+        reporter=reporter,
+    )
+
+
+def _title(campaign: Campaign, round: Round) -> str:
+    """A title that no other round has: an opening that was killed finds its project by it."""
+    name, id = campaign.settings.campaign.name, campaign.settings.campaign.id
+    return f"{round.name[:20]} · {name[:16]} · {stable_id('', id, round.name)[1:9]}"
+
+
+DEFAULT: PlatformName = "label_studio"
+PLATFORMS: dict[PlatformName, Callable[[Campaign, Round, str, Reporter], Platform]] = {
+    "label_studio": _label_studio,
+    "files": _files,
+}
+"""How each platform is opened; ``platform`` in round.json is the name."""
 
 
 class RoundStatus(NamedTuple):
@@ -72,7 +275,9 @@ def read_status(campaign: Campaign, round: Round) -> RoundStatus:
         round, tasks, answers, votes=votes, needed=settings.needed, of=settings.of, void=void
     )
     asked = round_files.read_asked(campaign, round.name, tasks)
-    out = ledger.read_holdings(campaign, ledger.read_ledger(campaign, round.name), answers, void)
+    out = round_files.read_holdings(
+        campaign, round_files.read_ledger(campaign, round.name), answers, void
+    )
     exchanges = open_platform(campaign, round).exchanges_tables
     return RoundStatus(round, tasks, answers, asked, votes, void, lack, out, exchanges)
 

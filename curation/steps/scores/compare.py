@@ -1,32 +1,101 @@
 """Compare the runs of a folder: rankings, differences, terms, rules."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from curation import __version__
 from curation.campaign import Campaign
-from curation.files import CurationError, read_json
-from curation.records import Cat
+from curation.files import CurationError, dump_json, dump_line, read_json, writing
+from curation.records import Cat, Score
 from curation.scores import compare as stage
+from curation.scores import ensemble as ensembles
 from curation.scores.boards import Board, board
 from curation.scores.compare import mechanisms
-from curation.scores.ensemble import scored_since
-from curation.scores.groups import groups, mark_heads, profiles_in
-from curation.scores.run_folder import asked_differently
-from curation.scores.runs import Run
+from curation.scores.ensemble import Ensemble, Objective, scored_since
+from curation.scores.flags import flags_of
+from curation.scores.groups import ENSEMBLE, groups, keys, mark_heads, profiles_in
+from curation.scores.incomplete import missing_cats, scored_cats
+from curation.scores.run_folder import (
+    CHOICE,
+    RESULTS,
+    RUN,
+    SCORES,
+    asked_differently,
+    locked_run,
+    read_run,
+)
+from curation.scores.runs import Run, digests, folder_name, found_runs, model_of
 from curation.scores.sizes import read_sizes
 from curation.scores.terms import Agreement, published_agreement
 from curation.stats.metrics import Ties, of_one_kind
 from curation.steps.decisions import AGREEMENT, FILTER, agreement_report
-from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.answers import all_without_score, read_answers
-from curation.steps.scores.outdated import warn_if_outdated
-from curation.steps.scores.predictions import warn_of_turned
-from curation.steps.scores.runs import common_runs, current_runs, read_runs
-from curation.steps.source import Source
-from curation.steps.step import current
+from curation.steps.scores.runs import (
+    common_runs,
+    current_runs,
+    read_runs,
+    warn_if_outdated,
+    warn_of_older,
+    warn_of_turned,
+)
+from curation.steps.source import Source, read_gold
+from curation.steps.step import QUIET, Reporter, current
 from curation.text.wording import amount
+
+
+def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The answers of every chat model that has a run in a folder of scores.
+
+    Args:
+        scores: the folder of MODEL/RULE/choice.json.
+        only: if not empty, only runs whose RULE is all of these.
+
+    Returns:
+        Rows of ``choice.summary.answers_row``, by the name of the run.
+
+    Raises:
+        CurationError: a file is not a report of answers; names the file.
+    """
+    paths = sorted(scores.glob(f"*/*/{CHOICE}"))
+    rows = [_row(path) for path in paths if set(only) <= {path.parent.name}]
+    return sorted(rows, key=lambda row: str(row["run"]))
+
+
+def _row(path: Path) -> dict[str, Any]:
+    from curation.scores.choice.report import answers_row
+
+    report, folder = read_json(path), path.parent
+    model = model_of(folder, read_run(folder))
+    try:
+        return answers_row(report, run=f"{model}/{folder.name}", model=model)
+    except ValueError:
+        raise CurationError(
+            f"{path}: is not a report of a chat model's answers",
+            "run «curation scores models» for this model again: it writes the file again, and asks "
+            "nothing twice",
+        ) from None
+
+
+def all_without_score(
+    scores: Path, answers: Sequence[Mapping[str, Any]], *, reporter: Reporter = QUIET
+) -> bool:
+    """Whether a folder has answers of chat models, and no run that has a score.
+
+    Args:
+        scores: the folder.
+        answers: of ``read_answers``.
+        reporter: receives a warning for each other run, if there is no score.
+    """
+    if not any(row["no_score"] for row in answers):
+        return False
+    left_out: list[str] = []
+    if not all(row["no_score"] for row in answers) or found_runs(scores, skipped=left_out.append):
+        return False
+    for message in left_out:
+        reporter.warn(message)
+    return True
 
 
 def compare(
@@ -268,3 +337,200 @@ def _warn(
             f"the rule of these runs is not declared, so they are not ranked: "
             f"{', '.join(unknown)}; declare it with --predictions NAME@PROFILE=FILE"
         )
+
+
+class FittedEnsemble(NamedTuple):
+    """An ensemble that was fitted and written.
+
+    Attributes:
+        folder: where it was written.
+        about: the content of its ``run.json``.
+        results: ``metrics.results`` of each split, with ``left_out``.
+        weights: of each member, by its name MODEL/RULE.
+        flags: of the ensemble and of each member, by name, as in ``flags.flags_of``.
+        left_out: how many CATs lack a score of a member.
+    """
+
+    folder: Path
+    about: dict[str, Any]
+    results: dict[str, Any]
+    weights: dict[str, float]
+    flags: dict[str, list[str]]
+    left_out: int
+
+
+def ensemble_splits(
+    source: Source, dev: Sequence[Path] | None = None, *, reporter: Reporter = QUIET
+) -> dict[str, list[Cat]]:
+    """The CATs to score and the dev CATs to fit the weights on.
+
+    Args:
+        source: a campaign, or the gold files to score.
+        dev: with gold files: the gold files to fit on. A campaign has its own dev CATs.
+        reporter: receives a warning if the campaign's CATs are out of date.
+
+    Returns:
+        CATs by the name of their split: test and dev of a campaign, gold and dev of gold files.
+
+    Raises:
+        CurationError: a dev file is not a gold file or overlaps another, or a CAT is in both the
+            source and a dev file.
+    """
+    if source.campaign:
+        warn_if_outdated(source, reporter)
+        return {name: [c for c in source.cats if c.split == name] for name in ("test", "dev")}
+    fitted_on = read_gold(dev or ())
+    both = {cat.id for cat in source.cats} & {cat.id for cat in fitted_on}
+    if both:
+        raise CurationError(
+            f"CAT {min(both)} is in both --gold and --dev",
+            "fit the weights on CATs that are not scored",
+        )
+    return {"gold": source.cats, "dev": fitted_on}
+
+
+def fit_ensemble(
+    members: Sequence[str],
+    splits: Mapping[str, Sequence[Cat]],
+    scores: Path,
+    *,
+    name: str = "ensemble",
+    objective: Objective = "lms",
+    ties: Ties = "half",
+    seed: int = 1,
+    reporter: Reporter = QUIET,
+) -> FittedEnsemble:
+    """Fit the weights of an ensemble on dev, and write its scores of all CATs.
+
+    Args:
+        members: two or more runs, as MODEL/RULE or MODEL/RULE+VARIANT.
+        splits: CATs by the name of their split. The weights are fitted on ``dev``.
+        scores: the folder of the members' scores; the ensemble is written there, too.
+        name: the ensemble's name.
+        objective: what the weights maximise.
+        ties: how ties count, as in ``metrics.comparisons``.
+        seed: of the search, with four members or more.
+        reporter: receives warnings.
+
+    Raises:
+        CurationError: a member is not there, the name is not valid or belongs to another model, or
+            the weights cannot be fitted.
+    """
+    cats = [cat for part in splits.values() for cat in part]
+    runs = current_runs(read_runs(scores, reporter=reporter), cats, reporter=reporter)
+    chosen = ensembles.choose(runs, members)
+    warn_of_older(
+        chosen,
+        {run.name: lacks for run in chosen if (lacks := missing_cats(run, cats)).cats},
+        reporter=reporter,
+    )
+    home = _home(scores, name, runs)
+    if any(run.model == name for run in chosen):
+        raise CurationError(
+            f"the ensemble «{name}» cannot be its own member", "give another --name"
+        )
+    fitted = ensembles.fit(splits["dev"], chosen, objective=objective, ties=ties, seed=seed)
+    values, left_out = ensembles.apply(fitted, cats, chosen)
+    about = ensembles.about(
+        name,
+        fitted,
+        chosen,
+        versions={"curation": __version__},
+        ties=ties,
+        seed=seed,
+        left_out=len(left_out),
+        left_out_cats=[cat.id for cat in left_out],
+    )
+    rule = ensembles.folder(about)
+    results = ensembles.split_results(splits, values, model=f"{name}, {rule}", ties=ties)
+    about = _write(home / rule, about, values, results, cats, ties)
+    if not keys(Run(name, rule, about["variant"], {}, about), {}):
+        reporter.warn(
+            "the members share no profile and no rules, so compare does not rank this ensemble"
+        )
+    if left_out:
+        reporter.warn(
+            f"{amount(len(left_out), 'CAT is', 'CATs are')} left out because a member lacks a score"
+        )
+    flags = {name: _flags(results, about)}
+    for run in chosen:
+        own = ensembles.split_results(splits, run.scores, model=run.name, ties=ties)
+        flags[run.name] = _flags(own, run.about)
+    return FittedEnsemble(
+        home / rule, about, results, _by_name(chosen, fitted), flags, len(left_out)
+    )
+
+
+def _by_name(members: Sequence[Run], fitted: Ensemble) -> dict[str, float]:
+    return {run.name: weight for run, weight in zip(members, fitted.weights, strict=True)}
+
+
+def _write(
+    folder: Path,
+    about: Mapping[str, Any],
+    values: Mapping[str, float],
+    results: Mapping[str, Any],
+    cats: Sequence[Cat],
+    ties: Ties,
+) -> dict[str, Any]:
+    """Write an ensemble's files, and return the content of its ``run.json``."""
+    asked = digests(cats, variant=about["variant"])
+    kinds = {association.id: cat.kind for cat in cats for association in cat.associations}
+    lines = [
+        dump_line(
+            Score(
+                model=about["model"],
+                rule=about["rules"][kinds[association]],
+                association=association,
+                value=value,
+                asked=asked.get(association, ""),
+            )
+        )
+        for association, value in values.items()
+    ]
+    scores = b"".join(lines)
+    about = {**about, "scores_sha256": hashlib.sha256(scores).hexdigest()}
+    report = {"run": about, "ties": ties, "of": scored_cats(cats), "splits": results}
+    # The description comes first: if the command is killed in between, the folder is known as this
+    # ensemble's, and the digest shows that its scores are still those of an earlier fit.
+    files = {RUN: dump_json(about), SCORES: scores, RESULTS: dump_json(report)}
+    with locked_run(folder):
+        for file_name, content in files.items():
+            with writing(folder / file_name) as file:
+                file.write(content)
+    return about
+
+
+def _flags(splits: Mapping[str, Any], about: Mapping[str, Any]) -> list[str]:
+    """The flags that a model has on any split."""
+    return list(dict.fromkeys(f for result in splits.values() for f in flags_of(result, about)))
+
+
+def _home(scores: Path, name: str, runs: Sequence[Run]) -> Path:
+    """The folder of an ensemble of this name.
+
+    Two names may have one folder: ``a/b`` and ``a--b``.
+
+    Raises:
+        CurationError: the name is not valid, or the folder or the name belongs to another model.
+    """
+    if not name.strip() or folder_name(name).startswith("."):
+        raise CurationError(
+            f"{name!r} cannot be the name of an ensemble", "use letters, for example --name best"
+        )
+    home = scores / folder_name(name)
+    taken = [
+        (run.where, run.model, run.about.get("family"))
+        for run in runs
+        if folder_name(run.model) == home.name
+    ]
+    for path in sorted(home.glob("*/run.json")):  # also of a model without scores yet
+        content = read_json(path)
+        about = content if isinstance(content, dict) else {}
+        taken.append((str(path.parent), str(about.get("model", home.name)), about.get("family")))
+    for where, model, family in taken:
+        if family != ENSEMBLE or model != name:
+            raise CurationError(
+                f"{where}: this folder belongs to the model «{model}»", "give another --name"
+            )
+    return home

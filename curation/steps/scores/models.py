@@ -1,21 +1,34 @@
 """Score a model on the CATs of a source, into a folder of its own."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.files import CurationError, refuse_links
+from curation.checks.lists import is_not_english
+from curation.files import CurationError, each_record, refuse_links
+from curation.models.chat.prompts import prompts_for, read_prompts
 from curation.models.scoring import ModelSpec
-from curation.records import Cat
+from curation.records import Cat, Reply
+from curation.scores.choice.asking import (
+    Plan,
+    Usage,
+    open_questions,
+    plan,
+    questions_of,
+    read_replies,
+    usage,
+)
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import ask_cats
-from curation.scores.run_folder import why_no_outcome
+from curation.scores.run_folder import REPLIES, continued_folder, why_no_outcome
 from curation.scores.running import Job, conclude, job, results_by_split, score_cats
 from curation.scores.runs import folder_name
 from curation.settings import ScoreSettings
 from curation.stats.metrics import Ties
-from curation.steps.reporter import QUIET, Reporter
-from curation.steps.source import Source
+from curation.steps.source import SAMPLE, Source
+from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
+from curation.text.words import base
 from curation.work.engine import Engine
 
 LONGEST = 255  # bytes of a folder's name
@@ -162,3 +175,91 @@ def _check_one_process(job: Job, engine: Engine, workers: int | None) -> None:
             "leave out --engine and --workers; --concurrency sets how many requests are under way "
             "at the same time",
         )
+
+
+def plan_model(model: ModelSpec, source: Source, *, variant: str = "") -> Plan:
+    """What is still to be asked of a chat model, and about how many tokens that takes.
+
+    Reads the replies that a run would continue. Opens no connection.
+
+    Args:
+        model: the model, and how it is asked.
+        source: the CATs, and the folder of scores.
+        variant: how the texts are altered first.
+
+    Raises:
+        CurationError: the model is not a chat model, the prompts are not valid, or an earlier run
+            is damaged.
+    """
+    if model.chat is None:
+        raise CurationError(f"{model.name}: is not a chat model", "write chat:MODEL")
+    work = job(model, source.scores, variant=variant)
+    prompts, how = read_prompts(model.chat.prompts), model.chat
+    cats = [cat for cat in source.cats if cat.kind in work.rules]
+    questions = questions_of(cats, prompts, how, variant=variant)
+    limit = how.max_tokens if model.url else None
+    folder = continued_folder(work.folder, work.run_identity())
+    to_ask, used = questions, Usage()
+    if folder and (folder / REPLIES).exists():
+        path = folder / REPLIES
+        answered = read_replies(path, questions, prompts).answered
+        to_ask = open_questions(questions, answered, max_tokens=limit)
+        texts = {question.digest: question.text for question in questions}
+        used = usage(each_record(path, Reply, whole_lines=True), texts)
+    return plan(
+        work.identity["model"],
+        cats=len(cats),
+        questions=len(questions),
+        to_ask=[question.text for question in to_ask],
+        used=used,
+        max_tokens=limit,
+    )
+
+
+PROMPTS_FILE = "prompts.toml"
+
+
+def find_prompts(source: Source, given: Path | None = None, *, reporter: Reporter = QUIET) -> Path:
+    """The file of prompts for a source's CATs.
+
+    Args:
+        source: the CATs.
+        given: use this file. By default ``prompts.toml`` in the folder of scores, which is
+            ``5-scores/`` of a campaign; an empty file counts as none. Without it, the file that is
+            included for the language.
+        reporter: receives a warning if the prompts are English, and the CATs plainly are not.
+
+    Raises:
+        CurationError: there is no file for this language.
+    """
+    own = source.scores / PROMPTS_FILE
+    if given is not None:
+        return given
+    if own.exists() and (own.is_dir() or own.stat().st_size):
+        return own
+    if base(source.language) == "en" and is_not_english(c.context for c in source.cats[:SAMPLE]):
+        reporter.warn(
+            "the prompts are English, and the texts of the CATs are not; write prompts in their "
+            f"language to {own}, or give --prompts FILE"
+        )
+    return included_prompts(source.language, own)
+
+
+def included_prompts(language: str, own: Path = Path("5-scores") / PROMPTS_FILE) -> Path:
+    """The file of prompts that is included for a language.
+
+    Args:
+        language: a language code.
+        own: where a file of the user's own belongs, for the error.
+
+    Raises:
+        CurationError: the language has no prompts.
+    """
+    path = prompts_for(language)
+    if path is None:
+        raise CurationError(
+            f"there are no prompts in the language «{language[:40]}»",
+            f"copy the English ones with «curation scores prompts --language en > {own}», and "
+            "translate them; docs/chat.md says how (Prompts of your own)",
+        )
+    return path

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, open_input, writing
 from curation.records import Passage, Rejection
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder, source_name
 from curation.steps.trust.measuring import measure_each, policies
 from curation.steps.trust.text import Reading, label_rows, texts_of

@@ -20,10 +20,9 @@ from curation.stats.agreement import Counts
 from curation.stats.artefacts import artefacts, unigram
 from curation.steps.measures import VADER, pitfall_table, pitfalls_of
 from curation.steps.read import label_files, read_labels, stopped_early
-from curation.steps.reporter import QUIET, Reporter
-from curation.steps.scores.runs import current_runs, read_runs
-from curation.steps.scores.surface import read_sentiment
+from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
+from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import TrustRun, read_directions
 from curation.text.rules import read_label
 from curation.text.wording import amount

@@ -13,7 +13,7 @@ import orjson
 
 from curation.campaign import Campaign
 from curation.files import CurationError
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import QUIET, Reporter
 from curation.steps.trust import files
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
 from curation.text.wording import amount, some

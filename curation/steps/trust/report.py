@@ -33,10 +33,9 @@ from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, VADER
 from curation.steps.read import label_files
 from curation.steps.read import run_files as score_files
-from curation.steps.reporter import QUIET, Reporter
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.source import Source, campaign_source
-from curation.steps.step import Step, versions
+from curation.steps.step import QUIET, Reporter, Step, versions
 from curation.steps.trust.files import (
     BIAS,
     DIRECTIONS,

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_text
 from curation.formats.tables import listed, read_csv, read_json_lines
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, source_name
 from curation.steps.trust.measuring import measure_each, policies
 from curation.text.wording import amount

@@ -11,7 +11,7 @@ from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_json
 from curation.records import Evidence
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
 from curation.steps.trust.measuring import measure_each, measure_groups, policies
 from curation.text.wording import amount, some

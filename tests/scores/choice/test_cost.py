@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from curation.cli.chat_plans import show_used
+from curation.cli.scoring import show_used
 from curation.files import CurationError
 from curation.records import Reply
 from curation.scores.choice.asking import Plan, Prices, Usage, estimate, plan, price, usage

@@ -1,13 +1,338 @@
-"""The tables of «curation scores compare»: each group's models, differences, terms and power."""
+"""Tables of results: lms, ss and icat, models side by side, and what chat models answered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from curation.cli import console
-from curation.cli.choice_tables import show_answers
-from curation.cli.results import HEADS, cells, show_marks, show_notes, show_turned, values
+from curation.records import KINDS
 from curation.text.wording import amount
+
+HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
+
+
+def cells(cell: Mapping[str, Any]) -> list[Any]:
+    """A cell of ``metrics.results`` as a row under ``HEADS``."""
+    flag = "*" if cell.get("few_terms") else ""
+    return [cell["cats"], f"{cell['terms']}{flag}", cell["ties"], *values(cell)]
+
+
+def values(cell: Mapping[str, Any]) -> list[Any]:
+    """lms, ss and icat, each with its interval; ``~`` marks one that is wider than necessary."""
+    row: list[Any] = []
+    for metric in ("lms", "ss", "icat"):
+        ends = cell[f"{metric}_ci"]
+        row += [cell[metric], f"{console.show(ends)}~" if metric in cell["too_wide"] else ends]
+    return row
+
+
+def kinds_text(kinds: Collection[str]) -> str:
+    """What the title of a table says of the kinds of its CATs."""
+    return next(iter(kinds)) if len(kinds) == 1 else "both kinds"
+
+
+def show_notes(cells: Iterable[Mapping[str, Any]]) -> None:
+    """Print what the marks of these cells mean."""
+    shown = list(cells)
+    if any(cell.get("few_terms") for cell in shown):
+        console.say(
+            "* fewer than five terms: look at the single terms, and do not compare models by this"
+        )
+    if any(cell["too_wide"] for cell in shown):
+        console.say("~ an interval that covers more than 98 %: it could be narrower")
+
+
+def show_marks(flagged: Iterable[Sequence[str]]) -> None:
+    """Print what the marks of models with these flags mean."""
+    from curation.scores.flags import MARKS, notes
+
+    for flag, text in notes(flagged).items():
+        console.say(f"{MARKS[flag]} {text}")
+
+
+def show_turned(results: Iterable[Mapping[str, Any]], name: str = "run") -> None:
+    """Print the names of predictions whose sign was changed, if only for a kind, with this kind."""
+    lower = {result[name]: result.get("lower_is_likelier") for result in results}
+    named = [f"{run} ({k} only)" if k is not True else run for run, k in lower.items() if k]
+    if turned := ", ".join(named):
+        console.say(f"lower scores are likelier, so their sign was changed: {turned}")
+
+
+def show_results(
+    result: Mapping[str, Any],
+    *,
+    run: Mapping[str, Any] | None = None,
+    tier: int | None = None,
+    explain: bool = True,
+) -> list[str]:
+    """Print a model's results by kind and domain.
+
+    Args:
+        result: of ``metrics.results``; also the fields of ``predictions.score_predictions``.
+        run: the run's ``run.json``, for the model's flags.
+        tier: the lowest tier of the CATs.
+        explain: print what the marks of the model mean.
+
+    Returns:
+        The model's flags.
+    """
+    from curation.scores.flags import flags_of, marked
+    from curation.scores.tables import suffix
+
+    partial = result.get("partial") or {"left_out": 0, "kinds": {}}
+    about = {"tier": tier, **result}
+    flags = flags_of(result, run, older=partial["left_out"] > 0)
+    name = marked(result["model"], flags)
+    for kind, part in result["kinds"].items():
+        missing = partial["kinds"].get(kind, {"domains": {}})["domains"]
+        rows = []
+        for domain in sorted({*part["domains"], *missing}):
+            row = (
+                cells(part["domains"][domain]) if domain in part["domains"] else [0, 0, *"–––––––"]
+            )
+            rows.append([domain, *row])
+            if missing.get(domain, {"left_out": 0})["left_out"]:
+                rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
+        rows.append(["all", *cells(part["overall"])])
+        console.table(f"{name}, {kind}{suffix(about, kind)}", ["domain", *HEADS], rows)
+    if len(result["kinds"]) > 1:
+        rows = [["all", *cells(result["overall"])]]
+        console.table(f"{name}, both kinds{suffix(about)}", ["domain", *HEADS], rows)
+    parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
+    overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
+    show_notes([*parts, *overall])
+    if explain:
+        show_marks([flags])
+    show_turned([result], "model")
+    if partial["left_out"]:
+        _show_left_out(partial)
+    return flags
+
+
+def _show_left_out(partial: Mapping[str, Any]) -> None:
+    """Print why CATs of partial predictions are left out, and how many terms lose CATs."""
+    without = sum(term["left_out"] == term["of"] for term in partial["terms"].values())
+    number = f"{partial['left_out']:,} of {amount(partial['of'], 'CAT')}"
+    texts = [f"left out because a sentence has no score: {number}"]
+    if partial["bad"]:
+        texts.append(f"with a score that is not a finite number: {partial['bad']:,}")
+    texts.append(f"terms with fewer CATs: {len(partial['terms']) - without:,}")
+    texts.append(f"terms without CATs: {without:,}")
+    console.say("; ".join(texts))
+
+
+def show_baselines(results: Sequence[dict[str, Any]]) -> None:
+    """Print baselines by kind and which were not checked, and warn of those beyond chance.
+
+    Args:
+        results: of ``steps.scores.baselines.baselines``.
+    """
+    from curation.scores.flags import marked
+    from curation.scores.tables import suffix as conditions
+
+    suffix = conditions(results[0])
+    named = [(marked(result["model"], result["flags"]), result) for result in results]
+    for kind in KINDS:
+        rows = [
+            [name, *cells(result["kinds"][kind]["overall"])]
+            for name, result in named
+            if kind in result["kinds"]
+        ]
+        if rows:
+            console.table(f"Baselines, {kind}{suffix}", ["model", *HEADS], rows)
+    if len({kind for result in results for kind in result["kinds"]}) > 1:
+        rows = [[name, *cells(result["overall"])] for name, result in named if result["overall"]]
+        console.table(f"Baselines, both kinds{suffix}", ["model", *HEADS], rows)
+    overall = [result["overall"] for result in results if result["overall"]]
+    by_kind = [part["overall"] for result in results for part in result["kinds"].values()]
+    show_notes([*overall, *by_kind])
+    show_marks(result["flags"] for result in results)
+    for result in results:
+        if result.get("why"):
+            console.say(f"{result['model']} was not checked: {result['why']}")
+    beyond = [(result, far) for result in results for far in result.get("beyond_chance", ())]
+    for result, far in beyond:
+        low, high = far["ci"]
+        console.warn(
+            f"{result['model']} uses the surface only and has {far['figure']} {far['value']:.1f} "
+            f"({low:.1f}–{high:.1f}) on {far['kind']} CATs: {result['says']}"
+        )
+    if beyond:
+        console.note(
+            "A release should report this. One in twenty intervals of ss excludes 50 by chance."
+        )
+
+
+_CODES = {
+    "answer_refused": "refused %",
+    "answer_undecided": "undecided %",
+    "answer_off_format": "off format %",
+    "answer_empty": "empty %",
+    "answer_cut": "cut %",
+    "answer_too_long": "too long %",
+}
+_MOST_GROUPS = 10  # terms of a model that differ from the rest; --json has all
+ChoiceRow = Mapping[str, Any]  # of choice.summary.answers_row
+
+
+def show_answers(rows: Sequence[ChoiceRow]) -> None:
+    """Print the tables of chat models' answers.
+
+    Args:
+        rows: of ``choice.summary.answers_row``, one per run.
+    """
+    if not rows:
+        return
+    _show_shares(rows)
+    _show_groups(rows)
+    _show_spread(rows, "prompts")
+    _show_spread(rows, "samples")
+    for row in rows:
+        if row["no_score"]:
+            console.say(f"{row['run']} has no score: {row['why']}")
+
+
+def show_report(
+    report: Mapping[str, Any], *, run: str, model: str, flags: Iterable[Sequence[str]] = ()
+) -> None:
+    """Print the tables of one model, with each prompt and each sample, and what its marks mean.
+
+    Args:
+        report: of ``choice.report.choice_report``.
+        run: the run's name, MODEL/RULE.
+        model: the model's name.
+        flags: the model's flags in tables before these.
+    """
+    from curation.scores.choice.report import answers_row
+
+    row = answers_row(report, run=run, model=model)
+    show_answers([row])
+    shown = [cell for name in ("prompt", "sample") for cell in _show_each(report, name, run)]
+    show_notes(shown)
+    show_marks([row["flags"], *flags])
+
+
+def _choice_name(row: ChoiceRow) -> str:
+    from curation.scores.flags import marked
+
+    return marked(row["run"], row["flags"])
+
+
+def _percent(cell: Mapping[str, Any]) -> float | None:
+    return None if cell["share"] is None else 100 * cell["share"]
+
+
+def _share_span(ends: Iterable[float] | None, *, signed: bool = False) -> str:
+    """An interval of shares, in per cent."""
+    if ends is None:
+        return "–"
+    low, high = (100 * end for end in ends)
+    return f"{low:+.1f} to {high:+.1f}" if signed else f"{low:.1f}–{high:.1f}"
+
+
+def _show_shares(rows: Sequence[ChoiceRow]) -> None:
+    codes = [
+        code
+        for code in _CODES
+        if code == "answer_refused" or any(row["none"][code]["n"] for row in rows)
+    ]
+    table = [
+        [
+            _choice_name(row),
+            f"{row['prompts']} × {row['samples']}",
+            row["questions"],
+            100 * row["answered"] / row["questions"] if row["questions"] else None,
+            *(_percent(row["none"][code]) for code in codes),
+            *(_percent(row["no_answer"]), _share_span(row["no_answer"]["ci"])),
+            *(_percent(row["first"]), _share_span(row["first"]["ci"]), _percent(row["split"])),
+        ]
+        for row in rows
+    ]
+    heads = [
+        *("model", "prompts × samples", "questions", "answered %"),
+        *(_CODES[code] for code in codes),
+        *("no answer %", "95 %", "first letter %", "95 %", "split %"),
+    ]
+    console.table("Answers of chat models, all CATs of the run", heads, table)
+    console.say(
+        "no answer: left out of lms and ss, and not a preference; first letter: of the answers, 50 "
+        "if only the content decides; split: pairs whose answer changed with the order"
+    )
+
+
+def _show_groups(rows: Sequence[ChoiceRow]) -> None:
+    from curation.scores.choice.answers import differs
+
+    table, more = [], 0
+    for row in rows:
+        if row["none"]["answer_refused"]["n"] == row["questions"]:
+            continue  # all groups alike
+        more += max(0, len(row["differ"]) - _MOST_GROUPS)
+        for group in [*row["domains"], *row["differ"][:_MOST_GROUPS]]:
+            p = group["p_holm"]
+            table.append(
+                [
+                    *(_choice_name(row), group["group"]),
+                    "refused" if group["outcome"] == "answer_refused" else "no answer",
+                    *(group["terms"], group["cats"]),
+                    *(100 * group["share"], _share_span(group["ci"]), 100 * group["rest"]),
+                    f"{100 * group['difference']:+.2f}",
+                    _share_span(group["ci_difference"], signed=True),
+                    "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
+                    "differs" if differs(group) else "",
+                ]
+            )
+    if not table:
+        return
+    heads = ["model", "group", "share of", "terms", "CATs", "%", "95 %", "rest %", "Δ", "95 %"]
+    console.table("Refusals by domain, and terms that differ", [*heads, "p", ""], table)
+    console.say(
+        "rest: all other domains, or all other terms; p: exact test with Holm's correction over "
+        "all domains and terms; –: too few terms or CATs for a test, or all are alike"
+        + (f"; {more} more terms differ, --json has all" if more else "")
+    )
+
+
+def _show_spread(rows: Sequence[ChoiceRow], of: str) -> None:
+    changed = of == "samples"
+    table = []
+    for row in rows:
+        part = row["spread"][of]
+        for kind, cell in _cells(part["spread"]) if part else ():
+            line = [_choice_name(row), kind, cell["n"]]
+            for metric in ("lms", "ss", "icat"):
+                own = cell[metric]
+                line += [f"{own['low']:.1f}–{own['high']:.1f}", own["sd"]]
+            if changed:
+                line.append(_percent(part["changed"]))
+            table.append(line)
+    if table:
+        heads = ["model", "kind", of]
+        for metric in ("lms", "ss", "icat"):
+            heads += [f"{metric}, lowest–highest", "sd"]
+        console.table(f"Spread over {of}", [*heads, *["changed %"] * changed], table)
+        if changed:
+            console.say("changed: questions whose answer is not the same in all samples")
+
+
+def _cells(spread: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The spread of both kinds if there are two, and of each kind."""
+    kinds = [(kind, cell) for kind, cell in spread["kinds"].items() if cell]
+    both = [("both kinds", spread["overall"])] if len(kinds) > 1 and spread["overall"] else []
+    return [*both, *kinds]
+
+
+def _show_each(report: Mapping[str, Any], name: str, run: str) -> list[Mapping[str, Any]]:
+    """Print the results of each prompt or sample; they are returned."""
+    part: Mapping[str, Any] | None = report[f"{name}s"]
+    shown: list[Mapping[str, Any]] = []
+    for kind in part["spread"]["kinds"] if part else ():
+        rows = [row for row in (part or {})["rows"] if kind in row["kinds"]]
+        table = [[str(row["name"]), *cells(row["kinds"][kind])] for row in rows]
+        console.table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
+        shown += [row["kinds"][kind] for row in rows]
+    return shown
+
 
 _ABOUT_TERMS = (
     "most: the highest ss above 50; least: the ss nearest to 50; agreement: of annotators on all "
@@ -19,7 +344,7 @@ Result = Mapping[str, Any]  # of compare.run_results
 Runs = Mapping[str, Result]  # results by run, MODEL/RULE
 
 
-def show(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False) -> None:
+def show_comparison(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False) -> None:
     """Print a comparison.
 
     Args:

@@ -23,16 +23,11 @@ from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
-from curation.steps.release.collecting.collect import file_settings
-from curation.steps.release.hidden.golds import (
-    gold_file,
-    hidden_versions,
-    is_revealed,
-    read_golds,
-)
+from curation.steps.release.collecting import file_settings
+from curation.steps.release.hidden import gold_file, hidden_versions, is_revealed, read_golds
 from curation.steps.release.versions import ANONYMOUS, REVEALED
-from curation.steps.reporter import QUIET
-from curation.steps.rounds.shown import own_texts
+from curation.steps.rounds.round_status import own_texts
+from curation.steps.step import QUIET
 from curation.text.wording import amount, some
 from curation.work.manifest import Results, file_names, is_inside
 

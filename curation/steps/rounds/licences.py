@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
-from curation.steps.reporter import Reporter
+from curation.steps.step import Reporter
 from curation.text.rules import licence_name
 
 DIFFERS = "licence_differs"

@@ -1,20 +1,108 @@
 """Decides that a person's answers no longer count, and computes all results again."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_line, read_json, read_records, writing
-from curation.records import Decision, Person, Standing
+from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
+from curation.records import Decision, Manifest, Person, Standing, Task
+from curation.steps import read
 from curation.steps.pipeline import STEPS, made_steps
 from curation.steps.read import read_items, read_labels
-from curation.steps.release import erasing
-from curation.steps.reporter import QUIET, Reporter
+from curation.steps.release import versions
 from curation.steps.rounds import round_files
-from curation.steps.rounds.erasure import erase
 from curation.steps.rounds.fold import ANSWERS
-from curation.steps.step import Step, current, last_run, run_steps
+from curation.steps.rounds.round_status import open_platform
+from curation.steps.step import QUIET, Reporter, Step, current, last_run, run_steps
+from curation.text.table_words import Words
 from curation.text.times import now
+from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
+
+if TYPE_CHECKING:
+    from curation.rounds.answers.archive import Sent
+
+
+ERASED = "(erased)"
+QUOTED = {"context", "text1", "text2", "text3"}  # columns that a platform gives back
+
+
+def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int:
+    """Erase what all people sent whose erasure was decided, and a person's data on platforms.
+
+    A call that was stopped half-way can be repeated. A platform that cannot be reached is named in
+    a warning. Call this only under the campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        person: the pseudonym of the person whose data is erased on platforms.
+        reporter: where warnings go.
+
+    Returns:
+        How many answers were erased from archives.
+    """
+    from curation.rounds import people
+    from curation.rounds.answers import archive
+
+    manifest = read_manifest(campaign.rounds)
+    # Before the first archive changes: the results of the step answers are no longer up to date,
+    # and segments will have another content.
+    content_open = dict.fromkeys(read.known_segments(campaign), "")
+    with writing(campaign.rounds / SEGMENTS) as file:
+        file.write(dump_json(content_open))
+    steps = dict(manifest.steps)
+    steps.pop("answers", None)
+    with writing(campaign.rounds / MANIFEST) as file:
+        file.write(dump_json(Manifest(steps=steps).model_dump()))
+    round_files.forget_holder(campaign, person, people.erased(round_files.read_standing(campaign)))
+    writers = people.erased(round_files.read_standing(campaign))
+    for round in round_files.planned_rounds(campaign):
+        tasks = round_files.read_tasks(campaign, round)
+        if any(task.barred in writers for task in tasks):
+            kept = [_without_words(task) if task.barred in writers else task for task in tasks]
+            round_files.rewrite_tasks(campaign, round, kept)
+    erased = 0
+    for raw in sorted(campaign.rounds.glob("*/raw")):
+        round = raw.parent.name
+        planned = (raw.parent / "tasks.jsonl").exists()
+        tasks = round_files.read_tasks(campaign, round) if planned else []
+        theirs = {task.id for task in tasks if task.barred in writers}
+        gone, words = round_files.erased(campaign, round), round_files.read_words(campaign, round)
+        blank = partial(_without_quotes, theirs=theirs, words=words)
+        erased += archive.erase(raw, gone, blank=blank)
+    for planned_round in round_files.map_rounds(campaign):
+        try:
+            open_platform(campaign, planned_round, reporter=reporter).erase(person)
+        except CurationError as error:
+            reporter.warn(f"{planned_round.name}: not erased on its server: {error.what}")
+            reporter.warn("repeat this when the server can be reached, or erase it there")
+    return erased
+
+
+def _without_words(task: Task) -> Task:
+    """A task without the words of the item's writer."""
+    shown = tuple(text.model_copy(update={"text": ERASED}) for text in task.shown)
+    return task.model_copy(update={"context": ERASED, "shown": shown})
+
+
+def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> dict[str, Any] | None:
+    """Somebody else's row of a table without the words that its task showed.
+
+    None if the row has no such words.
+    """
+    from curation.rounds.answers.forms import file_row
+    from curation.rounds.answers.rows import column, text_of
+
+    if sent.source != "forms" or not theirs:
+        return None
+    if text_of(file_row(sent.payload, words), "task_id") not in theirs:
+        return None
+    plain = {
+        key: column(key, words).removeprefix("input.").replace("_", "") for key in sent.payload
+    }
+    quotes = {key for key, name in plain.items() if name in QUOTED}
+    return {key: ERASED if key in quotes else value for key, value in sent.payload.items()}
+
 
 Action = Literal["exclude", "readmit", "withdraw", "erase"]
 
@@ -43,7 +131,7 @@ class Change(NamedTuple):
     after: dict[str, Any]
     cats_lost: list[str]
     cats_won: list[str]
-    released_in: dict[str, erasing.Held]
+    released_in: dict[str, versions.Held]
     theirs: list[str]
     deleted: list[str]
 
@@ -115,10 +203,10 @@ def decide_on_person(
         reporter.warn(f"not all results could be computed again: {failure}; the old ones are {old}")
     lost = cats - cats_now
     if action == "readmit":
-        released_in = erasing.holding(campaign, lost)
+        released_in = versions.holding(campaign, lost)
     else:
-        released_in = {version: erasing.Held(0, 0) for version in held}
-        released_in |= erasing.holding(campaign, lost | items, person)
+        released_in = {version: versions.Held(0, 0) for version in held}
+        released_in |= versions.holding(campaign, lost | items, person)
     kept = set[str]() if failure or not delete else {item.id for item in read_items(campaign)}
     return Change(
         person=person,
@@ -130,7 +218,7 @@ def decide_on_person(
         cats_won=sorted(cats_now - cats),
         released_in=dict(sorted(released_in.items())),
         theirs=[] if action == "readmit" else list(held),
-        deleted=erasing.delete(campaign, held, kept) if delete else [],
+        deleted=versions.delete_versions(campaign, held, kept) if delete else [],
     )
 
 
@@ -228,14 +316,16 @@ def _held_before(
     A campaign does not know the items of somebody who is out already. So each decision keeps the
     versions, for the decisions after it.
     """
-    held = erasing.holding(campaign, items, person)
-    found = {version: erasing.fingerprint(campaign, version) for version in held}
+    held = versions.holding(campaign, items, person)
+    found = {version: versions.fingerprint(campaign, version) for version in held}
     earlier = {
         version: sha
         for line in decisions
         if line.person == person
         for version, sha in line.released.items()
     }
-    built = {name: erasing.fingerprint(campaign, name) for name in erasing.names(campaign)}
+    built = {
+        name: versions.fingerprint(campaign, name) for name in versions.version_names(campaign)
+    }
     same = {version: sha for version, sha in earlier.items() if built.get(version) == sha}
     return dict(sorted((same | found).items()))

@@ -1,1 +1,0 @@
-"""From a campaign to the contents and facts of a release."""

@@ -1,1 +1,0 @@
-"""Hidden gold labels of a campaign: hide, keep, reveal."""
