@@ -27,6 +27,9 @@ GROUND = {
     "checks",
     "models",
     "catsets",
+    "text",
+    "formats",
+    "work",
 }  # packages that stages share; every other one is a stage
 STAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - GROUND - ABOVE
 
