@@ -13,10 +13,10 @@ import pytest
 
 from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError
+from curation.formats.word_vectors import Vectors, write_vectors
 from curation.steps.trust import measuring
 from curation.steps.trust.files import group_files, read_groups, read_run
 from curation.trust.vectors.cosine import known_words
-from curation.trust.vectors.files import Vectors, write_vectors
 
 Run = Callable[..., Any]
 

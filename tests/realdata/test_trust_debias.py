@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
+from curation.formats.word_vectors import Vectors, read_vectors
+from curation.trust.framework import Groups, Policies
 from curation.trust.vectors.debias import (
     Method,
     compare,
@@ -18,7 +18,6 @@ from curation.trust.vectors.debias import (
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.vectors.files import Vectors, read_vectors
 from support.cats import REAL
 
 DATA = REAL.parent / "divdist"

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from curation.formats.word_vectors import Vectors, read_vectors
 from curation.stats.correlations import spearman
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
+from curation.trust.framework import Groups, Policies
 from curation.trust.vectors.cosine import vector_biases
-from curation.trust.vectors.files import Vectors, read_vectors
 from curation.trust.vectors.prior import MEASURES, alignment, biases
 from support.cats import REAL
 

@@ -145,7 +145,7 @@ def test_with_two_groups_softmax_ranks_as_garg_does(lists: Lists | None) -> None
 
 
 def test_names_of_people_are_found_with_a_capital() -> None:
-    from curation.trust.vectors.files import read_vectors
+    from curation.formats.word_vectors import read_vectors
 
     found = read_vectors(gnews.FILE, ["john", "mary", "nurse"])
     assert found.spellings == {"john": "John", "mary": "Mary"}

@@ -14,11 +14,11 @@ import pyarrow.parquet
 from openpyxl import Workbook
 
 from curation.catsets.stereoset import read_cats
+from curation.formats.word_vectors import write_vectors
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Bias, Evidence
 from curation.steps.trust.files import Measured, write_run
-from curation.trust.vectors.files import write_vectors
 from support import arena_chat, catsets, desk, readers, scored
 from support.desk import Desk
 

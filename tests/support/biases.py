@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from curation.records import Bias, Evidence
-from curation.trust.framework import DEFAULT, Floats, Policies, biases
-from curation.trust.groups import Groups
+from curation.trust.framework import DEFAULT, Floats, Groups, Policies, biases
 from curation.trust.protocol.measures import MeasureRun
 
 TARGETS = (

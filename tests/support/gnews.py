@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from curation.files import shipped
-from curation.trust.groups import Groups
-from curation.trust.vectors.files import Vectors, read_vectors
+from curation.formats.word_vectors import Vectors, read_vectors
+from curation.trust.framework import Groups
 from support.cats import REAL
 
 FOLDER = REAL.parent / "divdist"

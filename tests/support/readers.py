@@ -23,6 +23,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.predictions import read_predictions, scores_of
+from curation.formats.word_vectors import read_vectors
 from curation.measures.counting import read_counts
 from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import read_echoes
@@ -55,9 +56,8 @@ from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.text.table_words import key, round_words
-from curation.trust.groups import Groups
+from curation.trust.framework import Groups
 from curation.trust.text.human import passages, read_labels
-from curation.trust.vectors.files import read_vectors
 from support import commands
 from support.cats import intra
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from curation.trust.framework import Floats, distributions
-from curation.trust.groups import Groups
+from curation.formats.word_vectors import Vectors
+from curation.trust.framework import Floats, Groups, distributions
 from curation.trust.vectors.cosine import soa
-from curation.trust.vectors.files import Vectors
 
 WIDTH = 50
 

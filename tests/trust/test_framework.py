@@ -13,6 +13,7 @@ from scipy.stats import entropy
 from curation.records import Bias
 from curation.trust.framework import (
     DEFAULT,
+    Groups,
     Policies,
     biases,
     distributions,
@@ -23,7 +24,6 @@ from curation.trust.framework import (
     outside,
     why_undefined,
 )
-from curation.trust.groups import Groups
 from support.biases import bias
 
 # The first draw of a process loads tables, which is slow on a busy machine.

@@ -10,18 +10,17 @@ import pytest
 from scipy.stats import spearmanr
 
 from curation.campaign import Campaign
+from curation.formats.word_vectors import Vectors
 from curation.models import tiny
 from curation.models.states import StatesSpec
 from curation.records import Bias
 from curation.settings import TrustSettings
 from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.steps.trust.files import read_groups
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
+from curation.trust.framework import Groups, Policies
 from curation.trust.text.automated import Tally, count
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import vector_biases
-from curation.trust.vectors.files import Vectors
 from support import planted, trust
 from support.biases import bias
 

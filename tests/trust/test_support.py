@@ -9,8 +9,7 @@ import pytest
 
 from curation.campaign import Campaign, open_campaign
 from curation.steps.trust.files import read_groups
-from curation.trust.framework import distributions
-from curation.trust.groups import Groups
+from curation.trust.framework import Groups, distributions
 from support import trust
 
 

@@ -34,13 +34,16 @@ from curation.trust.contextual.contexts import (
     Part,
     draw,
     joined,
+    keys_of,
     read_unit,
+    reduced_biases,
     sample_contexts,
+    sums_of,
     units,
+    vectors_of,
 )
 from curation.trust.contextual.probe import Examples, probe, untrainable
-from curation.trust.contextual.reduction import keys_of, reduced_biases, sums_of, vectors_of
-from curation.trust.groups import Groups
+from curation.trust.framework import Groups
 from curation.trust.text import human
 from curation.trust.text.automated import LabelledPassage, passages
 from curation.trust.text.matching import lists

@@ -10,17 +10,7 @@ from typing import Any, NamedTuple
 from curation import __version__
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, printable, read_json
-from curation.records import Evidence
-from curation.steps.step import QUIET, Reporter
-from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
-from curation.steps.trust.measuring import measure_each, measure_groups, policies
-from curation.text.wording import amount, some
-from curation.trust.groups import Groups
-from curation.trust.vectors import debias as methods
-from curation.trust.vectors import prior
-from curation.trust.vectors.cosine import known_words, unit, vector_biases
-from curation.trust.vectors.debias import Change, Method
-from curation.trust.vectors.files import (
+from curation.formats.word_vectors import (
     Block,
     Vectors,
     blocks,
@@ -28,6 +18,16 @@ from curation.trust.vectors.files import (
     read_vectors,
     write_vectors,
 )
+from curation.records import Evidence
+from curation.steps.step import QUIET, Reporter
+from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
+from curation.steps.trust.measuring import measure_each, measure_groups, policies
+from curation.text.wording import amount, some
+from curation.trust.framework import Groups
+from curation.trust.vectors import debias as methods
+from curation.trust.vectors import prior
+from curation.trust.vectors.cosine import known_words, unit, vector_biases
+from curation.trust.vectors.debias import Change, Method
 from curation.trust.vectors.prior import MEASURES, NoPairsError, Scale
 from curation.work.run_folder import write_json
 

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.files import CurationError
+from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.text.wording import some
 from curation.trust import framework
-from curation.trust.framework import Floats, Policies, distributions
-from curation.trust.groups import Groups
-from curation.trust.vectors.files import Vectors
+from curation.trust.framework import Floats, Groups, Policies, distributions
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 

@@ -11,15 +11,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from curation.files import CurationError
+from curation.formats.word_vectors import Block, Singles, Vectors
 from curation.records import Evidence
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
 from curation.text.wording import amount
-from curation.trust.framework import Floats, Policies
-from curation.trust.groups import Groups
+from curation.trust.framework import Floats, Groups, Policies
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import unit, vector_biases
-from curation.trust.vectors.files import Block, Singles, Vectors
 from curation.trust.vectors.prior import Components, complete_pairs, principal
 
 Method = Literal["hard", "multiclass", "soft"]

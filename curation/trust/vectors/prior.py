@@ -21,11 +21,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from curation.files import CurationError
+from curation.formats.word_vectors import Vectors
 from curation.records import Bias
-from curation.trust.framework import Floats
-from curation.trust.groups import Groups
+from curation.trust.framework import Floats, Groups
 from curation.trust.vectors.cosine import jackknife, known_words, mean_vectors, soa
-from curation.trust.vectors.files import Vectors
 
 Centring = Literal["pairs", "differences", "uncentred"]
 Words = Mapping[str, tuple[str, ...]]

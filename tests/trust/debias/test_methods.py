@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
+from curation.formats.word_vectors import Vectors
+from curation.trust.framework import Groups, Policies
 from curation.trust.vectors.cosine import unit
 from curation.trust.vectors.debias import (
     equalised,
@@ -18,7 +18,6 @@ from curation.trust.vectors.debias import (
     mapped_blocks,
     soft_of_blocks,
 )
-from curation.trust.vectors.files import Vectors
 
 RNG = np.random.default_rng(1)
 NAMES = ["she", "he", "Aunt", "uncle", "baker", "lady", "nothing"]

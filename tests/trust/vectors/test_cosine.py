@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.trust.framework import Policies
-from curation.trust.groups import Groups
+from curation.formats.word_vectors import Vectors
+from curation.trust.framework import Groups, Policies
 from curation.trust.vectors.cosine import intervals, known_words, soa, vector_biases
-from curation.trust.vectors.files import Vectors
 from support.word_lists import scattered
 
 PLANE = {

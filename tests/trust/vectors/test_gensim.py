@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.trust.vectors.files import blocks, read_vectors, write_vectors
+from curation.formats.word_vectors import blocks, read_vectors, write_vectors
 from support import environments
 
 pytestmark = pytest.mark.environment

@@ -19,7 +19,7 @@ from curation.work.interrupts import Stopped, stoppable
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BOTH = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from curation.files import CurationError
-from curation.trust.vectors import files
-from curation.trust.vectors.files import blocks, read_vectors, spellings, write_vectors
+from curation.formats import word_vectors
+from curation.formats.word_vectors import blocks, read_vectors, spellings, write_vectors
 
 WORDS = ["baker", "Anna", "new_york", "naïve", "面包师", "nothing"]
 VECTORS = np.array(
@@ -87,8 +87,8 @@ def test_the_first_vector_of_a_word_is_used(tmp_path: Path) -> None:
 
 
 def test_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BLOCK", 7)
-    monkeypatch.setattr(files, "BLOCK", 2)
+    monkeypatch.setattr(word_vectors, "_BLOCK", 7)
+    monkeypatch.setattr(word_vectors, "BLOCK", 2)
     for name in FORMS:
         path = made(tmp_path, name)
         assert (read_vectors(path).array == VECTORS).all()
