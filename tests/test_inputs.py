@@ -27,15 +27,15 @@ OTHERWISE = {
     ("rounds.people", "os.open"): "writes",
     ("rounds.people", "os.fdopen"): "writes",
     ("rounds.tables.workbooks", "zipfile.ZipFile"): "writes",
-    ("rounds.tables.workbook_parts", "self._archive.open"): "of an archive",
-    ("rounds.tables.workbook_parts", "super().open"): "of an archive",
-    ("file_kinds", "archive.open"): "of an archive",
-    ("trust.vectors.files", "archive.open"): "of an archive",
-    ("shards", "open"): "of a file that is open already",
+    ("rounds.tables.reading", "self._archive.open"): "of an archive",
+    ("rounds.tables.reading", "super().open"): "of an archive",
+    ("formats.packed", "archive.open"): "of an archive",
+    ("formats.word_vectors", "archive.open"): "of an archive",
+    ("work.shards", "open"): "of a file that is open already",
     ("checks.lexical", "resources.files"): "a list in another package",
     ("models.classifier", "loading.load"): "a function of ours",
-    ("steps.classifying", "classifier.load"): "a function of ours",
-    ("models.nsp_heads", "load_file"): "weights, which safetensors opens by their path",
+    ("steps.measures", "classifier.load"): "a function of ours",
+    ("models.nsp", "load_file"): "weights, which safetensors opens by their path",
 }
 """Calls that may open a file otherwise, by module, and why."""
 

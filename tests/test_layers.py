@@ -288,9 +288,3 @@ def test_modules_of_the_command_line_hold_commands_options_or_tables() -> None:
     for module in tables:
         assert "typer" not in imported(tree_of(module), known=SOURCES), module
         assert "open_campaign" not in SOURCES[module].read_text("utf-8"), module
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_files_stay_short(module: str) -> None:
-    lines = SOURCES[module].read_text("utf-8").count("\n")
-    assert lines <= 800, "the file holds two ideas: split it"

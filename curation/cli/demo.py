@@ -13,7 +13,6 @@ from curation.cli import console
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
 from curation.records import KINDS
-from curation.rounds.tables.reading import read_rows
 from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
@@ -229,6 +228,8 @@ def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
 
 
 def _read(path: Path) -> list[dict[str, str]]:
+    from curation.rounds.tables.reading import read_rows
+
     return [row for _, row in read_rows(path)]
 
 

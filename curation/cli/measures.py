@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,13 +19,14 @@ from curation.cli.options import (
     write_json,
 )
 from curation.files import CurationError
-from curation.measures.pitfalls import Report as Pitfalls
-from curation.measures.pitfalls import sample
 from curation.records import GOLDS, KINDS
 from curation.steps import measures
 from curation.steps.measures import Report
 from curation.text.rules import TIERS
 from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.measures.pitfalls import Report as Pitfalls
 
 By = Literal["domain", "label", "term"]
 
@@ -474,7 +475,7 @@ QUOTE = 90  # characters shown of a text that a pitfall quotes
 
 
 def show_pitfalls(
-    report: Pitfalls,
+    report: "Pitfalls",
     *,
     codes: Sequence[str] = (),
     places: int = 10,
@@ -531,8 +532,10 @@ def show_pitfalls(
         _examples(report, code, places, seed)
 
 
-def _examples(report: Pitfalls, code: str, places: int, seed: int) -> None:
+def _examples(report: "Pitfalls", code: str, places: int, seed: int) -> None:
     about = PITFALLS[code]
+    from curation.measures.pitfalls import sample
+
     hits = sample(report, code, places, seed=seed)
     console.heading(f"\n{code}: {about.says}; {about.fix}")
     for pitfall in hits:

@@ -311,7 +311,7 @@ def _show_scores(comparison: "Comparison") -> None:
 
 
 def _row(row: dict[str, Any], metric: str) -> list[Any]:
-    from curation.release.differences import PARTS
+    from curation.release.between import PARTS
 
     cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
     values: list[Any] = []

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from curation.formats.word_vectors import Vectors, read_vectors
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.vectors.debias import (
     Method,
     compare,

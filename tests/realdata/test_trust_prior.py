@@ -13,7 +13,8 @@ import pytest
 
 from curation.formats.word_vectors import Vectors, read_vectors
 from curation.stats.correlations import spearman
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import vector_biases
 from curation.trust.vectors.prior import MEASURES, alignment, biases
 from support.cats import REAL

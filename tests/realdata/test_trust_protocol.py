@@ -13,7 +13,8 @@ import pytest
 
 from curation.records import Criterion
 from curation.settings import TrustSettings
-from curation.trust.framework import DEFAULT, Groups, Policies
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from curation.files import shipped
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.text.automated import Tally, count
 from curation.trust.text.scanning import Texts
 from support import contexts as slow

@@ -11,7 +11,7 @@ from curation.campaign import open_campaign
 from curation.files import CurationError
 from curation.scores.flags import FLAGS
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import collecting, statement, versions
+from curation.steps.release import scored, statement, versions
 from curation.steps.release.build import build_release
 from curation.steps.source import campaign_source
 from curation.steps.step import QUIET, Quiet
@@ -259,7 +259,7 @@ def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: Desk) -> N
     put_run(desk, "half", leave_out=1)
     campaign, reporter = open_campaign(desk.root), Warned()
     cats = campaign_source(campaign).cats
-    rows = collecting.score_facts(campaign, cats, reporter)
+    rows = scored.score_facts(campaign, cats, reporter)
     assert {(row.model, row.split, row.kind) for row in rows} == {
         ("whole", split, "intrasentence") for split in ("dev", "test")
     }
@@ -273,7 +273,7 @@ def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Desk) 
     campaign, reporter = open_campaign(desk.root), Warned()
     cats = campaign_source(campaign).cats
     put_run(desk, "both", dev_cats=[cat.id for cat in cats if cat.split == "dev"])
-    assert {row.split for row in collecting.score_facts(campaign, cats, reporter)} == {"test"}
+    assert {row.split for row in scored.score_facts(campaign, cats, reporter)} == {"test"}
     assert reporter.warnings[0].startswith("both/ll was fitted on dev")
 
 
@@ -284,7 +284,7 @@ def test_a_head_of_another_training_is_said_in_the_rows(desk: Desk) -> None:
     for model, seed in (("a", 1), ("b", 1), ("c", 2)):
         rules = {"intrasentence": "ll", "intersentence": "nsp"}
         put_run(desk, model, rules=rules, head_training={"seed": seed})
-    rows = collecting.score_facts(campaign, cats, reporter)
+    rows = scored.score_facts(campaign, cats, reporter)
     marked = {row.model for row in rows if FLAGS["other_head"] in row.flags}
     assert marked == {"c"}
 
@@ -342,6 +342,6 @@ def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -
     cats = campaign_source(open_campaign(desk.root)).cats
     choice_run(desk.root / "5-scores", "talker", lambda _: [1, 1, 1], cats[1:])
     campaign, reporter = open_campaign(desk.root), Warned()
-    assert collecting.score_facts(campaign, cats, reporter) == ()
+    assert scored.score_facts(campaign, cats, reporter) == ()
     (warning,) = reporter.warnings
     assert warning.endswith("score it again: curation scores models chat:talker --endpoint URL")

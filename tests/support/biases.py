@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from curation.records import Bias, Evidence
-from curation.trust.framework import DEFAULT, Floats, Groups, Policies, biases
+from curation.trust.framework import DEFAULT, Floats, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 
 TARGETS = (
@@ -76,21 +77,6 @@ def prior_run(values: Mapping[str, float], name: str = "caliskan/gender-made") -
         Bias(target=target, groups=GENDER.names, value=value) for target, value in values.items()
     )
     return MeasureRun(name, name.partition("/")[0], "gender", found)
-
-
-def bias(
-    target: str,
-    soa: Sequence[float | None],
-    *,
-    groups: Sequence[str],
-    reference: Sequence[float] | None,
-    policies: Policies = DEFAULT,
-    n: int,
-) -> Bias:
-    """The result of one target, from its strengths of association; None if one is missing."""
-    references = {} if reference is None else {target: tuple(reference)}
-    given = Groups("made", dict.fromkeys(groups, ()), {target: ()}, references)
-    return biases(given, np.array([soa], float), policies, n=n)[0]
 
 
 def made_vectors(groups: Groups, *, seed: int = 1, noise: float = 0.3) -> dict[str, Floats]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from curation.text.words import words
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.text.matching import form
 from curation.trust.text.scanning import continues_sentence, ends_sentence
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from curation.files import shipped
 from curation.formats.word_vectors import Vectors, read_vectors
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from support.cats import REAL
 
 FOLDER = REAL.parent / "divdist"

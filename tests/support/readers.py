@@ -56,7 +56,7 @@ from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
 from curation.text.table_words import key, round_words
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
 from support import commands
 from support.cats import intra

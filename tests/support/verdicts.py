@@ -18,7 +18,8 @@ from curation.settings import TrustSettings
 from curation.stats import correlations
 from curation.stats.artefacts import Artefact
 from curation.stats.power import rank_power
-from curation.trust.framework import DEFAULT, Groups, Policies, biases
+from curation.trust.framework import DEFAULT, Policies, biases
+from curation.trust.groups import Groups
 from curation.trust.protocol import face
 from curation.trust.protocol.again import stability
 from curation.trust.protocol.checks import Case, row

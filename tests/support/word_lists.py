@@ -3,7 +3,8 @@
 import numpy as np
 
 from curation.formats.word_vectors import Vectors
-from curation.trust.framework import Floats, Groups, distributions
+from curation.trust.framework import Floats, distributions
+from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import soa
 
 WIDTH = 50

@@ -7,7 +7,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.steps.trust.files import read_groups
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from support import trust
 
 

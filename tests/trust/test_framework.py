@@ -13,8 +13,8 @@ from scipy.stats import entropy
 from curation.records import Bias
 from curation.trust.framework import (
     DEFAULT,
-    Groups,
     Policies,
+    bias,
     biases,
     distributions,
     divergence,
@@ -24,7 +24,7 @@ from curation.trust.framework import (
     outside,
     why_undefined,
 )
-from support.biases import bias
+from curation.trust.groups import Groups
 
 # The first draw of a process loads tables, which is slow on a busy machine.
 calm = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from curation.files import CurationError
-from curation.trust.framework import Groups, check_shares
+from curation.trust.groups import Groups, check_shares
 
 LISTS = {"tall": ("giant", "tower"), "short": ("dwarf",)}
 

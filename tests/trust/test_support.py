@@ -9,7 +9,8 @@ import pytest
 
 from curation.campaign import Campaign, open_campaign
 from curation.steps.trust.files import read_groups
-from curation.trust.framework import Groups, distributions
+from curation.trust.framework import distributions
+from curation.trust.groups import Groups
 from support import trust
 
 

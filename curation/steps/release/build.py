@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
@@ -18,12 +18,11 @@ from curation.files import CurationError, read_bytes, read_json, read_text, writ
 from curation.records import KINDS, Cat
 from curation.release.contents import FACTS, SPLITS, PublishedCat
 from curation.release.facts import Licence, Near, Statement
-from curation.release.near import Pair, Texts, near, texts_of
 from curation.release.texts.licences import OWN, licence
 from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
-from curation.steps.release import collecting, hidden, statement, versions
+from curation.steps.release import collecting, hidden, measured, statement, versions
 from curation.steps.release.hidden import as_built
 from curation.steps.release.versions import is_hidden_item, items_of
 from curation.steps.rounds import licences
@@ -34,6 +33,9 @@ from curation.steps.trust.report import TRUST
 from curation.text.wording import amount, some
 from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
+
+if TYPE_CHECKING:
+    from curation.release.near import Pair, Texts
 
 ONE_SPLIT = "domain_in_one_split"
 """The code in ``accept`` that lets a domain have all its CATs in one split."""
@@ -134,7 +136,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "decisions": settings.decisions.model_dump(),
         "rounds": settings.rounds.model_dump(),
         "sentiment": settings.measures.sentiment,
-        "packages": collecting.package_versions(campaign),
+        "packages": measured.package_versions(campaign),
     }
 
 
@@ -284,7 +286,7 @@ def near_public(
     *,
     versions: Iterable[str] = (),
     files: Iterable[Path] = (),
-) -> tuple[tuple[Near, ...], list[Pair]]:
+) -> tuple[tuple[Near, ...], list["Pair"]]:
     """How many test CATs nearly repeat CATs of each public place, and the pairs.
 
     The places are dev of the same release, versions, and files. The dev CATs of a version count.
@@ -300,6 +302,8 @@ def near_public(
     Raises:
         CurationError: a file cannot be read.
     """
+    from curation.release.near import near, texts_of
+
     places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
     hide = as_built(campaign).settings.release.hide
     for name in versions:
@@ -319,8 +323,10 @@ def near_public(
     return near([texts_of(cat) for cat in cats if cat.split == "test"], places)
 
 
-def _texts(kind: Any, item: dict[str, Any]) -> Texts | None:
+def _texts(kind: Any, item: dict[str, Any]) -> "Texts | None":
     """What is compared of an item of a file; None if it has no context or no sentences."""
+    from curation.release.near import Texts
+
     context = item.get("context")
     given = [sentence.get("sentence") for sentence in sentences_of(item)]
     sentences = tuple(sentence for sentence in given if isinstance(sentence, str))

@@ -4,46 +4,25 @@ Each number is read from the report that has it, or computed by the function tha
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import FileSettings
-from curation.files import CurationError, read_json, read_records
-from curation.records import GOLDS, KINDS, Answer, Cat, Comparison, Decision, Item, Rejection, Round
+from curation.files import CurationError, read_records
+from curation.records import KINDS, Answer, Cat, Decision, Item, Rejection, Round
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import (
-    Agreement,
-    Baseline,
     Facts,
-    Interval,
-    Lengths,
     Licence,
-    PitfallCount,
     Reading,
-    Retention,
     RoundFacts,
-    ScoreRow,
-    SentimentShare,
     Size,
     Statement,
     TermCount,
-    TrustFacts,
-    TrustRow,
 )
-from curation.scores import incomplete
-from curation.scores import runs as stage
-from curation.scores.boards import Board, board
-from curation.scores.ensemble import scored_since
-from curation.scores.flags import FLAGS, flags_of
-from curation.scores.groups import mark_heads
-from curation.scores.run_folder import COMPARISONS, RUN, read, read_run, why_no_outcome
-from curation.scores.runs import Run
-from curation.stats.metrics import results
 from curation.steps.decisions import kept_without_votes
-from curation.steps.measures import VADER, kept_report
 from curation.steps.read import (
     forget_answers,
     item_files,
@@ -54,196 +33,24 @@ from curation.steps.read import (
     read_terms,
     run_files,
 )
+from curation.steps.release.measured import (
+    agreement_facts,
+    length_facts,
+    measured_inputs,
+    package_versions,
+    pitfall_facts,
+    sentiment_facts,
+    trust_facts,
+)
 from curation.steps.release.versions import Built
 from curation.steps.rounds import licences, round_files
 from curation.steps.rounds.round_status import own_texts
-from curation.steps.scores.runs import baseline_results, read_sentiment
 from curation.steps.source import FORM, campaign_source
 from curation.steps.step import Reporter
-from curation.steps.trust import report as trust_report
 from curation.text.item_form import names
-from curation.text.wording import amount
-from curation.text.words import Sentiment
-from curation.work.manifest import read_manifest
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-BOTH = "both"
-_NAMES = {VADER: "VADER"}
-_MEASURED = ("statistics", "sentiment", "pitfalls")
-
-
-def measured_inputs(campaign: Campaign) -> list[Path]:
-    """The reports that are read here."""
-    names = ("statistics.json", "sentiment.json", "sentiment_scores.json", "pitfalls.json")
-    return [
-        campaign.decisions / "agreement.json",
-        *(campaign.measures / name for name in names),
-        trust_report.place(campaign),
-    ]
-
-
-def package_versions(campaign: Campaign) -> dict[str, str]:
-    """The versions of the packages that the measures were computed with."""
-    steps = read_manifest(campaign.measures).steps
-    versions: dict[str, str] = {}
-    for name in _MEASURED:
-        known = steps[name].settings.get("versions") if name in steps else None
-        for package, version in (known if isinstance(known, Mapping) else {}).items():
-            if version is not None:
-                versions[str(package)] = str(version)
-    return dict(sorted(versions.items()))
-
-
-@contextmanager
-def _of(path: Path) -> Iterator[None]:
-    """Raise a CurationError if a report has another form than the step that writes it gives."""
-    try:
-        yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        raise CurationError(
-            f"{path}: has another form than this version of curation writes",
-            "delete the file, then run «curation run»",
-        ) from None
-
-
-def agreement_facts(campaign: Campaign) -> tuple[tuple[Agreement, ...], tuple[Retention, ...]]:
-    """Agreement over all items, and the share of items that were kept.
-
-    Raises:
-        CurationError: the report is damaged.
-    """
-    path = campaign.decisions / "agreement.json"
-    report = read_json(path)
-    with _of(path):
-        rows = tuple(
-            Agreement(
-                scope=row["scope"],
-                classes=row["classes"],
-                measure=row["measure"],
-                value=row["value"],
-                ci=_ends(row["ci"]),
-                cats=row["cats"],
-                labels=row["labels"],
-                few=row["few_cats"],
-                confidence=report["confidence"],
-            )
-            for row in report["measures"]
-            if row["by"] == "overall"
-        )
-        kept = tuple(
-            Retention(
-                domain=row["domain"],
-                kind=row["kind"],
-                items=row["items"] - row["open"],
-                kept=row["kept"],
-                share=row["retention"],
-                open=row["open"],
-            )
-            for row in report["retention"]
-        )
-    return rows, kept
-
-
-def sentiment_facts(campaign: Campaign) -> tuple[tuple[SentimentShare, ...], str, str]:
-    """The shares of negative associations, what measured them, and why there are none.
-
-    Raises:
-        CurationError: the report is damaged.
-    """
-    path = campaign.measures / "sentiment.json"
-    report = read_json(path)
-    with _of(path):
-        if why := report["not_checked"]:
-            return (), "", str(why["sentiment"])
-        by = report["by"]
-        kinds = {row["kind"] for row in report["rows"] if row["domain"] is None and row["kind"]}
-        shares = tuple(
-            SentimentShare(
-                kind=row["kind"] or BOTH,
-                label=gold,
-                cats=row["cats"],
-                share=row["labels"][gold]["negative"]["share"],
-                ci=_ends(row["labels"][gold]["negative"]["ci"]),
-            )
-            for row in report["rows"]
-            if row["domain"] is None and (row["kind"] or len(kinds) > 1)
-            for gold in GOLDS
-        )
-        name = _NAMES.get(by["model"], str(by["model"]))
-        return shares, name, ""
-
-
-def pitfall_facts(campaign: Campaign) -> tuple[PitfallCount, ...]:
-    """How often each pitfall was found.
-
-    Raises:
-        CurationError: the report is damaged.
-    """
-    from curation.checks.codes import PITFALLS
-
-    path = campaign.measures / "pitfalls.json"
-    report = read_json(path)
-    accept = campaign.settings.release.accept
-    with _of(path):
-        return tuple(
-            PitfallCount(
-                code=row["code"],
-                says=PITFALLS[row["code"]].says,
-                severity=row["severity"],
-                count=row["count"],
-                of=row["of"],
-                stereoset=row["stereoset"],
-                why=row["why"],
-                accepted=bool(row["count"]) and row["code"] in accept,
-                unit=PITFALLS[row["code"]].unit,
-            )
-            for row in report["table"]
-        )
-
-
-def length_facts(campaign: Campaign) -> tuple[Lengths, ...]:
-    """The mean length of the texts, by kind and over both.
-
-    Raises:
-        CurationError: the report is damaged.
-    """
-    path = campaign.measures / "statistics.json"
-    report = kept_report(campaign, "statistics")
-    with _of(path):
-        kinds = {kind: report["kinds"][kind]["overall"] for kind in KINDS}
-        parts: dict[str, Any] = {kind: cell for kind, cell in kinds.items() if cell["cats"]}
-        parts |= {BOTH: report["overall"]} if len(parts) > 1 else {}
-        return tuple(
-            Lengths(kind=kind, words=cell["mean_words"], characters=cell["mean_characters"])
-            for kind, cell in parts.items()
-        )
-
-
-def trust_facts(campaign: Campaign) -> TrustFacts | None:
-    """The trust report; None if there is none.
-
-    Raises:
-        CurationError: it is not a trust report.
-    """
-    path = trust_report.place(campaign)
-    if not path.exists():
-        return None
-    found = trust_report.read_report(path)
-    return TrustFacts(
-        rows=tuple(
-            TrustRow.model_validate(row.model_dump(include=set(TrustRow.model_fields)))
-            for row in found.rows
-        ),
-        thresholds=found.thresholds,
-        open=found.open,
-    )
-
-
-def _ends(ends: Any) -> Interval:
-    return None if ends is None else (float(ends[0]), float(ends[1]))
 
 
 IMPORT = "import"
@@ -560,6 +367,8 @@ def facts(
     Raises:
         CurationError: annotators agreed to another licence, or a file of the campaign is damaged.
     """
+    from curation.steps.release import scored
+
     settings, cats = campaign.settings, collected.cats
     table = collected.contents.annotations
     rounds, by_kind = collected.rounds
@@ -601,9 +410,9 @@ def facts(
         sentiment_by=sentiment_by,
         sentiment_why=sentiment_why,
         pitfalls=pitfall_facts(campaign),
-        baselines=baseline_facts(campaign, cats, reporter),
-        scores=score_facts(campaign, cats, reporter),
-        unscored=unscored(campaign),
+        baselines=scored.baseline_facts(campaign, cats, reporter),
+        scores=scored.score_facts(campaign, cats, reporter),
+        unscored=scored.unscored(campaign),
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,
@@ -661,186 +470,3 @@ def _decisions(campaign: Campaign) -> dict[str, Any]:
     """The rules of [decisions]; of the items that were left out, only how many there are."""
     rules = campaign.settings.decisions.model_dump(mode="json", exclude={"leave_out"})
     return {**rules, "left_out": len(campaign.settings.decisions.leave_out)}
-
-
-_CI = ("lms_ci", "ss_ci", "icat_ci")
-
-
-def baseline_facts(
-    campaign: Campaign, cats: Sequence[Cat], reporter: Reporter
-) -> tuple[Baseline, ...]:
-    """The baselines on each split, as ``curation scores baselines`` computes them.
-
-    Args:
-        campaign: the campaign; its step sentiment is up to date.
-        cats: the CATs of all splits.
-        reporter: where progress goes.
-
-    Raises:
-        CurationError: the sentiment that the step kept is damaged.
-    """
-    values = None
-    *_, why = sentiment_facts(campaign)
-    if campaign.settings.measures.sentiment != VADER or not why:
-        values = read_sentiment(campaign.measures / "sentiment_scores.json", cats)
-    language = campaign.settings.campaign.language
-    every: dict[str, Baseline] = {}
-    with reporter.tracked("baselines", len(SPLITS)) as advance:
-        for split in SPLITS:
-            part = [cat for cat in cats if cat.split == split]
-            found = _baselines(part, language, values) if part else []
-            for result in found:
-                name = result["model"]
-                known = every.get(name, Baseline(model=name, says=result.get("says", "")))
-                every[name] = known.model_copy(
-                    update={
-                        "why": known.why or result.get("why", ""),
-                        "beyond": known.beyond + _beyond(result, split),
-                        "rows": known.rows + _rows(result, split),
-                    }
-                )
-            advance()
-    return tuple(every.values())
-
-
-def _baselines(
-    cats: Sequence[Cat], language: str, sentiment: Sentiment | None
-) -> list[dict[str, Any]]:
-    return baseline_results(cats, language=language, sentiment=sentiment, overall=True)
-
-
-def _beyond(result: Mapping[str, Any], split: str) -> tuple[str, ...]:
-    """The values at which a baseline differs clearly from chance, in words."""
-    return tuple(
-        f"{row['figure']} {row['value']:.1f} ({row['ci'][0]:.1f}–{row['ci'][1]:.1f}), "
-        f"{row['kind']}, {split}"
-        for row in result.get("beyond_chance", ())
-    )
-
-
-def _rows(result: Mapping[str, Any], split: str) -> tuple[ScoreRow, ...]:
-    """A result's rows: of each kind, and of both if it has both."""
-    cells = {kind: cells["overall"] for kind, cells in result["kinds"].items()}
-    if len(cells) > 1 and result["overall"]:
-        cells[BOTH] = result["overall"]
-    return tuple(
-        _row(cell, model=result["model"], split=split, kind=kind, flags=result["flags"])
-        for kind, cell in cells.items()
-    )
-
-
-def _row(
-    cell: Mapping[str, Any],
-    *,
-    model: str,
-    split: str,
-    kind: str,
-    rules: str = "",
-    flags: Sequence[str] = (),
-) -> ScoreRow:
-    """A row of facts; ``flags`` are codes, of which the row has the meaning."""
-    ends = {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
-    return ScoreRow(
-        model=model,
-        rules=rules,
-        split=split,
-        kind=kind,
-        cats=cell["cats"],
-        terms=cell["terms"],
-        lms=cell["lms"],
-        ss=cell["ss"],
-        icat=cell["icat"],
-        few=cell["few_terms"],
-        flags=tuple(FLAGS[flag] for flag in flags),
-        **ends,
-    )
-
-
-def score_facts(
-    campaign: Campaign, cats: Sequence[Cat], reporter: Reporter
-) -> tuple[ScoreRow, ...]:
-    """lms, ss and icat of each model run, on each split, of each kind and of both.
-
-    Runs that are outdated or not complete are left out. So is a split on which an ensemble was
-    fitted, because its values there are too high.
-
-    Args:
-        campaign: the campaign.
-        cats: the CATs of all splits.
-        reporter: receives a warning for each run that is left out.
-
-    Raises:
-        CurationError: a run is damaged.
-    """
-    found = stage.found_runs(campaign.scores, skipped=reporter.warn)
-    current, _ = stage.current(found, cats)
-    complete = [run for run in current if _is_complete(run, current, cats, reporter)]
-    runs = mark_heads(complete, cats)
-    rows: list[ScoreRow] = []
-    with reporter.tracked("scores of models", len(SPLITS)) as advance:
-        for split in SPLITS:
-            part = [cat for cat in cats if cat.split == split]
-            own = [run for run in runs if _counts(run, part, split, reporter)]
-            rows += _of_split(board(part, own), split) if own else []
-            advance()
-    return tuple(sorted(rows, key=lambda row: (row.model, row.rules)))
-
-
-def unscored(campaign: Campaign) -> tuple[str, ...]:
-    """The chat models that were asked and have no score, each with the reason.
-
-    Raises:
-        CurationError: a run is damaged.
-    """
-    return tuple(
-        f"{about['model']} ({path.parent.name}) {why_no_outcome(about)}"
-        for path in sorted(campaign.scores.glob(f"*/*/{RUN}"))
-        if (about := read_run(path.parent)).get("family") == "chat"
-        and about.get("answers")
-        and not read(path.with_name(COMPARISONS), Comparison)
-    )
-
-
-def _is_complete(run: Run, runs: Sequence[Run], cats: Sequence[Cat], reporter: Reporter) -> bool:
-    """Whether a run has scores of all CATs as they are now; warns if it is left out."""
-    again = incomplete.again({"model": run.model, "rules": run.rules, **run.about})
-    lacks = incomplete.missing_cats(run, cats)
-    if lacks.cats:
-        why = (
-            f"it has no scores of {len(lacks.cats)} of {amount(lacks.of, 'CAT')}: they were added "
-            "or changed after it was scored, or scoring has not ended"
-        )
-    elif members := scored_since(run, runs):
-        why = f"it was made of older scores of {', '.join(members)}"
-    else:
-        return True
-    reporter.warn(f"{run.name} is left out of the release: {why}; score it again: {again}")
-    return False
-
-
-def _counts(run: Run, cats: Sequence[Cat], split: str, reporter: Reporter) -> bool:
-    """Whether a run's results on these CATs count: it has scores, and was not fitted on them."""
-    if {cat.id for cat in cats} & set(run.about.get("dev_cats") or ()):
-        reporter.warn(
-            f"{run.name} was fitted on {split}: its values there are too high, and the release "
-            "leaves them out"
-        )
-        return False
-    return any(map(run.has, cats))
-
-
-def _of_split(won: Board, split: str) -> list[ScoreRow]:
-    """The rows of all runs of a board."""
-    rows = []
-    for number, run in enumerate(won.runs):
-        table = won.table(number)
-        result = results(table, model=run.model, overall=True)
-        cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
-        if len(cells) > 1:
-            cells[BOTH] = result["overall"]
-        flags = flags_of(result, run.about)
-        rows += [
-            _row(cell, model=run.model, rules=run.way, split=split, kind=kind, flags=flags)
-            for kind, cell in cells.items()
-        ]
-    return rows

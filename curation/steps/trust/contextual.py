@@ -43,7 +43,7 @@ from curation.trust.contextual.contexts import (
     vectors_of,
 )
 from curation.trust.contextual.probe import Examples, probe, untrainable
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.text import human
 from curation.trust.text.automated import LabelledPassage, passages
 from curation.trust.text.matching import lists

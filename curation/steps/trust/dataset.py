@@ -27,7 +27,7 @@ from curation.steps.trust.files import TrustRun, read_directions
 from curation.text.rules import read_label
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.datasets import (
     DatasetInput,
     MeasureValues,

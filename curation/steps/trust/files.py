@@ -34,7 +34,7 @@ from curation.formats.tables import read_csv
 from curation.records import Bias, Evidence, Rejection, Term
 from curation.settings import GroupSettings
 from curation.text.times import now
-from curation.trust.framework import Groups, check_count, check_shares
+from curation.trust.groups import Groups, check_count, check_shares
 from curation.work.run_folder import differences, write_json, write_lines
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from curation.steps.step import QUIET, Reporter
 from curation.steps.trust import files
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
 from curation.text.wording import amount, some
-from curation.trust.framework import Groups, Policies, outside
+from curation.trust.framework import Policies, outside
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
 
 ALGORITHM = 2

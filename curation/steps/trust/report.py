@@ -45,7 +45,7 @@ from curation.steps.trust.files import (
     run_files,
 )
 from curation.text.times import now
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
 from curation.trust.protocol.checks import CHECKS

@@ -13,7 +13,7 @@ from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, source_name
 from curation.steps.trust.measuring import measure_each, policies
 from curation.text.wording import amount
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.text import automated, human
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts

@@ -23,7 +23,7 @@ from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import Measured, TrustRun, read_groups, read_words, source_name
 from curation.steps.trust.measuring import measure_each, measure_groups, policies
 from curation.text.wording import amount, some
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.vectors import debias as methods
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import known_words, unit, vector_biases

@@ -29,7 +29,8 @@ from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.stats.intervals import t_quantile
 from curation.trust import framework
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.text.automated import Span, document_name
 from curation.trust.text.scanning import Batches, Texts, scanner
 from curation.trust.vectors.cosine import mean_vectors, soa, vector_biases

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from curation.files import CurationError
 from curation.records import Bias
 from curation.trust.contextual.contexts import blocks_of
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import labelled_order
 from curation.trust.text.automated import count_biases
 

@@ -16,7 +16,8 @@ import numpy as np
 from curation.files import CurationError
 from curation.records import Bias, CriterionName, Evidence
 from curation.stats.correlations import correlate, spearman_brown
-from curation.trust.framework import Floats, Groups, Policies
+from curation.trust.framework import Floats, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.measures import alike, paired
 
 SIZES = (3, 5)  # of lists that are cut (Table 8)

@@ -23,7 +23,7 @@ from curation.stats.correlations import Correlation, correlate, partial, rho
 from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case, Found
 from curation.trust.protocol.datasets import CHANCE, Scored, ScoresCase, resting_on
 from curation.trust.protocol.measures import (

@@ -18,7 +18,7 @@ from curation.stats.artefacts import MIRRORED, Artefact
 from curation.stats.intervals import FEW, Floats, mean_interval
 from curation.stats.metrics import judge, percent_interval
 from curation.text.wording import amount
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case, Found, Sort
 
 CHANCE = 50.0

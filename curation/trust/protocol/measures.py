@@ -10,7 +10,8 @@ from curation.records import Bias, CriterionName, Evidence, Status, Subject
 from curation.stats.correlations import r_squared, rho
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
-from curation.trust.framework import DEFAULT, Floats, Groups, Policies
+from curation.trust.framework import DEFAULT, Floats, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.checks import Case, Found, Sort
 
 HUMAN, AUTOMATED = "text-human", "text-automated"

@@ -20,7 +20,8 @@ from curation.stats.artefacts import length
 from curation.stats.intervals import Floats, t_quantile
 from curation.stats.tests import holm
 from curation.text.wording import amount
-from curation.trust.framework import Groups, Negative, Normalise, Policies, biases
+from curation.trust.framework import Negative, Normalise, Policies, biases
+from curation.trust.groups import Groups
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.correlated import of_groups, predictions

@@ -11,7 +11,7 @@ from typing import Any
 
 from curation.records import CRITERIA, Criterion
 from curation.settings import TrustSettings
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol import (
     agreement,
     content,

@@ -20,7 +20,8 @@ from curation.records import Bias, Passage
 from curation.stats.intervals import share_interval
 from curation.text.words import base
 from curation.trust import framework
-from curation.trust.framework import DEFAULT, Floats, Groups, Policies
+from curation.trust.framework import DEFAULT, Floats, Policies
+from curation.trust.groups import Groups
 from curation.trust.text.matching import Lexicon, Lists, lists
 from curation.trust.text.scanning import Batches, Hit, Located, Scanner, Texts, scanner
 

@@ -17,7 +17,8 @@ from curation.records import Bias, CriterionName, Evidence, GroupLabel, Rejectio
 from curation.stats.agreement import Counts as Votes
 from curation.stats.correlations import spearman
 from curation.text.times import read_time
-from curation.trust.framework import DEFAULT, Floats, Groups, Policies, distributions, of_counts
+from curation.trust.framework import DEFAULT, Floats, Policies, distributions, of_counts
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import labelled_order
 from curation.trust.protocol.agreement import SHUFFLES, Agreement, agreement, shuffled_agreement
 from curation.trust.text.automated import count_biases

@@ -16,7 +16,8 @@ from curation.formats.word_vectors import Vectors
 from curation.records import Bias
 from curation.text.wording import some
 from curation.trust import framework
-from curation.trust.framework import Floats, Groups, Policies, distributions
+from curation.trust.framework import Floats, Policies, distributions
+from curation.trust.groups import Groups
 
 _TARGETS = 2_000  # targets whose intervals are computed at once, to limit the memory
 

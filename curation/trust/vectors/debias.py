@@ -16,7 +16,8 @@ from curation.records import Evidence
 from curation.stats.intervals import mean_interval
 from curation.stats.tests import t_test
 from curation.text.wording import amount
-from curation.trust.framework import Floats, Groups, Policies
+from curation.trust.framework import Floats, Policies
+from curation.trust.groups import Groups
 from curation.trust.vectors import prior
 from curation.trust.vectors.cosine import unit, vector_biases
 from curation.trust.vectors.prior import Components, complete_pairs, principal

@@ -23,7 +23,8 @@ import numpy as np
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors
 from curation.records import Bias
-from curation.trust.framework import Floats, Groups
+from curation.trust.framework import Floats
+from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import jackknife, known_words, mean_vectors, soa
 
 Centring = Literal["pairs", "differences", "uncentred"]

@@ -23,7 +23,8 @@ from curation.trust.contextual.probe import (
     fit,
     probe,
 )
-from curation.trust.framework import DEFAULT, Groups, Policies
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import NotPossibleError
 from curation.trust.text.automated import passages
 from curation.trust.text.scanning import Texts

@@ -20,7 +20,8 @@ from curation.steps.trust.contextual import measure_contextual
 from curation.steps.trust.files import TrustRun, read_groups
 from curation.trust.contextual import contexts as units
 from curation.trust.contextual.contexts import Sample, Sums, blocks_of, reduced_biases, vectors_of
-from curation.trust.framework import Groups, Policies, distributions
+from curation.trust.framework import Policies, distributions
+from curation.trust.groups import Groups
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import mean_vectors, soa
 from support import trust

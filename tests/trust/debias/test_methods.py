@@ -8,7 +8,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import unit
 from curation.trust.vectors.debias import (
     equalised,

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.vectors import cosine
 from curation.trust.vectors.prior import (
     MEASURES,

@@ -10,7 +10,7 @@ from curation.settings import TrustSettings
 from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import SHUFFLES
 from curation.trust.protocol.checks import obey_controls
 from curation.trust.protocol.content import judged

@@ -5,7 +5,7 @@ import pytest
 
 from curation.records import Criterion
 from curation.settings import TrustSettings
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support.biases import result

@@ -9,7 +9,7 @@ from curation.records import CRITERIA, Bias, Criterion, Evidence, Status
 from curation.settings import TrustSettings
 from curation.stats.correlations import Correlation
 from curation.stats.tests import sign_test
-from curation.trust.framework import Groups
+from curation.trust.groups import Groups
 from curation.trust.protocol.agreement import agreement, shuffled_agreement
 from curation.trust.protocol.checks import Case
 from curation.trust.protocol.correlated import correlated, predictions

@@ -8,7 +8,8 @@ import pytest
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Evidence
 from curation.settings import TrustSettings
-from curation.trust.framework import DEFAULT, Groups, Policies
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import (
     Again,
     Measure,

@@ -9,7 +9,8 @@ import pytest
 from curation.records import CRITERIA, Criterion, Evidence
 from curation.settings import TrustSettings
 from curation.stats.artefacts import artefacts, unigram
-from curation.trust.framework import DEFAULT, Groups, Policies
+from curation.trust.framework import DEFAULT, Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol import judges, table
 from curation.trust.protocol.again import stability
 from curation.trust.protocol.agreement import agreement

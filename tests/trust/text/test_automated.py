@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from curation.files import CurationError
 from curation.stats.intervals import share_interval
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.text import automated, scanning
 from curation.trust.text.automated import Counts, Tally
 from curation.trust.text.scanning import Texts

@@ -7,7 +7,8 @@ import pytest
 
 from curation.records import GroupLabel
 from curation.stats.agreement import coefficient
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.protocol.again import NotPossibleError, stability
 from curation.trust.text.human import Passages, passages
 

@@ -5,7 +5,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.formats.word_vectors import Vectors
-from curation.trust.framework import Groups, Policies
+from curation.trust.framework import Policies
+from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import intervals, known_words, soa, vector_biases
 from support.word_lists import scattered
 
