@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from curation.records import Bias, Evidence
-from curation.trust.framework import DEFAULT, Floats, Policies
+from curation.trust.framework import DEFAULT, Floats, Policies, bias
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 
