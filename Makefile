@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
 
-.PHONY: demo quick test test-outside check bench schemas browser office
+.PHONY: demo quick test test-outside check bench schemas docs browser office
 
 demo: $(VENV)/demo.ready
 	rm -rf curation-demo
@@ -54,6 +54,9 @@ $(VENV)/demo.ready: $(VENV)/bin/python pyproject.toml constraints.txt
 $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt
 	$(IN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
 	touch $@ $(VENV)/demo.ready
+
+docs: $(VENV)/test.ready
+	$(IN)/python docs/make_commands.py
 
 # The forms are tested in a real Chromium. On Debian and Ubuntu, root gets it here; else install it.
 browser:

@@ -5,13 +5,14 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-import pytest
 import typer
 
 import curation
 from curation.cli import app
 from curation.steps.pipeline import BY_NAME
+from support.offenders import refuse
 
 ROOT = Path(curation.__file__).parent
 SOURCES = {
@@ -22,15 +23,8 @@ SOURCES = {
 }
 MODULES = sorted(SOURCES)
 ABOVE = {"steps", "cli", "__main__"}
-GROUND = {
-    "stats",
-    "checks",
-    "models",
-    "catsets",
-    "text",
-    "formats",
-    "work",
-}  # packages that stages share; every other one is a stage
+# Packages that stages share; every other one is a stage.
+GROUND = {"text", "formats", "work", "catsets", "checks", "models", "stats"}
 STAGES = {path.parent.name for path in ROOT.glob("*/__init__.py")} - GROUND - ABOVE
 
 # One module for each outside service; these are the only modules that reach the network.
@@ -57,8 +51,8 @@ TERMINAL = {"rich", "typer", "click"}
 
 def imported(
     tree: ast.AST, *, typing: bool = True, functions: bool = True, known: Mapping[str, object]
-) -> Iterator[str]:
-    """The modules that a module imports, by their full names.
+) -> Iterator[tuple[int, str]]:
+    """The modules that a module imports: the number of the line and the full name.
 
     Args:
         tree: the module.
@@ -68,18 +62,26 @@ def imported(
     """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"relative import in line {node.lineno}"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                yield full if full in known else str(node.module)
+                yield node.lineno, full if full in known else str(node.module)
         elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             parts = [*(node.body if typing else []), *node.orelse]
             whole = ast.Module(parts, [])
             yield from imported(whole, typing=typing, functions=functions, known=known)
         elif functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from imported(node, typing=typing, functions=functions, known=known)
+
+
+def names(tree: ast.AST, **options: Any) -> set[str]:
+    return {name for _, name in imported(tree, **options)}
+
+
+def place(module: str, line: int) -> str:
+    return f"{SOURCES[module].relative_to(ROOT.parent)}:{line}"
 
 
 def tree_of(module: str) -> ast.Module:
@@ -89,7 +91,7 @@ def tree_of(module: str) -> ast.Module:
 def graph(*, functions: bool = True) -> dict[str, set[str]]:
     """What each module of ours imports when it runs, by module."""
     return {
-        module: set(imported(tree_of(module), typing=False, functions=functions, known=SOURCES))
+        module: names(tree_of(module), typing=False, functions=functions, known=SOURCES)
         for module in MODULES
     }
 
@@ -115,10 +117,14 @@ def allowed(module: str, name: str) -> bool:
     return target not in (STAGES | ABOVE) - {here}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_imports_its_own_layer_or_a_lower_one(module: str) -> None:
-    names = imported(tree_of(module), known=SOURCES)
-    assert [name for name in names if not allowed(module, name)] == []
+def test_a_module_imports_its_own_layer_or_a_lower_one() -> None:
+    found = (
+        f"{place(module, line)}: imports {name}"
+        for module in MODULES
+        for line, name in imported(tree_of(module), known=SOURCES)
+        if not allowed(module, name)
+    )
+    refuse(found, fix="move what both need to a lower layer, or pass it in (docs/architecture.md)")
 
 
 def test_the_rule_sees_imports_that_are_not_allowed() -> None:
@@ -129,16 +135,18 @@ def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.files", "curation.rounds")
     assert not allowed("curation.records", "curation.files")
     assert not allowed("curation.stats.metrics", "curation.scores.runs")
+    assert not allowed("curation.text.words", "curation.terms.select")
     assert not allowed("curation.scores.compare", "torch.nn")
     assert not allowed("curation.rounds.folding.fold", "requests")
     assert allowed("curation.models.causal", "torch.nn")
+    assert allowed("curation.catsets.reading", "curation.formats.tables")
     assert allowed("curation.steps.decisions", "curation.decisions.filter")
     assert allowed("curation.cli.decisions", "curation.steps.decisions")
 
 
 def test_what_is_named_exists() -> None:
     assert set(SOURCES) >= {f"curation.{name}" for name in GROUND | ABOVE} | set(MAY_REACH_OUT)
-    assert {"terms", "rounds", "decisions", "measures", "scores", "release"} <= STAGES
+    assert {"terms", "rounds", "decisions", "measures", "scores", "trust", "release"} <= STAGES
 
 
 # --- circles ------------------------------------------------------------------------------------
@@ -174,30 +182,71 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def test_no_modules_import_each_other() -> None:
-    assert circles(graph()) == []
+    found = (" -> ".join(group) for group in circles(graph()))
+    refuse(found, fix="join the modules of a circle, or move what both need to a module below")
+
+
+def siblings(graph: Mapping[str, set[str]], packages: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Pairs of packages that import each other; a package and its subpackage are no pair.
+
+    Args:
+        graph: what each module imports.
+        packages: the package of each module.
+    """
+    arrows = {
+        (packages[module], packages[name])
+        for module, imports in graph.items()
+        for name in imports & packages.keys()
+    }
+    pairs = {(a, b) for a, b in arrows if a < b and (b, a) in arrows}
+    return {(a, b) for a, b in pairs if not b.startswith(f"{a}.")}
+
+
+PACKAGES = {
+    module: module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for module, path in SOURCES.items()
+}
+KNOWN = {  # pairs that are still there; delete those that are gone
+    ("curation.catsets", "curation.formats"),
+    ("curation.formats", "curation.text"),
+}
+
+
+def test_no_sibling_packages_import_each_other() -> None:
+    found = siblings(graph(), PACKAGES)
+    new = [f"{a} <-> {b}" for a, b in sorted(found - KNOWN)]
+    refuse(new, fix="move what both need to one of the two packages, or below them")
+    gone = [f"{a} <-> {b}" for a, b in sorted(KNOWN - found)]
+    refuse(gone, fix="these no longer import each other: delete them from KNOWN")
 
 
 def test_the_rule_sees_circles() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == [["b", "c"]]
     assert circles({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}) == []
+    packages = {"a.x": "a", "a.y": "a", "a.b.z": "a.b", "c.w": "c"}
+    inside = {"a.x": {"a.b.z"}, "a.b.z": {"a.y"}, "c.w": {"a.x"}}
+    assert siblings(inside, packages) == set()
+    assert siblings({**inside, "a.y": {"c.w"}}, packages) == {("a", "c")}
     source = (
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from a import b\n"
         "def f():\n    import c\n"
     )
     tree = ast.parse(source)
-    assert set(imported(tree, typing=False, known={"a.b": 0})) == {"typing", "c"}
-    assert set(imported(tree, known={"a.b": 0})) == {"typing", "a.b", "c"}
-    assert set(imported(tree, functions=False, known={})) == {"typing", "a"}
+    assert names(tree, typing=False, known={"a.b": 0}) == {"typing", "c"}
+    assert names(tree, known={"a.b": 0}) == {"typing", "a.b", "c"}
+    assert names(tree, functions=False, known={}) == {"typing", "a"}
+    assert (3, "a.b") in imported(tree, known={"a.b": 0})
 
 
 # --- steps --------------------------------------------------------------------------------------
 
 
-def names_compared(tree: ast.AST) -> list[str]:
+def names_compared(tree: ast.AST) -> list[tuple[int, str]]:
     """What is compared with a step's name: a variable or field called name, step or last.
 
-    Words such as "split" and "filter" have other uses, so other variables are left out.
+    Words such as "split" and "filter" have other uses, so other variables are left out. Each comes
+    with the number of its line.
     """
     compared = []
     for node in ast.walk(tree):
@@ -212,15 +261,18 @@ def names_compared(tree: ast.AST) -> list[str]:
         parts = [*sides, *(p for s in sides if isinstance(s, holders) for p in ast.walk(s))]
         constants = {part.value for part in parts if isinstance(part, ast.Constant)}
         if called & {"name", "step", "last"} and constants & BY_NAME.keys():
-            compared.append(ast.unparse(sides[0]))
+            compared.append((sides[0].lineno, ast.unparse(sides[0])))
     return compared
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in MODULES if m.split(".")[1:2] in (["steps"], ["cli"])]
-)
-def test_what_is_special_about_a_step_is_declared_at_the_step(module: str) -> None:
-    assert names_compared(tree_of(module)) == []
+def test_what_is_special_about_a_step_is_declared_at_the_step() -> None:
+    found = (
+        f"{place(module, line)}: compares {what} with the name of a step"
+        for module in MODULES
+        if module.split(".")[1:2] in (["steps"], ["cli"])
+        for line, what in names_compared(tree_of(module))
+    )
+    refuse(found, fix="add a field to Step (curation/steps/step.py) and read it here")
 
 
 def test_the_rule_sees_comparisons_of_names() -> None:
@@ -258,14 +310,24 @@ def test_the_command_line_starts_without_large_libraries() -> None:
     assert done.stdout.split() == []
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in MODULES if not m.startswith(("curation.cli", "curation.__main__"))]
-)
-def test_only_the_command_line_prints(module: str) -> None:
-    calls = [
-        ast.unparse(node.func) for node in ast.walk(tree_of(module)) if isinstance(node, ast.Call)
-    ]
-    assert not {"print", "sys.stdout.write", "sys.stderr.write"} & set(calls)
+def printing(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """The calls that print, with the numbers of their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = ast.unparse(node.func)
+            if name in {"print", "sys.stdout.write", "sys.stderr.write"}:
+                yield node.lineno, name
+
+
+def test_only_the_command_line_prints() -> None:
+    found = (
+        f"{place(module, line)}: calls {name}"
+        for module in MODULES
+        if not module.startswith(("curation.cli", "curation.__main__"))
+        for line, name in printing(tree_of(module))
+    )
+    refuse(found, fix="return it, or give it to the Reporter that the caller passes in")
+    assert list(printing(ast.parse("x = 1\nprint(x)"))) == [(2, "print")]
 
 
 def commands(group: typer.Typer) -> Iterator[str]:
@@ -284,7 +346,17 @@ def test_modules_of_the_command_line_hold_commands_options_or_tables() -> None:
     shared = {m for m in own if m.endswith("options")} | {"curation.cli.console"}
     groups = {m for m in own if "\napp = typer.Typer(" in SOURCES[m].read_text("utf-8")}
     tables = own - shared - groups - set(commands(app))
-    assert "curation.cli.score_tables" in tables
-    for module in tables:
-        assert "typer" not in imported(tree_of(module), known=SOURCES), module
-        assert "open_campaign" not in SOURCES[module].read_text("utf-8"), module
+    assert tables
+    found = [
+        f"{place(module, line)}: imports typer"
+        for module in tables
+        for line, name in imported(tree_of(module), known=SOURCES)
+        if name == "typer"
+    ]
+    found += [
+        f"{place(module, number)}: names open_campaign"
+        for module in tables
+        for number, line in enumerate(SOURCES[module].read_text("utf-8").split("\n"), 1)
+        if "open_campaign" in line
+    ]
+    refuse(sorted(found), fix="this module has no command: move options and campaigns to commands")

@@ -46,7 +46,8 @@ Dates = Annotated[
     Order | None,
     typer.Option(
         "--dates",
-        help="What comes first in a date such as 3/4/2026; default: as the file's other dates.",
+        help="day-first or month-first, for dates such as 3/4/2026; default: as the file's other "
+        "dates.",
         show_default=False,
     ),
 ]
@@ -183,7 +184,7 @@ Ties = Annotated[
 OfCampaign = Annotated[
     Split | None,
     typer.Option(
-        "--split", help="Use this split of the campaign; default: test.", show_default=False
+        "--split", help="The split of a campaign: test (default), dev or all.", show_default=False
     ),
 ]
 Tier = Annotated[
@@ -198,7 +199,11 @@ Tier = Annotated[
 ]
 KindOption = Annotated[
     KindName | None,
-    typer.Option("--kind", help="Only CATs of this kind.", show_default=False),
+    typer.Option(
+        "--kind",
+        help="Only CATs of this kind: intrasentence or intersentence.",
+        show_default=False,
+    ),
 ]
 LowerIsLikelier = Annotated[
     list[str] | None,

@@ -353,7 +353,7 @@ def export(
         typer.Option("--to", help="The folder to write; it must be new or empty.", metavar="DIR"),
     ],
     gold: GoldFiles = None,
-    split: Annotated[Split, typer.Option("--split", help="Use this split.")] = Split.all,
+    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = Split.all,
     kind: KindOption = None,
     leave_out: Annotated[
         bool,

@@ -193,7 +193,11 @@ def ensemble(
     ] = None,
     scores: Scores = Path("scores"),
     objective: Annotated[
-        Aim, typer.Option(help="What the weights maximise on the dev CATs, both kinds pooled.")
+        Aim,
+        typer.Option(
+            help="What the weights maximise on the dev CATs, both kinds pooled: lms (ACL §7) or "
+            "icat."
+        ),
     ] = Aim.lms,
     ties: Ties = TieRule.half,
     name: Annotated[str, typer.Option(help="The name of the ensemble.")] = "ensemble",
@@ -299,7 +303,7 @@ def published(
         PublishedSplit | None,
         typer.Option(
             "--split", show_default=False,
-            help="The split of the gold files; default: determined from their target terms.",
+            help="dev or test: the split of the gold files. Default: as their target terms show.",
         ),
     ] = None,
     tier: Tier = None,

@@ -57,7 +57,11 @@ Warmup = Annotated[
 ]
 Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the training data.")]
 InPrecision = Annotated[
-    Precision, typer.Option(help="auto: mixed 16-bit precision on a GPU, float32 elsewhere.")
+    Precision,
+    typer.Option(
+        help="auto: mixed 16-bit precision on a GPU, float32 elsewhere. Or float32, bfloat16, "
+        "float16."
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random draws.")]
 CheckpointEvery = Annotated[int, typer.Option(min=1, help="Steps between checkpoints.")]

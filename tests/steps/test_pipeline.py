@@ -15,7 +15,7 @@ from curation.settings import CampaignSettings, Settings
 from curation.steps import pipeline
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
-STEPS = [step.name for step in pipeline.STEPS]  # docs/campaign.md has them, and a test compares
+STEPS = [step.name for step in pipeline.STEPS]  # docs/commands.md has them, and a test compares
 CAMPAIGN = Campaign(Path(), Settings(campaign=CampaignSettings(id="folders")))
 FOLDERS = list(dict.fromkeys(step.folder(CAMPAIGN).name for step in pipeline.STEPS))
 
