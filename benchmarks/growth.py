@@ -147,12 +147,12 @@ def answers(root: Path, people: int) -> None:
 def runs(folder: Path, first: int, end: int) -> None:
     """Write runs of models with random scores."""
     from curation.files import dump_line
-    from curation.models.rules import PROFILES, revisions
+    from curation.models.rules import PROFILES
     from curation.records import Score
 
     options = [option.id for cat in made_up(COMPARED) for option in cat.associations]
     drawn, rules = random.Random(first), PROFILES["default"]["causal"]
-    about = {"family": "causal", "rules": rules, "revisions": revisions(rules)}
+    about = {"family": "causal", "rules": rules}
     for model in (f"model-{number}" for number in range(first, end)):
         place = folder / model / "default"
         place.mkdir(parents=True)

@@ -74,7 +74,7 @@ def campaign(root: Path, count: int) -> None:
 def scores(folder: Path, model: str, drawn: random.Random) -> None:
     """Write the run of a model whose scores are random."""
     from curation.files import dump_line, read_records
-    from curation.models.rules import PROFILES, revisions
+    from curation.models.rules import PROFILES
     from curation.records import Cat, Score
 
     folder.mkdir(parents=True)
@@ -86,7 +86,7 @@ def scores(folder: Path, model: str, drawn: random.Random) -> None:
     ]
     (folder / "scores.jsonl").write_bytes(b"".join(lines))
     rules = PROFILES["default"]["causal"]
-    about = {"model": model, "family": "causal", "rules": rules, "revisions": revisions(rules)}
+    about = {"model": model, "family": "causal", "rules": rules}
     (folder / "run.json").write_text(json.dumps(about), "utf-8")
 
 

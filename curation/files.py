@@ -70,7 +70,7 @@ class Column:
 
 DAY = 86_400  # seconds
 _HERE = f"{zlib.crc32(platform.node().encode()):08x}"
-_NAME = re.compile(r"\..+\.(?:([0-9a-f]{8})-)?(\d+)\.tmp", re.DOTALL)
+_NAME = re.compile(r"\..+\.([0-9a-f]{8})-(\d+)\.tmp", re.DOTALL)
 
 
 def beside(path: Path) -> Path:
@@ -116,10 +116,9 @@ def _abandoned(path: Path, *, locked: bool) -> bool:
     if machine == _HERE:
         return not _runs(int(process)) or (locked and int(process) == os.getpid())
     try:
-        old = time.time() - path.stat().st_mtime > DAY
+        return time.time() - path.stat().st_mtime > DAY
     except FileNotFoundError:  # another command has just deleted it
         return False
-    return old or (locked and machine is None)  # earlier versions did not write the machine
 
 
 def _runs(process: int) -> bool:

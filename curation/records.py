@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pydantic import model_validator as check_model
 
 from curation.reasons import REASONS
@@ -161,7 +161,7 @@ class Round(Record):
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where it runs. ``domains``, ``terms`` and ``of`` are its options; null in earlier versions.
+    where it runs. ``domains``, ``terms`` and ``of`` are its options.
     """
 
     name: Id
@@ -175,9 +175,9 @@ class Round(Record):
     pay: Annotated[float, Field(ge=0, le=1_000_000_000)]
     server: str | None = None
     project: int | None = None
-    domains: tuple[str, ...] | None = None
-    terms: tuple[str, ...] | None = None
-    of: tuple[str, ...] | None = None
+    domains: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 
@@ -298,7 +298,7 @@ class Cat(Record):
     """A kept Context Association Test, ready to publish.
 
     ``tier`` is the smallest number of votes of its gold labels (``rules.tier``): 3, 4 or 5; None if
-    an association does not have five counted labels, and in files of versions without tiers.
+    an association does not have five counted labels.
     ``target_original`` is as in ``Item``.
     """
 
@@ -356,8 +356,7 @@ class Pitfall(Record):
     target: str | None = None
     where: str
     detail: str
-    # Files of earlier versions have another name for it.
-    fix: Annotated[str, Field(validation_alias=AliasChoices("fix", "mend"))]
+    fix: str
 
 
 class Rejection(Record):

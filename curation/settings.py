@@ -278,8 +278,6 @@ class RoundSettings(Section):
     per_term_review: Annotated[Cap, Field(description="a person's reviews of a term; 0: any")] = 0
     per_term_write: Annotated[Cap, Field(description="a person's items on a term; 0: any")] = 0
     per_term_label: Annotated[Cap, Field(description="items on a term a person labels; 0: any")] = 0
-    per_person: Annotated[Cap | None, Field(description="earlier name of per_person_…")] = None
-    per_term: Annotated[Cap | None, Field(description="earlier name of per_term_…")] = None
     consent: Annotated[bool, Field(description="refuse answers of people without consent")] = True
     write_seconds: Annotated[
         Seconds, Field(ge=0, description="an item written in fewer seconds is refused")
@@ -345,14 +343,6 @@ class AgreementSettings(Section):
         Field(min_length=1, description="agreement measures: alpha, fleiss, ac1"),
     ] = ("alpha", "fleiss", "ac1")
     confidence: Annotated[float, Field(gt=0.5, lt=1, description="confidence of intervals")] = 0.95
-
-    @check_model(mode="before")
-    @classmethod
-    def _without_resamples(cls, given: Any) -> Any:
-        """Ignore ``resamples``, a setting of earlier versions; nothing is resampled now."""
-        if isinstance(given, dict):
-            return {key: value for key, value in given.items() if key != "resamples"}
-        return given
 
 
 class SplitSettings(Section):
@@ -581,8 +571,6 @@ def settings_text(settings: Settings) -> str:
             explained.add(kind)
             lines += [f"[{head}]" + (f"  # {(kind.__doc__ or '').strip()}" if new else "")]
             for key, field in kind.model_fields.items():
-                if getattr(section, key) is None:  # a setting with an earlier name
-                    continue
                 text = toml_value(getattr(section, key))
                 lines += [f"# {field.description}"] if new else []
                 lines += [f"{key} = {text}"]

@@ -18,6 +18,7 @@ from curation.rounds.answers import archive
 from curation.scores.run_folder import locked_run
 from curation.work.manifest import Results, run_step
 from curation.work.run_folder import append_lines, cut_half_line, locked, set_aside
+from support.strike import half_written
 
 PRECIOUS = b"mine\nhalf a line"
 STATE: dict[str, Any] = {"algorithm": 1, "settings": {}, "inputs": {}}
@@ -115,7 +116,7 @@ def test_superseded_scores_do_not_leave_through_a_link(tmp_path: Path, mine: Pat
 
 
 def test_sweeping_stays_in_the_folder(tmp_path: Path, mine: Path) -> None:
-    left = mine.parent / ".a.json.1.tmp"
+    left = half_written(mine.parent / "a.json")
     left.touch()
     folder = tmp_path / "folder"
     folder.mkdir()

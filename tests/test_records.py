@@ -1,25 +1,16 @@
-"""Records on disk: files that earlier versions wrote can still be read."""
+"""Records on disk."""
 
 from pathlib import Path
 
 import pytest
 
-from curation.files import CurationError, dump_line, read_records
+from curation.files import CurationError, read_records
 from curation.records import Pitfall
 
 LINE = (
     '{"code":"typo","severity":"note","item":"c1","association":"c1-1","target":null,'
     '"where":"item c1","detail":"bakr","%s":"correct the spelling"}\n'
 )
-
-
-def test_pitfalls_of_earlier_versions_say_mend_instead_of_fix(tmp_path: Path) -> None:
-    path = tmp_path / "pitfalls.jsonl"
-    path.write_text(LINE % "mend" + LINE % "fix", "utf-8")
-    old, new = read_records(path, Pitfall)
-    assert old == new
-    assert old.fix == "correct the spelling"
-    assert dump_line(old).decode() == LINE % "fix"
 
 
 def test_a_pitfall_without_a_fix_is_refused(tmp_path: Path) -> None:

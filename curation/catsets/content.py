@@ -11,16 +11,15 @@ from typing import Any
 import orjson
 
 from curation.catsets.entries import Part, Row, is_by_label, plain, resolve
-from curation.files import CurationError, decoded, open_input, parsed_json, read_bytes
+from curation.files import CurationError, decoded, parsed_json
 from curation.formats.packed import (
     CUT_OFF,
-    HEAD,
     PARQUET,
     PARQUET_FILE,
     PICKLE,
     kind_of,
-    packing_of,
-    read_lines,
+    read_head,
+    read_unpacked,
 )
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
@@ -252,7 +251,6 @@ def listed(columns: Collection[str]) -> str:
     return some((f"«{str(name)[:60]}»" for name in columns), _MOST_LISTED) or "none"
 
 
-LONGEST_LINE = 256 << 20  # bytes of a line of packed JSON, which is often one line
 _LONGEST_NAME = 60
 _DEEP = 4  # lists of items within rows
 
@@ -274,47 +272,36 @@ def read_parts(path: Path, *, named: Collection[str] | None = None) -> tuple[lis
     """
     refuse_address(path)
     refuse_folder(path)
-    head, packing = _head(path)
+    head, packing = read_head(path)
     refuse(path, head, packed=bool(packing))
     curation: Any = {}
-    if head.startswith(PARQUET) and not packing:
-        parts = _unnested(path, read_parquet(path))
-    elif (document := _document(data := _data(path, packing), path)) is None and (
-        text := decoded(data, path)
-    ).lstrip()[:1] not in ("{", "["):
-        _refuse_unknown(path, _header(text, path), named)
-        parts = [_table(path, text)]
-    elif document is None and _is_lines(text, path):
-        lines = read_json_lines(text, path)
-        parts = _unnested(path, Part([Row(f"{path.name} line {n}", row) for n, row in lines]))
+    if head.startswith(PARQUET):  # a packed one is refused
+        rows, classes = read_parquet(path)
+        numbered = [Row(f"{path.name} row {n}", row) for n, row in enumerate(rows, 1)]
+        parts = _unnested(path, Part(numbered, classes=classes))
     else:
-        document = parsed_json(text, path) if document is None else document
-        curation = document.get("curation", {}) if isinstance(document, dict) else {}
-        parts = list(_parts(document, path, named))
+        parts, curation = _of_text(path, read_unpacked(path, packing), named)
     for part in parts:
         if part.rows and named is not None:
             _refuse_unknown(path, part.columns(), named)
     return parts, curation
 
 
-def _head(path: Path) -> tuple[bytes, str]:
-    """The first bytes of a file, unpacked, and how it is packed."""
-    packing = packing_of(path)
-    if not packing:
-        with open_input(path) as file:
-            return file.read(HEAD), ""
-    first = b""
-    for line in read_lines(path, longest=LONGEST_LINE, packing=packing):
-        first += line[:HEAD]
-        if len(first) >= HEAD:
-            break
-    return first[:HEAD], packing
-
-
-def _data(path: Path, packing: str) -> bytes:
-    if not packing:
-        return read_bytes(path)
-    return b"".join(read_lines(path, longest=LONGEST_LINE, packing=packing))
+def _of_text(path: Path, data: bytes, named: Collection[str] | None) -> tuple[list[Part], Any]:
+    """The parts of a JSON, JSONL or CSV file, and the field ``curation`` of a release's file."""
+    document = _document(data, path)
+    if document is None:
+        text = decoded(data, path)
+        if text.lstrip()[:1] not in ("{", "["):
+            _refuse_unknown(path, _header(text, path), named)
+            return [_table(path, text)], {}
+        if _is_lines(text, path):
+            lines = read_json_lines(text, path)
+            rows = [Row(f"{path.name} line {n}", row) for n, row in lines]
+            return _unnested(path, Part(rows)), {}
+        document = parsed_json(text, path)
+    curation = document.get("curation", {}) if isinstance(document, dict) else {}
+    return list(_parts(document, path, named)), curation
 
 
 def _document(data: bytes, path: Path) -> Any:

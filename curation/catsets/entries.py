@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
+from curation.formats.table_words import read_label
 from curation.records import Kind
 from curation.text.item_form import BLANK, filler
-from curation.text.rules import read_label, stable_id
+from curation.text.rules import stable_id
 
 
 class Entry(NamedTuple):

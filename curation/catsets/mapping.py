@@ -9,9 +9,9 @@ from pydantic import field_validator as check_field
 
 from curation.catsets.entries import NAMES, key_of, plain
 from curation.files import CurationError, read_text
+from curation.formats.table_words import read_label
 from curation.formats.toml_files import line_of, read_toml
 from curation.records import GOLDS, VALUES, Gold, Kind, Value
-from curation.text.rules import read_label
 
 DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)

@@ -1,4 +1,9 @@
-"""Reads a set of CATs in any known layout, or as a mapping file says."""
+"""Reads a set of CATs in any known layout, or as a mapping file says.
+
+One way leads from a path to CATs, and each module on it calls only those after it: ``stereoset``
+(CATs and their settings), ``reading`` (items in StereoSet's form), ``content`` (the rows of a file,
+whatever its container), ``formats`` (packed, Parquet and text tables) and ``files``.
+"""
 
 import difflib
 from collections.abc import Sequence
@@ -22,8 +27,8 @@ from curation.catsets.entries import (
 from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, layout_of, type_column
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.files import CurationError
+from curation.formats.table_words import read_label
 from curation.records import GOLDS
-from curation.text.rules import read_label
 from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord

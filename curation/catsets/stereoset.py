@@ -24,8 +24,9 @@ from curation.catsets.entries import (
 )
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
+from curation.formats.table_words import read_label
 from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
-from curation.text.rules import Votes, read_label, stable_id, tier
+from curation.text.rules import Votes, stable_id, tier
 from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
@@ -56,15 +57,6 @@ class FileSettings(BaseModel):
     name_target: bool = True
     names: dict[str, dict[str, list[str]]] = {}
     without_votes: Annotated[int, Field(ge=0)] = 0
-
-
-def read_settings(path: Path) -> FileSettings:
-    """The settings in a gold file or its mapping file; the defaults if it has none.
-
-    Raises:
-        CurationError: the file cannot be read, or its field ``curation`` is damaged.
-    """
-    return _settings(path, read_dataset(path))
 
 
 def _settings(path: Path, dataset: Dataset) -> FileSettings:
@@ -141,7 +133,7 @@ def read_gold_file(path: Path) -> GoldFile:
     """A gold file with its settings and notes.
 
     Raises:
-        CurationError: as for ``read_cats`` and ``read_settings``.
+        CurationError: as for ``read_cats``; or the field ``curation`` is damaged.
     """
     dataset = read_dataset(path)
     cats, entries = _cats(path, dataset)
@@ -358,7 +350,6 @@ def document(
         data[kind].append(item)
     if settings is None:
         return {"version": version, "data": data}
-    # Without such CATs, a release has the bytes that earlier versions wrote.
     checked = settings.model_dump(exclude=None if settings.without_votes else {"without_votes"})
     return {"version": version, "curation": checked, "data": data}
 

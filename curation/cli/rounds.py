@@ -32,7 +32,7 @@ from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
 from curation.steps.rounds.pay import JobPay, PayList, write_pay
 from curation.steps.rounds.refused import write_refused
-from curation.steps.rounds.round_status import RoundStatus, open_platform, warn_of_earlier_names
+from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
 from curation.text.times import now
 from curation.text.wording import amount, some
@@ -702,7 +702,6 @@ def status(
     rounds = [round_files.read_round(opened, name) for name in names]
     if not rounds:
         raise CurationError("no round was opened here", "«curation rounds open KIND» opens one")
-    warn_of_earlier_names(opened, reporter=console)
     running.refresh_status(opened, reporter=console)
     if as_json:
         statuses = [round_status.read_status(opened, each) for each in rounds]

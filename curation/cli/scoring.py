@@ -363,10 +363,8 @@ def _family(name: str) -> str:
     """A family that --family may name.
 
     Raises:
-        BadParameter: it may not; an old name gives an error with the new one.
+        BadParameter: it may not.
     """
-    if name == "permuted":
-        raise typer.BadParameter("the family «permuted» is now called «xlnet»")
     if name == "chat":
         raise typer.BadParameter("write chat:NAME for a chat model, without --family")
     if name not in _FAMILIES:

@@ -111,6 +111,7 @@ def _zip(path: Path) -> str:
 
 
 LONGEST = 16 << 20  # bytes of a line at most
+LONGEST_OF_ALL = 256 << 20  # bytes of a line if a file is read whole: packed JSON is often one line
 FREE = 128 << 20  # bytes that any file may unpack to
 RATIO = 50  # beyond these, how many bytes one compressed byte may give; text gives 3 to 10
 PACKINGS = {b"\x1f\x8b": ".gz", b"BZh": ".bz2"}  # the first bytes of compressed files
@@ -161,6 +162,39 @@ def packing_of(path: Path) -> str:
     with open_input(path) as file:
         first = file.read(3)
     return next((name for mark, name in PACKINGS.items() if first.startswith(mark)), "")
+
+
+def read_head(path: Path) -> tuple[bytes, str]:
+    """The first ``HEAD`` bytes of a file, unpacked, and how it is compressed, as ``packing_of``.
+
+    Raises:
+        CurationError: as for ``read_lines``.
+    """
+    packing = packing_of(path)
+    if not packing:
+        with open_input(path) as file:
+            return file.read(HEAD), ""
+    head = b""
+    for line in read_lines(path, longest=LONGEST_OF_ALL, packing=packing):
+        head += line[:HEAD]
+        if len(head) >= HEAD:
+            break
+    return head[:HEAD], packing
+
+
+def read_unpacked(path: Path, packing: str) -> bytes:
+    """The bytes of a file, unpacked.
+
+    Args:
+        path: the file.
+        packing: how it is compressed, as ``packing_of``.
+
+    Raises:
+        CurationError: as for ``read_lines``.
+    """
+    if not packing:
+        return read_bytes(path)
+    return b"".join(read_lines(path, longest=LONGEST_OF_ALL, packing=packing))
 
 
 def too_long(where: str, longest: int) -> CurationError:

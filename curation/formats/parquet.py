@@ -7,7 +7,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
 
-from curation.catsets.entries import Part, Row
 from curation.files import CurationError, open_input
 from curation.formats.packed import FREE, LONGEST, RATIO, too_packed
 
@@ -173,21 +172,15 @@ _DEEP = 20  # features within features
 T = TypeVar("T")
 
 
-def read_parquet(path: Path) -> Part:
-    """The rows of a Parquet file, numbered from 1.
+def read_parquet(path: Path) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+    """The rows of a Parquet file, and the names of its integer labels by column.
 
     Raises:
         CurationError: pyarrow is missing, or the file is cut off or damaged, or unpacks to far
             more than texts would.
     """
     classes: dict[str, list[str]] = {}
-    rows = enumerate(each_row(path, classes), 1)
-    return Part([Row(f"{path.name} row {n}", values) for n, values in rows], classes=classes)
-
-
-def each_row(path: Path, classes: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
-    """As ``read_parquet``, one row after the other; ``classes`` gets those of the part."""
-    return _each(path, classes, lambda batch: batch.to_pylist())
+    return list(_each(path, classes, lambda batch: batch.to_pylist())), classes
 
 
 def each_columns(path: Path) -> Iterator[tuple[int, dict[str, list[Any]]]]:

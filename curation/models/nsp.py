@@ -32,7 +32,7 @@ from curation.files import CurationError, read_json
 from curation.models.causal import finite
 from curation.models.forward import Row, Runner, Tell, Text
 from curation.models.loading import REPORT, Loaded, load
-from curation.models.rules import Family, Refusal, Scored, ScoringRequest, family_named
+from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.models.xlnet import repair
 from curation.work.run_folder import read_identity, write_json
@@ -531,8 +531,6 @@ def _read_head(path: Path) -> dict[str, Any]:
     about = read_json(path)
     if not isinstance(about, dict) or about.get("form") != _FORM:
         raise CurationError(f"{path}: is not a head that this version can read", _WHOLE)
-    if isinstance(about.get("family"), str):
-        about["family"] = family_named(about["family"])
     for key, values in (("pool", get_args(Pool)), ("next", (0, 1)), ("family", tuple(POOLS))):
         if about.get(key) not in values:
             raise CurationError(

@@ -106,19 +106,9 @@ from curation.files import CurationError
 from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
-_FORMER_FAMILIES: dict[str, Family] = {"permuted": "xlnet"}
 INTRA: tuple[Kind, ...] = ("intrasentence",)
 INTER: tuple[Kind, ...] = ("intersentence",)
 BOTH = INTRA + INTER
-
-
-def family_named(name: str) -> str:
-    """The present name of a model family. Files of earlier versions say "permuted" for XLNet.
-
-    >>> family_named("permuted"), family_named("causal")
-    ('xlnet', 'causal')
-    """
-    return _FORMER_FAMILIES.get(name, name)
 
 
 class ScoringRequest(NamedTuple):
@@ -226,30 +216,6 @@ RULES: dict[str, Rule] = {
     ),
     "choice": Rule(("chat",), BOTH, "which of two associations the model names, in both orders"),
 }
-
-REVISED: dict[str, tuple[int, str]] = {
-    "attribute-acl": (
-        2,
-        "attribute-acl was the sum of the pieces' log-probabilities; "
-        "it is now the log of their mean probability, as in ACL §6.1",
-    ),
-}
-"""Rules that changed but kept their name: the present revision, and what changed.
-
-A published rule never changes its meaning, with one exception: ``attribute-acl`` did not compute
-what the paper describes under this name, so the correction keeps the name. Rules that are not
-listed have revision 1.
-"""
-
-
-def revisions(rules: Mapping[Any, str]) -> dict[str, int]:
-    """The revision of each of these rules that has changed; others are left out.
-
-    >>> revisions({"intrasentence": "attribute-acl", "intersentence": "nsp"})
-    {'attribute-acl': 2}
-    """
-    return {rule: REVISED[rule][0] for rule in dict.fromkeys(rules.values()) if rule in REVISED}
-
 
 Profile = dict[Family, dict[Kind, str]]
 

@@ -15,6 +15,7 @@ from curation.catsets.entries import HIDDEN, MADE, is_hidden, sentences_of
 from curation.catsets.stereoset import read_gold_file
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.markdown import inline
+from curation.formats.table_words import read_label
 from curation.formats.tables import read_json_lines
 from curation.records import GOLDS, KINDS, Gold, Kind, SplitName
 from curation.release.contents import (
@@ -30,7 +31,7 @@ from curation.release.contents import (
 )
 from curation.release.facts import Changes
 from curation.release.hidden.commitments import public_rows
-from curation.text.rules import read_label, same_text
+from curation.text.rules import same_text
 from curation.text.wording import amount
 
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]

@@ -15,10 +15,10 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.table_words import FIRST, OTHER, shipped_texts
+from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
-from curation.text.table_words import FIRST, OTHER, shipped_texts
-from curation.text.table_words import Sections as Texts
 
 MADE = "made"  # the section of placeholders that are computed here
 WARNINGS: dict[RoundKind, str] = {

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from curation.formats.table_words import YES, Sections, Words, offered, read_label, round_words
 from curation.records import Answer, Round, Task
 from curation.rounds.answers import forms
 from curation.rounds.answers.forms import FIELDS, LABELS, file_row
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import MEANT, flag_words, text_of, unread
 from curation.rounds.tables.workbooks import Column, Row, columns, task_row
-from curation.text.rules import Caps, read_label
-from curation.text.table_words import YES, Sections, Words, offered, round_words
+from curation.text.rules import Caps
 
 REPAIRABLE = (
     *("missing_field", "bad_value", "unknown_label", "empty_text"),

@@ -259,7 +259,7 @@ def run_results(
         number: of the run.
         profiles: the profiles that it fits, from ``groups.profiles_in``.
         sizes: of ``sizes.read_sizes``, by model.
-        missing: how many CATs the run lacks, as in ``older.missing_cats``.
+        missing: how many CATs the run lacks, as in ``incomplete.missing_cats``.
 
     Returns:
         ``metrics.results`` and ``{"run", "family", "rule", "variant", "rules", "own_head",

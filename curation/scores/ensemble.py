@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
-from curation.models.rules import revisions, rules_name
+from curation.models.rules import rules_name
 from curation.records import GOLDS, KINDS, Cat, Kind
 from curation.scores.boards import scored
 from curation.scores.groups import ENSEMBLE, OWN, head_of, member_runs
@@ -333,7 +333,6 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any
         "family": ENSEMBLE,
         "variant": variant,
         "rules": rules,
-        "revisions": revisions(rules),
         "own_head": any(run.about.get("own_head") for run in members),
         "head_training": trained.popitem()[1] if len(trained) == 1 else None,
         "members": [run.name for run in members],

@@ -55,17 +55,11 @@ class Missing(NamedTuple):
 def missing_cats(run: Run, cats: Sequence[Cat]) -> Missing:
     """The CATs that a run was not scored on, although it has others of the same kind.
 
-    An ensemble that was made by an earlier version does not say which CATs it left out, so no CAT
-    counts as missing.
-
     Args:
         run: from ``runs.current``.
         cats: the CATs.
     """
-    left_out = run.about.get("left_out_cats")
-    if left_out is None and run.about.get("left_out"):
-        return Missing(frozenset(), 0)
-    excused = set(left_out or ())
+    excused = set(run.about.get("left_out_cats") or ())
     kinds = {cat.kind for cat in cats if run.has_part(cat)}
     own = [cat for cat in cats if cat.kind in kinds]
     lacks = [cat for cat in own if cat.id not in excused and not run.was_asked(cat)]

@@ -19,7 +19,6 @@ from curation.files import (
     sweep,
     writing,
 )
-from curation.models.rules import REVISED, family_named
 from curation.records import Rejection, Score
 from curation.scores.flags import answer_flags
 from curation.text.times import now
@@ -161,14 +160,13 @@ def _way(about: Mapping[str, Any]) -> dict[str, Any]:
 RUN, SCORES, REJECTED, RESULTS = "run.json", "scores.jsonl", "rejected.jsonl", "results.json"
 REPLIES, COMPARISONS, CHOICE = "replies.jsonl", "comparisons.jsonl", "choice.json"
 _FORMS: dict[str, type] = {
-    **dict.fromkeys(("rules", "revisions", "tokens", "member_runs", "members_sha256"), dict),
+    **dict.fromkeys(("rules", "tokens", "member_runs", "members_sha256"), dict),
     **dict.fromkeys(("opened", "weights", "answers", "repeats", "head_training"), dict),
     **dict.fromkeys(("model", "family", "variant"), str),
     **dict.fromkeys(("members", "dev_cats", "left_out_cats"), list),
 }
 # Fields that do not identify the run.
 _FREE = {"started_at", "opened", "tokens", "own_head", "answers", "repeats", "head_training"}
-_REVISIONS = "revisions"
 _WORDS = {
     "prompts": "file of prompts",
     "unsteady": "answer of the endpoint to the same texts",
@@ -192,15 +190,12 @@ def locked_run(folder: Path) -> Iterator[None]:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """The content of ``run.json``, with the present name of the family; {} if there is none.
+    """The content of ``run.json``; {} if there is none.
 
     Raises:
         CurationError: it is not a JSON object.
     """
-    run = read_identity(folder / RUN)
-    if isinstance(family := run.get("family"), str):
-        run["family"] = family_named(family)
-    return run
+    return read_identity(folder / RUN)
 
 
 def has_runs(root: Path) -> bool:
@@ -238,36 +233,6 @@ def check_about(path: Path, about: Any) -> None:
                 f"{path}, field '{name}': {str(value)[:40]!r} is not valid",
                 "restore the file from a backup, or score the model again",
             )
-
-
-def rename_old(folder: Path, identity: Mapping[str, Any], notice: Callable[[str], None]) -> None:
-    """Rename the folder of the same run if it still has an old name.
-
-    Folders used to be named after profiles. A folder is renamed if it holds this very run, or if
-    it differs only in how a rule was computed, so that ``resume`` moves its scores to
-    ``superseded/``.
-
-    Args:
-        folder: the run's folder; if it exists, nothing is done.
-        identity: what ``run.json`` must contain.
-        notice: receives a message about the renaming.
-
-    Raises:
-        CurationError: another command is scoring in the old folder.
-    """
-    if folder.exists():
-        return
-    for path in sorted(folder.parent.glob(f"*/{RUN}")):
-        try:
-            changed = set(_changed(path.parent, identity))
-        except CurationError:  # damage there does not concern this run
-            continue
-        if changed and (_REVISIONS not in changed or changed & {"rules", "variant"}):
-            continue
-        with locked_run(path.parent):
-            path.parent.rename(folder)
-        notice(f"{path.parent}: this folder is now {folder.name}, after its rules")
-        return
 
 
 def resume(
@@ -332,9 +297,9 @@ def claim(
         notice(f"{lines[0]}: there is no {RUN} to identify these {content}; they are moved away")
         set_aside_run(folder)
     if changed:
-        reason = _reason(changed, read_run(folder), identity)
+        differs = " and ".join(_WORDS.get(name, name) for name in changed)
         aside = set_aside_run(folder)
-        notice(f"{path}: {reason}; the earlier {content} are now in {aside}")
+        notice(f"{path}: another {differs}; the earlier {content} are now in {aside}")
     # A killed command may have left run.json here and not what belongs to it.
     earlier = None if lines[0].exists() else _same_run_set_aside(folder, identity)
     if earlier and (not path.exists() or (earlier / appended[0]).exists()):
@@ -349,15 +314,6 @@ def _changed(folder: Path, identity: Mapping[str, Any]) -> list[str]:
     if not (folder / RUN).exists():
         return []
     return differences(read_run(folder), identity, free=_FREE)
-
-
-def _reason(changed: Sequence[str], before: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
-    """What differs, in words; if a rule is now computed in another way, how."""
-    old, new = (dict(run.get(_REVISIONS) or {}) for run in (before, identity))
-    used = set(dict(before.get("rules") or {}).values())
-    revised = [REVISED[rule][1] for rule in new if rule in used and old.get(rule) != new[rule]]
-    plain = [_WORDS.get(n, n) for n in changed if n != _REVISIONS or not revised]
-    return "; ".join([*([f"another {' and '.join(plain)}"] if plain else []), *revised])
 
 
 def _same_run_set_aside(folder: Path, identity: Mapping[str, Any]) -> Path | None:

@@ -20,7 +20,6 @@ from curation.models.rules import (
     Refusal,
     Scored,
     profiles_of,
-    revisions,
     rules_for,
     rules_name,
 )
@@ -38,7 +37,6 @@ from curation.scores.run_folder import (
     note,
     read,
     read_run,
-    rename_old,
     resume,
     set_aside_run,
 )
@@ -97,7 +95,7 @@ def unsteady(model: str, repeats: "Repeats", aside: Path) -> CurationError:
     )
 
 
-ALGORITHM = 1  # raised if the scores of all rules change; for a single rule see ``rules.REVISED``
+ALGORITHM = 1  # raised if the scores change; a single rule that changes gets a new name
 SHARD = 128  # CATs; a killed run loses at most this many, and progress is reported per shard
 _SLOW = 32  # CATs in a shard, for rules that read a text many times
 _GPU_FACTOR = 8  # a GPU's batches are larger, so its shards are too
@@ -148,12 +146,10 @@ class Job:
 
     def run_identity(self) -> dict[str, Any]:
         """The fields of ``run.json`` that identify the run."""
-        revised = revisions(self.rules)
         return {
             **self.identity,
             "algorithm": ALGORITHM,
             "rules": self.rules,
-            **({"revisions": revised} if revised else {}),
             "variant": self.variant,
         }
 
@@ -248,7 +244,6 @@ def score_cats(
     if needs_head:
         _check_head(job)
     digests = {q.association: q.digest for _, asked in work for q in asked}
-    rename_old(job.folder, job.run_identity(), notice)
     with locked_run(job.folder):
         known = resume(job.folder, job.run_identity(), digests, notice)
         if needs_head:
@@ -382,7 +377,7 @@ def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> byt
 def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
-    ``of`` says which CATs they are of, as in ``older.scored_cats``.
+    ``of`` says which CATs they are of, as in ``incomplete.scored_cats``.
 
     Raises:
         CurationError: no CAT has a score for each of its associations.

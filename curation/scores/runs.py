@@ -11,7 +11,7 @@ import pandas as pd
 
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.formats.predictions import read_predictions, scores_of, turned
-from curation.models.rules import PROFILES, REVISED, RULES, family_named, revisions
+from curation.models.rules import PROFILES, RULES
 from curation.records import GOLDS, KINDS, PAIRS, Cat, Comparison, Gold, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, cat_digest, texts
 from curation.scores.run_folder import (
@@ -231,7 +231,7 @@ class Run:
     @property
     def family(self) -> str:
         """The model's family, or "" if it is not known."""
-        return family_named(str(self.about.get("family", "")))
+        return str(self.about.get("family", ""))
 
     @property
     def rules(self) -> dict[str, str]:
@@ -277,7 +277,7 @@ def read_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) ->
     """Every run below a folder: ``MODEL/RULE[+VARIANT]/scores.jsonl`` and ``run.json``.
 
     A run of a chat model has ``comparisons.jsonl`` instead of scores. A run is left out if it has
-    neither, if the definition of its rule has changed since, or if writing it was interrupted.
+    neither, or if writing it was interrupted.
 
     Args:
         root: the folder.
@@ -320,8 +320,6 @@ def found_runs(root: Path, *, skipped: Callable[[str], None] = lambda _: None) -
                 f"{path}: its scores are older than its run.json, because the command that wrote "
                 f"them was interrupted; {again} again"
             )
-        elif old := _outdated(run):
-            skipped(f"{path}: {old}; score the model again")
         else:
             runs.append(run)
     return runs
@@ -331,13 +329,6 @@ def _interrupted(folder: Path, run: Run) -> bool:
     """Whether a run's description is of other scores than those beside it."""
     known = run.about.get("scores_sha256")
     return known is not None and known != digest(folder / "scores.jsonl")
-
-
-def _outdated(run: Run) -> str:
-    """Which rule of a run has another definition today, or ""."""
-    then = dict(run.about.get("revisions") or {})
-    changed = [rule for rule, now in revisions(run.rules).items() if then.get(rule, 1) != now]
-    return "; ".join(REVISED[rule][1] for rule in changed)
 
 
 def _is_run(folder: Path) -> bool:

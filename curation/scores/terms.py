@@ -8,10 +8,11 @@ import pandas as pd
 
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import votes
+from curation.formats.table_words import read_label
 from curation.records import VALUES
 from curation.scores.boards import Board
 from curation.stats.metrics import percent_interval
-from curation.text.rules import chance_of_agreement, read_label
+from curation.text.rules import chance_of_agreement
 
 
 class Agreement(NamedTuple):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
+from curation.formats.table_words import Words
 from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.steps import read
 from curation.steps.pipeline import STEPS, made_steps
@@ -15,7 +16,6 @@ from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.rounds.round_status import open_platform
 from curation.steps.step import QUIET, Reporter, Step, current, last_run, run_steps
-from curation.text.table_words import Words
 from curation.text.times import now
 from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
 

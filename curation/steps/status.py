@@ -88,7 +88,6 @@ UP_TO_DATE, OUT_OF_DATE, NOT_YET = "up to date", "out of date", "not yet"
 SHOWN = 5  # lines of edits.csv, and runs to score again, that are named
 OLDER = "of older data"
 OLDER_CATS, OLDER_SCORES, UNFINISHED = "of older CATs", "of older scores", "not finished"
-NOT_RECORDED = "CATs not recorded"
 
 
 class StepStatus(NamedTuple):
@@ -123,9 +122,8 @@ class ScoreRun(NamedTuple):
     Of a chat model: how many comparisons it has, and how many questions have no answer.
 
     ``state`` is "up to date" if its results are of the campaign's CATs as they are now. Otherwise
-    it is "of older CATs", "of older scores" (an ensemble whose members were scored again), "CATs
-    not recorded" (by an earlier version) or "not finished", and ``again`` is the command that
-    brings it up to date.
+    it is "of older CATs", "of older scores" (an ensemble whose members were scored again) or
+    "not finished", and ``again`` is the command that brings it up to date.
     """
 
     model: str
@@ -289,11 +287,9 @@ def _run_state(
     """Whether a run's results are of the CATs with this digest."""
     results = path.with_name("results.json")
     kept = _object(results) if results.exists() else None
-    if kept is None or about is None:
+    of = kept.get("of") if kept else None
+    if about is None or not isinstance(of, Mapping):
         return UNFINISHED
-    of = kept.get("of")
-    if not isinstance(of, Mapping):  # written by an earlier version
-        return NOT_RECORDED
     if of.get("sha256") != sha:
         return OLDER_CATS
     replies = of.get("replies_sha256")  # a copy of the campaign may lack the replies

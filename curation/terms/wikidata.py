@@ -445,7 +445,7 @@ class Service:
         Args:
             query: the query.
             check: reads the rows; raises ``sparql.OddValueError`` if they are not what was asked
-                for. Such an answer is not saved. If it was saved earlier, it is asked for again.
+                for. Such an answer is not saved.
 
         Raises:
             TooHeavyError: each try failed as if the service ran out of time; a smaller query may
@@ -494,9 +494,6 @@ class Service:
             fits = isinstance(asked_at, str) and content["query"] == query
             if fits and rows is not None:
                 check(rows)
-        except OddValueError:  # earlier versions saved such answers
-            path.unlink(missing_ok=True)
-            return None
         except (CurationError, ValueError, KeyError, TypeError):
             return None  # missing or damaged: the service is asked again
         return (asked_at, rows) if fits and rows is not None else None

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Literal, NamedTuple
 
-from curation.records import GOLDS, VALUES, Gold, RoundKind, Value
-from curation.text.table_words import Words, shipped_words
+from curation.records import GOLDS, VALUES, Gold, RoundKind
 
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""
@@ -41,24 +40,6 @@ def stable_id(prefix: str, *parts: str) -> str:
     """
     digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
     return f"{prefix}-{digest[:20]}"
-
-
-_VALUES: dict[str | None, Value] = {value: value for value in VALUES}
-
-
-def read_label(text: str, words: Words | None = None) -> Value | None:
-    """The label that a text names, or None. Words of every shipped language are read.
-
-    Args:
-        text: the text; case, spaces and hyphens make no difference.
-        words: the words of a round, if its own texts have other names for labels.
-
-    >>> read_label(" Anti_Stereotype."), read_label("meaningless"), read_label("bad")
-    ('anti-stereotype', 'unrelated', None)
-    >>> read_label("antistereotip"), read_label("صورة نمطية"), read_label("無関係")
-    ('anti-stereotype', 'stereotype', 'unrelated')
-    """
-    return _VALUES.get((words or shipped_words()).read("label", text))
 
 
 def same_text(text: str) -> str:

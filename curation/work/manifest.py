@@ -34,9 +34,6 @@ SEGMENTS = "segments.json"
 """The raw answers that a folder's results were made from, with their sha256. The file is kept apart
 from the manifest, so that a lost raw answer is noticed after a damaged manifest was deleted."""
 
-_EARLIER_NAMES = {"fold": "answers", "check": "item_pitfalls"}
-"""Names of steps in manifests of earlier versions, and what they are called now."""
-
 
 class Results:
     """The results of one step in one folder, staged until all of them are complete."""
@@ -147,8 +144,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise CurationError(
             f"{path}{where}: not a valid manifest: {first['msg']}", _fix(folder)
         ) from None
-    steps = {_EARLIER_NAMES.get(step, step): run for step, run in manifest.steps.items()}
-    for step, run in steps.items():
+    for step, run in manifest.steps.items():
         for name in run.outputs:
             if not is_inside(name):  # an erasure deletes results: never other files
                 raise CurationError(
@@ -156,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
                     "file in this folder",
                     _fix(folder),
                 )
-    return Manifest(steps=steps)
+    return manifest
 
 
 def is_inside(name: str) -> bool:
@@ -171,7 +167,7 @@ def is_inside(name: str) -> bool:
 
 
 def _fix(folder: Path) -> str:
-    if any(folder.glob("*/raw")) and not (folder / SEGMENTS).exists():  # of an earlier version
+    if any(folder.glob("*/raw")) and not (folder / SEGMENTS).exists():  # nothing else lists them
         return (
             "put the file back from a backup or from version control; if there is none, make sure "
             "that no file of raw/ is missing, then delete it"

@@ -9,7 +9,7 @@ import pytest
 
 from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
-from curation.catsets.stereoset import read_cat_entries, read_cats, read_entries, read_settings
+from curation.catsets.stereoset import read_cat_entries, read_cats, read_entries, read_gold_file
 from curation.files import CurationError
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import gold_source
@@ -34,7 +34,7 @@ def test_other_columns_of_a_translation(tmp_path: Path) -> None:
     assert cat.context == "The baker starts to work BLANK on weekdays. (xx)"
     assert cat.associations[0].sentence == "The baker starts to work late on weekdays. (xx)"
     assert (cat.target, cat.target_original) == ("baker", "baker")
-    assert read_settings(path).language == "xx"
+    assert read_gold_file(path).settings.language == "xx"
 
 
 def test_other_labels_and_domains_within_items(tmp_path: Path) -> None:

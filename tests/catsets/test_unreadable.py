@@ -14,7 +14,7 @@ import pytest
 from openpyxl import Workbook
 
 from curation.catsets.reading import read_dataset
-from curation.catsets.stereoset import read_cats, read_entries, read_settings
+from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from curation.files import CurationError
 from support import catsets
 
@@ -96,7 +96,7 @@ def test_a_file_that_is_not_read_is_named(tmp_path: Path, name: str) -> None:
     content, kind, fix = FILES[name]
     path = tmp_path / name
     path.write_bytes(content)
-    for read in (read_cats, read_entries, read_settings):
+    for read in (read_cats, read_entries, read_gold_file):
         with pytest.raises(CurationError) as caught:
             read(path)
         assert kind in caught.value.what

@@ -9,7 +9,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import dump_line
 from curation.records import Cat
-from curation.steps.status import NOT_RECORDED, OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
+from curation.steps.status import OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
 from support.scored import CATS, command, likes, put, refused, scored_campaign
 
 MEMBERS = ("bakery/likes/default", "hates/default")
@@ -57,7 +57,7 @@ def test_status_says_which_results_are_of_older_cats_and_how_to_score_again(scor
     assert models(scored)["ensemble"]["state"] == OLDER_SCORES
     results = scored / "5-scores" / "ensemble" / "ll-bos_conditional" / "results.json"
     results.write_text("{}", "utf-8")
-    assert models(scored)["ensemble"]["state"] == NOT_RECORDED
+    assert models(scored)["ensemble"]["state"] == UNFINISHED
 
 
 @pytest.mark.parametrize("name", ["run.json", "results.json"])
@@ -68,7 +68,7 @@ def test_status_shows_a_damaged_run_as_not_finished(scored: Path, name: str, con
     (folder / name).write_text(content, "utf-8")
     run = models(scored)["hates"]
     assert run["again"] == "curation scores models hates"
-    assert run["state"] in (UNFINISHED, NOT_RECORDED)
+    assert run["state"] == UNFINISHED
 
 
 def test_models_of_older_cats_are_compared_on_common_cats(scored: Path, tmp_path: Path) -> None:
@@ -118,10 +118,12 @@ def test_cats_and_sentiment_that_are_out_of_date_are_noticed(
 ) -> None:
     stale: set[str] = set()
     monkeypatch.setattr(
-        "curation.steps.scores.runs.is_up_to_date", lambda campaign, name: name not in stale
+        "curation.steps.scores.runs.is_up_to_date",
+        lambda campaign, step: step.name not in stale,
     )
     monkeypatch.setattr(
-        "curation.steps.scores.runs.is_up_to_date", lambda campaign, name: name not in stale
+        "curation.steps.scores.runs.is_up_to_date",
+        lambda campaign, step: step.name not in stale,
     )
     quick = ("baselines", "--language", "tlh")  # without word frequencies
     assert "out of date" not in command("scores", "compare", "-c", scored)[2]

@@ -170,7 +170,7 @@ def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None
     assert [r["task_id"] for r in desk.deal(other, more=("--recall", "val-0"))[other]] == [first]
 
 
-def test_tables_of_an_earlier_version_are_not_overwritten(desk: Held) -> None:
+def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> None:
     (desk.out / "v.csv").write_text("somebody's answers\n", "utf-8")
     done = desk.run("rounds", "export", "v", "--to", desk.out, "--format", "csv")
     assert done.code == 0

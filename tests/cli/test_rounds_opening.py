@@ -123,17 +123,6 @@ def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
     assert desk.say("rounds", "open", *command, *FILES)["round"] == "intrasentence-1"
 
 
-def test_a_plan_of_an_earlier_version_goes_on_by_its_name(desk: Desk) -> None:
-    command = ("intrasentence", "--name", "w2", "--term", "baker")
-    half_open(desk, *command)
-    path = desk.rounds / "w2" / "round.json"
-    plan = read_round(path).model_dump_json(exclude={"domains", "terms", "of"})
-    path.write_text(plan, "utf-8")
-    said = desk.refused("rounds", "open", *command, *FILES)
-    assert "«curation rounds open intrasentence --name w2 --platform files»" in said
-    desk.say("rounds", "open", *command[:3], *FILES)
-
-
 def set_caps(desk: Desk, **caps: int) -> None:
     path = desk.root / "campaign.toml"
     text = path.read_text("utf-8")
@@ -189,26 +178,6 @@ def test_caps_of_writing_do_not_refuse_labels(desk: Desk) -> None:
     # The settings have changed: the values are those of now, without a pull or an import.
     assert desk.status("v")["refused"] == 5
     assert desk.status("v")["remaining"] == 5
-
-
-def test_earlier_names_of_caps_hold_for_all_kinds_and_are_named(desk: Desk) -> None:
-    path = desk.root / "campaign.toml"
-    lines = [line for line in path.read_text("utf-8").splitlines() if "per_person_" not in line]
-    at = next(n for n, line in enumerate(lines) if line.startswith("[rounds]"))
-    text = "\n".join([*lines[: at + 1], "per_person = 1", *lines[at + 1 :], ""])
-    path.write_text(text, "utf-8")
-    done = desk.run("rounds", "open", "validation", "--name", "v", *FILES)
-    assert "per_person = 1, " not in done.err
-    expected = "write per_person_review = 1, per_person_write = 1, per_person_label = 1 instead"
-    assert expected in done.err
-    assert expected in desk.run("rounds", "status").err
-    assert "per_person_label = 1: round v needs at least 10 people" in done.err
-    path.write_text(text.replace("per_person = 1", "per_person = -1"), "utf-8")
-    assert f"campaign.toml line {at + 2}, rounds.per_person: " in desk.refused("rounds", "status")
-    # A kind with a setting of its own keeps it.
-    path.write_text(text.replace("per_person = 1", "per_person = 1\nper_person_label = 9"), "utf-8")
-    done = desk.run("rounds", "status")
-    assert "write per_person_review = 1, per_person_write = 1 instead" in done.err
 
 
 def test_a_status_that_cannot_be_brought_up_to_date_says_so(desk: Desk) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from openpyxl import load_workbook
 
+from curation.formats.table_words import languages, shipped_texts
 from curation.records import Answer, Event, Flag, Item, Label, Rejection, Review
 from curation.rounds.people import KEYS
 from curation.rounds.refused import REPAIRABLE
-from curation.text.table_words import languages, shipped_texts
 from support.desk import MEANT, Desk, Row, item_row, label_row, read_csv
 
 pytestmark = pytest.mark.long

@@ -271,15 +271,6 @@ def test_a_damaged_head_is_an_error(
     assert "head.json" in error.value.what
 
 
-def test_a_head_of_xlnet_with_the_former_name_of_its_family_is_read(
-    made: Any, tmp_path: Path
-) -> None:
-    nsp.save_next_sentence(tmp_path, with_head(made("xlnet")), base={})
-    about = json.loads((tmp_path / "head.json").read_bytes())
-    (tmp_path / "head.json").write_text(json.dumps({**about, "family": "permuted"}), "utf-8")
-    assert nsp.load_next_sentence(str(tmp_path)).loaded.family == "xlnet"
-
-
 @pytest.mark.parametrize("damage", ["cut", "gone", "other"])
 def test_damaged_weights_are_an_error(saved: Path, tmp_path: Path, damage: str) -> None:
     for path in saved.iterdir():

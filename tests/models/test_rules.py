@@ -7,13 +7,10 @@ from curation.models import rules
 from curation.models.rules import (
     BOTH,
     PROFILES,
-    REVISED,
     RULES,
     SOURCES,
     ScoringRequest,
-    family_named,
     profiles_of,
-    revisions,
     rules_for,
     rules_name,
 )
@@ -105,14 +102,6 @@ def test_every_profile_says_what_it_follows() -> None:
     assert list(SOURCES) == list(PROFILES)
 
 
-def test_rules_that_have_changed_are_numbered_and_no_others() -> None:
-    assert set(REVISED) == {"attribute-acl"}
-    assert revisions({"intrasentence": "attribute-acl", "intersentence": "nsp"}) == {
-        "attribute-acl": 2
-    }
-    assert revisions(rules_for("causal", rule=None, profile="acl-ll")) == {}
-
-
 def test_what_an_ask_says_of_its_text() -> None:
     ask = ScoringRequest("intrasentence", "A BLANK cat.", "A kind cat.", 2, 6, "A kind cat.", 2)
     assert (ask.attribute, ask.text) == ("kind", "A kind cat.")
@@ -129,9 +118,3 @@ def test_characters_are_the_code_points_of_the_association() -> None:
     texts = ["It sat.", " It  sat. ", "caf\u00e9", "cafe\u0301", "🍞", "도예가"]
     asks = [ScoringRequest("intersentence", "A cat came. ", text) for text in texts]
     assert [ask.characters for ask in asks] == [7, 10, 4, 5, 1, 3]
-
-
-def test_the_former_name_of_xlnets_family_is_read_as_the_present_one() -> None:
-    assert [family_named(name) for name in ("permuted", "xlnet", "masked", "ensemble", "")] == [
-        "xlnet", "xlnet", "masked", "ensemble", "",
-    ]  # fmt: skip

@@ -13,9 +13,9 @@ from curation.catsets.entries import Entry
 from curation.catsets.stereoset import read_cats, read_entries
 from curation.decisions.agreement import by_term, facts
 from curation.decisions.filter import count, judge, tiers
+from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
-from curation.text.rules import read_label
 from support.cats import REAL
 
 FILE = REAL / "dev_labelled.json.gz"

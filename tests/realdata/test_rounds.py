@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from curation.checks.content import gist, meta_patterns, meta_text, near
+from curation.formats.table_words import read_label
 from curation.records import VALUES, Value
 from curation.rounds.plan import further, sample
 from curation.text.item_form import filler
-from curation.text.rules import Votes, decide, read_label, same_text
+from curation.text.rules import Votes, decide, same_text
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 TEST = "test_sample_intrasentence_labelled.json"

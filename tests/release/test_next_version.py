@@ -223,7 +223,7 @@ def test_with_a_list_it_is_the_last_line_before_whose_folder_exists(campaign: Ca
     assert before(campaign, "0.3.0") == "0.2.0"
     assert before(campaign, "0.2.0") == "2026-spring"
     assert before(campaign, "2026-spring") == "0.1.0"
-    assert before(campaign, "0.1.0") == "0.0.9"  # built by an earlier version of curation
+    assert before(campaign, "0.1.0") == "0.0.9"  # the list does not have it
     with (campaign.releases / "built.jsonl").open("a") as file:
         file.write('{"version": "0.')  # a build was killed
     assert before(campaign, "0.3.0") == "0.2.0"
@@ -244,14 +244,14 @@ def contents(cats: list[Cat], **fields: Any) -> Contents:
 
 
 def old_release(campaign: Campaign) -> None:
-    """Version 0.1.0 as an earlier version of curation wrote it."""
+    """Version 0.1.0, with nothing but its CATs."""
     folders(campaign, "0.1.0")
     for split in ("dev", "test"):
         path = campaign.releases / f"0.1.0/{split}.json"
         write_gold(path, [cat for cat in CATS if cat.split == split])
 
 
-def test_a_release_of_an_earlier_version_of_curation_is_compared(campaign: Campaign) -> None:
+def test_a_release_with_nothing_but_cats_is_compared(campaign: Campaign) -> None:
     old_release(campaign)
     new = with_version(campaign, "0.2.0")
     facts, rows = versions.changes(new, contents(CATS[1:])) or (None, None)

@@ -13,6 +13,7 @@ from curation.steps.rounds import licences
 from curation.steps.step import QUIET
 from support.desk import Desk
 from support.labelled import answer, set_to, shas
+from support.strike import half_written
 
 VERSION = Path("7-release/0.1.0")
 
@@ -83,8 +84,9 @@ def test_what_is_missing_of_a_version_is_written_again(desk: Desk, gone: str) ->
         for name in ("SHA256SUMS", "test.json", "dev.json"):
             (desk.root / VERSION / name).unlink()
     else:  # killed before the folder got its name
-        shutil.move(desk.root / VERSION, desk.root / "7-release/.0.1.0.1.tmp")
-        (desk.root / "7-release/.0.1.0.1.tmp/test.json").unlink()
+        left = half_written(desk.root / VERSION)
+        shutil.move(desk.root / VERSION, left)
+        (left / "test.json").unlink()
         (desk.root / "7-release/manifest.json").unlink()
     assert desk.run("release", "build").code == 0
     assert shas(desk.root / VERSION) == before

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.files import CurationError, shipped
+from curation.formats import table_words
 from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import FIELDS
-from curation.text import table_words
 
 SHIPPED = shipped("annotation_configs", "text")
 LANGUAGES = sorted(path.stem for path in SHIPPED.glob("*.toml"))

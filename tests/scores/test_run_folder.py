@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from curation.files import CurationError
 from curation.models import tiny
@@ -15,9 +14,7 @@ from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, open_scorer, tokens_of
 from curation.models.tokens import count_tokens
 from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.scores.groups import keys
 from curation.scores.running import Job, conclude, job, score_cats
-from curation.scores.runs import read_runs
 from support.models import MAKERS
 
 WORDS = ("kind", "grumpy", "square")
@@ -106,51 +103,6 @@ def test_a_profile_and_a_rule_with_the_same_rules_are_one_run(
     assert scored(again, CATS) == ({"scored": 0, "before": 12, "refused": 0}, [])
 
 
-def test_a_folder_with_the_name_of_a_profile_is_taken_up(
-    model: Callable[[str], Path], tmp_path: Path
-) -> None:
-    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
-    scored(work, CATS)
-    before = (work.folder / "scores.jsonl").read_bytes()
-    old = work.folder.rename(work.folder.with_name("default"))
-    (old / "superseded" / "t").mkdir(parents=True)
-    counts, [notice] = scored(work, CATS)
-    assert counts == {"scored": 0, "before": 12, "refused": 0}
-    assert notice == f"{old}: this folder is now ll-bos_conditional, after its rules"
-    assert not old.exists()
-    assert (work.folder / "scores.jsonl").read_bytes() == before
-    assert (work.folder / "superseded" / "t").exists()
-    assert scored(work, CATS)[1] == []
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"dtype": "bfloat16"}, {"variant": "lower"}, {"rules": {"intrasentence": "pll"}}],
-    ids=str,
-)
-def test_another_run_with_the_name_of_a_profile_stays(
-    model: Callable[[str], Path], tmp_path: Path, fields: dict[str, Any]
-) -> None:
-    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
-    scored(work, INTRA)
-    rewrite(work, **fields)
-    old = work.folder.rename(work.folder.with_name("default"))
-    before = (old / "run.json").read_bytes()
-    assert scored(work, INTRA) == ({"scored": 6, "before": 0, "refused": 0}, [])
-    assert (old / "run.json").read_bytes() == before
-
-
-def test_a_folder_in_which_a_command_scores_is_not_renamed(
-    model: Callable[[str], Path], tmp_path: Path
-) -> None:
-    work = job(ModelSpec(str(model("gpt2")), plain=True), tmp_path)
-    scored(work, INTRA)
-    old = work.folder.rename(work.folder.with_name("default"))
-    with FileLock(old / ".lock"), pytest.raises(CurationError, match="default: another command"):
-        score_cats(work, INTRA)
-    assert old.exists()
-
-
 @pytest.mark.parametrize("content", ["[]", "{"])
 def test_a_damaged_folder_beside_a_run_does_not_concern_it(
     model: Callable[[str], Path], tmp_path: Path, content: str
@@ -163,78 +115,37 @@ def test_a_damaged_folder_beside_a_run_does_not_concern_it(
     assert (other / "run.json").read_text("utf-8") == content
 
 
-# --- a rule that changed under its name ---------------------------------------------------------
+# --- another run --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("old_name", ["attribute-acl", "acl-ll"])
-def test_scores_of_the_old_attribute_acl_are_set_aside(
-    model: Callable[[str], Path], tmp_path: Path, old_name: str
+def test_scores_of_another_run_are_set_aside_and_the_notice_says_what_differs(
+    model: Callable[[str], Path], tmp_path: Path
 ) -> None:
     work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
     scored(work, INTRA)
-    assert run(work)["revisions"] == {"attribute-acl": 2}
-    rewrite(work, revisions=None)  # as it was written before
+    rewrite(work, dtype="bfloat16", versions={"curation": "0.0.1"})
     before = (work.folder / "scores.jsonl").read_bytes()
-    work.folder.rename(work.folder.with_name(old_name))
-    counts, notices = scored(work, INTRA)
+    counts, [notice] = scored(work, INTRA)
     assert counts == {"scored": 6, "before": 0, "refused": 0}
     [aside] = work.folder.glob("superseded/*")
     assert (aside / "scores.jsonl").read_bytes() == before
-    assert not (tmp_path / "bert" / old_name).exists() or old_name == work.folder.name
-    assert notices[-1] == (
-        f"{work.folder / 'run.json'}: attribute-acl was the sum of the pieces' log-probabilities; "
-        "it is now the log of their mean probability, as in ACL §6.1; the earlier scores are "
-        f"now in {aside}"
+    assert notice == (
+        f"{work.folder / 'run.json'}: another dtype and versions; the earlier scores are now in "
+        f"{aside}"
     )
     assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
 
 
-def test_an_old_run_that_differs_in_more_says_all_of_it(
-    model: Callable[[str], Path], tmp_path: Path
-) -> None:
-    work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-acl")
-    scored(work, INTRA)
-    rewrite(work, revisions=None, dtype="bfloat16", versions={"curation": "0.0.1"})
-    work.folder.rename(work.folder.with_name("acl-ll"))
-    _, notices = scored(work, INTRA)
-    assert "another dtype and versions; attribute-acl was the sum" in notices[-1]
-
-
-def test_runs_of_other_rules_are_not_superseded(
+def test_what_a_run_json_lacks_and_does_not_identify_the_run_is_added(
     model: Callable[[str], Path], tmp_path: Path
 ) -> None:
     work = job(ModelSpec(str(model("bert")), plain=True), tmp_path, rule="attribute-arxiv")
     scored(work, INTRA)
-    assert "revisions" not in run(work)
-    rewrite(work, tokens=None)  # a run.json of before
     about = run(work)
     about["opened"].pop("parameters")
-    rewrite(work, opened=about["opened"])
+    rewrite(work, opened=about["opened"], tokens=None)
     assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
     assert run(work)["tokens"]["read"] > 0
-
-
-def test_a_run_of_xlnet_with_the_former_name_of_its_family_is_the_same_run(
-    model: Callable[[str], Path], tmp_path: Path
-) -> None:
-    work = job(ModelSpec(str(model("xlnet")), plain=True), tmp_path, rule="attribute-arxiv")
-    assert scored(work, INTRA)[0]["scored"] == 6
-    rewrite(work, family="permuted")  # as it was written before
-    before = (work.folder / "scores.jsonl").read_bytes()
-    assert scored(work, INTRA) == ({"scored": 0, "before": 6, "refused": 0}, [])
-    assert (work.folder / "scores.jsonl").read_bytes() == before
-    assert conclude(work, INTRA, ties="half")["run"]["family"] == "xlnet"
-    old = work.folder.rename(work.folder.with_name("arxiv"))  # and named after its profile
-    about = old / "run.json"
-    about.write_text(json.dumps({**json.loads(about.read_bytes()), "family": "permuted"}), "utf-8")
-    counts, [notice] = scored(work, INTRA)
-    assert (counts["scored"], counts["before"]) == (0, 6)
-    assert "this folder is now attribute-arxiv" in notice
-    # The commands that read runs show it by its present name, in the group of its profile.
-    rewrite(work, family="permuted")
-    (read,) = read_runs(tmp_path)
-    assert read.family == "xlnet"
-    assert ("rules", "attribute-arxiv") in keys(read, {})
 
 
 # --- tokens and parameters ----------------------------------------------------------------------

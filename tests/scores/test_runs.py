@@ -43,18 +43,6 @@ def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None
     assert (third.model, third.scores, third.about["dtype"]) == ("two--dashes", {"b": -3.0}, "f")
 
 
-def test_a_run_by_an_earlier_definition_of_a_rule_is_left_out(tmp_path: Path) -> None:
-    rules = {KINDS[0]: "attribute-acl", KINDS[1]: "nsp"}
-    put(tmp_path, "old/acl-ll", {"a": 1.5}, {"rules": rules})
-    now = {"rules": rules, "revisions": {"attribute-acl": 2}}
-    put(tmp_path, "new/attribute-acl_nsp", {"a": 1.5}, now)
-    messages: list[str] = []
-    assert [run.model for run in read_runs(tmp_path, skipped=messages.append)] == ["new"]
-    assert len(messages) == 1
-    assert "old/acl-ll: attribute-acl was the sum" in messages[0]
-    assert messages[0].endswith("score the model again")
-
-
 def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> None:
     place = put(tmp_path, "m/r", {"a": 1.0, "b": 2.0}) / "scores.jsonl"
     text = place.read_text("utf-8")
@@ -104,7 +92,6 @@ def test_a_score_that_is_not_a_finite_number_is_named(tmp_path: Path, value: str
 @pytest.mark.parametrize(
     "about",
     [
-        {"revisions": 5},
         {"tokens": {"read": 9, "unknown": "many"}},
         {"tokens": [1]},
         {"rules": "ll-bos"},

@@ -22,7 +22,6 @@ from curation.steps.people import _without_quotes
 from curation.steps.rounds.round_files import read_round, read_words
 from curation.steps.rounds.running import open_round
 from curation.steps.rounds.sheets import export_round, import_round
-from curation.text.table_words import shipped_texts
 from support.desk import STUDY
 
 OWN = """
@@ -259,23 +258,18 @@ def test_a_csv_table_is_read_by_any_csv_reader(
     assert list(task)[:2] == ["task_id", "target"]
 
 
-def test_a_round_of_an_earlier_version_gets_the_words_that_it_lacks(
+def test_a_round_whose_texts_lack_some_is_refused(
     campaign: Campaign, validating: Round, tmp_path: Path
 ) -> None:
     path = campaign.rounds / "v" / "texts.json"
     texts = orjson.loads(path.read_bytes())
     assert texts["heading"]["annotator"] == "Jina lako"
-    assert texts["hint"]
-    for section in shipped_texts("en"):
-        del texts[section]
-    path.write_bytes(orjson.dumps(texts))
-    (table,) = export(campaign, tmp_path)
-    (task,) = rows_of(table)
-    assert "Your id" in task
-    answer = task | {"Your id": "v1", "Label 1": "Dhana potofu", "Consent": validating.consent}
-    with campaign.lock():
-        came = import_round(campaign, validating, [answer])
-    assert came.refused == {"missing_field": 2}  # the two labels that are not there
+    for section, field in (("heading", "heading.annotator"), ("hint", "hint.")):
+        kept = {name: keys for name, keys in texts.items() if name != section}
+        less = {name: text for name, text in texts[section].items() if name != "annotator"}
+        path.write_bytes(orjson.dumps(kept | ({section: less} if section == "heading" else {})))
+        with pytest.raises(CurationError, match=rf"texts.json, field '{field}"):
+            export(campaign, tmp_path)
 
 
 def test_quoted_words_are_erased_under_headings_of_the_rounds_own(

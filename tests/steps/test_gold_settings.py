@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.catsets.stereoset import FileSettings, dataset, read_cats, read_settings
+from curation.catsets.stereoset import FileSettings, dataset, read_cats, read_gold_file
 from curation.files import CurationError, dump_json, read_json
 from curation.records import Cat
 from curation.steps.measures import pitfalls_of
@@ -46,7 +46,7 @@ def test_a_file_without_settings_is_checked_in_all(tmp_path: Path) -> None:
     path = gold(tmp_path / "a.json", GLUED, NAMELESS, OLD)
     assert set(read_json(path)) == {"version", "data"}
     assert counts(path) == {"blank_glued": 1, "target_missing": 2, "target_renamed": 0}
-    assert read_settings(path) == FileSettings()
+    assert read_gold_file(path).settings == FileSettings()
 
 
 def test_the_settings_of_a_release_are_known(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from openpyxl import Workbook
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
+from curation.formats.table_words import shipped_words
 from curation.records import Rejection, Round
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
@@ -19,7 +20,6 @@ from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.running import _append, open_round
 from curation.steps.rounds.sheets import export_round, import_round, read_answers
 from curation.steps.terms import read_edits
-from curation.text.table_words import shipped_words
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"

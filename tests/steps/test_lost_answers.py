@@ -105,7 +105,7 @@ def test_if_both_are_damaged_no_fix_says_to_delete_the_record(labelled: Campaign
     assert caught.value.fix == "put the file back from a backup or from version control"
 
 
-def test_a_campaign_of_an_earlier_version_is_not_told_to_delete(labelled: Campaign) -> None:
+def test_without_the_list_no_fix_says_to_delete_the_manifest(labelled: Campaign) -> None:
     (labelled.rounds / "segments.json").unlink()
     damage(labelled.rounds / "manifest.json")
     with pytest.raises(CurationError) as caught:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.catsets.stereoset import read_cats, read_settings
+from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.files import CurationError, read_json, read_records
 from curation.records import Cat, Decision, Item, Rejection
 from curation.settings import (
@@ -356,7 +356,7 @@ def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
     assert "**2 of 3 CATs have no votes.** Nobody labelled them for this release" in readme
     assert "agreement between annotators is about the other CATs only" in readme
     files = [folder / "dev.json", folder / "test.json"]
-    assert sum(read_settings(path).without_votes for path in files) == 2
+    assert sum(read_gold_file(path).settings.without_votes for path in files) == 2
     assert {cat.id for cat in read_cats(files[1])} == {"gold1", "gold2", "voted"}
     assert read_cats(files[0]) == []  # too few terms for a dev split
     assert len(gold_source(files).cats) == 3

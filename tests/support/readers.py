@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curation.catsets.stereoset import read_cats, read_entries, read_settings
+from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from curation.files import (
     digest,
     dump_json,
@@ -23,6 +23,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.predictions import read_predictions, scores_of
+from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
 from curation.measures.counting import read_counts
 from curation.models.chat.prompts import read_prompts
@@ -55,7 +56,6 @@ from curation.steps.trust.report import read_answers, read_report
 from curation.steps.trust.text import label_rows
 from curation.terms.facts import FactRequest
 from curation.terms.wikidata import Service, query
-from curation.text.table_words import key, round_words
 from curation.trust.groups import Groups
 from curation.trust.text.human import passages, read_labels
 from support import commands
@@ -119,7 +119,7 @@ def _cats(path: Path) -> object:
     entries = read_entries(path)
     for entry in entries:
         archive.as_json(entry.item, f"{path} {entry.where}")
-    read_settings(path)
+    read_gold_file(path)
     return read_cats(path)
 
 

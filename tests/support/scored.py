@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from curation.campaign import Campaign
 from curation.cli import app
 from curation.files import CurationError, dump_line
-from curation.models.rules import PROFILES, revisions
+from curation.models.rules import PROFILES
 from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
 
 Of = Callable[[Cat, str], float]
@@ -53,8 +53,6 @@ def put(
     says = {"model": model, "family": "causal", **about}
     if rule.partition("+")[0] == "default":
         says["rules"] = PROFILES["default"]["causal"]
-    if "rules" in says:
-        says["revisions"] = revisions(says["rules"])
     (folder / "run.json").write_text(json.dumps(says), "utf-8")
     return folder
 
@@ -85,7 +83,7 @@ def scored_campaign(campaign: Campaign) -> Path:
     (campaign.decisions / "cats.jsonl").write_bytes(b"".join(map(dump_line, CATS)))
     terms = [
         {"term": "term 0", "domain": "craft", "agreement": 79.5, "stereotype": 82.5},
-        {"term": "term 1", "domain": "sport", "stereotype": 82.5},  # as earlier versions wrote it
+        {"term": "term 1", "domain": "sport", "agreement": None, "stereotype": 82.5},
     ]
     (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": terms}), "utf-8")
     scores = campaign.root / "5-scores"

@@ -10,9 +10,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from curation.files import beside
 from curation.models.train.settings import Progress
 
 ROOT = Path(__file__).parents[2]
+ENDED = 1 << 22  # a process that never runs: no system has so many
+
+
+def half_written(path: Path) -> Path:
+    """The temporary file that a killed command left of a file or folder."""
+    return path.with_name(beside(path).name.replace(f"-{os.getpid()}.", f"-{ENDED}."))
 
 
 def strike(

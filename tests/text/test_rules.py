@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.formats.table_words import read_label
 from curation.records import GOLDS, VALUES, Gold, Value
-from curation.text.rules import Votes, decide, read_label, spelling_key, tier
+from curation.text.rules import Votes, decide, spelling_key, tier
 
 Labels = tuple[Value, ...]
 

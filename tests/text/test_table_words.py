@@ -4,12 +4,18 @@ from collections import defaultdict
 
 import pytest
 
+from curation.formats import table_words
+from curation.formats.table_words import (
+    Space,
+    aliases,
+    key,
+    read_label,
+    shipped_texts,
+    shipped_words,
+)
 from curation.records import FLAGS, VALUES
 from curation.rounds import pages
 from curation.rounds.answers import forms, rows
-from curation.text import table_words
-from curation.text.rules import read_label
-from curation.text.table_words import Space, aliases, key, shipped_texts, shipped_words
 
 LANGUAGES = table_words.languages()
 ENGLISH = shipped_texts("en")
@@ -143,13 +149,6 @@ def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:
     for length, shown in ((200, True), (201, False)):
         texts = own("heading", label_1="x" * length)
         assert (table_words.offered(texts)["column"]["label_1"] != "label_1") is shown
-
-
-def test_texts_of_an_earlier_version_are_completed() -> None:
-    whole = table_words.completed({"review": {"keep": "Hold"}}, "id-ID")
-    assert whole["review"] == {"keep": "Hold"}
-    assert whole["heading"] == shipped_texts("id")["heading"]
-    assert table_words.round_words(whole).read("decision", "hold") == "keep"
 
 
 @pytest.mark.parametrize(

@@ -186,12 +186,3 @@ def test_digests_are_by_name_and_empty_for_what_is_missing(tmp_path: Path) -> No
     (tmp_path / "x").write_bytes(b"abc")
     found = digests({"z": tmp_path / "none", "a": tmp_path / "x"})
     assert json.dumps(found) == json.dumps({"a": ABC, "z": ""})
-
-
-def test_steps_have_their_present_names_in_manifests_of_earlier_versions(tmp_path: Path) -> None:
-    run_step(tmp_path, "answers", lambda results: {}, **STATE)
-    path = tmp_path / "manifest.json"
-    path.write_bytes(path.read_bytes().replace(b'"answers"', b'"fold"'))
-    assert is_current(tmp_path, "answers", **STATE)
-    run_step(tmp_path, "item_pitfalls", lambda results: {}, **STATE)
-    assert list(json.loads(path.read_bytes())["steps"]) == ["answers", "item_pitfalls"]

@@ -16,7 +16,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from time import monotonic
@@ -88,7 +88,6 @@ def has_ended(
     files: TrainingFiles,
     identity: dict[str, Any],
     *,
-    defaults: dict[str, Any],
     restart: bool,
 ) -> bool:
     """Whether this training has already ended in this folder; False if it must start or continue.
@@ -97,7 +96,6 @@ def has_ended(
         out: the folder.
         files: the files of this kind of training.
         identity: ``settings``, ``base`` and ``corpus`` of the training.
-        defaults: the default of each setting, for settings that an older folder does not have.
         restart: delete what an earlier training left.
 
     Raises:
@@ -118,10 +116,10 @@ def has_ended(
     if restart or there in ([], [files.settings]):  # so far, nothing was trained
         return False
     before = read_identity(out / files.settings)
-    settings = {name: before["settings"].get(name, usual) for name, usual in defaults.items()}
+    then, now = before["settings"], identity["settings"]
     changed = [
-        f"--{name.replace('_', '-')} was {settings[name]}, is {identity['settings'][name]}"
-        for name in sorted(differences(settings, identity["settings"], free=FREE))
+        f"--{name.replace('_', '-')} was {then.get(name)}, is {now.get(name)}"
+        for name in sorted(differences(then, now, free=FREE))
     ]
     changed += [_CHANGED[name] for name in differences(before, identity) if name in _CHANGED]
     if changed:
@@ -204,8 +202,7 @@ def run_training(
         torch.manual_seed(settings.seed)  # before loading, which may draw weights
         loaded = load_model()
         identity = {"settings": _written(settings), "base": _base(loaded), "corpus": corpus}
-        defaults = {setting.name: setting.default for setting in fields(settings)}
-        if has_ended(out, files, identity, defaults=defaults, restart=restart):
+        if has_ended(out, files, identity, restart=restart):
             return dict(read_json(out / REPORT))
         write_json(out / files.settings, identity)
         try:

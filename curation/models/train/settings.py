@@ -1,8 +1,4 @@
-"""Settings and progress of both trainings: next-sentence heads and sentiment classifiers.
-
-The default of a new setting must keep the earlier behaviour, because trainings that an earlier
-version started continue with it.
-"""
+"""Settings and progress of both trainings: next-sentence heads and sentiment classifiers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

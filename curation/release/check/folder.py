@@ -21,6 +21,7 @@ from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, open_input, read_json, read_text
 from curation.formats.parquet import each_columns
+from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
 from curation.records import GOLDS, KINDS, Severity
 from curation.release.check.findings import Finding, finding, named
@@ -40,7 +41,6 @@ from curation.release.contents import (
 )
 from curation.release.differences import committed
 from curation.release.facts import Facts
-from curation.text.rules import read_label
 
 COLUMNS = {
     "stereotype": "stereotype",

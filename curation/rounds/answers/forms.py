@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
+from curation.formats.table_words import NO, OTHER, YES, Words, read_label, shipped_words
 from curation.records import FLAGS, Event, FlagName, Kind, RoundKind, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
@@ -43,8 +44,7 @@ from curation.rounds.answers.rows import (
     values,
     whole_sentence,
 )
-from curation.text.rules import read_label, stable_id
-from curation.text.table_words import NO, OTHER, YES, Words, shipped_words
+from curation.text.rules import stable_id
 from curation.text.times import read_time
 
 LABELS = ("label_1", "label_2", "label_3")

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from curation.catsets.entries import declared, undeclared_gap
+from curation.formats.table_words import Words, read_label
 from curation.records import Event, RoundKind, Task, Value
 from curation.rounds.answers import forms, rows
 from curation.rounds.answers.archive import Sent
@@ -27,8 +28,7 @@ from curation.rounds.answers.parsed import (
     need_target,
     unexpected,
 )
-from curation.text.rules import read_label, stable_id
-from curation.text.table_words import Words
+from curation.text.rules import stable_id
 
 
 def read(event: Event | Sent, *, round: str, where: str) -> Iterator[ParsedAnswer]:

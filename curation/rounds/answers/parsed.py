@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from curation.formats.table_words import read_label
 from curation.records import FlagName, Gold, Kind, Task, Value
-from curation.text.rules import read_label
 
 LONGEST_ID = 200
 LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.catsets.entries import gap_in
+from curation.formats.table_words import NO, YES, Words, key, shipped_words
 from curation.records import KINDS, Event, Gold
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -28,7 +29,6 @@ from curation.rounds.answers.parsed import (
 )
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.rules import same_text, stable_id
-from curation.text.table_words import NO, YES, Words, key, shipped_words
 from curation.text.times import ORDERS, read_time
 
 NAMES = {
@@ -391,7 +391,7 @@ def flag_words(text: str, words: Words) -> Iterator[str]:
 def answer_in(cell: Any, words: Words) -> str:
     """What a cell of a yes-column says: yes, no, its text if it is neither, or nothing.
 
-    >>> from curation.text.table_words import shipped_words
+    >>> from curation.formats.table_words import shipped_words
     >>> [answer_in(cell, shipped_words()) for cell in (" Ya", "✗", None, "maybe ")]
     ['yes', 'no', '', 'maybe']
     """

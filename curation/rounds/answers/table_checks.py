@@ -6,10 +6,10 @@ from types import MappingProxyType
 from typing import Any
 
 from curation.files import CurationError
+from curation.formats.table_words import Words
 from curation.formats.tables import listed
 from curation.records import RoundKind
 from curation.rounds.answers import forms, rows
-from curation.text.table_words import Words
 from curation.text.times import ORDERS, Order, order_of, spreadsheet_day
 from curation.text.wording import some
 

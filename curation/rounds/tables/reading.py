@@ -28,10 +28,10 @@ from openpyxl.xml.functions import fromstring
 
 from curation.files import CurationError, open_input, parsed_json, read_text
 from curation.formats.packed import CUT_OFF, DAMAGE, HEAD, WORKBOOK, kind_of
+from curation.formats.table_words import Words
 from curation.formats.tables import check_width, doubled, read_csv, read_json_lines, restored
 from curation.rounds.answers.archive import as_json
 from curation.rounds.answers.forms import columns_of
-from curation.text.table_words import Words
 from curation.text.times import is_plausible
 from curation.text.wording import some
 

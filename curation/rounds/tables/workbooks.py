@@ -15,11 +15,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.files import CurationError
+from curation.formats.table_words import FORM, OTHER, YES, Sections, Space, offered
 from curation.formats.tables import restored
 from curation.records import FLAGS, KINDS, RoundKind
 from curation.rounds import pages
 from curation.rounds.answers.forms import FIELDS
-from curation.text.table_words import FORM, OTHER, YES, Sections, Space, offered
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.dimensions import RowDimension

@@ -212,7 +212,7 @@ def _read_by_people(
 
 
 _UNKNOWN = "unknown"
-_PAY = {"pay_review", "pay_write", "pay_label", "currency", "per_person", "per_term"}
+_PAY = {"pay_review", "pay_write", "pay_label", "currency"}
 
 
 class Collected(NamedTuple):

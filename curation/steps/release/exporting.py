@@ -22,6 +22,7 @@ from curation.files import (
     sync,
     writing,
 )
+from curation.formats.table_words import read_label
 from curation.records import KINDS, Cat, Kind, Rejection, SplitName
 from curation.release import data_files, harness_files
 from curation.release.contents import SPLITS, Contents, published
@@ -31,7 +32,6 @@ from curation.steps.read import read_counted, read_items
 from curation.steps.release import hidden
 from curation.steps.source import Source, open_source
 from curation.steps.step import QUIET, Reporter, run_steps
-from curation.text.rules import read_label
 from curation.work.manifest import file_names
 
 Format = Literal["bias-bench", "lm-eval"]

@@ -428,8 +428,8 @@ def earlier(campaign: Campaign) -> list[Path]:
     """The folders of the versions before the one that the settings name, oldest first.
 
     These are the versions in ``built.jsonl`` before this one whose folders exist. Before them come
-    versions that ``built.jsonl`` does not have, since an earlier version of curation built them:
-    those with a name below this one's. Numbers in names are compared as numbers, so 0.9.0 is below
+    versions that ``built.jsonl`` does not have, such as those of a copied or lost campaign: those
+    with a name below this one's. Numbers in names are compared as numbers, so 0.9.0 is below
     0.10.0. Anonymous and revealed versions do not count.
     """
     own = campaign.settings.release.version
@@ -438,7 +438,7 @@ def earlier(campaign: Campaign) -> list[Path]:
     below = [name for name in folders if name not in built and natural(name) < natural(own)]
     if own in built:
         built = built[: built.index(own)]
-    elif own in folders:  # also built by an earlier version of curation
+    elif own in folders:  # the list does not say when
         built = []
     names = [*sorted(below, key=natural), *(name for name in built if name in folders)]
     return [folders[name] for name in names]

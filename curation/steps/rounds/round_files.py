@@ -19,17 +19,16 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
-from curation.rounds.held import ERASED, Holding, holdings
-from curation.settings import RoundName
-from curation.text.table_words import (
+from curation.formats.table_words import (
     Sections,
     Words,
-    completed,
     round_words,
     shipped_words,
     wrong_text,
 )
+from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
+from curation.rounds.held import ERASED, Holding, holdings
+from curation.settings import RoundName
 from curation.text.times import now
 from curation.text.wording import amount, some
 
@@ -258,8 +257,6 @@ def read_standing(campaign: Campaign) -> list[Standing]:
 def read_texts(campaign: Campaign, name: str) -> Sections | None:
     """The texts with which a round was planned; None if it has none.
 
-    Table texts that the round does not have, as it is of an earlier version, are the shipped ones.
-
     Raises:
         CurationError: the file is damaged.
     """
@@ -273,7 +270,7 @@ def read_texts(campaign: Campaign, name: str) -> Sections | None:
         raise CurationError(
             f"{path}, field {field!r}: not a text of a round", "put the file back as it was"
         )
-    return completed(texts, campaign.settings.campaign.language)
+    return texts
 
 
 def read_words(campaign: Campaign, name: str) -> Words:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
@@ -30,28 +30,8 @@ CAP_NAMES = ("per_person", "per_term")
 
 
 def caps_of(settings: RoundSettings, work: Work) -> Caps:
-    """The caps of a kind of work: its own settings, or else those with the earlier names."""
-
-    def cap(name: str) -> int:
-        own, earlier = f"{name}_{work}", getattr(settings, name)
-        is_own = own in settings.model_fields_set or earlier is None
-        return int(getattr(settings, own) if is_own else earlier)
-
-    return Caps(*map(cap, CAP_NAMES))
-
-
-def warn_of_earlier_names(campaign: Campaign, *, reporter: Reporter = QUIET) -> None:
-    """Say what to write instead of settings with earlier names."""
-    settings = campaign.settings.rounds
-    for name in CAP_NAMES:
-        if (value := getattr(settings, name)) is None:
-            continue
-        own = [f"{name}_{work}" for work in get_args(Work)]
-        new = [f"{each} = {value}" for each in own if each not in settings.model_fields_set]
-        reporter.warn(
-            f"campaign.toml, [rounds]: {name} is the earlier name of {', '.join(own)}; "
-            + (f"write {', '.join(new)} instead" if new else "delete it: it has no effect")
-        )
+    """The caps of a kind of work."""
+    return Caps(*(int(getattr(settings, f"{name}_{work}")) for name in CAP_NAMES))
 
 
 def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporter = QUIET) -> None:

@@ -15,6 +15,7 @@ from curation.files import (
     shipped,
     writing,
 )
+from curation.formats.table_words import has_own_headings
 from curation.formats.tables import csv_text, find_header, read_csv
 from curation.records import (
     ROUND_KINDS,
@@ -35,17 +36,10 @@ from curation.steps import terms as term_files
 from curation.steps.read import read_items
 from curation.steps.rounds import licences, round_files, round_status
 from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers, pitfalls
-from curation.steps.rounds.round_status import (
-    DEFAULT,
-    open_platform,
-    platform_name,
-    warn_of_caps,
-    warn_of_earlier_names,
-)
+from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
 from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
 from curation.text.rules import Votes, decide
-from curation.text.table_words import has_own_headings
 from curation.text.times import now
 from curation.text.wording import amount
 
@@ -442,7 +436,6 @@ def open_round(
         from curation.rounds.platforms.label_studio.connection import check_address
 
         check_address(url)
-    warn_of_earlier_names(campaign, reporter=reporter)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
     begun = None if is_named else _begun(campaign, known, on, url, chosen)
@@ -514,8 +507,6 @@ def is_planned_so(round: Round, chosen: Mapping[str, Sequence[str]]) -> bool:
         chosen: its domains, terms and earlier rounds, by the name of the field.
     """
     planned = {field: getattr(round, field) for field in chosen}
-    if None in planned.values():  # planned by an earlier version
-        return not any(chosen.values())
     return all(set(planned[field]) == set(values) for field, values in chosen.items())
 
 
@@ -526,7 +517,7 @@ def command_to_open(round: Round) -> str:
         words += ["--platform", round.platform]
     options = {"--domain": round.domains, "--term": round.terms, "--of": round.of}
     for option, values in options.items():
-        for value in values or ():
+        for value in values:
             words += [option, value]
     return shlex.join(words)
 

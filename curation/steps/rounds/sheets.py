@@ -24,8 +24,8 @@ from curation.text.times import Order, now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
+    from curation.formats.table_words import Words
     from curation.rounds.tables.reading import Table, TablePlace
-    from curation.text.table_words import Words
 
 
 Format = Literal["xlsx", "csv"]

@@ -261,8 +261,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
     if source.original_targets:
         return {}
     return {
-        # Without «agreement» the report is of an earlier version, which had another formula.
-        f"{row['domain']}/{row['term']}": Agreement(row.get("agreement"), row["stereotype"])
+        f"{row['domain']}/{row['term']}": Agreement(row["agreement"], row["stereotype"])
         for row in _terms_of_campaign(source.campaign)
     }
 

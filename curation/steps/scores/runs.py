@@ -147,7 +147,7 @@ def warn_of_older(
 
     Args:
         runs: the runs.
-        missing: the CATs that runs lack, by name, as in ``older.common``.
+        missing: the CATs that runs lack, by name, as in ``incomplete.common``.
         reporter: receives the warnings.
     """
     for run in runs:

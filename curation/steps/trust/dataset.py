@@ -12,6 +12,7 @@ from curation.campaign import Campaign
 from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_cat_entries, votes
 from curation.files import CurationError, read_json, read_records
+from curation.formats.table_words import read_label
 from curation.records import VALUES, Cat, Decision
 from curation.scores.boards import board
 from curation.scores.groups import groups as comparable
@@ -24,7 +25,6 @@ from curation.steps.scores.runs import current_runs, read_runs, read_sentiment
 from curation.steps.source import Source
 from curation.steps.step import QUIET, Reporter
 from curation.steps.trust.files import TrustRun, read_directions
-from curation.text.rules import read_label
 from curation.text.wording import amount
 from curation.text.words import NotCheckedError, Sentiment
 from curation.trust.groups import Groups

@@ -20,7 +20,7 @@ from curation.models.train.sentiment import SentimentTrainer, train
 from curation.models.train.settings import SentimentSettings
 from curation.work.run_folder import disk_errors
 from support.reviews import ALL, write_reviews
-from support.strike import KilledError, kill_at
+from support.strike import KilledError, half_written, kill_at
 
 SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
 
@@ -186,7 +186,7 @@ def test_a_folder_of_others_keeps_its_hidden_files(
     bert: Path, small: Reviews, tmp_path: Path
 ) -> None:
     (tmp_path / "campaign").mkdir()
-    hidden = tmp_path / "campaign" / ".cats.jsonl.12.tmp", tmp_path / ".theirs.tmp"
+    hidden = half_written(tmp_path / "campaign" / "cats.jsonl"), tmp_path / ".theirs.tmp"
     for path in hidden:
         path.write_text("at work", "utf-8")
     with pytest.raises(CurationError, match="which is not from this kind of training"):
@@ -196,11 +196,11 @@ def test_a_folder_of_others_keeps_its_hidden_files(
 
 def test_what_was_half_written_goes(bert: Path, small: Reviews, tmp_path: Path) -> None:
     wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
-    (tmp_path / ".train-sentiment.json.12.tmp").write_text("{", "utf-8")  # killed at once
+    half_written(tmp_path / "train-sentiment.json").write_text("{", "utf-8")  # killed at once
     with pytest.raises(KilledError):
         train(wanted, small, tmp_path, tell=kill_at(4))
     assert not list(tmp_path.glob(".*.tmp"))
-    (tmp_path / ".checkpoint.pt.12.tmp").write_bytes(b"half")  # killed later
+    half_written(tmp_path / "checkpoint.pt").write_bytes(b"half")  # killed later
     assert train(wanted, small, tmp_path)["continued"] == 1
     assert not list(tmp_path.glob(".*.tmp"))
 

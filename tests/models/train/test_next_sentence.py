@@ -19,7 +19,7 @@ from curation.models.train.next_sentence import train
 from curation.models.train.settings import NextSentenceSettings as Settings
 from curation.models.train.settings import Progress, rate_at, warmup_steps
 from support import models as tiny
-from support.strike import KilledError, kill_at
+from support.strike import KilledError, half_written, kill_at
 from support.topics import tiny_bert, write_corpus
 
 LEARNS = {"length": 32, "batch": 32, "lr": 2e-3, "epochs": 20, "held_out": 0.2}
@@ -261,7 +261,7 @@ def test_a_kill_while_the_model_is_written_is_made_good(
         patch.setattr(next_sentence, "save_next_sentence", half)
         with pytest.raises(KilledError):
             train(wanted, small, tmp_path / "killed")
-    (tmp_path / "killed" / ".checkpoint.pt.99.tmp").write_bytes(b"half")
+    half_written(tmp_path / "killed" / "checkpoint.pt").write_bytes(b"half")
     train(wanted, small, tmp_path / "killed")
     train(wanted, small, tmp_path / "whole")
     assert same(tmp_path / "whole", tmp_path / "killed")
@@ -305,23 +305,6 @@ def test_how_often_checkpoints_are_written_may_change(
     with pytest.raises(KilledError):
         train(Settings(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
     assert train(Settings(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
-
-
-def test_a_training_that_an_earlier_version_began_goes_on(
-    bert: Path, small: Corpus, tmp_path: Path
-) -> None:
-    wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
-    with pytest.raises(KilledError):
-        train(Settings(**wanted), small, tmp_path, tell=kill_at(2))
-    path = tmp_path / "train-nsp.json"
-    before = json.loads(path.read_bytes())
-    for name in ("test_pairs", "optimizer"):  # settings that came later
-        del before["settings"][name]
-    path.write_text(json.dumps(before), "utf-8")
-    with pytest.raises(CurationError, match="--optimizer was adamw, is bertadam"):
-        train(Settings(**wanted, optimizer="bertadam"), small, tmp_path)
-    path.write_text(json.dumps(before), "utf-8")
-    assert train(Settings(**wanted), small, tmp_path)["continued"] == 1
 
 
 def test_another_corpus_or_model_is_an_error(

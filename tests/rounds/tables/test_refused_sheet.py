@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from curation.formats.table_words import languages, round_words, shipped_texts
 from curation.records import Round
 from curation.rounds import pages
 from curation.rounds.answers.forms import file_row, is_unchanged
 from curation.rounds.refused import RefusedAnswer, refused_sheet
-from curation.text.table_words import languages, round_words, shipped_texts
 
 ROUND = Round(
     name="v", kind="validation", platform="files", state="open", seed=1, labels="all", answers=5,

@@ -13,12 +13,12 @@ import openpyxl
 import pytest
 
 from curation.files import CurationError, read_records
+from curation.formats.table_words import shipped_texts
 from curation.records import Event, Flag, Item, Label, Person, Rejection, Review, Term
 from curation.rounds import people
 from curation.rounds.answers.rows import seconds_of
 from curation.rounds.tables.reading import read_rows
 from curation.settings import read_settings
-from curation.text.table_words import shipped_texts
 from curation.text.times import read_time
 from support.desk import GOLD, Row
 from support.spreadsheet import Office, missing

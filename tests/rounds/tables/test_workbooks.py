@@ -12,6 +12,7 @@ from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
 from curation.files import CurationError
+from curation.formats.table_words import key, round_words, shipped_texts
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, file_row
@@ -26,7 +27,6 @@ from curation.rounds.tables.workbooks import (
     row,
     workbook,
 )
-from curation.text.table_words import key, round_words, shipped_texts
 from support.team import CAMPAIGNS
 
 OWN = {"en": None, "id": "indonesian", "ar": "arabic", "ja": "japanese"}

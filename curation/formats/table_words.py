@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
+from curation.records import VALUES, Value
 
 Sections = dict[str, dict[str, Any]]
 """Texts by section and key: a text, or a list of texts."""
@@ -104,7 +105,7 @@ def has_own_headings(texts: Sections, language: str) -> bool:
     """Whether the tables of a round have headings in the campaign's language.
 
     Args:
-        texts: the texts of the round, ``completed``.
+        texts: the texts of the round.
         language: the campaign's language code.
     """
     base = language.split("-")[0]
@@ -112,19 +113,8 @@ def has_own_headings(texts: Sections, language: str) -> bool:
     return base == FIRST or texts["heading"] != english
 
 
-def completed(texts: Sections, language: str) -> Sections:
-    """A round's texts with the table texts that they lack, as those of earlier versions do.
-
-    Args:
-        texts: the texts with which a round was planned.
-        language: the campaign's language code.
-    """
-    lacking = shipped_texts(language)
-    return texts | {name: {**keys, **texts.get(name, {})} for name, keys in lacking.items()}
-
-
 def wrong_text(texts: Mapping[str, Any]) -> str | None:
-    """The first field that cannot be what ``completed`` takes, as ``section.key``; else None.
+    """The first field of a round's texts that is missing or of another form, as ``section.key``.
 
     Args:
         texts: the texts of a round, as a file has them.
@@ -138,6 +128,10 @@ def wrong_text(texts: Mapping[str, Any]) -> str | None:
             if not all(isinstance(line, str) for line in lines):
                 return f"{section}.{name}"
             if name in known and type(known[name]) is not type(text):
+                return f"{section}.{name}"
+    for section, known in shipped_texts(FIRST).items():
+        for name in known:
+            if name not in texts.get(section, {}):
                 return f"{section}.{name}"
     form = [place for places in FORM.values() for place in places.values()]
     strange = (f"{s}.{k}" for s, k in form if not isinstance(texts.get(s, {}).get(k, ""), str))
@@ -154,7 +148,7 @@ def offered(texts: Sections) -> dict[Space, dict[str, str]]:
     the word of something else in its space, the canonical name is shown instead.
 
     Args:
-        texts: the round's texts, ``completed``.
+        texts: the round's texts.
     """
     words: dict[Space, dict[str, str]] = {
         space: {name: texts[s][k] for name, (s, k) in places.items() if k in texts.get(s, {})}
@@ -220,11 +214,29 @@ def shipped_words() -> Words:
     return Words(meanings)
 
 
+_VALUES: dict[str | None, Value] = {value: value for value in VALUES}
+
+
+def read_label(text: str, words: Words | None = None) -> Value | None:
+    """The label that a text names, or None. Words of every shipped language are read.
+
+    Args:
+        text: the text; case, spaces and hyphens make no difference.
+        words: the words of a round, if its own texts have other names for labels.
+
+    >>> read_label(" Anti_Stereotype."), read_label("meaningless"), read_label("bad")
+    ('anti-stereotype', 'unrelated', None)
+    >>> read_label("antistereotip"), read_label("صورة نمطية"), read_label("無関係")
+    ('anti-stereotype', 'stereotype', 'unrelated')
+    """
+    return _VALUES.get((words or shipped_words()).read("label", text))
+
+
 def round_words(texts: Sections) -> Words:
     """What words mean in a round's tables: what the round shows and reads, then what is shipped.
 
     Args:
-        texts: the round's texts, ``completed``.
+        texts: the round's texts.
     """
     own = [(s, word, name) for s, words in offered(texts).items() for name, word in words.items()]
     meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
