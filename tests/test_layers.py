@@ -206,18 +206,11 @@ PACKAGES = {
     module: module if path.name == "__init__.py" else module.rpartition(".")[0]
     for module, path in SOURCES.items()
 }
-KNOWN = {  # pairs that are still there; delete those that are gone
-    ("curation.catsets", "curation.formats"),
-    ("curation.formats", "curation.text"),
-}
 
 
 def test_no_sibling_packages_import_each_other() -> None:
-    found = siblings(graph(), PACKAGES)
-    new = [f"{a} <-> {b}" for a, b in sorted(found - KNOWN)]
-    refuse(new, fix="move what both need to one of the two packages, or below them")
-    gone = [f"{a} <-> {b}" for a, b in sorted(KNOWN - found)]
-    refuse(gone, fix="these no longer import each other: delete them from KNOWN")
+    found = [f"{a} <-> {b}" for a, b in sorted(siblings(graph(), PACKAGES))]
+    refuse(found, fix="move what both need to one of the two packages, or below them")
 
 
 def test_the_rule_sees_circles() -> None:
