@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
 from curation.cli.score_tables import show_answers, show_report
 from curation.files import CurationError, dump_json
 from curation.models.chat.reading import Reading
@@ -16,7 +15,7 @@ from curation.records import Cat, Pair
 from curation.scores.choice.report import Limits, choice_report
 from curation.steps.scores.compare import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none
-from support.scored import CATS, command, refused, scored_campaign
+from support.scored import CATS, command, refused
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 A_ONLY: Answer = lambda *_: first()  # noqa: E731
@@ -33,11 +32,6 @@ def put_chat(root: Path, model: str, answer: Answer, **how: Any) -> Path:
     (folder / "comparisons.jsonl").touch()
     (folder / "choice.json").write_bytes(dump_json(report))
     return folder
-
-
-@pytest.fixture
-def scored(campaign: Campaign) -> Path:
-    return scored_campaign(campaign)
 
 
 def test_models_without_a_score_are_in_the_table_of_answers(scored: Path) -> None:

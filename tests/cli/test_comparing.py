@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from curation.campaign import Campaign
 from curation.cli import app
 from curation.files import dump_line
 from curation.models.rules import PROFILES, rules_name
@@ -22,14 +21,8 @@ from support.scored import (
     mixed,
     put,
     refused,
-    scored_campaign,
     write_gold,
 )
-
-
-@pytest.fixture
-def scored(campaign: Campaign) -> Path:
-    return scored_campaign(campaign)
 
 
 def test_a_campaigns_models_are_compared_on_test(scored: Path) -> None:

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +42,7 @@ NAMES = (
     *("statistics", "sentiment", "keywords", "pitfalls", "release", "run"),
 )
 IMPORTS = 5  # the commands that bring something in come first
-MOMENTS = 6  # at which each command is killed
+WRITES = 5  # at which each command is killed
 HARMED = [NAMES.index(name) for name in ("scan", "validators", "published", "run")]
 
 
@@ -55,6 +56,12 @@ def computed_once() -> Iterator[None]:
         patch.setattr(agreement, "measured", once(agreement.measured))
         patch.setattr(collecting, "baseline_results", once(collecting.baseline_results))
         yield
+
+
+@cache
+def undisturbed(content: Any, root: Path) -> Any:
+    """What a stage's folder holds, without manifests."""
+    return content(root, whole=False)
 
 
 def once(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,24 +132,37 @@ def check_after_death(
     at: int,
     look_first: bool,
 ) -> None:
-    """A folder whose ``at``-th command died must be whole, and come to the same end."""
-    lies, before, after = (
-        content(path, whole=False) for path in (root, stages[at].before, stages[at].after)
-    )
-    for name, sha in lies.items():
-        assert sha in (before.get(name), after.get(name)), f"half of {name} is there"
-    assert not set(before) - set(lies), "a result is gone"
+    """A folder whose ``at``-th command died must be whole, and come to the same end.
+
+    That is the state after the command, from which all goes on as undisturbed. If people look
+    first, and run what can be run, it is the end of all commands.
+    """
+    stage, commands, end = stages[at], [stages[at].command], stages[at].after
+    check_nothing_is_half(content, root, stage)
+    lost = set(undisturbed(content, stage.before)) - set(content(root, whole=False))
+    assert not lost, "a result is gone"
     if look_first:
         looked = [forked(word, "-c", root) for word in ("status", "run")]
         assert looked[0].code == 0, looked[0].err
         assert "Traceback" not in looked[1].err
         # A version that was built too early is never rewritten.
         shutil.rmtree(root / "7-release" / "0.1.0", ignore_errors=True)
-    for command in [*(stage.command for stage in stages[at:IMPORTS]), ("run",)]:
+        commands, end = (
+            [*(stage.command for stage in stages[at:IMPORTS]), ("run",)],
+            stages[-1].after,
+        )
+    for command in commands:
         done = forked(*command, "-c", root)
         assert done.code == 0, done.err
-    assert content(root) == content(stages[-1].after)
+    assert content(root) == content(end)
     assert leftovers(root) == []
+
+
+def check_nothing_is_half(content: Any, root: Path, stage: Stage) -> None:
+    """Every file is as before the command or as after it."""
+    before, after = undisturbed(content, stage.before), undisturbed(content, stage.after)
+    for name, sha in content(root, whole=False).items():
+        assert sha in (before.get(name), after.get(name)), f"half of {name} is there"
 
 
 @pytest.mark.parametrize("at", range(len(NAMES)), ids=NAMES)
@@ -150,14 +170,15 @@ def test_killed_anywhere_and_run_again(
     forked: Any, content: Any, stages: list[Stage], tmp_path: Path, at: int
 ) -> None:
     counted = Path(shutil.copytree(stages[at].before, tmp_path / "counted"))
-    moments = times(forked, (*stages[at].command, "-c", counted), counted)
-    assert moments >= 8  # at the least: lock, holder, one result, the manifest
-    draw = random.Random(at)
-    for moment in sorted(draw.sample(range(1, moments + 1), min(moments, MOMENTS))):
-        root = Path(shutil.copytree(stages[at].before, tmp_path / f"killed-{moment}"))
-        died = forked(*stages[at].command, "-c", root, before=strike(root, at=moment))
+    writes = times(forked, (*stages[at].command, "-c", counted), counted, seen=True)
+    assert writes >= 4  # at the least: lock, holder, one result, the manifest
+    drawn = sorted(random.Random(at).sample(range(1, writes + 1), min(writes, WRITES)))
+    for write in drawn:
+        root = Path(shutil.copytree(stages[at].before, tmp_path / f"killed-{write}"))
+        died = forked(*stages[at].command, "-c", root, before=strike(root, at=write, seen=True))
         assert died.code == -signal.SIGKILL
-        check_after_death(forked, content, root, stages, at=at, look_first=moment % 2 == 0)
+        look_first = write == drawn[len(drawn) // 2]
+        check_after_death(forked, content, root, stages, at=at, look_first=look_first)
 
 
 @pytest.mark.parametrize("at", HARMED, ids=[NAMES[n] for n in HARMED])
@@ -172,7 +193,7 @@ def test_killed_by_the_clock_and_run_again(
     for number in range(4):
         root = Path(shutil.copytree(stages[at].before, tmp_path / f"killed-{number}"))
         forked(*stages[at].command, "-c", root, seconds=draw.uniform(0, took))
-        check_after_death(forked, content, root, stages, at=at, look_first=number % 2 > 0)
+        check_after_death(forked, content, root, stages, at=at, look_first=number == 1)
 
 
 STOPS = {signal.SIGINT: 130, signal.SIGTERM: 143}
@@ -183,7 +204,6 @@ def test_stopped_anywhere_says_one_line_and_leaves_nothing(
     forked: Any, content: Any, stages: list[Stage], tmp_path: Path, at: int
 ) -> None:
     root = Path(shutil.copytree(stages[at].before, tmp_path / "campaign"))
-    before, after = (content(p, whole=False) for p in (stages[at].before, stages[at].after))
     draw = random.Random(at)
     for by, code in STOPS.items():
         # The lock and its holder come first; what is stopped later has begun its work.
@@ -198,16 +218,16 @@ def test_stopped_anywhere_says_one_line_and_leaves_nothing(
         assert "Traceback" not in done.err
         assert leftovers(root) == []
         assert not (root / ".lock-holder").exists()
-        for name, sha in content(root, whole=False).items():
-            assert sha in (before.get(name), after.get(name)), f"half of {name} is there"
+        check_nothing_is_half(content, root, stages[at])
     again = forked(*stages[at].command, "-c", root)
     assert again.code == 0, again.err
 
 
 def test_a_campaign_whose_making_was_killed_can_be_made(forked: Any, tmp_path: Path) -> None:
-    for moment in range(1, times(forked, ("init", tmp_path / "c", "--yes"), tmp_path) + 1):
-        folder = tmp_path / f"killed-{moment}"
-        died = forked("init", folder, "--yes", before=strike(folder, at=moment))
+    making = ("init", tmp_path / "c", "--yes")
+    for write in range(1, times(forked, making, tmp_path, seen=True) + 1):
+        folder = tmp_path / f"killed-{write}"
+        died = forked("init", folder, "--yes", before=strike(folder, at=write, seen=True))
         assert died.code == -signal.SIGKILL
         again = forked("init", folder, "--yes")
         # Killed when all was written, it is there; else it can be made.
@@ -300,7 +320,7 @@ def test_a_full_disk(
             assert "fix:   free some space, then run the same command again" in done.err
             assert "Traceback" not in done.err
             assert leftovers(root) == []
-        check_after_death(forked, content, root, stages, at=at, look_first=room % 8 == 0)
+        check_after_death(forked, content, root, stages, at=at, look_first=room == 8)
         shutil.rmtree(root)
         if done.code == 0:  # it has room enough, and more would change nothing
             break
@@ -507,7 +527,7 @@ with open_campaign(Path(sys.stdin.readline().strip())).lock():
 
 
 def test_two_commands_at_once(
-    cli: Any, forked: Any, content: Any, untouched: Any, stages: list[Stage], tmp_path: Path
+    forked: Any, content: Any, untouched: Any, stages: list[Stage], tmp_path: Path
 ) -> None:
     root = Path(shutil.copytree(stages[-1].before, tmp_path / "campaign"))
     before = untouched(root)
@@ -519,13 +539,13 @@ def test_two_commands_at_once(
             holder.stdin.write(f"{root}\n")
             holder.stdin.flush()
             assert holder.stdout.readline() == "held\n"
-            second = cli("run", "-c", root)
+            second = forked("run", "-c", root)
             check_refused(second, root)
             assert "in use by «curation import answers»" in second.err
             assert f"(process {holder.pid} on {platform.node()}, since 20" in second.err
             assert "wait until it has ended" in second.err
             assert untouched(root) == before
-            assert cli("status", "-c", root).code == 0  # who only looks need not wait
+            assert forked("status", "-c", root).code == 0  # who only looks need not wait
         finally:
             os.kill(holder.pid, signal.SIGKILL)
     after = forked("run", "-c", root)

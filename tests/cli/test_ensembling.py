@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
 from curation.files import dump_line, read_records
 from curation.models.rules import PROFILES, rules_name
 from curation.records import Score
@@ -24,17 +23,11 @@ from support.scored import (
     mixed,
     put,
     refused,
-    scored_campaign,
     write_gold,
 )
 from support.strike import strike, times
 
 RULES = rules_name(PROFILES["default"]["causal"])
-
-
-@pytest.fixture
-def scored(campaign: Campaign) -> Path:
-    return scored_campaign(campaign)
 
 
 def test_an_ensemble_is_fitted_on_dev_and_compared(scored: Path) -> None:

@@ -11,15 +11,9 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import read_json, read_records
 from curation.records import Decision, Item, Label
+from support.commands import set_to
 
 LABELS = "item_id,annotator,association,label\n"
-
-
-def set_to(root: Path, before: str, after: str) -> None:
-    path = root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert before in text
-    path.write_text(text.replace(before, after), "utf-8")
 
 
 def writers(path: Path, count: int = 4) -> Path:

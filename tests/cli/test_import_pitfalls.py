@@ -8,6 +8,7 @@ from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Item, Pitfall, Rejection
 from curation.work.manifest import read_manifest
+from support.commands import set_to
 
 HEAD = "item_id,annotator,domain,target,kind,context,stereotype,anti_stereotype,unrelated\n"
 ROWS = [
@@ -94,17 +95,15 @@ def test_what_would_have_to_be_accepted_is_said_at_once(
     file = tmp_path / "dev.json"
     file.write_text(json.dumps({"version": "1", "data": {"intersentence": items}}), "utf-8")
     assert forked("import", "stereoset", file, "-c", campaign.root)[0] == 0
-    settings = campaign.root / "campaign.toml"
-    text = settings.read_text("utf-8")
     code, _, err = forked("release", "build", "-c", campaign.root)
     assert code == 1
     wanted = 'accept = ["blank_left", "target_missing", "domain_in_one_split"]'
     assert f"{wanted} in [release]" in " ".join(err.split())
-    settings.write_text(text.replace("accept = []", 'accept = ["blank_left"]'), "utf-8")
+    set_to(campaign.root, "accept = []", 'accept = ["blank_left"]')
     code, _, err = forked("release", "build", "-c", campaign.root)
     assert code == 1
     assert f"{wanted} in [release]" in " ".join(err.split())
-    settings.write_text(text.replace("accept = []", wanted), "utf-8")
+    set_to(campaign.root, 'accept = ["blank_left"]', wanted)
     code, _, err = forked("release", "build", "-c", campaign.root)
     assert code == 0, err
 

@@ -13,18 +13,12 @@ from curation.catsets.stereoset import read_cats
 from curation.files import dump_json
 from curation.formats.predictions import read_predictions
 from curation.models import tiny
+from support.commands import set_to
 
 
 def said(done: Any) -> Any:
     assert done.code == 0, done.err
     return json.loads(done.out)
-
-
-def set_to(root: Path, old: str, new: str) -> None:
-    path = root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1, old
-    path.write_text(text.replace(old, new), "utf-8")
 
 
 def kept(root: Path, name: str) -> Any:
@@ -259,20 +253,15 @@ def test_a_tokenizer_counts_tokens(forked: Any, release: list[str], classifier: 
     assert {gap["unit"] for gap in found["gaps"]} == {"characters", "words", "tokens"}
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--tokenizer", "nowhere/at-all"], "nowhere/at-all"),
-        (["--gold", "none.json"], "none.json: no such file"),
-    ],
-)
-def test_what_is_not_there_is_said(
-    cli: Any, release: list[str], more: list[str], said: str
-) -> None:
-    done = cli("measures", "statistics", *release, *more, HF_HUB_OFFLINE="1")
-    assert done.code == 1
-    assert said in done.err
-    assert "fix:" in done.err
+def test_what_is_not_there_is_said(cli: Any, forked: Any, release: list[str]) -> None:
+    command = ("measures", "statistics", *release)
+    for done, said in (
+        (cli(*command, "--tokenizer", "nowhere/at-all", HF_HUB_OFFLINE="1"), "nowhere/at-all"),
+        (forked(*command, "--gold", "none.json"), "none.json: no such file"),
+    ):
+        assert done.code == 1
+        assert said in done.err
+        assert "fix:" in done.err
 
 
 def test_without_a_cat_there_is_nothing_to_measure(forked: Any, campaign: Any, small: Any) -> None:

@@ -6,18 +6,13 @@ from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
 from curation.files import dump_line
 from curation.records import Cat
 from curation.steps.status import OLDER_CATS, OLDER_SCORES, UNFINISHED, UP_TO_DATE
-from support.scored import CATS, command, likes, put, refused, scored_campaign
+from support.commands import set_to
+from support.scored import CATS, command, likes, put, refused
 
 MEMBERS = ("bakery/likes/default", "hates/default")
-
-
-@pytest.fixture
-def scored(campaign: Campaign) -> Path:
-    return scored_campaign(campaign)
 
 
 def write_cats(root: Path, cats: list[Cat]) -> None:
@@ -132,9 +127,7 @@ def test_cats_and_sentiment_that_are_out_of_date_are_noticed(
         code, _, err = command("scores", *words, "-c", scored)
         assert code == 0
         assert "the CATs are out of date: run «curation run»" in err
-    path = scored / "campaign.toml"
-    text = path.read_text("utf-8").replace('sentiment = "vader"', 'sentiment = "some/model"')
-    path.write_text(text, "utf-8")
+    set_to(scored, 'sentiment = "vader"', 'sentiment = "some/model"')
     kept = scored / "4-measures" / "sentiment_scores.json"
     kept.parent.mkdir()
     rows = [{"id": a.id, "score": 0.5} for cat in CATS for a in cat.associations]

@@ -11,6 +11,7 @@ import pytest
 
 from curation.files import shipped
 from curation.records import Answer, Dealing
+from support.commands import set_to
 from support.desk import Desk, Row, consenting, label_row, read_csv, told, write_csv
 from support.strike import strike, times
 
@@ -157,16 +158,14 @@ def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None
 
 
 def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None:
-    path = desk.root / "campaign.toml"
-    text = path.read_text("utf-8").replace("per_person_label = 0", "per_person_label = 1")
-    path.write_text(text, "utf-8")
+    set_to(desk.root, "per_person_label = 0", "per_person_label = 1")
     tables = desk.deal(*PEOPLE, *(f"val-{n}" for n in range(5, 10)))
     first = tables["val-0"][0]["task_id"]
     other = next(who for who, rows in tables.items() if rows[0]["task_id"] != first)
     said = desk.refused("rounds", "export", "v", "--recall", "val-0", "--people", desk.file(other))
     assert "as many tasks as per_person_label allows: 1" in said
     assert len(desk.records("v/dealt.jsonl", Dealing)) == 10  # nothing was taken back
-    path.write_text(text.replace("per_person_label = 1", "per_person_label = 2"), "utf-8")
+    set_to(desk.root, "per_person_label = 1", "per_person_label = 2")
     assert [r["task_id"] for r in desk.deal(other, more=("--recall", "val-0"))[other]] == [first]
 
 
@@ -199,9 +198,8 @@ def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) 
 
 
 def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
-    path = desk.root / "campaign.toml"
-    path.write_text(path.read_text("utf-8").replace("of = 5", "of = 1").replace(
-        "needed = 3", "needed = 1"), "utf-8")  # fmt: skip
+    set_to(desk.root, "of = 5", "of = 1")
+    set_to(desk.root, "needed = 3", "needed = 1")
     assert len(desk.deal("val-0")["val-0"]) == 2
     assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
 
@@ -267,13 +265,14 @@ def test_an_export_killed_at_any_moment_and_repeated(
 ) -> None:
     command = ("rounds", "export", "v", "--people", desk.file(*PEOPLE))
     done = Held(desk.forked, desk.copy(tmp_path / "done").root)
-    touched = times(done.run, command, done.root)
+    touched = times(done.run, command, done.root, seen=True)
     files = {path.name: path.read_bytes() for path in (done.root / "tasks").iterdir()}
     assert len(files) == 7  # five tables, who gets which, and the instructions
     wanted = told(content, done.root)
     for moment in range(2, touched + 1, touched // 7):
         own = desk.copy(tmp_path / f"killed-{moment}")
-        assert own.run(*command, before=strike(own.root, at=moment)).code == -signal.SIGKILL
+        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
+        assert died.code == -signal.SIGKILL
         again = own.run(*command)
         assert again.code == 0 or "waits for no answer that is not out" in again.err, again.err
         assert {p.name: p.read_bytes() for p in (own.root / "tasks").iterdir()} == files, moment

@@ -12,6 +12,7 @@ import pytest
 
 from curation.files import read_records
 from curation.records import Decision, Label, Task
+from support.commands import set_to
 from support.desk import GOLD, Desk, Row, at, consenting, item_row, label_row, read_csv, sentences
 
 pytestmark = pytest.mark.long
@@ -78,9 +79,7 @@ def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, se
     kept, given = {}, {}
     for labels in ("all", "needed"):
         own = desk.copy(tmp_path / labels)
-        path = own.root / "campaign.toml"
-        text = path.read_text("utf-8").replace('labels = "all"', f'labels = "{labels}"')
-        path.write_text(text, "utf-8")
+        set_to(own.root, 'labels = "all"', f'labels = "{labels}"')
         own.open("validation", "v")
         given[labels] = collect(own, seed, 5)
         own.say("decisions", "agreement")

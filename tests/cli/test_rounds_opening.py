@@ -12,6 +12,7 @@ from curation.files import shipped
 from curation.records import Round
 from curation.rounds.platforms.interface import Published
 from curation.steps.rounds import round_files, running
+from support.commands import set_to
 from support.desk import Desk, label_row, told
 from support.strike import strike, times
 
@@ -67,12 +68,13 @@ def test_an_opening_with_options_killed_and_repeated(
 ) -> None:
     command = ("rounds", "open", *COMMANDS[name], *FILES)
     done = desk.copy(tmp_path / "done")
-    touched = times(done.run, command, done.root)
+    touched = times(done.run, command, done.root, seen=True)
     wanted = told(content, done.root)
     states = set()
     for moment in range(touched, 1, -(touched // 6)):
         own = desk.copy(tmp_path / f"killed-{moment}")
-        assert own.run(*command, before=strike(own.root, at=moment)).code == -signal.SIGKILL
+        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
+        assert died.code == -signal.SIGKILL
         (plan,) = [p for p in own.rounds.glob("*/round.json") if p.parent.name != "w"] or [None]
         states.add(read_round(plan).state if plan else "nothing")
         again = own.run(*command)
@@ -133,10 +135,8 @@ def set_caps(desk: Desk, **caps: int) -> None:
 
 
 def test_english_headings_of_tables_in_another_language_are_named(desk: Desk) -> None:
-    settings, texts = desk.root / "campaign.toml", desk.rounds / "text.toml"
-    settings.write_text(
-        settings.read_text("utf-8").replace('language = "en"', 'language = "de"'), "utf-8"
-    )
+    texts = desk.rounds / "text.toml"
+    set_to(desk.root, 'language = "en"', 'language = "de"')
     words = desk.root / "1-terms" / "jobs.txt"
     words.write_text(words.read_text("utf-8").replace("language: en", "language: de"), "utf-8")
     english = shipped("annotation_configs", "text", "en.toml").read_text("utf-8")

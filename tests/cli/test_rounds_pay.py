@@ -12,6 +12,7 @@ from curation.campaign import open_campaign
 from curation.rounds.answers import archive
 from curation.rounds.people import KEYS, key_path
 from curation.steps.pipeline import STEPS
+from support.commands import set_to
 from support.desk import Desk, Row, item_row, label_row, read_csv, write_csv
 
 pytestmark = pytest.mark.long
@@ -84,9 +85,7 @@ def test_everybody_has_one_row_by_their_id(desk: Desk) -> None:
 
 
 def test_the_amounts_are_those_of_the_rounds_cost(desk: Desk) -> None:
-    settings = desk.root / "campaign.toml"
-    text = settings.read_text("utf-8")
-    settings.write_text(text.replace("pay_write = 0.1\n", "pay_write = 7.0\n"), "utf-8")
+    set_to(desk.root, "pay_write = 0.1\n", "pay_write = 7.0\n")
     said, people = paid(desk)
     lines = {line["round"]: line for line in said["rounds"] if line["round"] != "main"}
     for name, line in lines.items():

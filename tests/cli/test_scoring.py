@@ -19,7 +19,6 @@ from curation.files import dump_json, read_records
 from curation.models import tiny
 from curation.models.forward import Runner
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
-from curation.models.scoring import open_scorer
 from curation.records import Cat
 from curation.scores import running
 from support.models import bert_pretrained
@@ -78,31 +77,12 @@ def gold(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def curate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Curation:
-    """The command line in this process: exit code, output, errors."""
-
-    def run(*args: str | Path) -> CommandResult:
-        open_scorer.cache_clear()
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["curation", *map(str, args)])
-        code: Any = 0
-        try:
-            curation.cli.main()
-        except SystemExit as end:
-            code = end.code
-        captured = capsys.readouterr()
-        return code or 0, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def score(curate: Curation, gold: Path, tmp_path: Path) -> Curation:
+def score(forked: Curation, gold: Path, tmp_path: Path) -> Curation:
     """``curation scores models`` on the gold file."""
 
     def run(*args: str | Path) -> CommandResult:
         options = ("--gold", gold, "--scores", tmp_path / "scores")
-        return curate("scores", "models", *args, *options)
+        return forked("scores", "models", *args, *options)
 
     return run
 
@@ -231,8 +211,8 @@ def test_an_own_head_under_acl_ll_is_marked_in_every_table(score: Curation, tmp_
     assert results(tmp_path, "bert", "attribute-acl_nsp")["run"]["own_head"] is True
 
 
-def test_the_list_of_rules_has_all(curate: Curation) -> None:
-    code, out, _ = curate("scores", "rules")
+def test_the_list_of_rules_has_all(forked: Curation) -> None:
+    code, out, _ = forked("scores", "rules")
     assert code == 0
     first = {line.split()[0] for line in out.splitlines() if line.split()}
     assert set(RULES) | set(PROFILES) <= first
@@ -495,10 +475,10 @@ def test_engine_and_workers(
 
 
 def test_a_campaigns_cats_are_scored_and_both_splits_kept(
-    curate: Curation, models: tuple[Path, Path], finished: Path
+    forked: Curation, models: tuple[Path, Path], finished: Path
 ) -> None:
     options = ("-c", finished, "--rule", "ll-arxiv")
-    code, out, err = curate("scores", "models", models[0], *options)
+    code, out, err = forked("scores", "models", models[0], *options)
     assert (code, err) == (0, "")
     cats = read_records(finished / "3-decisions" / "cats.jsonl", Cat)
     folder = finished / "5-scores" / "tiny-causal" / "ll-arxiv"
@@ -509,20 +489,20 @@ def test_a_campaigns_cats_are_scored_and_both_splits_kept(
     assert rows(out) == shown(found["splits"]["test"])  # dev is for choosing, test for telling
     assert f"{3 * len(cats)} associations scored;" in out
     with FileLock(finished / ".lock"):
-        code, _, err = curate("scores", "models", models[0], *options)
+        code, _, err = forked("scores", "models", models[0], *options)
     assert code == 1
     assert "in use by" in err
 
 
 def test_a_campaign_without_cats_is_an_error(
-    curate: Curation, models: tuple[Path, Path], campaign: Campaign, tmp_path: Path
+    forked: Curation, models: tuple[Path, Path], campaign: Campaign, tmp_path: Path
 ) -> None:
-    code, out, err = curate("scores", "models", models[0], "-c", campaign.root)
+    code, out, err = forked("scores", "models", models[0], "-c", campaign.root)
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert "fix:   " in err
     assert not (campaign.root / "5-scores").exists()
-    code, _, err = curate("scores", "models", models[0], "-c", tmp_path)
+    code, _, err = forked("scores", "models", models[0], "-c", tmp_path)
     assert code == 1
     assert "no campaign.toml here" in err
 

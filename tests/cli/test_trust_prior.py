@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curation.steps.trust.files import read_run
-from support.commands import Ran
+from support.commands import Ran, set_to
 
 WORDS = {
     "she": (2.0, 0.2, 0.0, 0.3),
@@ -205,10 +205,7 @@ def test_the_report_compares_the_runs_that_debias_made(campaign: Path, forked: R
     ]
     setting = f"mitigation = {json.dumps(pairs)}"
     assert f"write {setting} into [trust]" in " ".join(done.out.split())
-    path = campaign / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert "[trust]" in text
-    path.write_text(text.replace("[trust]", f"[trust]\n{setting}"), "utf-8")
+    set_to(campaign, "[trust]", f"[trust]\n{setting}")
     assert forked("trust", "report", "-c", campaign).code == 0
     rows = json.loads((campaign / "6-trust" / "report.json").read_text())["rows"]
     compared = {row["check"] for row in rows if row["criterion"] == "mitigation"}
@@ -272,8 +269,7 @@ def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> Non
     # Measured alone, the run is the same; with other settings, debias adds the evidence again.
     less = ("trust", "vectors", campaign / "less.npz", "-c", campaign, "--groups", "other")
     assert "measured before" in forked(*less).out
-    text = path.read_text("utf-8").replace("[trust]", '[trust]\nnegative = "clip"')
-    path.write_text(text, "utf-8")
+    set_to(campaign, "[trust]", '[trust]\nnegative = "clip"')
     assert "measured before" not in forked(*less).out
     folder = campaign / "6-trust/runs/vectors/other-less"
     assert "held_out" not in {each.check for each in read_run(folder).evidence}

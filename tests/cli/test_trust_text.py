@@ -5,19 +5,14 @@ import json
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from curation.campaign import Campaign, protect
+from support.places import Place
 
 Run = Callable[..., Any]
-TABLE = """
-[groups.size]
-lists = {{ tall = "tall.txt", short = "short.txt" }}
-targets = "targets.txt"
-{more}
-"""
 TEXTS = [
     "The baker saw a giant. It rained. The end.",
     "A pebble fell. The baker slept. A dwarf sang. The sailor woke.",
@@ -28,26 +23,14 @@ TEXTS = [
 HEAD = "passage,target,group,annotator,submitted_at,text\n"
 
 
-class Place(NamedTuple):
+class Texts(Place):
     """A campaign with groups, and a corpus."""
 
-    campaign: Campaign
-    file: Path
-    run: Run
-
-    def write(self, name: str, text: str) -> Path:
-        self.campaign.trust.mkdir(exist_ok=True)
-        path = self.campaign.trust / name
-        path.write_text(text, "utf-8")
-        return path
-
-    def settings(self, more: str = "") -> None:
-        path = self.campaign.root / "campaign.toml"
-        text = path.read_text("utf-8").partition("\n[groups.size]")[0]
-        path.write_text(text + TABLE.format(more=more), "utf-8")
-
-    def measure(self, *args: str | Path) -> Any:
+    def measure(self, *args: str | Path, file: Path | None = None) -> Any:
         return self.run("trust", "text", "--campaign", self.campaign.root, *args)
+
+    def fails(self, message: str, *args: str | Path, file: Path | None = None) -> str:
+        return super().fails(message, *(args or (self.file,)))
 
     def results(self, run: str) -> tuple[Mapping[str, Any], dict[str, Any]]:
         """``run.json``, and the results by target."""
@@ -56,29 +39,15 @@ class Place(NamedTuple):
         about: Mapping[str, Any] = json.loads((folder / "run.json").read_text("utf-8"))
         return about, {row["target"]: row for row in map(json.loads, lines)}
 
-    def fails(self, message: str, *args: str | Path) -> None:
-        done = self.measure(*(args or (self.file,)))
-        error = " ".join(done.err.split())
-        assert done.code == 1, error
-        assert message in error
-        assert "fix:" in error
-        assert "Traceback" not in error
-        assert not list(self.campaign.trust.glob("runs/*/*"))
-
 
 @pytest.fixture
-def place(campaign: Campaign, tmp_path: Path, forked: Run) -> Place:
+def place(campaign: Campaign, tmp_path: Path, forked: Run) -> Texts:
     file = tmp_path / "harbour.txt"
     file.write_text("\n".join(TEXTS), "utf-8")
-    made = Place(campaign, file, forked)
-    made.write("tall.txt", "# made up\ntower\ngiant\nmountain\n")
-    made.write("short.txt", "dwarf\npebble\n")
-    made.write("targets.txt", "baker\nsailor\nweaver\n")
-    made.settings()
-    return made
+    return Texts(campaign, file, forked, "baker\nsailor\nweaver\n")
 
 
-def test_a_run_on_texts(place: Place) -> None:
+def test_a_run_on_texts(place: Texts) -> None:
     done = place.measure(place.file)
     assert done.code == 0, done.err
     assert "text-automated/size-harbour" in done.out
@@ -102,7 +71,7 @@ def test_a_run_on_texts(place: Place) -> None:
     assert "measured before" in place.measure(place.file).out
 
 
-def test_json_and_another_window(place: Place) -> None:
+def test_json_and_another_window(place: Texts) -> None:
     done = place.measure(place.file, "--json", "--window", "1", "--groups", "size")
     assert done.code == 0, done.err
     [run] = json.loads(done.out)["runs"]
@@ -111,7 +80,7 @@ def test_json_and_another_window(place: Place) -> None:
     assert run["biases"][0]["n"] == 4
 
 
-def test_texts_with_a_sentence_per_line_are_a_warning(place: Place, tmp_path: Path) -> None:
+def test_texts_with_a_sentence_per_line_are_a_warning(place: Texts, tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("A giant is a baker.\nA dwarf is a sailor.\n", "utf-8")
     error = " ".join(place.measure(file).err.split())
@@ -120,7 +89,7 @@ def test_texts_with_a_sentence_per_line_are_a_warning(place: Place, tmp_path: Pa
     assert "documents have fewer" not in place.measure(place.file).err
 
 
-def test_a_group_that_no_text_mentions_is_a_warning(place: Place) -> None:
+def test_a_group_that_no_text_mentions_is_a_warning(place: Texts) -> None:
     place.write("short.txt", "gnome\n")
     done = place.measure(place.file)
     assert done.code == 0
@@ -130,7 +99,7 @@ def test_a_group_that_no_text_mentions_is_a_warning(place: Place) -> None:
 # --- labels of people -----------------------------------------------------------------------------
 
 
-def labels(place: Place, *rows: str, name: str = "labels.csv") -> Path:
+def labels(place: Texts, *rows: str, name: str = "labels.csv") -> Path:
     return place.write(name, HEAD + "".join(f"{row}\n" for row in rows))
 
 
@@ -147,7 +116,7 @@ ROWS = [
 ]
 
 
-def test_a_run_on_labels(place: Place) -> None:
+def test_a_run_on_labels(place: Texts) -> None:
     later = [
         "p1,baker,short,ann,2026-03-09T10:00:00Z,The baker.",
         "p1,baker,short,ann,2026-03-10T10:00:00Z,The baker.",
@@ -173,7 +142,7 @@ def test_a_run_on_labels(place: Place) -> None:
     } <= checks
 
 
-def test_bad_rows_are_refused_and_kept(place: Place) -> None:
+def test_bad_rows_are_refused_and_kept(place: Texts) -> None:
     bad = {
         "unknown_group": "p1,baker,huge,dan,2026-03-01,The baker.",
         "unlisted_target": "p1,butcher,tall,dan,2026-03-01,The baker.",
@@ -194,7 +163,7 @@ def test_bad_rows_are_refused_and_kept(place: Place) -> None:
     assert "annotator" not in refused[0]["record"]
 
 
-def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Place) -> None:
+def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Texts) -> None:
     head = HEAD.strip() + ",email\n"
     path = place.write(
         "labels.csv",
@@ -210,7 +179,7 @@ def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Place) -> N
     assert stat.S_IMODE(refused.stat().st_mode) == 0o600
 
 
-def test_labels_in_json_lines(place: Place) -> None:
+def test_labels_in_json_lines(place: Texts) -> None:
     names = HEAD.strip().split(",")
     rows: list[dict[str, Any]] = [dict(zip(names, row.split(","), strict=True)) for row in ROWS]
     rows += [
@@ -230,7 +199,7 @@ def test_labels_in_json_lines(place: Place) -> None:
 # --- bad input ------------------------------------------------------------------------------------
 
 
-def test_bad_files(place: Place, tmp_path: Path) -> None:
+def test_bad_files(place: Texts, tmp_path: Path) -> None:
     empty, blank = tmp_path / "empty.txt", tmp_path / "blank.txt"
     empty.touch()
     blank.write_text("\n ... \n", "utf-8")
@@ -258,18 +227,16 @@ def test_bad_files(place: Place, tmp_path: Path) -> None:
     place.fails("there are no groups «colour»", place.file, "--groups", "colour")
 
 
-def test_bad_labels(place: Place, tmp_path: Path) -> None:
+def test_bad_labels(place: Texts, tmp_path: Path) -> None:
     place.fails("no such file", "--labels", tmp_path / "no.csv")
     place.fails("no column «annotator»", "--labels", place.write("a.csv", "passage,target,group\n"))
     place.fails("has no label of the targets", "--labels", labels(place))
     place.fails("line 2: there is no target 'x'", "--labels", labels(place, "p,x,,a,2026-03-01,t"))
 
 
-def test_bad_groups(place: Place) -> None:
+def test_bad_groups(place: Texts) -> None:
     place.write("short.txt", "# nothing\n")
     place.fails("the group «short» has no words")
-    place.write("short.txt", "dwarf\nGiant\n")
-    place.fails("«Giant» is in the lists of «tall» and «short»")
     place.write("short.txt", "dwarf\nsailor\n")
     place.fails("the target «sailor» is in the list of the group «short»")
     place.write("short.txt", "dwarf\n---\n")

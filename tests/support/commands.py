@@ -33,6 +33,14 @@ class Ran(NamedTuple):
     err: str
 
 
+def set_to(root: Path, before: str, after: str) -> None:
+    """Change a setting of a campaign, as a person does in an editor."""
+    path = root / "campaign.toml"
+    text = path.read_text("utf-8")
+    assert before in text, before
+    path.write_text(text.replace(before, after), "utf-8")
+
+
 def in_a_new_process(*args: str | Path, cwd: Path | None = None, **env: str) -> Ran:
     """``python -m curation ...`` from the first import to the end."""
     done = subprocess.run(

@@ -23,7 +23,11 @@ def half_written(path: Path) -> Path:
 
 
 def strike(
-    *folders: Path, at: int = 0, tell: int | None = None, by: int = signal.SIGKILL
+    *folders: Path,
+    at: int = 0,
+    tell: int | None = None,
+    by: int = signal.SIGKILL,
+    seen: bool = False,
 ) -> Callable[[], None]:
     """Prepare a process to get a signal when it touches the disk under folders the ``at``-th time.
 
@@ -32,6 +36,8 @@ def strike(
         at: which of these times; 0: none.
         tell: a file handle; the count so far is written there.
         by: the signal; by default it dies.
+        seen: count only what changes what others see: each write once, at its rename; not where
+            its temporary file is opened or synced, and no folder that is there already.
     """
     under, met = tuple(map(str, folders)), 0
     writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -48,11 +54,18 @@ def strike(
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
         harms = event in events or (event == "open" and args[2] & writes)
-        if harms and str(args[0]).startswith(under):
+        name = str(args[0])
+        if harms and name.startswith(under) and not (seen and unseen(event, name)):
             meet()
 
+    def unseen(event: str, name: str) -> bool:
+        if event == "os.mkdir":
+            return os.path.isdir(name)  # noqa: PTH112
+        return event in ("open", "os.remove") and name.endswith(".tmp")
+
     def struck(handle: int) -> None:
-        meet()
+        if not seen:
+            meet()
         fsync(handle)
 
     def prepare() -> None:
@@ -62,10 +75,10 @@ def strike(
     return prepare
 
 
-def times(run: Any, command: Sequence[Any], *folders: Path) -> int:
-    """How often a command touches the disk under folders."""
+def times(run: Any, command: Sequence[Any], *folders: Path, seen: bool = False) -> int:
+    """How often a command touches the disk under folders, in the sense of :func:`strike`."""
     with tempfile.TemporaryFile() as tell:
-        done = run(*command, before=strike(*folders, tell=tell.fileno()))
+        done = run(*command, before=strike(*folders, tell=tell.fileno(), seen=seen))
         assert done.code == 0, done.err
         tell.seek(0)
         return int(tell.read())

@@ -122,7 +122,7 @@ UNFORESEEN = [
     [
         (reading.rows, "read", "answers", ITEM),
         (reading.forms, "read", "forms", {**REVIEW}),
-        (reading.published, "read", "stereoset", {"kind": "intrasentence", "item": {"id": "p"}}),
+        (reading, "read", "stereoset", {"kind": "intrasentence", "item": {"id": "p"}}),
         (item_stage, "check_item", "answers", ITEM),
         (item_stage, "_known", "answers", ITEM),
         (label_stage, "LabelRow", "answers", MARK),

@@ -90,6 +90,15 @@ def refused(result: Folded, round: str = "main") -> list[tuple[str, str]]:
 # --- every reason -------------------------------------------------------------------------------
 
 SENTENCES = {"stereotype": "He is early.", "anti_stereotype": "He is late."}
+
+
+def without(field: str) -> list[Row]:
+    """Sentences of a published item; one lacks a field."""
+    sentences: list[Row] = published()["item"]["sentences"]
+    del sentences[0][field]
+    return sentences
+
+
 BAD: list[tuple[str, list[Row]]] = [
     ("missing_field", [written(context=None)]),
     ("missing_field", [written(), label(annotator=None)]),
@@ -97,6 +106,8 @@ BAD: list[tuple[str, list[Row]]] = [
     ("missing_field", [published(id=None)]),
     ("missing_field", [published(sentences=None)]),
     ("missing_field", [published(sentences="three")]),
+    *(("missing_field", [published(**{k: None})]) for k in ("target", "bias_type", "context")),
+    *(("missing_field", [published(sentences=without(k))]) for k in ("id", "sentence")),
     ("bad_value", [written(kind="poem")]),
     ("bad_value", [written(submitted_at="yesterday")]),
     ("bad_value", [written(updated_at="0001-01-01T00:00:00+05:00")]),
@@ -108,6 +119,7 @@ BAD: list[tuple[str, list[Row]]] = [
     ("bad_value", [written() | {"": ["one cell too many"]}]),
     ("unknown_domain", [written(domain="hobby")]),
     ("unknown_target", [written(target="baker", domain="race")]),
+    ("wrong_association_count", [published(0)]),
     ("wrong_association_count", [published(2)]),
     ("wrong_association_count", [published(4)]),
     ("empty_text", [written(unrelated=" ")]),
@@ -309,11 +321,31 @@ def test_an_id_too_long_is_refused_and_stops_nothing() -> None:
     assert {code for code, _ in refused(result)} <= {"bad_value", "unknown_item"}
 
 
-def test_published_labels_that_are_no_list_are_refused() -> None:
-    rows = [published()]
-    rows[0]["item"]["sentences"][1]["labels"] = 5
-    result = folded(said(rows))
-    assert "bad_value" in [code for code, _ in refused(result)]
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"label": "good", "human_id": "h"}, "unknown_label"),
+        ({"label": "", "human_id": "h"}, "empty_text"),
+        ({"label": ["stereotype"], "human_id": "h"}, "bad_value"),
+        ({"human_id": "h"}, "missing_field"),
+        ({"label": "stereotype"}, "missing_field"),
+        ({"label": "stereotype", "human_id": None}, "missing_field"),
+        ("stereotype", "bad_value"),
+    ],
+)
+def test_a_published_label_that_says_nothing_is_refused_alone(more: Any, code: str) -> None:
+    row = published()
+    row["item"]["sentences"][2]["labels"].append(more)
+    result = folded(said([row]))
+    assert [c for c, _ in refused(result)] == [code]
+    assert (len(result.items), len(result.labels)) == (1, 3)
+
+
+@pytest.mark.parametrize("labels", [5, "many", {"label": "stereotype"}, [[]]])
+def test_published_labels_that_are_no_list_are_refused(labels: Any) -> None:
+    row = published()
+    row["item"]["sentences"][1]["labels"] = labels
+    assert {code for code, _ in refused(folded(said([row])))} == {"bad_value"}
 
 
 # --- time ---------------------------------------------------------------------------------------

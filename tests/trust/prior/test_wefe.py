@@ -1,7 +1,13 @@
-"""Measures and debiased vectors equal those of wefe, where it computes the same."""
+"""Measures and debiased vectors equal those of wefe, where it computes the same.
+
+wefe needs an older numpy than ours: ``support/wefe_process.py`` runs in an environment of its own
+and answers requests. The environment takes about 700 MB; ``$CURATION_WEFE`` names the python of
+another that has wefe.
+"""
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +17,11 @@ from curation.trust.framework import Floats
 from curation.trust.vectors.cosine import unit
 from curation.trust.vectors.debias import equalise, neutralise, subspace
 from curation.trust.vectors.prior import garg_cosine, garg_euclidean, mac, ripa, weat
-from support import wefe as outside
+from support import environments
 from support.environments import Process
 
 pytestmark = pytest.mark.environment
+SCRIPT = Path(__file__).parents[2] / "support" / "wefe_process.py"
 FIRST = ("she", "aunt", "niece", "queen", "actress")
 SECOND = ("he", "uncle", "nephew", "king", "actor")
 THIRD = ("they", "cousin", "sibling", "monarch", "performer")
@@ -32,7 +39,8 @@ SENT = {word: vector.tolist() for word, vector in VECTORS.items()}
 
 @pytest.fixture(scope="module")
 def wefe() -> Iterator[Process]:
-    with outside.wefe() as process:
+    python = environments.python("wefe", ("wefe==1.0.1",), named="CURATION_WEFE")
+    with Process([python, "-P", SCRIPT], {"TQDM_DISABLE": "1"}) as process:
         yield process
 
 
