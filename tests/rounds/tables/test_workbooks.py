@@ -24,7 +24,7 @@ from curation.rounds.tables.workbooks import (
     column_table,
     columns,
     round_workbook,
-    row,
+    task_row,
     workbook,
 )
 from support.team import CAMPAIGNS
@@ -57,7 +57,7 @@ def rows_of(
 ) -> list[Row]:
     offers = {1: [("term-2", "potter, or $5"), ("term-3", "=1+1")], 2: [("term-4", "fiddler")]}
     return [
-        row(
+        task_row(
             pages.task_data(task(n, kind), kind, texts=texts, info="bakes", choices=offers[n]),
             needed=5,
             annotator=who,
@@ -207,7 +207,7 @@ def test_rows_are_as_high_as_their_texts_and_may_grow() -> None:
     texts, long = texts_of("en"), "A baker who sings. " * 12
     chosen = columns("validation", texts, consent=VERSION, personal=True)
     data = pages.task_data(task(1, "validation"), "validation", texts=texts) | {"context": long}
-    content = round_workbook("validation", texts, chosen, [row(data, needed=1)])
+    content = round_workbook("validation", texts, chosen, [task_row(data, needed=1)])
     heights = [opened(content).worksheets[0].row_dimensions[line].height for line in (1, 2)]
     assert heights == [30, 90]
     with zipfile.ZipFile(io.BytesIO(content)) as parts:
@@ -305,7 +305,7 @@ def test_a_term_that_is_offered_twice_is_shown_with_its_id() -> None:
     texts = pages.texts("en", None)
     choices = [("term-1", "nurse"), ("term-2", "nurse"), ("term-3", "$5 reader")]
     data = pages.task_data(task(1, "review"), "review", texts=texts, choices=choices)
-    offers = row(data, needed=1).lists["merge_into"]
+    offers = task_row(data, needed=1).lists["merge_into"]
     other = texts["review"]["into_other"]
     assert list(offers) == ["term-1: nurse", "term-2: nurse", "$5 reader", other]
 
