@@ -288,8 +288,8 @@ def _difference(job: tuple[int, Two, Two], *, datasets: int) -> Found:
         left -= step
         for n in range(step):
             for row in paired_tests(means[n], cats=int(sizes[n].sum())):
-                small[row["figure"]].append(row["p"] < 0.05)
-                unsure[row["figure"]].append(row["unsure"])
+                small[row.figure].append(row.p is not None and row.p < 0.05)
+                unsure[row.figure].append(row.unsure)
     equal = {"lms": lms[0] == lms[1], "ss": ss[0] == ss[1], "icat": True}
     name = f"{terms} terms, lms {lms[0]:g} and {lms[1]:g}, ss {ss[0]:g} and {ss[1]:.4g}"
     marked = np.array(unsure["icat"])

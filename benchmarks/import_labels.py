@@ -22,7 +22,7 @@ from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import interpret
 from curation.rounds.answers.parsed import ParsedAnswer
-from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.text.rules import Caps
 
 PEOPLE = 60
@@ -115,10 +115,11 @@ def folded(root: Path, rounds: list[str], tasks: dict[str, Task]) -> Folded:
                 ):
                     yield round, what
 
-    return fold(
-        said(), domains=["profession"], terms=TERMS, pseudonym=PSEUDONYM,
-        label_seconds=3, caps={"label": Caps(person=100_000)}, consent="forms" in rounds,
-    )  # fmt: skip
+    caps = Caps(person=100_000)
+    rules = Rules(
+        ["profession"], TERMS, consent="forms" in rounds, label_seconds=3, caps={"label": caps}
+    )
+    return fold(said(), rules, PSEUDONYM)
 
 
 def timed(what: str, labels: int, work: Callable[[], Any]) -> Any:

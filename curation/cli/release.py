@@ -32,6 +32,7 @@ from curation.steps.source import campaign_source
 from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
+    from curation.release.between import ScoreChange
     from curation.release.differences import Difference
     from curation.release.harness_files import Mangled
     from curation.steps.release.comparing import Comparison
@@ -224,7 +225,7 @@ def _as_json(comparison: "Comparison") -> dict[str, Any]:
         "sealed": changed.sealed,
         "splits_compared": changed.before.has_splits and changed.after.has_splits,
         "ids_compared": changed.before.has_ids and changed.after.has_ids,
-        "scores": comparison.scores,
+        "scores": [asdict(change) for change in comparison.scores],
     }
 
 
@@ -290,16 +291,16 @@ def _show_scores(comparison: "Comparison") -> None:
     cells = []
     for result in comparison.scores:
         rows = []
-        for row in result["rows"]:
-            cells += [cell for cell in (row["before"], row["after"]) if cell]
+        for row in result.rows:
+            cells += [cell for cell in (row.before, row.after) if cell]
             rows += [_row(row, metric) for metric in _METRICS]
         heads = ["split", "kind", "CATs in A, B", "score", "A", "95 %", "B", "95 %", "B - A"]
         heads += ["relabelled", "changed", "added, removed", "moved"]
-        console.table(f"{result['run']}: {old} (A) and {new} (B)", heads, rows)
-        for name, lacks in ((old, result["before"]), (new, result["after"])):
-            if lacks["missing"]:
+        console.table(f"{result.run}: {old} (A) and {new} (B)", heads, rows)
+        for name, lacks in ((old, result.before), (new, result.after)):
+            if lacks.missing:
                 console.say(
-                    f"{result['run']} has no scores of {lacks['missing']} of {lacks['of']} CATs of "
+                    f"{result.run} has no scores of {lacks.missing} of {lacks.of} CATs of "
                     f"{name}; they are left out there"
                 )
     if comparison.scores:
@@ -310,12 +311,12 @@ def _show_scores(comparison: "Comparison") -> None:
     show_notes(cells)
 
 
-def _row(row: dict[str, Any], metric: str) -> list[Any]:
+def _row(row: "ScoreChange", metric: str) -> list[Any]:
     from curation.release.between import PARTS
 
-    cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row["before"], row["after"]))
+    cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row.before, row.after))
     values: list[Any] = []
-    for cell in (row["before"], row["after"]):
+    for cell in (row.before, row.after):
         if cell is None:
             values += [None, None]
             continue
@@ -323,9 +324,9 @@ def _row(row: dict[str, Any], metric: str) -> list[Any]:
         ends = cell[f"{metric}_ci"]
         marks = ("*" if few else "") + ("~" if wide else "")
         values += [cell[metric], f"{console.show(ends)}{marks}"]
-    differences = [row["difference"], *(row["parts"] or dict.fromkeys(PARTS)).values()]
+    differences = [row.difference, *(row.parts or dict.fromkeys(PARTS)).values()]
     return [
-        *(row["split"], row["kind"], cats, metric, *values),
+        *(row.split, row.kind, cats, metric, *values),
         *(_points(part[metric]) if part else None for part in differences),
     ]
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
 from curation.records import KINDS
 from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
+
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
 
@@ -344,7 +348,7 @@ Result = Mapping[str, Any]  # of compare.run_results
 Runs = Mapping[str, Result]  # results by run, MODEL/RULE
 
 
-def show_comparison(report: Mapping[str, Any], *, terms: int = 3, all_tables: bool = False) -> None:
+def show_comparison(report: "Comparison", *, terms: int = 3, all_tables: bool = False) -> None:
     """Print a comparison.
 
     Args:
@@ -355,41 +359,41 @@ def show_comparison(report: Mapping[str, Any], *, terms: int = 3, all_tables: bo
     from curation.scores.tables import suffix as conditions
     from curation.stats.metrics import BOTH
 
-    runs = {result["run"]: result for result in report["runs"]}
-    tier = conditions(report)
-    all_tables = all_tables or len(report["groups"]) == 1
-    for group in report["groups"]:
+    runs = {result["run"]: result for result in report.runs}
+    tier = conditions(report._asdict())
+    all_tables = all_tables or len(report.groups) == 1
+    for group in report.groups:
         _show_models(group, runs, tier)
-        if all_tables or len(group["models"]) > 1:
-            kind = f", {group['kinds'][0]}" if len(group["kinds"]) == 1 else ""
-            suffix = f", {group['title']}{kind}{tier}"
+        if all_tables or len(group.models) > 1:
+            kind = f", {group.kinds[0]}" if len(group.kinds) == 1 else ""
+            suffix = f", {group.title}{kind}{tier}"
             _show_differences(group, runs, suffix)
             _show_kinds(group, runs, suffix)
             _show_correlations(group, suffix)
             _show_by_size(group, runs, suffix)
             _show_terms(group, terms, suffix)
-            if group["power"]:
-                _show_power(group["power"], suffix)
-    _show_mechanisms(report["mechanisms"], runs, tier)
-    _show_shifts(report["shifts"], runs, tier)
-    for part in report["model_terms"]:
+            if group.power:
+                _show_power(group.power, suffix)
+    _show_mechanisms(report.mechanisms, runs, tier)
+    _show_shifts(report.shifts, runs, tier)
+    for part in report.model_terms:
         _show_model_terms(part, runs, tier)
-    shown = [runs[run] for group in report["groups"] for run in group["models"]]
+    shown = [runs[run] for group in report.groups for run in group.models]
     cells = (_cell(result, kind) for result in shown for kind in (BOTH, *result["kinds"]))
     show_notes(cell for cell in cells if cell)
-    show_answers(report["answers"])
-    others = [runs[row[side]] for row in report["shifts"] for side in "ab"]
-    show_marks(result["flags"] for result in (*shown, *others, *report["answers"]))
+    show_answers(report.answers)
+    others = [runs[name] for row in report.shifts for name in (row.a, row.b)]
+    show_marks(result["flags"] for result in (*shown, *others, *report.answers))
     show_turned(shown)
 
 
-def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
+def _show_models(group: "Ranking", runs: Runs, tier: str) -> None:
     """The ranking of a group, of both kinds and of each; a single model has one table of kinds."""
     from curation.records import KINDS
     from curation.scores.tables import rule_text
     from curation.stats.metrics import BOTH
 
-    results = [runs[run] for run in group["models"]]
+    results = [runs[run] for run in group.models]
     there = [kind for kind in KINDS if any(kind in result["kinds"] for result in results)]
     kinds = [BOTH, *there] if len(there) > 1 else there
     heads, sizes = _sizes(results)
@@ -400,13 +404,13 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
             name = "both kinds" if kind == BOTH else kind
             rules = rule_text(only, kind)
             rows.append([name, rules, *sizes[only["run"]], *cells(_cell(only, kind))])
-        title = f"{_named(only, group)}, {group['title']}{tier}"
+        title = f"{_named(only, group)}, {group.title}{tier}"
         console.table(title, ["CATs of", "rules", *heads, *HEADS], rows)
         return
     for kind in kinds:
         own = [result for result in results if kind in result["kinds"]]
         if kind == BOTH:
-            own = [result for result in results if result["run"] not in group["one_kind_only"]]
+            own = [result for result in results if result["run"] not in group.one_kind_only]
         own.sort(key=lambda result: -_cell(result, kind)["icat"])
         rows = [
             [
@@ -415,7 +419,7 @@ def _show_models(group: Mapping[str, Any], runs: Runs, tier: str) -> None:
             ]
             for result in own
         ]
-        title = f"Models, {group['title']}, {'both kinds' if kind == BOTH else kind}{tier}"
+        title = f"Models, {group.title}, {'both kinds' if kind == BOTH else kind}{tier}"
         if rows:
             console.table(title, ["model", "rules", *heads, *HEADS], rows)
 
@@ -426,11 +430,11 @@ def _cell(result: Result, kind: str) -> Any:
     return (result if kind == BOTH else result["kinds"][kind])["overall"]
 
 
-def _named(result: Result, group: Mapping[str, Any] | None = None) -> str:
+def _named(result: Result, group: "Ranking | None" = None) -> str:
     """A model's name with its marks; the run's name if the run is a group of its own."""
     from curation.scores.flags import marked
 
-    alone = group is not None and group["sort"] == "alone"
+    alone = group is not None and group.sort == "alone"
     return marked(result["run"] if alone else result["model"], result["flags"])
 
 
@@ -448,42 +452,42 @@ def _sizes(results: Sequence[Result]) -> tuple[list[str], dict[str, list[Any]]]:
     return [SIZES[size] for size in known], rows
 
 
-def _by_pair(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+def _by_pair(rows: "Sequence[Difference]") -> "list[list[Difference]]":
     """Rows of lms, ss and icat, collected by pair, in their order."""
-    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    pairs: dict[tuple[str, str], list[Difference]] = {}
     for row in rows:
-        pairs.setdefault((row["a"], row["b"]), []).append(row)
+        pairs.setdefault((row.a, row.b), []).append(row)
     return list(pairs.values())
 
 
-def _show_differences(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
+def _show_differences(group: "Ranking", runs: Runs, suffix: str) -> None:
     from curation.stats.metrics import BOTH
 
-    kind = BOTH if len(group["kinds"]) > 1 else group["kinds"][0]
-    pairs = _by_pair([row for row in group["differences"] if row["kind"] == kind])
+    kind = BOTH if len(group.kinds) > 1 else group.kinds[0]
+    pairs = _by_pair([row for row in group.differences if row.kind == kind])
     if not pairs:
         return
     shown = pairs
     if len(pairs) > _MANY:
-        next_to = set(pairwise(group["models"]))
-        shown = [three for three in pairs if (three[0]["a"], three[0]["b"]) in next_to]
+        next_to = set(pairwise(group.models))
+        shown = [three for three in pairs if (three[0].a, three[0].b) in next_to]
     rows = []
     for three in shown:
         first = three[0]
         row = [
-            f"{_named(runs[first['a']])} − {_named(runs[first['b']])}",
-            first["cats"],
+            f"{_named(runs[first.a])} − {_named(runs[first.b])}",
+            first.cats,
             _terms(first),
         ]
         for test in three:
-            unsure = "~" if test["unsure"] else ""
-            row += [f"{test['difference']:+.2f}", _span(test["ci"]), _p(test["p_holm"]) + unsure]
+            unsure = "~" if test.unsure else ""
+            row += [f"{test.difference:+.2f}", _span(test.ci), _p(test.p_holm) + unsure]
         rows.append(row)
     heads = ["models", "CATs", "terms"]
     for metric in ("lms", "ss", "icat"):
         heads += [f"Δ {metric}", "95 %", "p"]
     console.table(f"Differences between models{suffix}", heads, rows)
-    if any(test["unsure"] for three in shown for test in three):
+    if any(test.unsure for three in shown for test in three):
         console.say(
             "~ this p may be wrong: for icat if an ss may be 50, for lms near 0 or 100 over few "
             "terms"
@@ -495,8 +499,8 @@ def _show_differences(group: Mapping[str, Any], runs: Runs, suffix: str) -> None
     )
 
 
-def _terms(row: Mapping[str, Any]) -> str:
-    return f"{row['terms']}{'*' if row['few_terms'] else ''}"
+def _terms(row: "Difference") -> str:
+    return f"{row.terms}{'*' if row.few_terms else ''}"
 
 
 def _span(bounds: Sequence[float] | None) -> str:
@@ -510,12 +514,12 @@ def _p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _show_kinds(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
+def _show_kinds(group: "Ranking", runs: Runs, suffix: str) -> None:
     from curation.records import KINDS
     from curation.scores.tables import rule_text
 
     rows = []
-    for result in (runs[run] for run in group["models"]):
+    for result in (runs[run] for run in group.models):
         if len(result["kinds"]) == len(KINDS):
             both = [result["kinds"][kind]["overall"] for kind in KINDS]
             row = [_named(result), rule_text(result)]
@@ -525,10 +529,10 @@ def _show_kinds(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
         console.table(f"Kinds side by side{suffix}", heads, rows)
 
 
-def _show_correlations(group: Mapping[str, Any], suffix: str) -> None:
+def _show_correlations(group: "Ranking", suffix: str) -> None:
     rows = [
         [f"{row['of']} with {row['with']}", row["rho"], _p(row["p"]), row["models"]]
-        for row in group["correlations"]
+        for row in group.correlations
         if row["models"] > 2
     ]
     if rows:
@@ -536,22 +540,22 @@ def _show_correlations(group: Mapping[str, Any], suffix: str) -> None:
         console.table(f"Spearman's rank correlation over models{suffix}", heads, rows)
 
 
-def _show_by_size(group: Mapping[str, Any], runs: Runs, suffix: str) -> None:
+def _show_by_size(group: "Ranking", runs: Runs, suffix: str) -> None:
     """The models of each architecture by size (ACL §7), beside the values of ACL Table 4."""
     from curation.scores.sizes import size_text
 
     columns = ("lms", "ss", "icat", "lms_printed", "ss_printed", "icat_printed")
     rows = []
-    for row in group["sizes"]:
-        first = [row["architecture"], _named(runs[row["run"]]), size_text(row["parameters"])]
-        rows.append([*first, *map(row.get, columns)])
+    for row in group.sizes:
+        first = [row.architecture, _named(runs[row.run]), size_text(row.parameters)]
+        rows.append([*first, *(getattr(row, column) for column in columns)])
     if rows:
         heads = [column.replace("_printed", ", ACL Table 4") for column in columns]
         title = f"Models of one architecture by size{suffix}"
         console.table(title, ["architecture", "model", "parameters", *heads], rows)
 
 
-def _show_terms(group: Mapping[str, Any], count: int, suffix: str) -> None:
+def _show_terms(group: "Ranking", count: int, suffix: str) -> None:
     from curation.scores.terms import most_and_least
 
     rows = [
@@ -559,7 +563,7 @@ def _show_terms(group: Mapping[str, Any], count: int, suffix: str) -> None:
             *(row["domain"], row["end"], row["term"], row["ss"], row["ss_ci"], row["lms"]),
             *(row["cats"], row["agreement"]),
         ]
-        for row in most_and_least(group["terms"], count=count)
+        for row in most_and_least(group.terms, count=count)
     ]
     if not rows:
         return
@@ -568,7 +572,7 @@ def _show_terms(group: Mapping[str, Any], count: int, suffix: str) -> None:
     console.say(_ABOUT_TERMS)
 
 
-def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
+def _show_model_terms(part: "ModelTerms", runs: Runs, tier: str) -> None:
     """One model by domain, with its most and least stereotyped terms (ACL Table 8)."""
     from curation.scores.tables import rule_text
 
@@ -577,14 +581,14 @@ def _show_model_terms(part: Mapping[str, Any], runs: Runs, tier: str) -> None:
             *(row["domain"], row["end"], row["term"] or _all_terms(row), *values(row)),
             *(row["cats"], row["mean_ss"], row["agreement"]),
         ]
-        for row in part["rows"]
+        for row in part.rows
     ]
     heads = ["domain", "", "term", "lms", "95 %", "ss", "95 %", "icat", "95 %", "CATs"]
-    result = runs[part["run"]]
+    result = runs[part.run]
     kind = f", {next(iter(result['kinds']))}" if len(result["kinds"]) == 1 else ""
     title = f"Terms of {_named(result)}, {rule_text(result)}{kind}{tier}"
     console.table(title, [*heads, "mean ss", "agreement"], rows)
-    show_notes(part["rows"])
+    show_notes(part.rows)
     console.say(_ABOUT_TERMS)
 
 
@@ -592,7 +596,7 @@ def _all_terms(row: Mapping[str, Any]) -> str:
     return f"all {amount(row['terms'], 'term')}{'*' if row['few_terms'] else ''}"
 
 
-def _show_mechanisms(rows: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> None:
+def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
     """Means over the models that two profiles share (ACL §7)."""
     from curation.scores.flags import marked
 
@@ -600,34 +604,32 @@ def _show_mechanisms(rows: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -
     for result in runs.values():
         name = result["model"]
         flags[name] = [*dict.fromkeys([*flags.get(name, ()), *result["flags"]])]
-    for pair in dict.fromkeys((row["a"], row["b"]) for row in rows):
-        own = [row for row in rows if (row["a"], row["b"]) == pair]
-        table = [
-            [row["kind"], len(row["models"]), *row["lms"], *row["ss"], *row["icat"]] for row in own
-        ]
+    for pair in dict.fromkeys((row.a, row.b) for row in rows):
+        own = [row for row in rows if (row.a, row.b) == pair]
+        table = [[row.kind, len(row.models), *row.lms, *row.ss, *row.icat] for row in own]
         heads = [f"{metric} {name}" for metric in ("lms", "ss", "icat") for name in pair]
         title = f"Means over the models of both {pair[0]} and {pair[1]}{tier}"
         console.table(title, ["kind", "models", *heads], table)
-        for models in dict.fromkeys(tuple(row["models"]) for row in own):
-            kinds = ", ".join(row["kind"] for row in own if tuple(row["models"]) == models)
+        for models in dict.fromkeys(tuple(row.models) for row in own):
+            kinds = ", ".join(row.kind for row in own if tuple(row.models) == models)
             named = [marked(name, flags.get(name, ())) for name in models]
             console.say(f"{kinds}: {', '.join(named)}")
     if rows:
         console.say("each kind is averaged over the models whose rules for it differ")
 
 
-def _show_shifts(shifts: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> None:
+def _show_shifts(shifts: "Sequence[Difference]", runs: Runs, tier: str) -> None:
     from curation.scores.flags import marked
 
     rows = []
     for three in _by_pair(shifts):
         first = three[0]
-        other, base = runs[first["a"]], runs[first["b"]]
+        other, base = runs[first.a], runs[first.b]
         ways = [result["run"].removeprefix(f"{result['model']}/") for result in (other, base)]
         name = marked(other["model"], [*dict.fromkeys([*other["flags"], *base["flags"]])])
-        row = [name, *ways, first["kind"], first["cats"], _terms(first)]
+        row = [name, *ways, first.kind, first.cats, _terms(first)]
         for test in three:
-            row += [f"{test['difference']:+.2f}", _span(test["ci"])]
+            row += [f"{test.difference:+.2f}", _span(test.ci)]
         rows.append(row)
     if rows:
         heads = ["model", "other", "minus", "kind", "CATs", "terms"]
@@ -636,29 +638,25 @@ def _show_shifts(shifts: Sequence[Mapping[str, Any]], runs: Runs, tier: str) -> 
         console.table(f"The same model under another rule or variant{tier}", heads, rows)
 
 
-def _show_power(power: Mapping[str, Any], suffix: str) -> None:
-    against = "two models" if power["against"] == "each other" else "one model's ss and 50"
-    for part in power["figures"]:
-        hardest = part["pairs"] > 1
+def _show_power(power: "Power", suffix: str) -> None:
+    against = "two models" if power.against == "each other" else "one model's ss and 50"
+    for part in power.figures:
+        hardest = part.pairs > 1
         heads = ["CATs per term", "terms", "CATs", "power", *(["terms, hardest pair"] * hardest)]
-        rows = [
-            [need[key] for key in ("cats_a_term", "terms", "cats", "power")]
-            + [need["terms_hardest"]] * hardest
-            for need in part["needed"]
-        ]
+        rows = [need[: len(heads)] for need in part.needed]
         title = (
-            f"Needed for a difference of {power['difference']:g} points of {part['figure']} "
-            f"between {against} (alpha {power['alpha']:g}, power {power['power']:g}){suffix}"
+            f"Needed for a difference of {power.difference:g} points of {part.figure} "
+            f"between {against} (alpha {power.alpha:g}, power {power.power:g}){suffix}"
         )
         console.table(title, heads, rows)
-        if part["detectable"] is None:
+        if part.detectable is None:
             console.say("No term differs from another, so the power cannot be computed.")
             continue
         console.say(
-            f"With the present {amount(part['terms'], 'term')} and {amount(part['cats'], 'CAT')}, "
+            f"With the present {amount(part.terms, 'term')} and {amount(part.cats, 'CAT')}, "
             "you can detect "
-            f"{part['detectable']:.2f} points"
-            + (f" ({part['detectable_hardest']:.2f} for the hardest pair)" if hardest else "")
+            f"{part.detectable:.2f} points"
+            + (f" ({part.detectable_hardest:.2f} for the hardest pair)" if hardest else "")
         )
-    if not power["figures"]:
+    if not power.figures:
         console.say("With fewer than two terms the power cannot be computed.")

@@ -155,8 +155,8 @@ def compare(
     )
     if csv_file:
         rows = tables.tidy(
-            report["runs"],
-            split=report["split"],
+            report.runs,
+            split=report.split,
             tier=tier,
             original_targets=original_targets,
         )

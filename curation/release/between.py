@@ -1,6 +1,7 @@
 """The way from one version to the next, one sort of change after the other, and scores on it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,7 +129,28 @@ def _cat(cat: PublishedCat) -> Cat:
     )
 
 
-def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class ScoreChange:
+    """lms, ss and icat of a model on both versions, in one split and kind (or both kinds).
+
+    Attributes:
+        split: the split.
+        kind: of the CATs, or "both".
+        before, after: as ``metrics.over_terms``; None without scored CATs.
+        difference: of each metric, in points; None if a version has no scored CAT.
+        parts: the same for each of ``PARTS``; None if a stage between the versions has no scored
+            CAT.
+    """
+
+    split: str
+    kind: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    difference: dict[str, float] | None
+    parts: dict[str, dict[str, float]] | None
+
+
+def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[ScoreChange]:
     """lms, ss and icat of a model on both versions, and what the difference comes from.
 
     Args:
@@ -136,10 +158,7 @@ def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[dict
         judges: of each stage, what the model won.
 
     Returns:
-        For each split and kind, and for both kinds: ``split``, ``kind``, ``before`` and ``after``
-        (as ``metrics.over_terms``; None without scored CATs), ``difference`` and ``parts``. The
-        last two have a value for each metric, in points; ``parts`` has them for each of ``PARTS``.
-        They are None if one of the versions, or a stage between them, has no scored CAT.
+        A change for each split and kind, and for both kinds.
     """
     tables = [_judged(stage, judge) for stage, judge in zip(stages, judges, strict=True)]
     first, last = tables[0], tables[-1]
@@ -150,16 +169,8 @@ def score_changes(stages: Sequence[Stage], judges: Sequence[Judge]) -> list[dict
             parts = [_part(table, split, kind) for table in tables]
             cells = [over_terms(part) if len(part) else None for part in parts]
             before, after = cells[0], cells[-1]
-            rows.append(
-                {
-                    "split": split,
-                    "kind": kind,
-                    "before": before,
-                    "after": after,
-                    "difference": _minus(after, before),
-                    "parts": _parts(cells),
-                }
-            )
+            change = _minus(after, before)
+            rows.append(ScoreChange(split, kind, before, after, change, _parts(cells)))
     return rows
 
 

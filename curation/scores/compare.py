@@ -12,7 +12,19 @@ from curation.models.rules import rules_name
 from curation.records import KINDS
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
-from curation.scores.groups import ENSEMBLE, Group, single
+from curation.scores.groups import (
+    ENSEMBLE,
+    BySize,
+    Difference,
+    Group,
+    Means,
+    MetricPower,
+    ModelTerms,
+    Power,
+    Ranking,
+    Result,
+    single,
+)
 from curation.scores.published import choose, printed_name
 from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
 from curation.scores.terms import Agreement, by_term, model_terms
@@ -25,7 +37,7 @@ from curation.stats.tests import holm, paired_tests, term_means
 Pair = tuple[int, int]
 
 
-def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dict[str, Any]]:
+def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[Difference]:
     """Differences of pairs of runs, the first run less the second, with tests over terms.
 
     Both runs are computed on the CATs that both have. ``stats.tests.paired_tests`` has the tests.
@@ -37,10 +49,7 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
             that kind.
 
     Returns:
-        One row for each pair and metric: ``{"a", "b", "kind", "figure", "a_value", "b_value",
-        "difference", "ci", "p", "cats", "terms", "few_terms", "unsure"}``. a and b are names of
-        runs; values are in points. ci and p are None with fewer than two terms. Pairs without
-        common CATs have no row.
+        One row for each pair and metric, without ``p_holm``. Pairs without common CATs have none.
     """
     chosen = np.ones(len(board.cats), bool) if kind == BOTH else board.cats["kind"] == kind
     codes, _ = board.cats["term"].factorize(sort=True)
@@ -55,14 +64,16 @@ def paired(board: Board, pairs: Sequence[Pair], *, kind: str = BOTH) -> list[dic
         won = [50 * board.meaningful[:, common], 100 * board.stereotype[:, common]]
         means = term_means(terms, np.stack([metric[run] for run in (a, b) for metric in won]))
         kinds = np.unique(kind_of[common])
-        names = {"a": board.runs[a].name, "b": board.runs[b].name}
-        names["kind"] = str(kinds[0]) if len(kinds) == 1 else kind
-        sizes = {"cats": int(common.sum()), "terms": len(means), "few_terms": len(means) < FEW}
-        rows += [names | row | sizes for row in paired_tests(means, cats=int(common.sum()))]
+        first, second = board.runs[a].name, board.runs[b].name
+        of, cats = str(kinds[0]) if len(kinds) == 1 else kind, int(common.sum())
+        rows += [
+            Difference(first, second, of, *test, cats, len(means), len(means) < FEW)
+            for test in paired_tests(means, cats=cats)
+        ]
     return rows
 
 
-def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
+def differences(board: Board, chosen: Sequence[int]) -> list[Difference]:
     """Every pair of runs: the rows of ``paired``, of both kinds and by kind, with ``p_holm``.
 
     Holm's correction is over all pairs of one metric and one kind. If a run lacks a kind of CAT
@@ -79,11 +90,8 @@ def differences(board: Board, chosen: Sequence[int]) -> list[dict[str, Any]]:
     both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
     for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
         tests = paired(board, _pairs(whole if kind == BOTH else chosen), kind=kind)
-        for metric in METRICS:
-            own = [row for row in tests if row["figure"] == metric]
-            for row, p in zip(own, holm([row["p"] for row in own]), strict=True):
-                row["p_holm"] = p
-        rows += tests
+        corrected = {m: iter(holm([row.p for row in tests if row.figure == m])) for m in METRICS}
+        rows += [row._replace(p_holm=next(corrected[row.figure])) for row in tests]
     return rows
 
 
@@ -91,9 +99,7 @@ def _pairs(runs: Sequence[int]) -> list[Pair]:
     return [(a, b) for place, a in enumerate(runs) for b in runs[place + 1 :]]
 
 
-def mechanisms(
-    results: Sequence[Mapping[str, Any]], groups: Sequence[Group]
-) -> list[dict[str, Any]]:
+def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means]:
     """Mean lms, ss and icat over the models that were scored under two profiles or rules.
 
     A kind is averaged over the models whose rules for that kind differ between the two profiles; if
@@ -107,9 +113,8 @@ def mechanisms(
         groups: of ``groups.groups``; groups of a variant and of a single run are left out.
 
     Returns:
-        For each pair of groups that share two models or more, one row overall (kind «both») and one
-        for each kind: ``{"a", "b", "kind", "models", "lms": [of a, of b], "ss": [...], "icat":
-        [...]}``. Kinds that fewer than two models share are left out.
+        For each pair of groups that share two models or more, the means overall (kind «both») and
+        of each kind. Kinds that fewer than two models share are left out.
     """
     rows = []
     plain = [group for group in groups if group.sort != "alone" and not group.variant]
@@ -128,18 +133,15 @@ def mechanisms(
             own = [pair for pair in pairs if _differ(*pair, kind)]
             if len(own) < 2:
                 continue
-            row: dict[str, Any] = {"a": first.name, "b": second.name, "kind": kind}
-            row["models"] = [a["model"] for a, _ in own]
-            for metric in METRICS:
-                row[metric] = [
-                    sum(_cell(pair[side], kind)[metric] for pair in own) / len(own)
-                    for side in (0, 1)
-                ]
-            rows.append(row)
+            means = (
+                [sum(_cell(pair[side], kind)[metric] for pair in own) / len(own) for side in (0, 1)]
+                for metric in METRICS
+            )
+            rows.append(Means(first.name, second.name, kind, [a["model"] for a, _ in own], *means))
     return rows
 
 
-def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
+def _differ(a: Result, b: Result, kind: str) -> bool:
     """Whether two runs both have results of a kind, by rules that are known and different."""
     if kind == BOTH:
         same_kinds = a["kinds"].keys() == b["kinds"].keys() and len(a["kinds"]) == len(KINDS)
@@ -149,7 +151,7 @@ def _differ(a: Mapping[str, Any], b: Mapping[str, Any], kind: str) -> bool:
     return both and a["rules"][kind] != b["rules"][kind]
 
 
-def _cell(run: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+def _cell(run: Result, kind: str) -> Mapping[str, Any]:
     cell: Mapping[str, Any] = (run if kind == BOTH else run["kinds"][kind])["overall"]
     return cell
 
@@ -183,7 +185,7 @@ def power_report(
     *,
     alpha: float = 0.05,
     power: float = 0.8,
-) -> dict[str, Any]:
+) -> Power:
     """What it takes to show a difference of ``difference`` points of lms or ss between two models.
 
     Every pair of models has a spread of its own; the report has the median pair and the hardest
@@ -198,13 +200,7 @@ def power_report(
         power: the probability with which the difference is to be found.
 
     Returns:
-        ``{"difference", "alpha", "power", "against", "figures": [{"figure", "pairs", "detectable",
-        "detectable_hardest", "terms", "cats", "between", "within", "needed": [{"cats_a_term",
-        "terms", "cats", "power", "terms_hardest"}]}]}``. ``figure`` is lms or ss; one with fewer
-        than two terms is left out. ``against`` is "each other" or "50". ``between`` and ``within``
-        are medians. ``power`` in ``needed`` is the power that these terms reach; since terms are
-        whole, it is a little higher than the one asked for. Values are None if they are not
-        defined, for example if two models differ by the same amount on all terms.
+        The power of each metric; one with fewer than two terms is left out.
     """
     alone = len(chosen) == 1
     pairs: list[Pair | tuple[int, None]] = [
@@ -220,28 +216,22 @@ def power_report(
         least = [detectable(of, alpha=alpha, power=power) for of in spreads if of.of_means > 0]
         within = [of.within for of in spreads if of.within is not None]
         parts.append(
-            {
-                "figure": metric,
-                "pairs": len(spreads),
-                "detectable": median(least) if least else None,
-                "detectable_hardest": max(least) if least else None,
-                "terms": min(of.terms for of in spreads),
-                "cats": min(of.cats for of in spreads),
-                "between": median(of.between for of in spreads),
-                "within": median(within) if within else None,
-                "needed": [
+            MetricPower(
+                figure=metric,
+                pairs=len(spreads),
+                detectable=median(least) if least else None,
+                detectable_hardest=max(least) if least else None,
+                terms=min(of.terms for of in spreads),
+                cats=min(of.cats for of in spreads),
+                between=median(of.between for of in spreads),
+                within=median(within) if within else None,
+                needed=[
                     needed_by_pairs(spreads, difference, cats, alpha=alpha, power=power)
                     for cats in CATS_A_TERM
                 ],
-            }
+            )
         )
-    return {
-        "difference": difference,
-        "alpha": alpha,
-        "power": power,
-        "against": "50" if alone else "each other",
-        "figures": parts,
-    }
+    return Power(difference, alpha, power, "50" if alone else "each other", parts)
 
 
 def run_results(
@@ -301,11 +291,11 @@ def run_results(
 def compare_group(
     board: Board,
     group: Group,
-    every: Sequence[Mapping[str, Any]],
+    every: Sequence[Result],
     *,
     agreement: Mapping[str, Agreement] | None = None,
     power: float | None = None,
-) -> dict[str, Any]:
+) -> Ranking:
     """One group's ranking, and what is computed over its models.
 
     Args:
@@ -313,55 +303,42 @@ def compare_group(
         group: which of them are compared.
         every: ``run_results`` of every run of the board.
         agreement: as for ``terms.by_term``.
-        power: a difference in points, for ``power.power_report``.
-
-    Returns:
-        ``{"group", "sort", "title", "kinds", "models", "one_kind_only", "differences",
-        "correlations", "sizes", "terms", "power"}``. ``kinds`` are those of the CATs that the
-        models which are compared have scored. ``models`` are names of runs, the highest icat first.
-        ``one_kind_only`` are those that lack a kind of CAT which others have; they are in no result
-        of both kinds. Holm's correction is over the pairs of this group. Correlations, sizes and
-        terms are over the models that are not ensembles. ``sizes`` are those of ``_by_size``.
+        power: a difference in points, for ``power_report``.
     """
     chosen = sorted(group.runs, key=lambda number: -every[number]["overall"]["icat"])
     whole = board.whole(chosen)
     alone = single(board.runs, whole)
     single_models = [every[number] for number in alone]
-    return {
-        "group": group.name,
-        "sort": group.sort,
-        "title": group.title,
-        "kinds": [k for k in KINDS if any(k in every[n]["kinds"] for n in whole or chosen)],
-        "models": [board.runs[number].name for number in chosen],
-        "one_kind_only": [board.runs[n].name for n in chosen if n not in whole],
-        "differences": differences(board, chosen),
-        "correlations": [*correlations(single_models), *size_correlations(single_models)],
-        "sizes": _by_size(single_models, board),
-        "terms": by_term(board, alone, agreement=agreement),
-        "power": power_report(board, whole, power) if power else None,
-    }
+    return Ranking(
+        group=group.name,
+        sort=group.sort,
+        title=group.title,
+        kinds=[k for k in KINDS if any(k in every[n]["kinds"] for n in whole or chosen)],
+        models=[board.runs[number].name for number in chosen],
+        one_kind_only=[board.runs[n].name for n in chosen if n not in whole],
+        differences=differences(board, chosen),
+        correlations=[*correlations(single_models), *size_correlations(single_models)],
+        sizes=_by_size(single_models, board),
+        terms=by_term(board, alone, agreement=agreement),
+        power=power_report(board, whole, power) if power else None,
+    )
 
 
-def _by_size(models: Sequence[Mapping[str, Any]], board: Board) -> list[dict[str, Any]]:
-    """The models of each architecture by size, beside the values of ACL Table 4.
-
-    Returns:
-        ``{"architecture", "run", "parameters", "lms", "ss", "icat", "lms_printed", "ss_printed",
-        "icat_printed"}``. The printed ones are None if the table does not have the model, or if it
-        has CATs of one kind only.
-    """
+def _by_size(models: Sequence[Result], board: Board) -> list[BySize]:
+    """The models of each architecture by size, beside the values of ACL Table 4."""
     table = {row.model: row for row in choose(["acl 4"])}
     printed = {run.name: table.get(printed_name(run) or "") for run in board.runs}
     rows = []
     for model in by_architecture(models):
-        known = {**model["overall"], **model}
-        row = {key: known[key] for key in ("architecture", "run", "parameters", *METRICS)}
         beside = printed[model["run"]] if len(model["kinds"]) == len(KINDS) else None
-        rows.append(row | {f"{m}_printed": getattr(beside, m, None) for m in METRICS})
+        own = (model["overall"][metric] for metric in METRICS)
+        there = (getattr(beside, metric, None) for metric in METRICS)
+        about = model["architecture"], model["run"], model["parameters"]
+        rows.append(BySize(*about, *own, *there))
     return rows
 
 
-def correlations(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def correlations(models: Sequence[Result]) -> list[dict[str, Any]]:
     """Spearman's correlations over models: lms with ss, and each of them across the kinds.
 
     ACL §7, "Relation between lms and ss".
@@ -384,7 +361,7 @@ def correlations(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
+def shifts(board: Board, groups: Sequence[Group]) -> list[Difference]:
     """How much a model's values change under other rules, or under a variant of its rules.
 
     Args:
@@ -393,9 +370,9 @@ def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
             in no group are left out.
 
     Returns:
-        Rows of ``differences.paired``, overall, with ``"what"`` («rule» or «variant»). a is the
-        other run. b is the model's main run; for a variant it is the run by the same rules without
-        the variant, if there is one. Runs whose rules are not known are left out.
+        Rows of ``paired``, overall, with ``what``. a is the other run. b is the model's main run;
+        for a variant it is the run by the same rules without the variant, if there is one. Runs
+        whose rules are not known are left out.
     """
     own: dict[str, int] = {}
     known: dict[int, tuple[str, str, str]] = {}
@@ -415,17 +392,17 @@ def shifts(board: Board, groups: Sequence[Group]) -> list[dict[str, Any]]:
             changes[number, base] = change
     names = {(board.runs[a].name, board.runs[b].name): c for (a, b), c in changes.items()}
     rows = paired(board, list(changes), kind=BOTH)
-    return [row | {"what": names[row["a"], row["b"]]} for row in rows]
+    return [row._replace(what=names[row.a, row.b]) for row in rows]
 
 
 def terms_of(
     name: str,
-    every: Sequence[Mapping[str, Any]],
-    reports: Sequence[Mapping[str, Any]],
+    every: Sequence[Result],
+    reports: Sequence[Ranking],
     *,
     count: int = 1,
     agreement: Mapping[str, Agreement] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[ModelTerms]:
     """``terms.model_terms`` of each run of one model, beside the means of its group.
 
     Args:
@@ -436,8 +413,8 @@ def terms_of(
         agreement: as for ``terms.by_term``.
 
     Returns:
-        ``{"run", "group", "rows"}``. The means are those of the first group that has the run, and
-        None if it is the only model there.
+        The means are those of the first group that has the run, and None if it is the only model
+        there.
 
     Raises:
         CurationError: no such model is compared; lists the models that are.
@@ -446,13 +423,13 @@ def terms_of(
     for result in every if name else ():
         if name not in (result["run"], result["model"]):
             continue
-        report = next((report for report in reports if result["run"] in report["models"]), None)
+        report = next((report for report in reports if result["run"] in report.models), None)
         if report:
-            means = report["terms"] if len(report["models"]) > 1 else ()
+            means = report.terms if len(report.models) > 1 else ()
             rows = model_terms(result, count=count, means=means, agreement=agreement)
-            tables.append({"run": result["run"], "group": report["group"], "rows": rows})
+            tables.append(ModelTerms(result["run"], report.group, rows))
     if name and not tables:
-        known = sorted({run for report in reports for run in report["models"]})
+        known = sorted({run for report in reports for run in report.models})
         raise CurationError(
             f"--terms-of {name}: no such model is compared", f"use one of: {', '.join(known)}"
         )

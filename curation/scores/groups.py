@@ -1,4 +1,7 @@
-"""Groups of runs that can be compared: runs of one profile, or runs under the same rules."""
+"""Groups of runs that can be compared, and the records of their comparison.
+
+Runs of one profile can be compared, or runs under the same rules. ``compare`` fills the records.
+"""
 
 import json
 from collections import Counter
@@ -10,6 +13,9 @@ from curation.files import CurationError
 from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
 from curation.records import KINDS, Cat
 from curation.scores.runs import Run
+from curation.stats.intervals import Interval
+from curation.stats.metrics import Ties
+from curation.stats.power import Needed
 
 ENSEMBLE = "ensemble"  # the family of an ensemble
 Sort = Literal["profile", "rules", "alone"]
@@ -261,3 +267,162 @@ def _difference(head: str, ranked: str) -> str:
         if own.get(name) != value
     ]
     return f"next-sentence head trained with {', '.join(changed)}" if changed else ""
+
+
+Result = Mapping[str, Any]
+"""What ``compare.run_results`` gives."""
+
+
+class Difference(NamedTuple):
+    """The difference of two runs in one metric, the first run less the second.
+
+    Attributes:
+        a, b: names of the runs.
+        kind: of the CATs, or "both".
+        ``figure`` to ``unsure``: the fields of ``PairedTest``.
+        cats: how many CATs both runs have.
+        terms: how many terms these have.
+        few_terms: whether these are fewer than five.
+        p_holm: p with Holm's correction over the pairs of a group, metric and kind.
+        what: of ``shifts``: «rule» or «variant».
+    """
+
+    a: str
+    b: str
+    kind: str
+    figure: str
+    a_value: float
+    b_value: float
+    difference: float
+    ci: Interval | None
+    p: float | None
+    unsure: bool
+    cats: int
+    terms: int
+    few_terms: bool
+    p_holm: float | None = None
+    what: str = ""
+
+
+class Means(NamedTuple):
+    """The means of one kind (or «both») over the models of two groups: [of a, of b]."""
+
+    a: str
+    b: str
+    kind: str
+    models: list[str]
+    lms: list[float]
+    ss: list[float]
+    icat: list[float]
+
+
+class BySize(NamedTuple):
+    """A model beside others of its architecture, and its values in ACL Table 4.
+
+    The printed values are None if the table does not have the model, or if it has CATs of one kind
+    only.
+    """
+
+    architecture: str
+    run: str
+    parameters: float
+    lms: float
+    ss: float
+    icat: float
+    lms_printed: float | None
+    ss_printed: float | None
+    icat_printed: float | None
+
+
+class MetricPower(NamedTuple):
+    """What it takes to show a difference in lms or ss (``figure``), over ``pairs`` of models.
+
+    ``detectable`` is the least difference that the present terms and CATs show for the median pair.
+    ``between`` and ``within`` are medians of ``power.Spread``. Values are None if they are not
+    defined, for example if two models differ by the same amount on all terms.
+    """
+
+    figure: str
+    pairs: int
+    detectable: float | None
+    detectable_hardest: float | None
+    terms: int
+    cats: int
+    between: float
+    within: float | None
+    needed: list[Needed]
+
+
+class Power(NamedTuple):
+    """What it takes to show a difference between two models; ``against`` "each other" or "50"."""
+
+    difference: float
+    alpha: float
+    power: float
+    against: str
+    figures: list[MetricPower]
+
+
+class Ranking(NamedTuple):
+    """One group's models, the highest icat first, and what is computed over them.
+
+    Attributes:
+        group, sort, title: of ``groups.Group``; ``group`` is its name.
+        kinds: of the CATs that the models which are compared have scored.
+        models: names of runs, the highest icat first.
+        one_kind_only: those that lack a kind of CAT which others have; they are in no result of
+            both kinds.
+        differences: of ``differences``. Holm's correction is over the pairs of this group.
+        correlations, sizes, terms: of the functions with these names, and ``terms.by_term``; over
+            the models that are not ensembles.
+        power: of ``power_report``, if it was asked for.
+    """
+
+    group: str
+    sort: Sort
+    title: str
+    kinds: list[str]
+    models: list[str]
+    one_kind_only: list[str]
+    differences: list[Difference]
+    correlations: list[dict[str, Any]]
+    sizes: list[BySize]
+    terms: list[dict[str, Any]]
+    power: Power | None
+
+
+class ModelTerms(NamedTuple):
+    """``terms.model_terms`` of a run, beside the means of its group."""
+
+    run: str
+    group: str
+    rows: list[dict[str, Any]]
+
+
+class Comparison(NamedTuple):
+    """All models that have scores of the same CATs, side by side.
+
+    Attributes:
+        split, kind, tier, original_targets, cats: which CATs, and how many; see ``Source``.
+        ties: how ties count.
+        left_out: how many CATs a run lacks; no value includes them.
+        runs: of ``run_results``; ``overall`` is None for a run that lacks a kind.
+        groups: of ``compare_group``.
+        mechanisms, shifts, model_terms: of ``mechanisms``, ``shifts`` and ``terms_of``.
+        answers: of ``answers.read_answers``: of all chat models, also of those without a score. If
+            no run has a score, only these are there.
+    """
+
+    split: str
+    kind: str | None
+    tier: int | None
+    original_targets: Mapping[str, int] | None
+    ties: Ties
+    cats: int
+    left_out: int = 0
+    runs: Sequence[Result] = ()
+    groups: Sequence[Ranking] = ()
+    mechanisms: Sequence[Means] = ()
+    shifts: Sequence[Difference] = ()
+    model_terms: Sequence[ModelTerms] = ()
+    answers: Sequence[Mapping[str, Any]] = ()

@@ -8,6 +8,7 @@ from typing import Any
 from curation.files import CurationError
 from curation.records import Cat
 from curation.scores.flags import LATEX, marked, notes
+from curation.scores.groups import Comparison, Ranking
 from curation.scores.sizes import SIZES, size_text
 from curation.scores.terms import domain_and_target
 from curation.stats.metrics import ALL, BOTH, METRICS
@@ -64,7 +65,7 @@ def tidy(
                     ]
 
 
-def compact(report: Mapping[str, Any]) -> dict[str, Any]:
+def compact(report: Comparison) -> dict[str, Any]:
     """A report of ``compare`` as its JSON file has it: far smaller, and with the same content.
 
     The tables of pairs and of terms are objects of columns, which ``pandas.DataFrame`` reads. They
@@ -73,10 +74,14 @@ def compact(report: Mapping[str, Any]) -> dict[str, Any]:
     runs = [
         {**run, "terms": _by_term(run)}
         | {"kinds": {k: {**part, "terms": _by_term(part)} for k, part in run["kinds"].items()}}
-        for run in report["runs"]
+        for run in report.runs
     ]
-    groups = [{**group, "differences": _by_kind(group)} for group in report["groups"]]
-    small: dict[str, Any] = _rounded({**report, "runs": runs, "groups": groups})
+    groups = [{**group._asdict(), "differences": _by_kind(group)} for group in report.groups]
+    shifts = [row._asdict() for row in report.shifts]
+    for row in shifts:
+        del row["p_holm"]
+    whole = report._asdict() | {"runs": runs, "groups": groups, "shifts": shifts}
+    small: dict[str, Any] = _rounded(whole)
     return small
 
 
@@ -86,26 +91,30 @@ def _by_term(part: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in names}
 
 
-def _by_kind(group: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _by_kind(group: Ranking) -> list[dict[str, Any]]:
     """The differences of a group: for each kind the columns of pairs; runs by their place."""
-    place = {run: number for number, run in enumerate(group["models"])}
+    place = {run: number for number, run in enumerate(group.models)}
     tables: list[dict[str, Any]] = []
-    for kind in dict.fromkeys(row["kind"] for row in group["differences"]):
-        own = [row for row in group["differences"] if row["kind"] == kind]
+    for kind in dict.fromkeys(row.kind for row in group.differences):
+        own = [row for row in group.differences if row.kind == kind]
         table: dict[str, Any] = {"kind": kind}
         for metric in METRICS:
-            rows = [row for row in own if row["figure"] == metric]
-            table |= {side: [place[row[side]] for row in rows] for side in ("a", "b")}
-            table |= {name: [row[name] for row in rows] for name in ("cats", "terms")}
-            table |= {f"{metric}_{side}": [row[f"{side}_value"] for row in rows] for side in "ab"}
-            table[f"{metric}_margin"] = [r["ci"] and r["ci"][1] - r["difference"] for r in rows]
-            table[f"{metric}_p"] = [row["p"] for row in rows]
-            table[f"{metric}_unsure"] = [int(row["unsure"]) for row in rows]
+            rows = [row for row in own if row.figure == metric]
+            table["a"] = [place[row.a] for row in rows]
+            table["b"] = [place[row.b] for row in rows]
+            table["cats"] = [row.cats for row in rows]
+            table["terms"] = [row.terms for row in rows]
+            table[f"{metric}_a"] = [row.a_value for row in rows]
+            table[f"{metric}_b"] = [row.b_value for row in rows]
+            table[f"{metric}_margin"] = [row.ci and row.ci[1] - row.difference for row in rows]
+            table[f"{metric}_p"] = [row.p for row in rows]
+            table[f"{metric}_unsure"] = [int(row.unsure) for row in rows]
         tables.append(table)
     return tables
 
 
 def _rounded(value: Any) -> Any:
+    value = value._asdict() if hasattr(value, "_asdict") else value
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -180,40 +189,40 @@ _ESCAPES = {
 }
 
 
-def latex_report(report: Mapping[str, Any], *, intervals: bool) -> str:
+def latex_report(report: Comparison, *, intervals: bool) -> str:
     """All LaTeX tables of a comparison: one per group, and one per run of ``model_terms``.
 
     Args:
         report: of ``steps.scores.compare.compare``.
         intervals: whether each value's interval is printed below it.
     """
-    runs = {result["run"]: result for result in report["runs"]}
-    conditions = ties_and_tier(report["ties"], report["tier"])
-    conditions += "; by original target" if report.get("original_targets") else ""
-    if left_out := report.get("left_out"):
-        conditions += f"; {report['cats']} CATs, without {left_out} that a run lacks"
+    runs = {result["run"]: result for result in report.runs}
+    conditions = ties_and_tier(report.ties, report.tier)
+    conditions += "; by original target" if report.original_targets else ""
+    if report.left_out:
+        conditions += f"; {report.cats} CATs, without {report.left_out} that a run lacks"
     texts = []
-    for group in report["groups"]:
-        name = group["models"][0] if group["sort"] == "alone" else group["title"]
-        only = len(report["groups"]) == 1
+    for group in report.groups:
+        name = group.models[0] if group.sort == "alone" else group.title
+        only = len(report.groups) == 1
         label = "tab:models" + ("" if only else f"-{_slug(name)}")
-        models = [runs[run] for run in group["models"] if run not in group["one_kind_only"]]
+        models = [runs[run] for run in group.models if run not in group.one_kind_only]
         if not models:
             continue
         kind = ""
-        if len(group["kinds"]) == 1:
-            kind = f"{group['kinds'][0]} CATs; "
-            models = [{**run, **run["kinds"][group["kinds"][0]]} for run in models]
-        caption = f"lms, ss and icat by domain and overall ({report['split']}; {kind}"
-        caption += f"{group['title']}; {conditions})."
+        if len(group.kinds) == 1:
+            kind = f"{group.kinds[0]} CATs; "
+            models = [{**run, **run["kinds"][group.kinds[0]]} for run in models]
+        caption = f"lms, ss and icat by domain and overall ({report.split}; {kind}"
+        caption += f"{group.title}; {conditions})."
         texts.append(latex(models, caption=caption, label=label, intervals=intervals))
-    for part in report["model_terms"]:
-        result = runs[part["run"]]
+    for part in report.model_terms:
+        result = runs[part.run]
         caption = f"{result['model']} by domain, with its most and least stereotyped terms "
         kind = f"{next(iter(result['kinds']))} CATs; " if len(result["kinds"]) == 1 else ""
-        caption += f"({report['split']}; {kind}{rule_text(result)}; {conditions})."
-        label = f"tab:terms-{_slug(part['run'])}"
-        texts.append(latex_terms(result, part["rows"], caption=caption, label=label))
+        caption += f"({report.split}; {kind}{rule_text(result)}; {conditions})."
+        label = f"tab:terms-{_slug(part.run)}"
+        texts.append(latex_terms(result, part.rows, caption=caption, label=label))
     return "\n".join(texts)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import permutations
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,9 +119,24 @@ def detectable(of: Spread, *, alpha: float = 0.05, power: float = 0.8) -> float:
     return shift * math.sqrt(of.of_means / of.terms)
 
 
+class Needed(NamedTuple):
+    """The terms that the median pair of models and the hardest pair need.
+
+    ``terms``, ``cats`` (all CATs) and the power reached are those of the median pair. Since terms
+    are whole, the power is a little higher than the one asked for. All but the first are None if
+    ``needed_terms`` is None for every pair.
+    """
+
+    cats_a_term: int
+    terms: int | None = None
+    cats: int | None = None
+    power: float | None = None
+    terms_hardest: int | None = None
+
+
 def needed_by_pairs(
     spreads: Sequence[Spread], difference: float, cats: int, *, alpha: float, power: float
-) -> dict[str, Any]:
+) -> Needed:
     """The terms that the median pair of models and the hardest pair need.
 
     Args:
@@ -130,11 +145,6 @@ def needed_by_pairs(
         cats: CATs per term.
         alpha: two-sided error of the first kind.
         power: the probability with which the difference is to be found.
-
-    Returns:
-        ``{"cats_a_term", "terms", "cats", "power", "terms_hardest"}``; terms, cats (all CATs) and
-        the power reached are those of the median pair. All but the first are None if
-        ``needed_terms`` is None for every pair.
     """
     pairs = [
         (terms, of)
@@ -142,13 +152,11 @@ def needed_by_pairs(
         if (terms := needed_terms(of, difference, cats, alpha=alpha, power=power)) is not None
     ]
     pairs.sort(key=lambda pair: pair[0])
-    row: dict[str, Any] = {"cats_a_term": cats, "terms": None, "cats": None, "power": None}
     if not pairs:
-        return row | {"terms_hardest": None}
+        return Needed(cats)
     terms, of = pairs[len(pairs) // 2]
     reached = power_at(of, difference, terms=terms, cats=cats, alpha=alpha)
-    median_pair = {"terms": terms, "cats": terms * cats, "power": reached}
-    return row | median_pair | {"terms_hardest": pairs[-1][0]}
+    return Needed(cats, terms, terms * cats, reached, pairs[-1][0])
 
 
 def rank_power(rho: float, n: int, *, alpha: float = 0.05) -> float:

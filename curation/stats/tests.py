@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.stats.intervals import Floats, mean_and_error, mean_interval, pseudo_values
+from curation.stats.intervals import Floats, Interval, mean_and_error, mean_interval, pseudo_values
 from curation.stats.metrics import METRICS, extreme, icat, percent_interval
 
 SWAPS = 10_000  # drawn by ``swap_test`` if there are too many to try all
@@ -110,7 +110,22 @@ def term_means(codes: NDArray[np.intp], values: Floats) -> Floats:
     return np.column_stack(sums) / count[:, None]
 
 
-def paired_tests(means: Floats, *, cats: int) -> list[dict[str, Any]]:
+class PairedTest(NamedTuple):
+    """The difference of two models in one metric, ``figure``, with its interval and test.
+
+    Values are in points. ci and p are None with fewer than two terms.
+    """
+
+    figure: str
+    a_value: float
+    b_value: float
+    difference: float
+    ci: Interval | None
+    p: float | None
+    unsure: bool
+
+
+def paired_tests(means: Floats, *, cats: int) -> list[PairedTest]:
     """Differences of two models in lms, ss and icat, the first less the second, with tests.
 
     For lms and ss, every term gives one difference; ``ci`` and ``p`` are those of Student's paired
@@ -125,9 +140,7 @@ def paired_tests(means: Floats, *, cats: int) -> list[dict[str, Any]]:
         cats: the number of these CATs.
 
     Returns:
-        One row for each of lms, ss and icat: ``{"figure", "a_value", "b_value", "difference",
-        "ci", "p", "unsure"}``; values are in points. ``figure`` names the metric. ci and p are
-        None with fewer than two terms.
+        One test for each of lms, ss and icat.
     """
     ones = np.ones(len(means))
     sides = [np.column_stack([means[:, at], means[:, at + 1], ones]) for at in (0, 2)]
@@ -146,17 +159,9 @@ def paired_tests(means: Floats, *, cats: int) -> list[dict[str, Any]]:
         if ci:  # the mean of pseudo-values is near the difference, and not always equal to it
             shift = difference - float(units[metric].mean())
             ci = [end + shift for end in ci]
-        rows.append(
-            {
-                "figure": metric,
-                "a_value": first,
-                "b_value": second,
-                "difference": difference,
-                "ci": ci,
-                "p": t_test(units[metric] - float(units[metric].mean()) + difference),
-                "unsure": any(_unsure(metric, side, cats) for side in sides),
-            }
-        )
+        p = t_test(units[metric] - float(units[metric].mean()) + difference)
+        unsure = any(_unsure(metric, side, cats) for side in sides)
+        rows.append(PairedTest(metric, first, second, difference, ci, p, unsure))
     return rows
 
 

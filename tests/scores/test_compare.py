@@ -66,17 +66,18 @@ def test_a_group_is_compared_separately() -> None:
     bos, pll = groups(both.runs)
     found = compare_group(both, bos, every, agreement={"race/x": Agreement(7.0, 8.0)}, power=3.0)
     # icat: m ss (50 + 100 + 100)/3, 100 · 16.7/50; o ss (50 + 0 + 0)/3, as far; n 0.
-    assert (found["group"], found["models"]) == ("ll-bos", ["m/ll-bos", "o/ll-bos", "n/ll-bos"])
+    assert (found.group, found.models) == ("ll-bos", ["m/ll-bos", "o/ll-bos", "n/ll-bos"])
     # Three pairs, though there are four runs.
-    pairs = {(row["a"], row["b"]) for row in found["differences"]}
+    pairs = {(row.a, row.b) for row in found.differences}
     assert len(pairs) == 3
     assert not any("pll" in name for pair in pairs for name in pair)
-    assert found["power"]["figures"]
+    assert found.power
+    assert found.power.figures
     # y: 100, 0 and 0; without o's pll.
-    y = next(row for row in found["terms"] if row["term"] == "y")
+    y = next(row for row in found.terms if row["term"] == "y")
     assert y["ss"] == pytest.approx(100 / 3)
     alone = compare_group(both, pll, every)
-    assert (alone["models"], alone["differences"], alone["power"]) == (["o/pll"], [], None)
+    assert (alone.models, alone.differences, alone.power) == (["o/pll"], [], None)
 
 
 def test_ensembles_are_not_in_values_over_models() -> None:
@@ -84,9 +85,9 @@ def test_ensembles_are_not_in_values_over_models() -> None:
     both = laid(run("m", "ll-bos", p=A), e)
     every = [run_results(both, number) for number in (0, 1)]
     found = compare_group(both, groups(both.runs)[0], every)
-    assert found["models"] == ["m/ll-bos", "e/r"]
-    assert [row["ss"] for row in found["terms"]] == [0.0]
-    assert found["correlations"][0]["models"] == 1
+    assert found.models == ["m/ll-bos", "e/r"]
+    assert [row["ss"] for row in found.terms] == [0.0]
+    assert found.correlations[0]["models"] == 1
     assert correlations([]) == [
         {"of": "lms", "with": "ss", "rho": None, "p": None, "models": 0, "exact": True}
     ]
@@ -100,12 +101,12 @@ def test_a_run_that_lacks_a_kind_is_in_nothing_of_both_kinds() -> None:
     every = [run_results(both, number) for number in range(3)]
     (group,) = groups(both.runs)
     found = compare_group(both, group, every)
-    assert found["one_kind_only"] == ["half/ll-bos"]
-    pairs = {(row["kind"], row["a"], row["b"]) for row in found["differences"]}
+    assert found.one_kind_only == ["half/ll-bos"]
+    pairs = {(row.kind, row.a, row.b) for row in found.differences}
     assert not [pair for pair in pairs if pair[0] == "both" and "half/ll-bos" in pair]
     assert [pair for pair in pairs if pair[0] == "intrasentence" and "half/ll-bos" in pair]
     # y: m 100 and n 0, without half's 100.
-    assert next(row for row in found["terms"] if row["term"] == "y")["ss"] == 50.0
+    assert next(row for row in found.terms if row["term"] == "y")["ss"] == 50.0
     assert every[2]["rules"] == {"intrasentence": "ll-bos"}
 
 
@@ -115,10 +116,10 @@ def test_one_models_terms_are_beside_those_of_its_group() -> None:
     reports = [compare_group(both, g, every) for g in groups(both.runs)]
     found = terms_of("m", every, reports)
     # Under ll-bos m has 100 and n 0 on y; under pll m is alone.
-    assert [(part["run"], part["group"], part["rows"][1]["mean_ss"]) for part in found] == [
+    assert [(part.run, part.group, part.rows[1]["mean_ss"]) for part in found] == [
         ("m/ll-bos", "ll-bos", 50.0), ("m/pll", "pll", None),
     ]  # fmt: skip
-    assert [part["run"] for part in terms_of("m/pll", every, reports)] == ["m/pll"]
+    assert [part.run for part in terms_of("m/pll", every, reports)] == ["m/pll"]
     assert terms_of("", every, reports) == []
     with pytest.raises(CurationError, match="--terms-of z: no such model") as error:
         terms_of("z", every, reports)
@@ -156,8 +157,8 @@ def test_shifts_compare_rules_with_the_main_run_and_variants_with_their_rule() -
     ]  # fmt: skip
     both = laid(*runs)
     every = shifts(both, groups(both.runs))
-    found = [row for row in every if row["figure"] == "ss"]
-    changes = [(row["what"], row["a"], row["b"], row["difference"]) for row in found]
+    found = [row for row in every if row.figure == "ss"]
+    changes = [(row.what, row.a, row.b, row.difference) for row in found]
     third = pytest.approx(-100 / 3)  # of three terms, one is turned
     # The model's own is that of the group with more models; there is no row for predictions whose
     # rule is not known.
@@ -167,9 +168,9 @@ def test_shifts_compare_rules_with_the_main_run_and_variants_with_their_rule() -
         ("variant", "m/ll-code+lower", "m/ll-bos", 0.0),
         ("variant", "n/ll-bos+lower", "n/ll-bos", 0.0),
     ]
-    assert found[3]["ci"] is None  # alike on every term
+    assert found[3].ci is None  # alike on every term
     picked = shifts(both, groups(both.runs, rule="ll-acl"))
-    assert {(row["a"], row["b"]) for row in picked} == {
+    assert {(row.a, row.b) for row in picked} == {
         ("m/ll-bos", "m/ll-acl"), ("m/ll-acl+lower", "m/ll-acl"), ("m/ll-code+lower", "m/ll-acl"),
     }  # fmt: skip
     plain = laid(runs[0], runs[4])

@@ -69,7 +69,7 @@ def test_comparisons_give_the_results_of_scores_that_win_the_same(
         (group,) = groups(laid.runs)
         assert (group.sort, group.name) == ("profile", "choice")
         reports.append(
-            dump_json([every, compare_group(laid, group, every, power=5.0)])
+            dump_json([every, repr(compare_group(laid, group, every, power=5.0))])
             + dump_json([results(comparisons(CATS, run, ties=ties), model="m") for run in runs])
         )
     assert not both[0][0].by_choice

@@ -55,27 +55,27 @@ def test_spread_of_a_pair_and_of_one_model_against_fifty() -> None:
 def test_report_of_pairs_takes_the_median_and_the_hardest() -> None:
     laid = lay({"m": (S, A, S, S), "n": (A, A, S, U), "o": (S, S, A, A)})
     report = power_report(laid, [0, 1, 2], 5.0)
-    assert [part["figure"] for part in report["figures"]] == ["lms", "ss"]
-    ss = report["figures"][1]
+    assert [part.figure for part in report.figures] == ["lms", "ss"]
+    ss = report.figures[1]
     spreads = [pair_spread(laid, pair, "ss") for pair in ((0, 1), (0, 2), (1, 2))]
     least = sorted(detectable(of) for of in spreads if of)
-    assert (ss["pairs"], ss["detectable"], ss["detectable_hardest"]) == (3, least[1], least[2])
-    for row, cats in zip(ss["needed"], CATS_A_TERM, strict=True):
+    assert (ss.pairs, ss.detectable, ss.detectable_hardest) == (3, least[1], least[2])
+    for row, cats in zip(ss.needed, CATS_A_TERM, strict=True):
         found = sorted(needed_terms(of, 5.0, cats) or 0 for of in spreads if of)
-        assert (row["terms"], row["terms_hardest"]) == (found[1], found[2])
-        assert row["cats"] == row["terms"] * cats
+        assert (row.terms, row.terms_hardest) == (found[1], found[2])
+        assert row.cats == row.terms * cats
 
 
 def test_report_of_one_model_and_of_models_that_never_differ() -> None:
     laid = lay({"m": (S, A, S, S), "n": (S, A, S, S)})
     alone = power_report(laid, [0], 5.0)
-    assert alone["against"] == "50"
-    assert [part["figure"] for part in alone["figures"]] == ["ss"]
+    assert alone.against == "50"
+    assert [part.figure for part in alone.figures] == ["ss"]
     # within 2500 and between 1250 − 2500/2 = 0: ⌈0.31396 · 2500⌉, and two more for Student's t
-    needed = alone["figures"][0]["needed"][0]
-    assert needed["terms"] == math.ceil(Z2 / 25 * 2500) + 2
-    assert 0.8 <= needed["power"] < 0.801
+    needed = alone.figures[0].needed[0]
+    assert needed.terms == math.ceil(Z2 / 25 * 2500) + 2
+    assert 0.8 <= needed.power < 0.801
     same = power_report(laid, [0, 1], 5.0)
-    assert {part["detectable"] for part in same["figures"]} == {None}
-    assert {row["terms"] for part in same["figures"] for row in part["needed"]} == {None}
-    assert power_report(lay({"m": (S, A)}), [0], 5.0)["figures"] == []
+    assert {part.detectable for part in same.figures} == {None}
+    assert {row.terms for part in same.figures for row in part.needed} == {None}
+    assert power_report(lay({"m": (S, A)}), [0], 5.0).figures == []

@@ -1,47 +1,85 @@
 """Which answers count: whose are let in, which version, and how they are written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import orjson
 from msgspec.structs import replace
 
-from curation.records import Value
-from curation.rounds.answers.parsed import Given, ParsedAnswer, Reply, Written
+from curation.records import Rejection, Value
+from curation.rounds.answers.parsed import Given, Reply, Written
+from curation.rounds.answers.rows import masked
 from curation.text.rules import Caps, Work
 from curation.text.wording import amount
 
+Near = Callable[[Sequence[str], str], int | None]
+Consents = dict[str, dict[str, tuple[str, str]]]
+
 
 class Rules(NamedTuple):
-    """The conditions that every answer must meet, apart from its content.
+    """What lets answers in: what items may be about, how they must be written, and by whom.
 
     Attributes:
+        domains: the campaign's domains.
+        terms: ids of the campaign's terms by (domain, text); items on other terms are refused.
+        name_target: a written context must name its target.
+        blank_alone: a written BLANK must not touch a letter.
+        near: gives the index of the first text that is nearly the same as a new one, or None.
+        meta: gives the phrase which shows that a text is about the task, or None.
         standing: by pseudonym of people who are out, the reason code and the reason.
-        consent: whether answers to tasks need consent.
+        consent: answers to tasks only count if their person has consented, in any round.
         write_seconds: the least seconds in which an item may be written; 0 is no limit.
         label_seconds: the least seconds in which labels may be given; 0 is no limit.
-        caps: how many answers to tasks a person may give, by kind of work.
+        caps: how many answers to tasks a person may give in a round, and on one term in it, by
+            kind of work; work that is not in it has no limits.
+        keep_deleted: count answers that were deleted on their platform.
     """
 
-    standing: Mapping[str, tuple[str, str]]
-    consent: bool
-    write_seconds: float
-    label_seconds: float
-    caps: Mapping[Work, Caps]
+    domains: Sequence[str]
+    terms: Mapping[tuple[str, str], str]
+    name_target: bool = True
+    blank_alone: bool = True
+    near: Near | None = None
+    meta: Callable[[str], str | None] | None = None
+    standing: Mapping[str, tuple[str, str]] = {}
+    consent: bool = False
+    write_seconds: float = 0
+    label_seconds: float = 0
+    caps: Mapping[Work, Caps] = {}
+    keep_deleted: bool = False
 
 
 class Gate:
-    """Lets answers in one after the other, and remembers those that it let in."""
+    """Lets answers in one after the other, and remembers those that it let in or refused.
 
-    def __init__(self, rules: Rules, consented: Collection[str]) -> None:
+    Attributes:
+        rules: what lets answers in.
+        name: gives the pseudonym of a person's id on the platform.
+        consents: by person and version of the consent text, the first and the last time.
+        counted: the answers that were let in, by their places in the archive.
+        reasons: by the place of an answer that was refused, the first reason code.
+        rejections: what was refused, by round.
+    """
+
+    def __init__(self, rules: Rules, pseudonym: Callable[[str], str]) -> None:
         self.rules = rules
-        self.consented = consented
-        self.counted: set[str] = set()  # answers' places in the archive
-        self.answered: set[tuple[str, str, str]] = set()
-        self.by_person: Counter[tuple[str, str]] = Counter()
-        self.by_term: Counter[tuple[str, str, str]] = Counter()
+        self.name = cache(pseudonym)
+        self.consents: Consents = defaultdict(dict)
+        self.counted: set[str] = set()
+        self.reasons: dict[str, str] = {}
+        self.rejections: dict[str, list[Rejection]] = defaultdict(list)
+        self._pseudonym = pseudonym
+        self._answered: set[tuple[str, str, str]] = set()
+        self._by_person: Counter[tuple[str, str]] = Counter()
+        self._by_term: Counter[tuple[str, str, str]] = Counter()
+
+    def seal(self, *parts: str) -> str:
+        """A text from which ids are made, so that nobody can find them out by trying."""
+        return self._pseudonym("\x1f".join(parts))
 
     def stops(self, round: str, answer: Reply, who: str) -> tuple[str, str] | None:
         """Why an answer is not let in: the first reason code that applies, and a sentence."""
@@ -50,11 +88,11 @@ class Gate:
             code, reason = rules.standing[who]
             return code, f"{who}: {reason}"
         if task is not None:
-            if rules.consent and who not in self.consented:
+            if rules.consent and who not in self.consents:
                 return "no_consent", f"{who} has not consented"
             if task.barred == who:
                 return "own_item", f"task {task.id} is about what {who} wrote"
-            if (round, task.id, who) in self.answered:
+            if (round, task.id, who) in self._answered:
                 return "second_answer", f"{who} had answered task {task.id}"
         kind = type(answer)
         least = (
@@ -70,10 +108,10 @@ class Gate:
                 return "too_fast", f"{seconds:g} seconds, and {least:g} are the least"
         if task is not None:
             cap, on_term = rules.caps.get(_work(answer), Caps())
-            if cap and self.by_person[round, who] >= cap:
+            if cap and self._by_person[round, who] >= cap:
                 given = amount(cap, "answer")
                 return "over_person_cap", f"{who} had given {given} in round {round}"
-            if on_term and self.by_term[round, who, task.term] >= on_term:
+            if on_term and self._by_term[round, who, task.term] >= on_term:
                 given = amount(on_term, "answer")
                 return "over_term_cap", f"{who} had given {given} on term {task.term}"
         return None
@@ -83,10 +121,29 @@ class Gate:
         self.counted.add(answer.where)
         task = answer.task
         if task is not None:
-            self.answered.add((round, task.id, who))
+            self._answered.add((round, task.id, who))
             if self.rules.caps:
-                self.by_person[round, who] += 1
-                self.by_term[round, who, task.term] += 1
+                self._by_person[round, who] += 1
+                self._by_term[round, who, task.term] += 1
+
+    def refuse(self, round: str, answer: Reply, code: str, detail: str) -> None:
+        """Keep a rejection of an answer, or of a part of it."""
+        record = self._shown(answer)
+        refused = Rejection(code=code, detail=detail, where=answer.where, record=record)
+        self.rejections[round].append(refused)
+        self.reasons.setdefault(answer.where, code)
+
+    def _shown(self, answer: Reply) -> dict[str, Any]:
+        """What a rejection shows of an answer: its fields, if it has any that can be written."""
+        record = orjson.loads(answer.record) if isinstance(answer.record, bytes) else answer.record
+        if not isinstance(record, dict):
+            return {}
+        shown = record if answer.source == "stereoset" else masked(record, self.name)
+        try:
+            orjson.dumps({"record": shown})
+        except orjson.JSONEncodeError:  # it is nested too deeply
+            return {}
+        return shown
 
 
 def _work(answer: Reply) -> Work:
@@ -104,10 +161,7 @@ def seconds_taken(answer: Reply) -> float | None:
     return max(known, default=None)
 
 
-Refuse = Callable[[str, ParsedAnswer, str, str], None]
-
-
-def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[str, Reply]]:
+def newest(replies: Iterable[tuple[str, Reply]], gate: Gate) -> list[tuple[str, Reply]]:
     """The last version of each answer, in order of submission; earlier versions are superseded.
 
     The last version keeps the place of the first: it is a correction, not a second answer. If an
@@ -116,7 +170,7 @@ def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[s
 
     Args:
         replies: pairs of round and version of an answer.
-        refuse: called with each superseded version.
+        gate: refuses each superseded version.
     """
     newest_of: dict[tuple[object, ...], tuple[str, Reply]] = {}
     several: dict[tuple[object, ...], list[Reply]] = defaultdict(list)
@@ -143,11 +197,11 @@ def newest(replies: Iterable[tuple[str, Reply]], refuse: Refuse) -> list[tuple[s
     more: list[tuple[str, Reply]] = []
     for key, versions in several.items():
         round, answer = newest_of.pop(key)
-        more += [(round, last) for last in _last(round, [answer, *versions], refuse)]
+        more += [(round, last) for last in _last(round, [answer, *versions], gate)]
     return sorted((*newest_of.values(), *more), key=lambda pair: pair[1].place)
 
 
-def _last(round: str, versions: list[Reply], refuse: Refuse) -> list[Reply]:
+def _last(round: str, versions: list[Reply], gate: Gate) -> list[Reply]:
     """The last version, then the versions of a table that have exactly the same time."""
     ordered = sorted(versions, key=lambda answer: (answer.version, answer.place))
     last = ordered[-1]
@@ -158,7 +212,7 @@ def _last(round: str, versions: list[Reply], refuse: Refuse) -> list[Reply]:
         else next(n for n, answer in enumerate(ordered) if answer.version == last.version)
     )
     for answer in ordered[:begin]:
-        refuse(round, answer, "superseded", f"a later version came at {last.version}")
+        gate.refuse(round, answer, "superseded", f"a later version came at {last.version}")
     current = ordered[begin]
     earlier = tuple(answer for answer in ordered[:begin] if type(answer) is type(current))
     first = min(answer.place for answer in versions)

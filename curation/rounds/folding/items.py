@@ -1,16 +1,14 @@
 """Items from written answers, and from items that were published before."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from curation.checks.content import gist
 from curation.records import Association, Item, Kind
 from curation.rounds.answers.parsed import Written, unexpected
-from curation.rounds.folding.gate import Gate, Refuse
+from curation.rounds.folding.gate import Gate, Rules
 from curation.text.item_form import check_item, filler
 from curation.text.rules import same_text, stable_id
-
-Near = Callable[[Sequence[str], str], int | None]
 
 
 class Known(NamedTuple):
@@ -27,17 +25,6 @@ class Known(NamedTuple):
     changed: dict[str, str]
 
 
-class Checks(NamedTuple):
-    """What a written item is checked against; see ``fold`` for the fields."""
-
-    domains: Sequence[str]
-    terms: Mapping[tuple[str, str], str]
-    name_target: bool
-    blank_alone: bool
-    near: Near | None
-    meta: Callable[[str], str | None] | None
-
-
 class Items(NamedTuple):
     """The result of folding items.
 
@@ -52,41 +39,29 @@ class Items(NamedTuple):
     clashing: set[tuple[str, int]]
 
 
-def fold_items(
-    written: Iterable[tuple[str, Written]],
-    checks: Checks,
-    *,
-    gate: Gate,
-    name: Callable[[str], str],
-    pseudonym: Callable[[str], str],
-    refuse: Refuse,
-) -> Items:
+def fold_items(written: Iterable[tuple[str, Written]], gate: Gate) -> Items:
     """The items that are let in.
 
     Args:
         written: pairs of round and written item, in order of submission.
-        checks: what the words of an item are checked against.
-        gate: checks the writers.
-        name: gives the pseudonym of a person's id on the platform.
-        pseudonym: the same without a cache; makes ids that nobody can find out by trying.
-        refuse: called with each answer that is not let in.
+        gate: checks writers and words, and refuses each answer that is not let in.
     """
-    result = Items({}, {}, set())
-    known_terms = frozenset(checks.terms.values())
+    result, rules = Items({}, {}, set()), gate.rules
+    known_terms = frozenset(rules.terms.values())
     owner: dict[str, str] = {}
     contents: dict[tuple[str, ...], str] = {}
     likes: dict[tuple[Kind, str], tuple[list[str], list[str]]] = {}
     for round, answer in written:
         published = answer.source == "stereoset"
         try:
-            who = name(answer.person) if answer.person and not published else ""
-            ids = _ids(round, answer, pseudonym)
-            term = _term(answer, checks.terms, known_terms)
+            who = gate.name(answer.person) if answer.person and not published else ""
+            ids = _ids(round, answer, gate)
+            term = _term(answer, rules.terms, known_terms)
             problem = None if published else gate.stops(round, answer, who)
-            problem = problem or _flaw(answer, term, checks)
+            problem = problem or _flaw(answer, term, rules)
             if problem:
                 result.gone.setdefault(ids[0], problem[0])
-                refuse(round, answer, *problem)
+                gate.refuse(round, answer, *problem)
                 continue
             content = (answer.kind, answer.domain, *map(same_text, (answer.target, answer.context)))
             content += tuple(sorted(same_text(option.sentence) for option in answer.options))
@@ -101,19 +76,19 @@ def fold_items(
                 place = owner[clash] if clash else ids[0]
                 problem = "clashing_id", f"{clash or ids[0]} is already in {place}"
                 result.clashing.add((round, answer.place.position))
-            elif checks.near is not None and not published:
-                like = checks.near(texts, text)
+            elif rules.near is not None and not published:
+                like = rules.near(texts, text)
                 problem = None if like is None else ("near_duplicate", f"like item {names[like]}")
             if problem:
                 result.gone.setdefault(ids[0], problem[0])
-                refuse(round, answer, *problem)
+                gate.refuse(round, answer, *problem)
                 continue
             known = _known(_item(round, answer, ids, term, who or None), answer)
         except MemoryError:
             raise
         except Exception as error:  # a campaign goes on, whatever an answer holds
             result.gone.setdefault(answer.id, "bad_value")
-            refuse(round, answer, "bad_value", unexpected(error))
+            gate.refuse(round, answer, "bad_value", unexpected(error))
             continue
         contents[content] = ids[0]
         owner.update(dict.fromkeys(ids, ids[0]))
@@ -131,10 +106,10 @@ def _term(answer: Written, terms: Mapping[tuple[str, str], str], known: frozense
     return terms.get((answer.domain, answer.target), "")
 
 
-def _flaw(answer: Written, term: str, checks: Checks) -> tuple[str, str] | None:
+def _flaw(answer: Written, term: str, rules: Rules) -> tuple[str, str] | None:
     """What is wrong with a written item, or None; published items are not checked."""
-    if answer.domain not in checks.domains:
-        known = ", ".join(checks.domains)
+    if answer.domain not in rules.domains:
+        known = ", ".join(rules.domains)
         add = "add it to campaign.toml as [domains.NAME] to use it"
         return "unknown_domain", f"{answer.domain!r} is not among the domains: {known}; {add}"
     if not term:
@@ -147,27 +122,27 @@ def _flaw(answer: Written, term: str, checks: Checks) -> tuple[str, str] | None:
         answer.target,
         answer.context,
         sentences,
-        name_target=checks.name_target,
-        blank_alone=checks.blank_alone,
+        name_target=rules.name_target,
+        blank_alone=rules.blank_alone,
     )
-    if flaw or checks.meta is None:
+    if flaw or rules.meta is None:
         return flaw and (flaw.code, flaw.detail)
     words = [filler(answer.context, sentence) or sentence for sentence in sentences]
     for text in (answer.context, *words):
-        if phrase := checks.meta(text):
+        if phrase := rules.meta(text):
             return "meta_text", f"{phrase!r} in {text!r}"
     return None
 
 
-def _ids(round: str, answer: Written, pseudonym: Callable[[str], str]) -> tuple[str, ...]:
+def _ids(round: str, answer: Written, gate: Gate) -> tuple[str, ...]:
     """The ids of an item and its associations; no correction changes them.
 
     Items that were written for a task have keyed ids. With a plain digest, people could find out
     by trying which of the three associations the writer meant as the stereotype.
     """
     if answer.task is not None:
-        seal = pseudonym("\x1f".join((round, answer.id, answer.person or "")))
-        parts = [pseudonym(f"{seal}\x1f{option.intent}") for option in answer.options]
+        seal = gate.seal(round, answer.id, answer.person or "")
+        parts = [gate.seal(seal, str(option.intent)) for option in answer.options]
         return stable_id("item", seal), *(stable_id("association", part) for part in parts)
     first = answer.earlier[0] if answer.earlier else answer
     return answer.id, *(

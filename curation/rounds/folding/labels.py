@@ -1,24 +1,18 @@
 """Labels and flags from validators' answers."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 
 from curation.reasons import REASONS
 from curation.records import Flag, Item, Task
 from curation.rounds.answers.parsed import Given, Mark, unexpected
-from curation.rounds.folding.gate import Gate, LabelRow, Refuse
+from curation.rounds.folding.gate import Gate, LabelRow
 from curation.rounds.folding.items import Items, Known
 from curation.text.item_form import filler
 from curation.text.rules import same_text, stable_id
 
 
 def fold_labels(
-    given: Iterable[tuple[str, Given]],
-    items: Items,
-    *,
-    gate: Gate,
-    name: Callable[[str], str],
-    pseudonym: Callable[[str], str],
-    refuse: Refuse,
+    given: Iterable[tuple[str, Given]], items: Items, gate: Gate
 ) -> tuple[list[LabelRow], list[Flag]]:
     """The labels and flags that are let in, in order of submission.
 
@@ -28,24 +22,21 @@ def fold_labels(
     Args:
         given: pairs of round and labels, in order of submission.
         items: the items that labels can be about.
-        gate: checks the people who gave the labels.
-        name: gives the pseudonym of a person's id on the platform.
-        pseudonym: the same without a cache; makes ids that nobody can find out by trying.
-        refuse: called with each answer or label that is not let in.
+        gate: checks the people who gave the labels, and refuses answers and single labels.
     """
     labels: dict[str, LabelRow] = {}
     flags: list[Flag] = []
     stale: dict[tuple[str, str], frozenset[str]] = {}
     for round, answer in given:
         try:
-            fresh, remarks, problems = _read(round, answer, items, gate, name, pseudonym, stale)
+            fresh, remarks, problems = _read(round, answer, items, gate, stale)
         except MemoryError:
             raise
         except Exception as error:  # a campaign goes on, whatever an answer holds
-            refuse(round, answer, "bad_value", unexpected(error))
+            gate.refuse(round, answer, "bad_value", unexpected(error))
             continue
         for problem in problems:
-            refuse(round, answer, *problem)
+            gate.refuse(round, answer, *problem)
         counts = bool(remarks)
         flags += remarks
         for label in fresh:
@@ -55,9 +46,9 @@ def fold_labels(
             else:
                 same = (before.annotator, before.value) == (label.annotator, label.value)
                 code = "duplicate_label" if same else "clashing_id"
-                refuse(round, answer, code, f"there is already a label {label.id}")
+                gate.refuse(round, answer, code, f"there is already a label {label.id}")
         if counts:
-            who = answer.person if answer.source == "stereoset" else name(answer.person)
+            who = answer.person if answer.source == "stereoset" else gate.name(answer.person)
             gate.admit(round, answer, who)
     return list(labels.values()), flags
 
@@ -67,14 +58,12 @@ def _read(
     answer: Given,
     items: Items,
     gate: Gate,
-    name: Callable[[str], str],
-    pseudonym: Callable[[str], str],
     stale: dict[tuple[str, str], frozenset[str]],
 ) -> tuple[list[LabelRow], list[Flag], list[tuple[str, str]]]:
     """The labels and flags of an answer, and the problems of those that are refused."""
     labels: list[LabelRow] = []
     published, task = answer.source == "stereoset", answer.task
-    who = answer.person if published else name(answer.person)
+    who = answer.person if published else gate.name(answer.person)
     problem = None if published else gate.stops(round, answer, who)
     known = items.known.get(answer.item)
     # Labels of a refused published item are not for another item that has the same id.
@@ -87,7 +76,7 @@ def _read(
         if (round, task.id) not in stale:
             stale[round, task.id] = _stale(task, known.item)
         old = stale[round, task.id]
-        seal = pseudonym("\x1f".join((round, answer.id, answer.person)))
+        seal = gate.seal(round, answer.id, answer.person)
     elif known.changed:
         old = {a for a, at in known.changed.items() if answer.version < at}
     problems: list[tuple[str, str]] = []
@@ -102,7 +91,7 @@ def _read(
         if published:
             id = answer.id
         elif task is None:
-            id = stable_id("label", pseudonym(answer.id))
+            id = stable_id("label", gate.seal(answer.id))
         else:
             id = stable_id("label", seal, association)
         label = LabelRow(

@@ -7,8 +7,6 @@ attributes ``exchanges_tables`` and ``can_pull``.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from curation.records import Round, Task
@@ -28,37 +26,32 @@ class Reporter(Protocol):
         """Show a progress bar for ``total`` units; yields a function that advances it by n."""
 
 
-@dataclass(frozen=True)
-class RoundAccess:
-    """What a platform may know of a campaign: one round, and functions that read the rest.
+class RoundAccess(Protocol):
+    """What a platform may ask of the campaign, for one round.
 
-    Functions are called only when a verb needs them, so that opening a platform reads no file.
-
-    Attributes:
-        round: the round, as ``round.json`` has it.
-        title: the round's title on the platform; no other round of any campaign has it.
-        archive: folder of the round's raw answers; an index may be written beside it.
-        texts: gives every string that annotators see.
-        tasks: gives the round's tasks.
-        task_data: gives, for some tasks, what annotators may see of each.
-        pseudonyms: gives the function from a person's id on the platform to the pseudonym.
-        erased: gives the predicate that tells whether an answer must not be kept at all.
-        writing_rounds: gives the names of rounds of writing on the server at an address.
-        save: writes a changed round to disk.
-        reporter: where warnings and progress go.
+    A platform calls these only when a verb needs them, so that opening it reads no file.
     """
 
-    round: Round
-    title: str
-    archive: Path
-    texts: Callable[[], dict[str, Any]]
-    tasks: Callable[[], list[Task]]
-    task_data: Callable[[Sequence[Task]], list[dict[str, Any]]]
-    pseudonyms: Callable[[], Callable[[str], str]]
-    erased: Callable[[], "Callable[[Sent], bool]"]
-    writing_rounds: Callable[[str], list[str]]
-    save: Callable[[Round], None]
-    reporter: Reporter
+    def texts(self) -> dict[str, Any]:
+        """Every string that annotators see."""
+
+    def tasks(self) -> list[Task]:
+        """The round's tasks, as they are on disk now."""
+
+    def task_data(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        """What annotators may see of each of some tasks."""
+
+    def pseudonyms(self) -> Callable[[str], str]:
+        """The function from a person's id on the platform to the pseudonym."""
+
+    def erased(self) -> "Callable[[Sent], bool]":
+        """The predicate that tells whether an answer must not be kept at all."""
+
+    def writing_rounds(self, url: str) -> list[str]:
+        """Names of the rounds of writing on the server at an address."""
+
+    def save(self, round: Round) -> None:
+        """Write a changed round to disk."""
 
 
 class Demand(NamedTuple):

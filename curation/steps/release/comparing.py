@@ -1,14 +1,14 @@
 """Two versions of a dataset side by side: what differs, and what that does to scores on record."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
-from curation.release.between import Judge, Way, score_changes, way
+from curation.release.between import Judge, ScoreChange, Way, score_changes, way
 from curation.release.differences import Difference, difference, read_version
 from curation.scores.boards import by_preferences, by_scores
 from curation.scores.incomplete import missing_cats
@@ -23,15 +23,29 @@ from curation.text.wording import some
 _SHOWN = 5
 
 
-class Comparison(NamedTuple):
-    """What differs between two versions, and the scores of each run on both.
+@dataclass(frozen=True)
+class Missing:
+    """How many CATs of a version a run has no score of."""
 
-    ``scores`` has for each run its name (``run``), ``before`` and ``after`` (the CATs that it has
-    no score of: ``missing``, ``of``) and ``rows`` (of ``score_changes``).
-    """
+    missing: int
+    of: int
+
+
+@dataclass(frozen=True)
+class RunChange:
+    """The scores of a run on both versions."""
+
+    run: str
+    before: Missing
+    after: Missing
+    rows: list[ScoreChange]
+
+
+class Comparison(NamedTuple):
+    """What differs between two versions, and the scores of each run on both."""
 
     difference: Difference
-    scores: list[dict[str, Any]]
+    scores: list[RunChange]
 
 
 def compare(
@@ -81,7 +95,7 @@ def compare(
             reporter.warn(f"the scores of the campaign are left out: {error.what}")
     results = run_changes(way(changed), runs) if runs else []
     if runs and len(results) < len(runs):
-        there = {result["run"] for result in results}
+        there = {result.run for result in results}
         others = some((run.name for run in runs if run.name not in there), _SHOWN)
         if not results and (scores or predictions):
             raise CurationError(
@@ -120,8 +134,8 @@ def find_version(name: str, campaign: Campaign | None) -> Path:
     )
 
 
-def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The scores of runs on both versions, as in ``Comparison``.
+def run_changes(between: Way, runs: Sequence[Run]) -> list[RunChange]:
+    """The scores of runs on both versions.
 
     Scores of texts that changed are not used. Comparisons of a CAT whose gold labels were exchanged
     are used with its new labels. Runs without a score of either version are left out.
@@ -132,7 +146,7 @@ def run_changes(between: Way, runs: Sequence[Run]) -> list[dict[str, Any]]:
     return [change for change in changes if change]
 
 
-def _of_scores(between: Way, run: Run) -> dict[str, Any] | None:
+def _of_scores(between: Way, run: Run) -> RunChange | None:
     """The change of a run that has scores of associations; None without a score."""
     first, *_, last = between.stages
     known = _with_both_ids(run, between.same)
@@ -148,7 +162,7 @@ def _of_scores(between: Way, run: Run) -> dict[str, Any] | None:
     return _change(between, old, new, [partial(by_scores, scores=each) for each in by_stage])
 
 
-def _of_choice(between: Way, run: Run) -> dict[str, Any] | None:
+def _of_choice(between: Way, run: Run) -> RunChange | None:
     """The change of a run of a chat model; None without a comparison."""
     tables = [
         by_ids(cats, run.comparisons, variant=run.variant)
@@ -169,14 +183,10 @@ def _of_choice(between: Way, run: Run) -> dict[str, Any] | None:
     return _change(between, old, new, judges)
 
 
-def _change(between: Way, old: Run, new: Run, judges: Sequence[Judge]) -> dict[str, Any]:
+def _change(between: Way, old: Run, new: Run, judges: Sequence[Judge]) -> RunChange:
     lacks = [missing_cats(old, between.before), missing_cats(new, between.after)]
-    return {
-        "run": old.name,
-        "before": {"missing": len(lacks[0].cats), "of": lacks[0].of},
-        "after": {"missing": len(lacks[1].cats), "of": lacks[1].of},
-        "rows": score_changes(between.stages, judges),
-    }
+    before, after = (Missing(len(part.cats), part.of) for part in lacks)
+    return RunChange(old.name, before, after, score_changes(between.stages, judges))
 
 
 def _with_both_ids(run: Run, same: dict[str, str]) -> Run:

@@ -173,20 +173,19 @@ def folded_answers(
                         yield round, answer
                 advance()
 
-    rules = settings.rounds.model_dump(include=LETTING_IN - {"near"})
     patterns = content.meta_patterns(settings.campaign.language)
+    rules = stage.Rules(
+        domains=tuple(settings.domains),
+        terms=terms.term_ids(read.read_terms(campaign).values()),
+        near=partial(content.near, likeness=settings.rounds.near),
+        meta=partial(content.meta_text, patterns=patterns),
+        standing=out,
+        caps=_caps(campaign),
+        **settings.rounds.model_dump(include=LETTING_IN - {"near"}),
+    )
+    pseudonym = people.pseudonyms(people.read_key(settings.campaign.id))
     with reporter.tracked("reading answers", total) as advance:
-        folded = stage.fold(
-            parsed_answers(),
-            domains=tuple(settings.domains),
-            terms=terms.term_ids(read.read_terms(campaign).values()),
-            pseudonym=people.pseudonyms(people.read_key(settings.campaign.id)),
-            near=partial(content.near, likeness=settings.rounds.near),
-            meta=partial(content.meta_text, patterns=patterns),
-            standing=out,
-            caps=_caps(campaign),
-            **rules,
-        )
+        folded = stage.fold(parsed_answers(), rules, pseudonym)
     return folded, seen.total()
 
 

@@ -9,7 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
 from curation.rounds.held import Holding
-from curation.rounds.platforms.interface import Platform, RoundAccess
+from curation.rounds.platforms.interface import Platform
 from curation.settings import RoundSettings
 from curation.steps import read
 from curation.steps import terms as term_files
@@ -20,6 +20,7 @@ from curation.text.times import now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
+    from curation.rounds.answers.archive import Sent
     from curation.rounds.platforms.label_studio.client import LabelStudio
     from curation.rounds.progress import Progress
     from curation.text.rules import Votes
@@ -152,39 +153,47 @@ def _files(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Pl
 def _label_studio(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Platform:
     from curation.rounds.platforms.label_studio.platform import LabelStudioRound
 
-    access = _access(campaign, round, reporter)
+    id, title = campaign.settings.campaign.id, _title(campaign, round)
 
     def connect() -> "LabelStudio":
         from curation.rounds.platforms.label_studio import local
 
-        id = campaign.settings.campaign.id
-        return local.open_server(id, round, title=access.title, url=url, tell=reporter.note)
+        return local.open_server(id, round, title=title, url=url, tell=reporter.note)
 
-    return LabelStudioRound(access, connect)
+    archive = campaign.rounds / round.name / "raw"
+    access = _Access(campaign, round)
+    return LabelStudioRound(round, title, archive, access, connect, reporter)
 
 
-def _access(campaign: Campaign, round: Round, reporter: Reporter) -> RoundAccess:
-    """What a platform may know of a campaign for one round."""
-    from curation.rounds import people
+class _Access(NamedTuple):
+    """What a platform may ask of a campaign for one round; see ``interface.RoundAccess``."""
 
-    id = campaign.settings.campaign.id
-    return RoundAccess(
-        round=round,
-        title=_title(campaign, round),
-        archive=campaign.rounds / round.name / "raw",
-        texts=lambda: shown_texts(campaign, round),
-        tasks=lambda: round_files.read_tasks(campaign, round.name),
-        task_data=lambda tasks: task_data(campaign, round, tasks),
-        pseudonyms=lambda: people.pseudonyms(people.read_key(id)),
-        erased=lambda: round_files.erased(campaign, round.name),
-        writing_rounds=lambda url: [
-            other.name
-            for other in round_files.map_rounds(campaign)
-            if other.server == url and other.kind in KINDS
-        ],
-        save=lambda changed: round_files.write_round(campaign, changed),
-        reporter=reporter,
-    )
+    campaign: Campaign
+    round: Round
+
+    def texts(self) -> dict[str, Any]:
+        return shown_texts(self.campaign, self.round)
+
+    def tasks(self) -> list[Task]:
+        return round_files.read_tasks(self.campaign, self.round.name)
+
+    def task_data(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        return task_data(self.campaign, self.round, tasks)
+
+    def pseudonyms(self) -> Callable[[str], str]:
+        from curation.rounds import people
+
+        return people.pseudonyms(people.read_key(self.campaign.settings.campaign.id))
+
+    def erased(self) -> "Callable[[Sent], bool]":
+        return round_files.erased(self.campaign, self.round.name)
+
+    def writing_rounds(self, url: str) -> list[str]:
+        rounds = round_files.map_rounds(self.campaign)
+        return [other.name for other in rounds if other.server == url and other.kind in KINDS]
+
+    def save(self, round: Round) -> None:
+        round_files.write_round(self.campaign, round)
 
 
 def _title(campaign: Campaign, round: Round) -> str:

@@ -16,7 +16,15 @@ from curation.scores.boards import Board, board
 from curation.scores.compare import mechanisms
 from curation.scores.ensemble import Ensemble, Objective, scored_since
 from curation.scores.flags import flags_of
-from curation.scores.groups import ENSEMBLE, groups, keys, mark_heads, profiles_in
+from curation.scores.groups import (
+    ENSEMBLE,
+    Comparison,
+    Ranking,
+    groups,
+    keys,
+    mark_heads,
+    profiles_in,
+)
 from curation.scores.incomplete import missing_cats, scored_cats
 from curation.scores.run_folder import (
     CHOICE,
@@ -113,7 +121,7 @@ def compare(
     terms: int = 1,
     power: float | None = None,
     reporter: Reporter = QUIET,
-) -> dict[str, Any]:
+) -> Comparison:
     """Compare all models that have scores in a source's folder.
 
     How far annotators agree on each term is read from the campaign's ``agreement.json``. Bring the
@@ -136,15 +144,8 @@ def compare(
         reporter: receives progress and warnings.
 
     Returns:
-        ``{"split", "kind", "tier", "original_targets", "ties", "cats", "left_out", "runs",
-        "groups", "mechanisms", "shifts", "model_terms", "answers"}``; ``curation scores compare
-        --json`` writes it as ``tables.compact`` makes it. ``kind`` and ``original_targets`` are the
-        source's. ``left_out`` counts the CATs that a run lacks and that no value includes. ``runs``
-        are those of ``compare.run_results``; ``overall`` is None for a run that lacks a kind, and
-        with ``kind``. ``groups`` are those of ``compare.compare_group``; the last three are
-        described in ``scores.mechanisms``, ``compare.shifts`` and ``compare.terms_of``. ``answers``
-        are those of ``answers.read_answers``: of all chat models, also of those without a score. If
-        no run has a score, only ``answers`` is not empty.
+        The comparison; ``curation scores compare --json`` writes it as ``tables.compact`` makes it.
+        ``overall`` of a run is None if it lacks a kind, and if the source is of one kind.
 
     Raises:
         CurationError: there are no runs of these CATs, a file is not valid, or an argument names
@@ -161,7 +162,7 @@ def compare(
         raise CurationError(f"{scores}: no such folder", "name the folder of scores with --scores")
     answers = read_answers(scores, only={profile, rule} - {""}) if scores else []
     if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
-        return {**_about(source, tier, ties), **_NO_SCORES, "answers": answers}
+        return _about(source, tier, ties)._replace(answers=answers)
     every = read_runs(
         scores,
         predictions,
@@ -211,39 +212,24 @@ def compare(
             lower = run.lower_is_likelier
             warn_of_turned(run.name, result, lower=lower, reporter=reporter, run=run.model)
     names = {group.name for group in chosen}
-    return {
-        **_about(source, tier, ties),
-        "left_out": left_out,
-        "runs": [
+    return _about(source, tier, ties)._replace(
+        left_out=left_out,
+        runs=[
             of_one_kind(result) if source.kind or len(result["kinds"]) < len(kinds) else result
             for result in results
         ],
-        "groups": reports,
-        "mechanisms": [
-            row for row in mechanisms(results, all_groups) if names & {row["a"], row["b"]}
-        ],
-        "shifts": stage.shifts(run_board, chosen),
-        "model_terms": stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
-        "answers": answers,
-    }
+        groups=reports,
+        mechanisms=[row for row in mechanisms(results, all_groups) if names & {row.a, row.b}],
+        shifts=stage.shifts(run_board, chosen),
+        model_terms=stage.terms_of(terms_of, results, reports, count=terms, agreement=agreement),
+        answers=answers,
+    )
 
 
-_NO_SCORES: dict[str, Any] = {
-    "left_out": 0,
-    **{name: [] for name in ("runs", "groups", "mechanisms", "shifts", "model_terms")},
-}
-
-
-def _about(source: Source, tier: int | None, ties: Ties) -> dict[str, Any]:
+def _about(source: Source, tier: int | None, ties: Ties) -> Comparison:
     """What a report says about the CATs."""
-    return {
-        "split": source.split,
-        "kind": source.kind,
-        "tier": tier,
-        "original_targets": source.original_targets,
-        "ties": ties,
-        "cats": len(source.cats),
-    }
+    cats = len(source.cats)
+    return Comparison(source.split, source.kind, tier, source.original_targets, ties, cats)
 
 
 def read_agreement(source: Source) -> dict[str, Agreement]:
@@ -278,22 +264,22 @@ def _warn(
     run_board: Board,
     cats: Sequence[Cat],
     runs: Sequence[Run],
-    reports: Sequence[Mapping[str, Any]],
+    reports: Sequence[Ranking],
     reporter: Reporter,
     *,
     ties: Ties,
 ) -> None:
     """Warn of runs that lack scores, declare no rules, were fitted on the CATs or are outdated."""
-    names = {name for report in reports for name in report["models"]}
+    names = {name for report in reports for name in report.models}
     shown = [(number, run) for number, run in enumerate(run_board.runs) if run.name in names]
     for report in reports:
-        if report["one_kind_only"]:
+        if report.one_kind_only:
             reporter.warn(
-                f"{report['title']}: these runs have CATs of one kind only, and are in no table of "
-                f"both kinds: {', '.join(report['one_kind_only'])}; to compare all runs on one "
+                f"{report.title}: these runs have CATs of one kind only, and are in no table of "
+                f"both kinds: {', '.join(report.one_kind_only)}; to compare all runs on one "
                 "kind, give --kind"
             )
-        asked = [run for run in runs if run.by_choice and run.name in report["models"]]
+        asked = [run for run in runs if run.by_choice and run.name in report.models]
         read_from = {
             run.name: "probabilities"
             if any(o.probable for o in run.comparisons.values())
@@ -302,12 +288,12 @@ def _warn(
         }
         if differences := asked_differently({run.name: run.about for run in asked}, read_from):
             reporter.warn(
-                f"{report['title']}: these models were not asked in the same way, so their values "
+                f"{report.title}: these models were not asked in the same way, so their values "
                 f"may differ for that reason, too: {'; '.join(differences)}"
             )
         if ties == "official" and "text" in read_from.values():
             reporter.warn(
-                f"{report['title']}: with --ties official, answers that change with the order "
+                f"{report.title}: with --ties official, answers that change with the order "
                 "count as lost, so a chat model that answers at random has lms 25 and ss 25; use "
                 "--ties half for chat models"
             )

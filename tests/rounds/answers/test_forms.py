@@ -20,7 +20,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.forms import file_row, is_untouched
 from curation.rounds.answers.interpret import interpret, named, person_of
 from curation.rounds.answers.parsed import Given, ParsedAnswer, Refused, Reviewed
-from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.text.rules import WORK, Caps, stable_id
 
 Row = dict[str, Any]
@@ -117,9 +117,12 @@ def say(
     return found
 
 
-def folded(said: Iterable[tuple[str, ParsedAnswer]], **options: Any) -> Folded:
-    options = {"consent": True, "pseudonym": PSEUDONYM} | options
-    return fold(said, domains=["profession"], terms=TERMS, **options)
+def folded(
+    said: Iterable[tuple[str, ParsedAnswer]],
+    pseudonym: Callable[[str], str] = PSEUDONYM,
+    **options: Any,
+) -> Folded:
+    return fold(said, Rules(["profession"], TERMS, **{"consent": True, **options}), pseudonym)
 
 
 def codes(result: Folded, round: str = "w") -> list[tuple[str, str]]:

@@ -18,12 +18,12 @@ from curation.rounds.answers.interpret import interpret, named
 from curation.rounds.answers.parsed import ParsedAnswer
 from curation.rounds.folding import items as item_stage
 from curation.rounds.folding import labels as label_stage
-from curation.rounds.folding.fold import Folded, fold, lines
+from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.rounds.people import pseudonyms
 
 Row = dict[str, Any]
 LABELS = TypeAdapter(list[Label])
-TERMS = {("profession", "baker"): "term-1"}
+RULES = Rules(("profession",), {("profession", "baker"): "term-1"}, label_seconds=1)
 ITEM = {
     "item_id": "i1", "domain": "profession", "target": "baker", "annotator": "w",
     "context": "The baker is BLANK.", "stereotype": "early", "anti_stereotype": "late",
@@ -57,8 +57,7 @@ def folded(events: list[tuple[Source, Row]]) -> Folded:
             )
             yield from ((source, answer) for answer in answers)
 
-    name = pseudonyms(b"key")
-    result = fold(parsed(), domains=("profession",), terms=TERMS, label_seconds=1, pseudonym=name)
+    result = fold(parsed(), RULES, pseudonyms(b"key"))
     few = [*result.items, *result.reviews, *result.flags, *result.people]
     for record in (*few, *(r for some in result.rejections.values() for r in some)):
         dump_line(record)
@@ -104,7 +103,7 @@ def test_an_archived_answer_that_is_nested_deeply_is_refused() -> None:
         deep = [deep]
     sent = Sent(id="e0", source="answers", position=0, payload={**ITEM, "domain": deep})
     answers = [("r", answer) for answer in interpret(sent, round="r", where="line 1")]
-    result = fold(answers, domains=("profession",), terms=TERMS, label_seconds=1, pseudonym=str)
+    result = fold(answers, RULES)
     (rejection,) = result.rejections["r"]
     assert dump_line(rejection)
     assert (rejection.code, rejection.where) == ("bad_value", "line 1")

@@ -18,7 +18,7 @@ from curation.rounds.answers import archive
 from curation.rounds.answers.interpret import ParsedAnswer, interpret
 from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import Written
-from curation.rounds.folding.fold import Folded, fold
+from curation.rounds.folding.fold import Folded, Rules, fold
 from curation.text.rules import stable_id
 
 Row = dict[str, Any]
@@ -79,7 +79,7 @@ def said(rows: Iterable[Row], *, round: str = "main") -> list[tuple[str, ParsedA
 def folded(
     what: Iterable[tuple[str, ParsedAnswer]], pseudonym: Callable[[str], str] = str
 ) -> Folded:
-    return fold(what, domains=DOMAINS, terms=TERMS, pseudonym=pseudonym)
+    return fold(what, Rules(DOMAINS, TERMS), pseudonym)
 
 
 def refused(result: Folded, round: str = "main") -> list[tuple[str, str]]:
@@ -220,7 +220,7 @@ def test_all_reasons_of_the_rounds_are_shown() -> None:
 @pytest.mark.parametrize(("code", "rows"), BY_KNOBS)
 def test_every_reason_that_settings_give(code: str, rows: list[Row]) -> None:
     what = said(rows)
-    result = fold(what, domains=DOMAINS, terms=TERMS, **OPTIONS)
+    result = fold(what, Rules(DOMAINS, TERMS, **OPTIONS))
     assert [c for c, _ in refused(result)] == [code]
     assert len(result.items) + len(result.labels) == len(what) - 1
     assert refused(folded(what)) == []  # by default nothing of the kind is asked
@@ -230,7 +230,7 @@ def test_every_reason_that_settings_give(code: str, rows: list[Row]) -> None:
 
 def test_what_is_published_is_taken_whatever_the_settings_say() -> None:
     options = OPTIONS | {"standing": {"human": ("excluded", "-")}, "meta": lambda text: text}
-    result = fold(said([published()]), domains=DOMAINS, terms=TERMS, consent=True, **options)
+    result = fold(said([published()]), Rules(DOMAINS, TERMS, consent=True, **options))
     assert (len(result.items), len(result.labels), result.people) == (1, 3, [])
 
 

@@ -15,6 +15,7 @@ from curation.rounds.platforms.interface import (
     Demand,
     Published,
     PullCounts,
+    Reporter,
     RoundAccess,
     TopUp,
 )
@@ -110,18 +111,21 @@ class LabelStudioRound:
     """A round on a Label Studio; see ``interface.Platform``.
 
     Attributes:
-        access: the round, and what may be known of its campaign.
+        round: the round, as ``round.json`` has it.
+        title: the round's title on the server; no other round of any campaign has it.
+        archive: folder of the round's raw answers; an index is written beside it.
+        access: what may be known of the campaign.
         connect: connects to the server; raises CurationError if that fails.
+        reporter: where warnings and progress go.
     """
 
+    round: Round
+    title: str
+    archive: Path
     access: RoundAccess
     connect: "Callable[[], LabelStudio]"
+    reporter: Reporter
     exchanges_tables: bool = False
-
-    @property
-    def round(self) -> Round:
-        """The round."""
-        return self.access.round
 
     @property
     def can_pull(self) -> bool:
@@ -130,12 +134,12 @@ class LabelStudioRound:
 
     def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Make the project if there is none, put tasks there, and ask for answers."""
-        server, texts, report = self.connect(), self.access.texts(), self.access.reporter
+        server, texts, report = self.connect(), self.access.texts(), self.reporter
         self._warn_of_writing(server.url)
         project = self.round.project
         if project is None:
             project = server.make_project(
-                self.access.title,
+                self.title,
                 config=pages.config(self.round.kind, texts),
                 instruction=pages.instruction(self.round.kind, texts),
                 answers=min((task.wanted for task in tasks), default=1),
@@ -156,10 +160,10 @@ class LabelStudioRound:
     def pull(self, *, full: bool = False) -> PullCounts:
         """Fetch new, changed and deleted annotations into the archive."""
         project = self._project()
-        server, raw, index = self.connect(), self.access.archive, self._index()
+        server, raw, index = self.connect(), self.archive, self._index()
         before = read_seen(raw, index)
         erased = self.access.erased()
-        with self.access.reporter.tracked("pulling", server.waiting(project)) as advance:
+        with self.reporter.tracked("pulling", server.waiting(project)) as advance:
             fetched = server.pull(project, None if full else before.since, before.known)
             for batch in fetched.batches:
                 archive.deliver(raw, "label_studio", batch, gone=erased)
@@ -196,7 +200,7 @@ class LabelStudioRound:
         lack = demand.lack
         more = {id: n - there[id].coming for id, n in lack.items() if n > there[id].coming}
         totals = {id: there[id].answers + lack[id] for id in more}
-        with self.access.reporter.tracked("asking for answers", len(totals)) as advance:
+        with self.reporter.tracked("asking for answers", len(totals)) as advance:
             overlaps = {there[id].id: n for id, n in totals.items()}
             server.set_overlap(project, overlaps, advance=advance)
         return TopUp(more, totals)
@@ -233,12 +237,12 @@ class LabelStudioRound:
         return self.round.project
 
     def _index(self) -> Path:
-        return self.access.archive.parent / "pulled.json"
+        return self.archive.parent / "pulled.json"
 
     def _warn_of_writing(self, url: str) -> None:
         """Label Studio has no roles: validators on a server can read what was written there."""
         if self.round.kind == "validation" and (wrote := self.access.writing_rounds(url)):
-            self.access.reporter.warn(
+            self.reporter.warn(
                 f"{url} also holds {', '.join(wrote)}: validators there can look up what writers "
                 "meant. Use another server for validation, or people whom you trust"
             )
