@@ -4,10 +4,10 @@
     python benchmarks/mutants.py run mutants.json --at COMMIT --json caught.json
 
 ``draw`` chooses lines outside the command line in which an operator or a number can be changed, and
-whose text is there only once, so that the same mutants are found again after code has moved. ``run``
-makes each in a copy of a commit and runs the tests of the package until one fails: those in its
-folder of tests/, and all that import its module. Mutants that the tests catch before a change must
-be caught after it; ``--only caught.json`` runs just these.
+whose text is there only once, so that the same mutants are found again after code has moved.
+``run`` makes each in a copy of a commit and runs the tests of the package until one fails: those in
+its folder of tests/, and all that import its module. Mutants that the tests catch before a change
+must be caught after it; ``--only caught.json`` runs just these.
 """
 
 import argparse
