@@ -1,7 +1,7 @@
 """Checks of one item's form: errors in its texts, and differences between its associations.
 
 These checks need only the base install. A check that reads a word list runs only if the language
-has that list (``data/words/pitfalls.csv``, or a team's own). ``languages.unchecked`` names the
+has that list (``data/words/pitfalls.csv``, or a team's own). ``lists.unchecked`` names the
 checks that do not run.
 """
 

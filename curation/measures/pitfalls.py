@@ -1,8 +1,8 @@
 """The known pitfalls of a dataset, compared with the rates of StereoSet's own development set.
 
-``checks.surface`` checks the form of single items, ``checks.lexical`` their words, and
-``measures.repeats`` the whole dataset. A check that does not work in a language has no count; its
-row says why.
+``checks.surface`` checks the form of single items, ``checks.lexical`` their words, and this module
+the whole dataset: repetitions, uneven counts, targets, and leaks of the gold label. A check that
+does not work in a language has no count; its row says why.
 """
 
 from collections import Counter, defaultdict

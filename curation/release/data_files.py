@@ -95,7 +95,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
 def flat_path(kind: str, split: str) -> str:
     """The file of the CATs of a kind and a split.
 
-    >>> path("intrasentence", "dev")
+    >>> flat_path("intrasentence", "dev")
     'cats/intrasentence-dev.jsonl'
     """
     return f"cats/{kind}-{split}.jsonl"
@@ -236,7 +236,7 @@ def check_installed() -> None:
 def parquet_path(config: str, split: str) -> str:
     """The file of a configuration and a split.
 
-    >>> path("intersentence", "validation")
+    >>> parquet_path("intersentence", "validation")
     'intersentence/validation-00000-of-00001.parquet'
     """
     return f"{config}/{split}-00000-of-00001.parquet"
@@ -245,7 +245,7 @@ def parquet_path(config: str, split: str) -> str:
 def configs(paths: Iterable[str]) -> dict[str, dict[str, str]]:
     """The configurations among the files of a release: the file of each split, by name.
 
-    >>> configs(["README.md", path("terms", "full")])
+    >>> configs(["README.md", parquet_path("terms", "full")])
     {'terms': {'full': 'terms/full-00000-of-00001.parquet'}}
     """
     there = set(paths)
@@ -262,7 +262,7 @@ def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     The same version of pyarrow writes the same bytes.
 
     The configurations are ``intersentence`` and ``intrasentence``; ``cats``, the CATs as in
-    ``tables``, by split; ``hidden``, the same for hidden CATs, whose fields are others;
+    the flat files, by split; ``hidden``, the same for hidden CATs, whose fields are others;
     ``annotations`` and ``terms``. In the first two, a hidden CAT has the gold label -1, which is
     no class, and no labels.
 

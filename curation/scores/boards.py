@@ -98,7 +98,7 @@ def by_preferences(ids: Sequence[str], preferences: ByIds) -> Floats:
 
     Args:
         ids: as for ``by_scores``.
-        preferences: of ``outcomes.by_ids``.
+        preferences: of ``runs.by_ids``.
     """
     three = [ids[place : place + len(GOLDS)] for place in range(0, len(ids), len(GOLDS))]
     known = [from_ids(each, preferences) for each in three]

@@ -444,7 +444,7 @@ class Service:
 
         Args:
             query: the query.
-            check: reads the rows; raises ``sparql.OddValueError`` if they are not what was asked
+            check: reads the rows; raises ``OddValueError`` if they are not what was asked
                 for. Such an answer is not saved.
 
         Raises:

@@ -95,7 +95,7 @@ def croissant(facts: Facts, data: Sequence[DataFile]) -> bytes:
 
     Args:
         facts: what the release says about itself.
-        data: the files that it describes; those of ``tables`` and ``parquet_files`` get records.
+        data: the files that it describes; flat files and Parquet files get records.
     """
     page = citation.address(facts)
     content: Json = {

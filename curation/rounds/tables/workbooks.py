@@ -148,7 +148,7 @@ def task_row(
         data: what people may see of the task, as ``pages.task_data`` gives it.
         needed: how many answers the task still needs.
         annotator: the person whose table it is; empty for a table for anybody.
-        plain: as in ``columns``.
+        plain: as for ``columns()``.
     """
     cells = {name: value for name, value in data.items() if not isinstance(value, list)}
     cells |= {"answers_needed": needed, "annotator": annotator}
@@ -185,7 +185,7 @@ def round_workbook(
     Args:
         kind: the kind of the round.
         texts: the texts of the round, with those of tables.
-        columns: as ``columns.columns`` gives them. There may be more.
+        columns: as ``columns()`` gives them. There may be more.
         rows: as ``task_row`` gives them.
 
     Raises:

@@ -212,7 +212,7 @@ def score_predictions(
 
     Returns:
         ``metrics.results`` with ``flags``, ``tier``, ``kind``, ``lower_is_likelier``, ``partial``
-        (of ``partial.left_out``; None without the argument ``partial``) and ``original_targets``
+        (of ``incomplete.left_out``; None without the argument ``partial``) and ``original_targets``
         (of the source). With ``kind``, ``overall`` is None, and ``domains`` and ``terms`` are
         empty.
 
@@ -456,7 +456,7 @@ def beside_printed(
     """Runs on StereoSet beside the printed rows of the same model, split, kind and domain.
 
     Args:
-        rows: printed rows, from ``printed.choose``.
+        rows: printed rows, from ``published.choose``.
         source: StereoSet's CATs.
         scores: the folder of your runs.
         predictions: files of predictions, ``NAME=FILE`` or ``NAME@RULES=FILE``.
