@@ -73,7 +73,7 @@ def count_query(property: str, population: Population = ()) -> str:
     (ASTSimpleGroupByAndCountOptimizer). With any other column, filter or triple it would count row
     by row.
 
-    >>> print(counts("P106").splitlines()[-1])
+    >>> print(count_query("P106").splitlines()[-1])
     SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s wdt:P106 ?o } GROUP BY ?o
     """
     return _count_query(property, population, "")
@@ -121,7 +121,7 @@ def details_query(items: Iterable[str], languages: Sequence[str], own: Sequence[
 def parents_query(items: Iterable[str]) -> str:
     """The query for the items that some items are subclasses of.
 
-    >>> print(parents(["Q1", "Q2"]).splitlines()[-1])
+    >>> print(parents_query(["Q1", "Q2"]).splitlines()[-1])
     SELECT ?o ?v WHERE { VALUES ?o { wd:Q1 wd:Q2 } ?o wdt:P279 ?v }
     """
     return f"{PREFIXES}SELECT ?o ?v WHERE {{ {_values('o', items)}?o wdt:{SUBCLASS} ?v }}"
