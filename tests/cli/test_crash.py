@@ -29,7 +29,7 @@ from curation.settings import (
     TermSettings,
     new_id,
 )
-from curation.steps.release import collecting
+from curation.steps.release import scored
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -54,7 +54,7 @@ def computed_once() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agreement, "measured", once(agreement.measured))
-        patch.setattr(collecting, "baseline_results", once(collecting.baseline_results))
+        patch.setattr(scored, "baseline_results", once(scored.baseline_results))
         yield
 
 

@@ -51,6 +51,8 @@ def test_the_links_for_annotators_are_printed_whole(
     sign_up = f"https://writers.example.invalid/user/signup/?token={'0123456789abcdef' * 12}"
 
     class Server:
+        exchanges_tables = False
+
         def publish(self, tasks: Any, asked: Any) -> Published:
             round = round_files.read_round(open_campaign(desk.root), "w2")
             return Published(round, address, sign_up)
