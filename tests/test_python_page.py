@@ -25,7 +25,7 @@ def test_the_pages_code_runs(
     printed = capsys.readouterr().out
     assert "168 items, 2504 labels" in printed
     assert (tmp_path / "demo" / "5-scores" / "trained").is_dir()
-    assert len(names["group"]["models"]) == 2
+    assert len(names["group"].models) == 2
     kept = [line for line in printed.splitlines() if re.match(r"[345] Counter", line)]
     assert len(kept) == 3
 
