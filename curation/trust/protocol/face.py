@@ -21,6 +21,7 @@ from curation.trust.protocol.datasets import (
     ScoresCase,
     counted,
     more_terms,
+    resting_on,
 )
 from curation.trust.protocol.measures import MeasureCase, MeasureRun
 
@@ -131,7 +132,7 @@ def directions(case: ScoresCase) -> Iterator[Found]:
             else None
             for target, prefers in case.data.directions.items()
         }
-        yield replace(signs_found(right, case.settings), name=run.model, evidence=run.files)
+        yield replace(signs_found(right, case.settings), name=run.model, **resting_on(run))
 
 
 # --- synthetic scorers ---------------------------------------------------------------------------

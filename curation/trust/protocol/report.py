@@ -16,7 +16,7 @@ from curation.text.wording import amount, some
 from curation.trust.protocol.attested import Answers, open_questions, questions
 from curation.trust.protocol.checks import KINDS, words
 
-ALGORITHM = 4
+ALGORITHM = 5
 
 _FAILED = {("test", "fail"), ("software", "broken")}
 _NAMES = 5  # subjects that a sentence names

@@ -65,6 +65,10 @@ def test_known_directions_are_tested_by_signs() -> None:
     assert (row.status, row.value) == ("inconclusive", 6 / 8)  # as for anchors of a measure
     assert row.change.startswith("1 more right sign")
     assert found(rows_of(data), "face", "known-directions").status == "not_run"
+    unsure = run("m", "r", by_term(10, 4, lambda t, _: 46.0 + t), ss)  # lms may be at chance
+    data = replace(dataset(TEN, unsure), directions={f"t{t}": "stereotype" for t in range(7)})
+    row = found(rows_of(data), "face", "known-directions")
+    assert (row.status, row.value) == ("inconclusive", 1.0)
 
 
 # --- content ------------------------------------------------------------------------------------
