@@ -41,6 +41,7 @@ NETWORK = {
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
+    "requests",
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}

@@ -35,11 +35,9 @@ from curation.files import CurationError
 from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
-from curation.scores.choice.asking import Prices, price
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.models.chat.prompts import ChatSpec
     from curation.models.scoring import ModelSpec
     from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
@@ -62,6 +60,8 @@ def _temperature(text: str) -> float:
 
 
 def _price(text: str) -> float:
+    from curation.scores.choice.asking import price
+
     try:
         return price(text)
     except CurationError as error:
@@ -193,8 +193,10 @@ class ChatOptions(NamedTuple):
         return ChatSpec(prompts, self.all_prompts, **given)
 
     @property
-    def prices(self) -> Prices | None:
+    def prices(self) -> "Prices | None":
         """The prices, if both are given."""
+        from curation.scores.choice.asking import Prices
+
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(self.price_in, self.price_out)

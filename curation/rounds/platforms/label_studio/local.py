@@ -23,7 +23,6 @@ from platformdirs import user_data_path
 from curation.files import CurationError, open_plain, read_bytes, read_json, writing
 from curation.http import hide_secrets
 from curation.records import Round, RoundKind
-from curation.rounds.platforms.label_studio import connection
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
@@ -280,6 +279,8 @@ def start(
     Raises:
         CurationError: the port is in use, or the server ends or does not answer.
     """
+    from curation.rounds.platforms.label_studio import connection
+
     if connection.taken(host, place.port):
         raise CurationError(
             f"port {place.port} of {host} is in use{_port_user(place)}",
@@ -314,6 +315,8 @@ def start(
 
 
 def _wait(instance: Instance, patience: float) -> None:
+    from curation.rounds.platforms.label_studio import connection
+
     end = time.monotonic() + patience
     while not connection.healthy(instance.url):
         code = instance.process.poll()
