@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.text.rules import TIERS
 from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.decisions.agreement import Agreement
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -138,7 +141,7 @@ def agreement(
             console.table(title, columns, rows)
 
 
-def report_measures(report: dict[str, Any]) -> list[str]:
+def report_measures(report: "Agreement") -> list[str]:
     """The measures in a report, in their order."""
     return list(dict.fromkeys(row["measure"] for row in report["measures"]))
 
@@ -146,7 +149,7 @@ def report_measures(report: dict[str, Any]) -> list[str]:
 Shown = tuple[str, list[str], list[list[Any]]]
 
 
-def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> list[Shown]:
+def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list[Shown]:
     tables: list[Shown] = []
     level = f"{100 * report['confidence']:g} %"
     for group in ["overall", *(g for g in groups if g != "annotator")]:
@@ -183,10 +186,11 @@ def _tables(report: dict[str, Any], measures: list[str], groups: list[str]) -> l
     if "term" in groups:
         rows = [
             [
-                *(t["term"], t["domain"], t["cats"], *(t[name] for name in BY_TERM)),
-                *(t["decided"]["items"], *(t["decided"][name] for name in BY_TERM)),
+                *(t["term"], t["domain"], t["cats"], t["agreement"], t["stereotype"], t["all"]),
+                *(d["items"], d["agreement"], d["stereotype"], d["all"]),
             ]
             for t in report["terms"]
+            for d in [t["decided"]]
         ]
         shares = ["% agreement", "% stereotype", "% all three"]
         heads = ["term", "domain", "CATs", *shares, "decided", *shares]
@@ -204,9 +208,6 @@ def _listed(text: str, allowed: tuple[str, ...]) -> list[str]:
         if part not in allowed:
             raise CurationError(f"{part!r} is not one of {', '.join(allowed)}", "see --help")
     return parts
-
-
-BY_TERM = ("agreement", "stereotype", "all")
 
 
 @app.command("split")

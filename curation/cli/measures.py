@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
@@ -26,7 +26,10 @@ from curation.text.rules import TIERS
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
+    from curation.measures.keywords import Group, Keywords
     from curation.measures.pitfalls import Report as Pitfalls
+    from curation.measures.sentiment import Sentiment, SentimentRow
+    from curation.measures.statistics import Gap, Statistics, TermRow
 
 By = Literal["domain", "label", "term"]
 
@@ -73,7 +76,7 @@ def count(
     )
 
 
-def show_keywords(report: dict[str, Any], *, by: By = "domain", top: int = 16) -> None:
+def show_keywords(report: "Keywords", *, by: By = "domain", top: int = 16) -> None:
     """Print keywords: a table for each group that has text.
 
     Args:
@@ -97,7 +100,7 @@ def show_keywords(report: dict[str, Any], *, by: By = "domain", top: int = 16) -
         console.say(f"no text: {', '.join(map(_name, empty))}")
 
 
-def show_group(group: dict[str, Any], *, top: int = 16) -> None:
+def show_group(group: "Group", *, top: int = 16) -> None:
     """Print one group's keywords.
 
     Args:
@@ -125,7 +128,7 @@ def show_group(group: dict[str, Any], *, top: int = 16) -> None:
     console.table(title, heads, rows)
 
 
-def _name(group: dict[str, Any]) -> str:
+def _name(group: "Group") -> str:
     """A group's name.
 
     >>> _name({"domain": "gender", "label": None, "term": "t-1", "target": "sister"})
@@ -174,12 +177,13 @@ def statistics(
     if as_json:
         console.say_json(report)
         return
-    show_statistics(report, terms=terms)
-
-
-def show_statistics(report: Report, *, terms: bool = False) -> None:
-    """Print statistics."""
     _say_tier(report)
+    show_statistics(cast("Statistics", report), terms=terms)
+    _say_unchecked(report)
+
+
+def show_statistics(report: "Statistics", *, terms: bool = False) -> None:
+    """Print statistics."""
     heads = ["domain", "terms", "CATs", "words", "characters", "tokens"]
     heads += [f"tier {name}" for name in TIERS]
     for kind, part in report["kinds"].items():
@@ -208,27 +212,24 @@ def show_statistics(report: Report, *, terms: bool = False) -> None:
     if report["writers"]:
         writers = report["writers"]
         heads = ["writers", "CATs", "writer unknown", "median CATs", "most CATs", "% of most"]
-        cells = [writers["writers"], writers["cats"], writers["cats_of_nobody_known"]]
-        cells += [writers["median_cats"], writers["most_cats"], writers["share_of_most"]]
-        console.table("Writers", heads, [cells])
+        console.table("Writers", heads, [list(writers.values())[: len(heads)]])
     if terms:
         heads = ["domain", "term", "CATs", *KINDS, "writers"]
         heads += [f"most common {gold}" for gold in GOLDS[:2]]
         console.table("Terms", heads, [_term(row) for row in report["terms"]])
     _say_few(report["gaps"])
-    _say_unchecked(report)
 
 
-def _starred(name: str, row: dict[str, Any]) -> str:
+def _starred(name: str, row: "Gap | SentimentRow") -> str:
     return f"{name}*" if row["few_terms"] else name
 
 
-def _say_few(rows: list[dict[str, Any]]) -> None:
+def _say_few(rows: "Sequence[Gap | SentimentRow]") -> None:
     if any(row["few_terms"] and row["cats"] for row in rows):
         console.say("* fewer than five terms: the interval is not reliable")
 
 
-def _term(row: dict[str, Any]) -> list[Any]:
+def _term(row: "TermRow") -> list[Any]:
     cells = [row["domain"], row["term"], row["cats"], *(row[kind] for kind in KINDS)]
     attributes = [row["attributes"].get(gold) for gold in GOLDS[:2]]
     texts = [a and f"{a['text']} ({a['count']}, {a['share']:.0f} %)" for a in attributes]
@@ -317,15 +318,15 @@ def sentiment(
     if as_json:
         console.say_json(report)
         return
-    show_sentiment(report)
-
-
-def show_sentiment(report: Report) -> None:
-    """Print sentiment."""
     _say_tier(report)
-    if "rows" not in report:
+    if "rows" in report:
+        show_sentiment(cast("Sentiment", report))
+    else:
         _say_unchecked(report)
-        return
+
+
+def show_sentiment(report: "Sentiment") -> None:
+    """Print sentiment."""
     rows = []
     for row in report["rows"]:
         if row["kind"] and row["domain"]:
@@ -411,7 +412,7 @@ def keywords(
         console.say_json(report)
     elif "groups" in report:
         _say_tier(report)
-        show_keywords(report, by=by, top=top)
+        show_keywords(cast("Keywords", report), by=by, top=top)
     else:
         _say_unchecked(report)
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from curation.decisions.filter import Counted
 from curation.records import GOLDS, VALUES, Decision, Item, Term
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
+from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
 
 ALGORITHM = 4
@@ -31,6 +32,88 @@ class Facts(NamedTuple):
 
     frame: pd.DataFrame
     labels: pd.DataFrame
+
+
+class Coefficient(TypedDict):
+    """A coefficient of a group, with its interval over CATs; None if no votes can be paired."""
+
+    by: str
+    group: str
+    scope: str
+    classes: str
+    measure: str
+    value: float | None
+    ci: Interval | None
+    cats: int
+    labels: int
+    few_cats: bool
+
+
+class TermShares(TypedDict):
+    """The three values of ``by_term``, in per cent; None if no association has a vote."""
+
+    agreement: float | None
+    stereotype: float | None
+    all: float | None
+
+
+class DecidedShares(TermShares):
+    """The same over kept and dropped items."""
+
+    items: int
+
+
+class TermAgreement(TermShares):
+    """Agreement on a term; ``cats`` counts its kept items."""
+
+    term: str
+    domain: str
+    cats: int
+    decided: DecidedShares
+
+
+class AnnotatorAgreement(TypedDict):
+    """An annotator against the others; shares in per cent, None without any to compare with."""
+
+    annotator: str
+    labels: int
+    with_others: float | None
+    with_gold: float | None
+    suspect: bool
+
+
+class RetentionRow(TypedDict):
+    """The share of decided items that were kept, in per cent; None if there are none."""
+
+    domain: str
+    kind: str
+    items: int
+    open: int
+    kept: int
+    retention: float | None
+    paper: float
+
+
+class Differing(TypedDict):
+    """How many gold labels differ from others; the share in per cent, None if there are none."""
+
+    associations: int
+    differ: int
+    share: float | None
+
+
+class Agreement(TypedDict):
+    """The content of ``agreement.json`` (docs/decisions.md)."""
+
+    confidence: float
+    excluded: list[str]
+    items: dict[str, int]
+    measures: list[Coefficient]
+    terms: list[TermAgreement]
+    annotators: list[AnnotatorAgreement]
+    retention: list[RetentionRow]
+    gold: dict[str, Differing]
+    repeats: dict[str, int]
 
 
 def facts(
@@ -102,7 +185,7 @@ def measured(
     by: str = "overall",
     measures: Sequence[str] = tuple(MEASURES),
     confidence: float = 0.95,
-) -> list[dict[str, Any]]:
+) -> list[Coefficient]:
     """Krippendorff's alpha, Fleiss' kappa and AC1, with intervals over CATs.
 
     The unit is an association. ``scope`` is "kept" (items that were kept) or "decided" (items that
@@ -116,11 +199,9 @@ def measured(
         confidence: of the intervals.
 
     Returns:
-        One row for each group, scope, classes and measure: ``{"by", "group", "scope", "classes",
-        "measure", "value", "ci", "cats", "labels", "few_cats"}``; value and ci are None if no votes
-        can be paired.
+        One row for each group, scope, classes and measure.
     """
-    rows = []
+    rows: list[Coefficient] = []
     for group, votes in _groups(of, by):
         for scope in SCOPES:
             for classes in CLASSES:
@@ -152,7 +233,7 @@ def measured(
     return rows
 
 
-def by_term(of: Facts) -> list[dict[str, Any]]:
+def by_term(of: Facts) -> list[TermAgreement]:
     """Agreement on each term (ACL §4.3, Table 10), both kinds pooled, of kept and decided items.
 
     ``agreement`` is our reading of Table 10: the chance that two votes on an association are the
@@ -161,9 +242,7 @@ def by_term(of: Facts) -> list[dict[str, Any]]:
     over all associations that have a gold label.
 
     Returns:
-        ``{"term", "domain", "cats", "agreement", "stereotype", "all", "decided"}`` in per cent;
-        None if no association has a vote. The highest agreement comes first. ``cats`` counts kept
-        items. ``decided`` has ``items`` and the same three values over kept and dropped items.
+        One row for each term. The highest agreement comes first.
     """
     votes = _votes(of, of.labels)
     total, gold = votes.sum(axis=1), of.frame["gold"].to_numpy()
@@ -171,7 +250,7 @@ def by_term(of: Facts) -> list[dict[str, Any]]:
         share=100 * votes[np.arange(len(votes)), gold] / np.maximum(total, 1),
         alike=[100 * chance_of_agreement(v) if sum(v) else np.nan for v in votes.tolist()],
     )[(gold >= 0) & (total > 0)]
-    rows = []
+    rows: list[TermAgreement] = []
     for term, part in frame[frame["decided"]].groupby("term", observed=True, sort=True):
         kept, decided = part[part["kept"]], _of_term(part)
         rows.append(
@@ -186,25 +265,27 @@ def by_term(of: Facts) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (-(row["agreement"] or 0), row["domain"], row["term"]))
 
 
-def _of_term(part: pd.DataFrame) -> dict[str, float | None]:
+def _of_term(part: pd.DataFrame) -> TermShares:
     """The three values of ``by_term`` over some of a term's associations."""
     stereotypes = part[part["gold"] == GOLDS.index("stereotype")]
-    columns = {
-        "agreement": stereotypes["alike"],
-        "stereotype": stereotypes["share"],
-        "all": part["share"],
+
+    def mean(values: "pd.Series[float]") -> float | None:
+        return float(values.mean()) if len(values) else None
+
+    return {
+        "agreement": mean(stereotypes["alike"]),
+        "stereotype": mean(stereotypes["share"]),
+        "all": mean(part["share"]),
     }
-    return {name: float(v.mean()) if len(v) else None for name, v in columns.items()}
 
 
-def by_annotator(of: Facts) -> list[dict[str, Any]]:
+def by_annotator(of: Facts) -> list[AnnotatorAgreement]:
     """Each annotator's agreement with the others who labelled the same associations.
 
     Returns:
-        ``{"annotator", "labels", "with_others", "with_gold", "suspect"}``, lowest agreement first.
-        ``with_others`` is the share of the others' labels on the same associations that are the
-        same, ``with_gold`` the share of the annotator's labels that equal the gold label, in per
-        cent; None if there are none to compare with. ``suspect`` marks annotators with at least
+        One row for each annotator, lowest agreement first. ``with_others`` is the share of the
+        others' labels on the same associations that are the same, ``with_gold`` the share of the
+        annotator's labels that equal the gold label. ``suspect`` marks annotators with at least
         fifteen labels whom most others contradict.
     """
     votes = _votes(of, of.labels)
@@ -235,12 +316,10 @@ def by_annotator(of: Facts) -> list[dict[str, Any]]:
 
 def retention(
     items: Sequence[Item], decisions: Sequence[Decision], terms: Mapping[str, Term]
-) -> list[dict[str, Any]]:
+) -> list[RetentionRow]:
     """Share of decided items that were kept, by domain and kind, beside the paper's 83 %.
 
-    Returns:
-        ``{"domain", "kind", "items", "open", "kept", "retention", "paper"}``; domain and kind may
-        be "all". retention is in per cent of the decided items, None if there are none.
+    Domain and kind may be "all".
     """
     tally: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
     for item, decision in zip(items, decisions, strict=True):
@@ -265,12 +344,11 @@ def retention(
     ]
 
 
-def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Any]:
+def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Differing]:
     """How often gold labels differ from the writer's intent, or from the published label.
 
     Returns:
-        ``{"intent": {...}, "published": {...}}``, each ``{"associations", "differ", "share"}``
-        over associations that have both labels; share in per cent, None if there are none.
+        ``intent`` and ``published``, each over the associations that have both labels.
     """
     counts = {"intent": [0, 0], "published": [0, 0]}
     for item, decision in zip(items, decisions, strict=True):
@@ -290,12 +368,12 @@ TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "item
 
 
 def tidy(
-    report: Mapping[str, Any], *, measures: Sequence[str], by: Sequence[str] = ()
+    report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
     """The agreement report as one long table, unrounded.
 
     Args:
-        report: the content of ``3-decisions/agreement.json``.
+        report: the report.
         measures: of these measures.
         by: by these groups, besides overall; see ``agreement.GROUPS``.
 
@@ -313,7 +391,7 @@ def tidy(
 
 
 def _measures(
-    report: Mapping[str, Any], measures: Sequence[str], groups: Sequence[str]
+    report: Agreement, measures: Sequence[str], groups: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     for r in report["measures"]:
         if r["measure"] in measures and r["by"] in groups:
@@ -321,36 +399,39 @@ def _measures(
             yield {**r, "gold": r["classes"], "items": r["cats"], "low": low, "high": high}
 
 
-def _terms(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _terms(report: Agreement) -> Iterator[dict[str, Any]]:
     for t in report["terms"]:
         for scope, part, items in (
             ("kept", t, t["cats"]),
             ("decided", t["decided"], t["decided"]["items"]),
         ):
             row = {"by": "term", "group": f"{t['domain']}/{t['term']}", "scope": scope}
-            row |= {"measure": "% votes for gold", "items": items}
-            for gold in ("stereotype", "all"):
-                yield row | {"gold": gold, "value": part[gold]}
-            chance = {"gold": "stereotype", "measure": "% agreement", "value": part["agreement"]}
-            yield row | chance
+            for measure, gold, value in (
+                ("% votes for gold", "stereotype", part["stereotype"]),
+                ("% votes for gold", "all", part["all"]),
+                ("% agreement", "stereotype", part["agreement"]),
+            ):
+                yield row | {"measure": measure, "items": items, "gold": gold, "value": value}
 
 
-def _annotators(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _annotators(report: Agreement) -> Iterator[dict[str, Any]]:
     for a in report["annotators"]:
-        row = {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
-        row |= {"scope": "all", "gold": "all"}
-        for key in ("with_others", "with_gold"):
-            yield row | {"measure": "% " + key.replace("_", " "), "value": a[key]}
+        row = {"by": "annotator", "group": a["annotator"], "scope": "all", "gold": "all"}
+        for measure, value in (
+            ("% with others", a["with_others"]),
+            ("% with gold", a["with_gold"]),
+        ):
+            yield row | {"labels": a["labels"], "measure": measure, "value": value}
 
 
-def _retention(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _retention(report: Agreement) -> Iterator[dict[str, Any]]:
     for r in report["retention"]:
         row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
-        row |= {"measure": "% retained", "value": r["retention"], "items": r["items"] - r["open"]}
-        yield row
+        values = {"value": r["retention"], "items": r["items"] - r["open"]}
+        yield row | {"measure": "% retained"} | values
 
 
-def _gold(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _gold(report: Agreement) -> Iterator[dict[str, Any]]:
     for name, g in report["gold"].items():
         row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
         yield row | {"measure": f"% gold differs from {name}", "value": g["share"]}

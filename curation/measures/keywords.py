@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import NamedTuple, NotRequired, TypedDict
 
 from curation.files import CurationError
 from curation.measures.counting import Counts
@@ -162,6 +162,78 @@ def _cell(observed: float, expected: float) -> float:
 # --- the report ---------------------------------------------------------------------------------
 
 
+class Example(TypedDict):
+    """A text that has a keyword, and its CAT."""
+
+    cat: str
+    text: str
+
+
+class Keyword(TypedDict):
+    """A word of a group; frequencies are per million words.
+
+    ``rank`` is by ``score`` (simple maths), ``log_likelihood_rank`` by G². ``forms`` and
+    ``examples`` are of listed keywords only.
+    """
+
+    word: str
+    score: float
+    log_likelihood: float
+    count: int
+    cats: int
+    per_million: float
+    reference_per_million: float
+    rank: NotRequired[int]
+    log_likelihood_rank: NotRequired[int]
+    forms: NotRequired[list[str]]
+    examples: NotRequired[list[Example]]
+
+
+class Group(TypedDict):
+    """The text of a domain, of a label in it or of a term, and its keywords.
+
+    ``lacking`` counts words that the reference does not have, ``candidates`` the words that are
+    more frequent than in the reference.
+    """
+
+    by: str
+    domain: str
+    label: str | None
+    term: str | None
+    target: str | None
+    cats: int
+    tokens: int
+    words: int
+    lacking: dict[str, int]
+    candidates: int
+    keywords: list[Keyword]
+
+
+class About(TypedDict):
+    """The reference; ``tokens`` is None if only shares of words are known."""
+
+    name: str
+    tokens: int | None
+    words: int
+    versions: dict[str, str | int]
+
+
+class Keywords(TypedDict):
+    """The content of ``keywords.json`` (docs/formats.md)."""
+
+    language: str
+    reference: About
+    unit: str
+    lemmatizer: str | None
+    log_likelihood: str
+    smoothing: float
+    least: int
+    top: int
+    cats: int
+    removed: dict[str, list[str]]
+    groups: list[Group]
+
+
 def keywords(
     cats: Sequence[Cat],
     *,
@@ -171,7 +243,7 @@ def keywords(
     smoothing: float = 10.0,
     least: int = 2,
     top: int = 100,
-) -> dict[str, Any]:
+) -> Keywords:
     """The keywords of each domain, of each label in a domain, and of each term.
 
     The text of a domain or term is its contexts, stereotypes and anti-stereotypes. The text of a
@@ -186,9 +258,6 @@ def keywords(
         smoothing: N of ``simple_maths``, per million words.
         least: the smallest number of CATs in which a keyword must occur.
         top: how many keywords to list by each statistic.
-
-    Returns:
-        The report, as written to keywords.json (docs/formats.md).
 
     Raises:
         NotCheckedError: the language's texts cannot be split into words.
@@ -208,14 +277,36 @@ def keywords(
     for _, text, domain, names in all_terms:
         removed[domain] |= reader.forms((text, *names))
     texts_of = {cat.id: reader.texts(cat) for cat in cats}
-    groups: list[dict[str, Any]] = []
+    groups: list[Group] = []
 
-    def add(by: str, domain: str, of: Collection[Cat], **which: Any) -> None:
-        labels = [which["label"]] if "label" in which else [None, *GOLDS[:2]]
+    def add(
+        by: str,
+        domain: str,
+        of: Collection[Cat],
+        *,
+        label: Gold | None = None,
+        term: str | None = None,
+        target: str | None = None,
+    ) -> None:
+        labels = [label] if label else [None, *GOLDS[:2]]
         texts = [text for cat in of for text in texts_of[cat.id] if text.label in labels]
-        report = _Group(reader, texts).report(removed[domain], smoothing, least, top)
-        head = {"by": by, "domain": domain, "label": None, "term": None, "target": None} | which
-        groups.append(head | {"cats": len({text.cat for text in texts})} | report)
+        counted = _Counted(reader, texts)
+        found = counted.keywords(removed[domain], smoothing, least)
+        groups.append(
+            {
+                "by": by,
+                "domain": domain,
+                "label": label,
+                "term": term,
+                "target": target,
+                "cats": len({text.cat for text in texts}),
+                "tokens": counted.tokens,
+                "words": len(counted.counts),
+                "lacking": counted.lacking(),
+                "candidates": len(found),
+                "keywords": counted.listed(found, top),
+            }
+        )
 
     for domain in sorted(removed):
         add("domain", domain, [cat for cat in cats if cat.domain == domain])
@@ -281,7 +372,7 @@ class _Reader:
         return own | {f"{word}s" for word in own if base(self.language) == "en"}
 
 
-class _Group:
+class _Counted:
     """The counts of a group of texts."""
 
     def __init__(self, reader: _Reader, texts: Sequence[_Text]) -> None:
@@ -296,39 +387,42 @@ class _Group:
                 self.where[key].setdefault(text.cat, text)
         self.tokens = self.counts.total()
 
-    def report(self, removed: set[str], smoothing: float, least: int, top: int) -> dict[str, Any]:
-        """The totals and keywords of the group."""
+    def lacking(self) -> dict[str, int]:
+        """How many different words the reference does not have, and how often they occur."""
         missing = [word for word in self.counts if not self.reader.amounts.get(word)]
+        return {"words": len(missing), "tokens": sum(self.counts[word] for word in missing)}
+
+    def keywords(self, removed: set[str], smoothing: float, least: int) -> list[Keyword]:
+        """All keywords of the group with their two ranks, by simple maths."""
         rows = [
             self._row(word, smoothing)
-            for word, count in self.counts.items()
+            for word in self.counts
             if len(self.where[word]) >= least
             and _may_be_keyword(word)
             and not self._is_removed(word, removed)
         ]
         rows = [row for row in rows if row["per_million"] > row["reference_per_million"]]
-        for rank, by in (("rank", "score"), ("log_likelihood_rank", "log_likelihood")):
-            rows.sort(key=lambda row: (-row[by], -row["count"], row["word"]))
-            for place, row in enumerate(rows, 1):
-                row[rank] = place
-        rows.sort(key=lambda row: int(row["rank"]))
-        listed = [row for row in rows if min(row["rank"], row["log_likelihood_rank"]) <= top]
-        for row in listed:
+        rows.sort(key=lambda row: (-row["log_likelihood"], -row["count"], row["word"]))
+        by_likelihood = {row["word"]: place for place, row in enumerate(rows, 1)}
+        rows.sort(key=lambda row: (-row["score"], -row["count"], row["word"]))
+        for place, row in enumerate(rows, 1):
+            row["rank"] = place
+            row["log_likelihood_rank"] = by_likelihood[row["word"]]
+        return rows
+
+    def listed(self, rows: Sequence[Keyword], top: int) -> list[Keyword]:
+        """The first keywords by each rank, with their forms and examples."""
+        first = [row for row in rows if min(row["rank"], row["log_likelihood_rank"]) <= top]
+        for row in first:
             texts = list(self.where[row["word"]].values())[:EXAMPLES]
             row["forms"] = sorted(self.forms[row["word"]])
             row["examples"] = [{"cat": text.cat, "text": text.whole} for text in texts]
-        return {
-            "tokens": self.tokens,
-            "words": len(self.counts),
-            "lacking": {"words": len(missing), "tokens": sum(self.counts[w] for w in missing)},
-            "candidates": len(rows),
-            "keywords": listed,
-        }
+        return first
 
     def _is_removed(self, word: str, removed: set[str]) -> bool:
         return word in removed or self.forms[word] <= removed
 
-    def _row(self, word: str, smoothing: float) -> dict[str, Any]:
+    def _row(self, word: str, smoothing: float) -> Keyword:
         reference, count = self.reader.reference, self.counts[word]
         amount = self.reader.amounts.get(word, 0.0)
         focus, other = (_MILLION * count / self.tokens, _MILLION * amount / reference.total)

@@ -9,7 +9,7 @@ resemble one another.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,45 @@ class Feeling(NamedTuple):
 
     name: str
     value: float
+
+
+class Share(TypedDict):
+    """The share of a class in per cent, with its interval over terms."""
+
+    share: float
+    ci: Interval | None
+
+
+class Difference(TypedDict):
+    """The negative share of stereotypes minus that of anti-stereotypes, in percentage points.
+
+    ``p`` is two-sided.
+    """
+
+    value: float
+    ci: Interval | None
+    p: float
+
+
+class SentimentRow(TypedDict):
+    """A group of CATs: a kind, a domain, both, or all; ``labels`` has each label's shares."""
+
+    kind: str | None
+    domain: str | None
+    cats: int
+    terms: int
+    few_terms: bool
+    labels: dict[str, dict[str, Share]]
+    difference: Difference
+
+
+class Sentiment(TypedDict):
+    """The content of ``sentiment.json``; ``by`` has the classifier and its version or settings."""
+
+    language: str
+    classes: int
+    by: dict[str, Any]
+    rows: list[SentimentRow]
 
 
 def by_vader(cats: Iterable[Cat], *, language: str) -> dict[str, Feeling]:
@@ -62,7 +101,7 @@ def sentiment(
     *,
     classes: int = 2,
     seed: int = 1,
-) -> list[dict[str, Any]]:
+) -> list[SentimentRow]:
     """Shares of negative and positive texts by label, and how much more negative stereotypes are.
 
     Args:
@@ -72,13 +111,7 @@ def sentiment(
         seed: of the swaps that are drawn.
 
     Returns:
-        One row for all CATs, each kind, each domain, and each domain of a kind:
-
-        - ``cats``, ``terms``, ``few_terms``.
-        - ``labels``: by label, the share of each class in percent with its interval.
-        - ``difference``: the negative share of stereotypes minus that of anti-stereotypes, in
-          percentage points, with ``ci`` and ``p`` (two-sided).
-
+        One row for all CATs, each kind, each domain, and each domain of a kind.
         A group without CATs has no row.
 
     Raises:
@@ -92,32 +125,34 @@ def sentiment(
     for kind, domain in groups:
         own = [c for c in cats if kind in (None, c.kind) and domain in (None, c.domain)]
         if own:
-            row = _measured(own, feelings, classes=classes, seed=seed)
-            rows.append({"kind": kind, "domain": domain, **row})
+            counts = _counts(own, feelings, classes)
+            rows.append(_row(kind, domain, len(own), counts, classes=classes, seed=seed))
     return rows
 
 
-def _measured(
-    cats: Sequence[Cat],
-    feelings: Mapping[str, Feeling],
-    *,
-    classes: int,
-    seed: int,
-) -> dict[str, Any]:
-    shares = ("negative", "positive") if classes == 2 else CLASSES
+def _counts(cats: Sequence[Cat], feelings: Mapping[str, Feeling], classes: int) -> Floats:
+    """How many associations of each term (axis 0) and label (1) have each class (2)."""
     counts: dict[str, Floats] = defaultdict(lambda: np.zeros((len(GOLDS), len(CLASSES))))
     for cat in cats:
         for a in cat.associations:
             name = feelings[a.id].name
             name = "positive" if classes == 2 and name == "neutral" else name
             counts[f"{cat.domain}/{cat.term}"][GOLDS.index(a.gold), CLASSES.index(name)] += 1
-    table = np.array(list(counts.values()))
+    return np.array(list(counts.values()))
+
+
+def _row(
+    kind: str | None, domain: str | None, cats: int, table: Floats, *, classes: int, seed: int
+) -> SentimentRow:
+    shares = ("negative", "positive") if classes == 2 else CLASSES
     worse, better = (table[:, GOLDS.index(gold), 0] for gold in ("stereotype", "anti-stereotype"))
     sizes = table[:, 0].sum(axis=1)  # every CAT has one association of each label
     return {
-        "cats": len(cats),
-        "terms": len(counts),
-        "few_terms": len(counts) < FEW,
+        "kind": kind,
+        "domain": domain,
+        "cats": cats,
+        "terms": len(table),
+        "few_terms": len(table) < FEW,
         "labels": {
             gold: {
                 name: _share(table[:, GOLDS.index(gold), CLASSES.index(name)], sizes)
@@ -133,8 +168,7 @@ def _measured(
     }
 
 
-def _share(of_class: Floats, sizes: Floats) -> dict[str, Any]:
-    """The share of a class in percent, with its interval over terms."""
+def _share(of_class: Floats, sizes: Floats) -> Share:
     ends = share_interval(of_class, sizes, observations=float(sizes.sum()))
     return {"share": 100 * float(of_class.sum() / sizes.sum()), "ci": _percent(ends)}
 

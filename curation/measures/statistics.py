@@ -10,22 +10,117 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean, median
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from curation.records import GOLDS, KINDS, Cat
-from curation.stats.intervals import FEW, mean_interval
+from curation.stats.intervals import FEW, Interval, mean_interval
 from curation.text.item_form import options
-from curation.text.rules import TIERS, same_text
+from curation.text.rules import same_text
 from curation.text.words import UNSPACED, NotCheckedError, base, words
 
 ALGORITHM = 3
 SAMPLE = 1000  # words among which different ones are counted, to compare large and small parts
 
 Counts = Callable[[str], int]
-Report = dict[str, Any]
 Texts = Mapping[str, Sequence[str]]  # by CAT, the texts in which its associations differ
+
+
+class Cell(TypedDict):
+    """CATs, terms, mean lengths and CATs by tier; a mean is None if it is not known."""
+
+    terms: int
+    cats: int
+    mean_words: float | None
+    mean_characters: float | None
+    mean_tokens: float | None
+    tier_3: int
+    tier_4: int
+    tier_5: int
+    tier_unknown: int
+
+
+class KindCells(TypedDict):
+    """The cells of a kind, by domain and overall (Table 1)."""
+
+    domains: dict[str, Cell]
+    overall: Cell
+
+
+class Gap(TypedDict):
+    """How much longer the ``first`` association is than the ``second``, in a unit.
+
+    ``mean`` and its interval ``ci`` are over terms, ``differ`` is the share of CATs whose lengths
+    differ, in per cent; all three are None without CATs.
+    """
+
+    kind: str
+    unit: str
+    first: str
+    second: str
+    cats: int
+    mean: float | None
+    ci: Interval | None
+    differ: float | None
+    few_terms: bool
+
+
+class Vocabulary(TypedDict):
+    """How many words the associations of a domain and label use, and how many different ones."""
+
+    domain: str
+    label: str
+    words: int
+    different: int
+    once: int
+    in_sample: float | None
+
+
+class Attribute(TypedDict):
+    """The commonest attribute of a term and label, and its share in per cent."""
+
+    text: str
+    count: int
+    share: float
+
+
+class TermRow(TypedDict):
+    """The CATs of a term; ``writers`` is None if they are not known."""
+
+    domain: str
+    id: str
+    term: str
+    cats: int
+    intrasentence: int
+    intersentence: int
+    writers: int | None
+    attributes: dict[str, Attribute]
+
+
+class Writers(TypedDict):
+    """How the CATs are spread over their writers; the share is in per cent."""
+
+    writers: int
+    cats: int
+    cats_of_nobody_known: int
+    median_cats: float | None
+    most_cats: int
+    share_of_most: float | None
+    terms_of_one_writer: int
+
+
+class Statistics(TypedDict):
+    """The content of ``statistics.json``; ``not_checked`` says why a value is None."""
+
+    language: str
+    kinds: dict[str, KindCells]
+    overall: Cell
+    gaps: list[Gap]
+    vocabulary: list[Vocabulary] | None
+    terms: list[TermRow]
+    writers: Writers | None
+    not_checked: dict[str, str]
 
 
 def statistics(
@@ -34,7 +129,7 @@ def statistics(
     language: str,
     writers: Mapping[str, str | None] | None = None,
     tokens: Counts | None = None,
-) -> Report:
+) -> Statistics:
     """All statistics of a set of CATs.
 
     Args:
@@ -42,10 +137,6 @@ def statistics(
         language: language code of the texts.
         writers: the writer of each item, by its id; None if they are not known.
         tokens: counts a text's tokens; None if no tokenizer was named.
-
-    Returns:
-        ``kinds`` (Table 1: by kind its domains and overall), ``overall``, ``gaps``, ``vocabulary``,
-        ``terms``, ``writers`` (None if not known) and ``not_checked``: why a value is null.
     """
     units: dict[str, Counts] = {"characters": len}
     not_checked: dict[str, str] = {}
@@ -75,7 +166,7 @@ def statistics(
         "gaps": [row for kind in KINDS for row in _gaps(of_kind(cats, kind), texts, kind, units)],
         "vocabulary": vocabulary(cats, texts, language=language, not_checked=not_checked),
         "terms": terms(cats, texts, writers or {}),
-        "writers": writers and _writers(cats, writers),
+        "writers": _writers(cats, writers) if writers else None,
         "not_checked": not_checked,
     }
 
@@ -117,31 +208,31 @@ def shown(cat: Cat) -> list[str]:
     return [f"{cat.context} {sentence}" for sentence in sentences]
 
 
-def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> dict[str, Any]:
-    """CATs, terms, mean lengths and CATs by tier.
-
-    A mean is None if there is no CAT or the unit is not available.
-    """
+def cell(cats: Sequence[Cat], units: Mapping[str, Counts]) -> Cell:
+    """The cell of some CATs; a mean is None without CATs or if the unit is not available."""
     texts = [text for cat in cats for text in shown(cat)]
-    means = {
-        f"mean_{unit}": fmean(map(units[unit], texts)) if texts and unit in units else None
-        for unit in ("words", "characters", "tokens")
-    }
+
+    def mean(unit: str) -> float | None:
+        return fmean(map(units[unit], texts)) if texts and unit in units else None
+
     tiers = Counter(str(cat.tier or "unknown") for cat in cats)
     return {
         "terms": len({(cat.domain, cat.term) for cat in cats}),
         "cats": len(cats),
-        **means,
-        **{f"tier_{name}": tiers[name] for name in TIERS},
+        "mean_words": mean("words"),
+        "mean_characters": mean("characters"),
+        "mean_tokens": mean("tokens"),
+        "tier_3": tiers["3"],
+        "tier_4": tiers["4"],
+        "tier_5": tiers["5"],
+        "tier_unknown": tiers["unknown"],
     }
 
 
 # --- gaps ---------------------------------------------------------------------------------------
 
 
-def _gaps(
-    cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Counts]
-) -> list[dict[str, Any]]:
+def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Counts]) -> list[Gap]:
     """How much longer one association is than another, which a model may follow."""
     rows = []
     for unit, count in units.items():
@@ -153,29 +244,26 @@ def _gaps(
             for cat in cats
         }
         for first, second in combinations(GOLDS, 2):
-            differences = [(cat, sizes[cat.id][first] - sizes[cat.id][second]) for cat in cats]
+            by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
+            for cat in cats:
+                difference = sizes[cat.id][first] - sizes[cat.id][second]
+                by_term[cat.domain, cat.term].append(difference)
+            sums = np.array([[sum(own), len(own)] for own in by_term.values()], float)
+            differing = sum(d != 0 for own in by_term.values() for d in own)
             rows.append(
-                {"kind": kind, "unit": unit, "first": first, "second": second} | _gap(differences)
+                Gap(
+                    kind=kind,
+                    unit=unit,
+                    first=first,
+                    second=second,
+                    cats=len(cats),
+                    mean=sum(map(sum, by_term.values())) / len(cats) if cats else None,
+                    ci=mean_interval(sums[:, 0], sums[:, 1]) if cats else None,
+                    differ=100 * differing / len(cats) if cats else None,
+                    few_terms=len(by_term) < FEW,
+                )
             )
     return rows
-
-
-def _gap(differences: Sequence[tuple[Cat, int]]) -> dict[str, Any]:
-    """Mean difference with its interval over terms, and the share of CATs that differ at all."""
-    by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for cat, difference in differences:
-        by_term[cat.domain, cat.term].append(difference)
-    count = len(differences)
-    if not count:
-        return {"cats": 0, "mean": None, "ci": None, "differ": None, "few_terms": True}
-    sums = np.array([[sum(own), len(own)] for own in by_term.values()], float)
-    return {
-        "cats": count,
-        "mean": sum(d for _, d in differences) / count,
-        "ci": mean_interval(sums[:, 0], sums[:, 1]),
-        "differ": 100 * sum(d != 0 for _, d in differences) / count,
-        "few_terms": len(by_term) < FEW,
-    }
 
 
 # --- vocabulary ---------------------------------------------------------------------------------
@@ -187,7 +275,7 @@ def vocabulary(
     *,
     language: str,
     not_checked: dict[str, str] | None = None,
-) -> list[dict[str, Any]] | None:
+) -> list[Vocabulary] | None:
     """How many words the associations of each domain and label use, and how many different ones.
 
     Words are counted in the text that fills the BLANK, or in the sentences. ``in_sample`` is how
@@ -207,14 +295,14 @@ def vocabulary(
                     by_label[a.gold].update(words(option, language))
             for gold, counter in by_label.items():
                 rows.append(
-                    {
-                        "domain": domain,
-                        "label": gold,
-                        "words": counter.total(),
-                        "different": len(counter),
-                        "once": sum(n == 1 for n in counter.values()),
-                        "in_sample": different_in_sample(list(counter.values()), SAMPLE),
-                    }
+                    Vocabulary(
+                        domain=domain,
+                        label=gold,
+                        words=counter.total(),
+                        different=len(counter),
+                        once=sum(n == 1 for n in counter.values()),
+                        in_sample=different_in_sample(list(counter.values()), SAMPLE),
+                    )
                 )
     except NotCheckedError as reason:
         if not_checked is not None:
@@ -255,9 +343,7 @@ def _log_choose(n: int, k: int) -> float:
 # --- terms and writers --------------------------------------------------------------------------
 
 
-def terms(
-    cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]
-) -> list[dict[str, Any]]:
+def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) -> list[TermRow]:
     """One row per term: its CATs, its writers, the commonest attribute of each label and its share.
 
     The attribute is the text that fills the BLANK, ignoring case and spaces; a term without
@@ -272,7 +358,8 @@ def terms(
             "id": term,
             "term": own[0].target,
             "cats": len(own),
-            **{kind: len(of_kind(own, kind)) for kind in KINDS},
+            "intrasentence": len(of_kind(own, "intrasentence")),
+            "intersentence": len(of_kind(own, "intersentence")),
             "writers": len({writer for cat in own if (writer := writers.get(cat.id))}) or None,
             "attributes": _commonest(of_kind(own, "intrasentence"), texts),
         }
@@ -284,13 +371,13 @@ def _place(cat: Cat) -> tuple[str, str, str]:
     return cat.domain, cat.target, cat.term
 
 
-def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, dict[str, Any]]:
+def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, Attribute]:
     """By label, the commonest attribute, how often it occurs and its share in percent."""
     by_label: dict[str, Counter[str]] = {gold: Counter() for gold in GOLDS}
     for cat in cats:
         for a, option in zip(cat.associations, texts[cat.id], strict=True):
             by_label[a.gold][same_text(option)] += 1
-    commonest = {}
+    commonest: dict[str, Attribute] = {}
     for gold, counter in by_label.items():
         if counter:
             text, count = min(counter.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -298,7 +385,7 @@ def _commonest(cats: Sequence[Cat], texts: Texts) -> dict[str, dict[str, Any]]:
     return commonest
 
 
-def _writers(cats: Sequence[Cat], writers: Mapping[str, str | None]) -> dict[str, Any]:
+def _writers(cats: Sequence[Cat], writers: Mapping[str, str | None]) -> Writers:
     """How the CATs are spread over their writers."""
     known = [(cat, writer) for cat in cats if (writer := writers.get(cat.id))]
     each = Counter(writer for _, writer in known)

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Literal, NamedTuple
 
-from curation.files import read_text
+from curation.files import read_text, shipped
 from curation.formats.markdown import inline
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release import data_files
@@ -212,73 +212,6 @@ metadata:
   version: "$version"
 """
 
-_README = """\
-# Tasks for lm-evaluation-harness: $title
-
-These tasks compute lms, ss and icat of a model with EleutherAI's lm-evaluation-harness. They were
-tested with its version 0.4.13. Run them in the folder that has `cats/` and `lm-eval/`, because they
-read the data by relative paths:
-
-```sh
-lm-eval run --model hf --model_args pretrained=MODEL --include_path lm-eval --tasks $first
-```
-
-`--log_samples --output_path DIR` also writes the log-likelihood of each sentence.
-
-## Means over terms
-
-| task | data | scored |
-|---|---|---|
-$tasks
-
-To run all tasks of a split, name their tag: $tags.
-
-`metrics.py` computes the same as `curation scores`: lms and ss are means over target terms, icat is
-computed from these two means, and a tie counts as half. All are percentages. There is no standard
-error, because it would have to be over terms.
-
-## Means over CATs, without Python
-
-The tasks in `$simple/` need no Python file. They are for harnesses and services that do not run
-foreign code.
-
-| task | value |
-|---|---|
-$simple_tasks
-
-- The values are means over CATs, not over terms: a term with many CATs counts more. They usually
-  differ from lms and ss above, and must not be compared with them.
-- They are shares from 0 to 1.
-- If two sentences tie, the first one wins: in ss the stereotype, in lms the meaningful sentence.
-- There is no icat. Compute it from the two values: lms * min(ss, 1 - ss) * 2, from 0 to 1.
-
-## What is scored
-
-Each sentence's score is the sum of the log-probabilities of its tokens, not divided by its length.
-
-- **Intrasentence**: the whole sentence, after the BOS token. lm-evaluation-harness puts BOS before
-  a text without context. If the tokenizer has none, it takes the end-of-text token. This is the
-  rule `ll-bos` of curation.
-- **Intersentence**: the sentence after its context and one space, also in languages without spaces
-  between words. The space is scored with the sentence. BOS comes before the context only if the
-  tokenizer adds it by itself (Llama and Gemma do, GPT-2 does not). This is the rule `conditional`
-  of curation.
-
-Log-likelihoods are equal to those of curation, apart from rounding. They differ if:
-
-- A token contains both the end of the context and the beginning of the sentence.
-  lm-evaluation-harness then splits the tokens at another place. Most tokenizers begin a new token
-  at the space (GPT-2, Llama, Qwen); those that merge characters across spaces do not.
-- The tokenizer adds a token at the end of a text. lm-evaluation-harness scores it in intersentence
-  tasks, and curation does not.
-- You set `add_bos_token`, `prefix_token_id`, `--apply_chat_template`, `--system_instruction` or
-  `--num_fewshot`. These options change the scored text. Leave them out.
-- A text is longer than the model's window. Both cut it at the left. If even the sentence alone is
-  too long, lm-evaluation-harness stops, and curation leaves the CAT out.
-- The model runs in half precision or in other batches: rounding then differs, and close
-  comparisons may turn out differently.
-"""
-
 
 def slug(name: str) -> str:
     """A name as part of a task's name: ASCII letters, digits and single underscores.
@@ -354,7 +287,7 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
         for row in (f"| `{task}_ss` | ss |", f"| `{task}_lms` | lms, the mean of two tasks |")
     ]
     tags = [f"`{slug(name)}_{split}`" for split in dict.fromkeys(split for _, split in parts)]
-    return Template(_README).substitute(
+    return Template(read_text(shipped("data", "release", "lm_eval.md"))).substitute(
         title=f"{inline(name)} {inline(version)}",
         first=named[0][0],
         tasks="\n".join(rows),

@@ -27,6 +27,8 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
+    from curation.decisions.agreement import Agreement
+
 
 def kept_split_inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
@@ -241,7 +243,7 @@ def agreement_report(
     by: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
     reporter: Reporter = QUIET,
-) -> dict[str, Any]:
+) -> "Agreement":
     """The report of agreement, as in ``agreement.json`` or under other settings.
 
     It reads the filter's decisions: bring the step filter up to date first.
@@ -289,7 +291,7 @@ def agreement_report(
     )
     by = agreement.GROUPS if by is None else by
     groups = ["overall", *(b for b in by if b != "annotator")]
-    rows: list[dict[str, Any]] = []
+    rows: list[agreement.Coefficient] = []
     with reporter.tracked("agreement", len(groups)) as advance:
         for group in groups:
             rows += agreement.measured(
@@ -319,7 +321,7 @@ def agreement_report(
     }
 
 
-def about_agreement(report: Mapping[str, Any]) -> list[str]:
+def about_agreement(report: "Agreement") -> list[str]:
     """What the numbers of a report leave out, in sentences.
 
     Args:

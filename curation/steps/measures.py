@@ -144,6 +144,7 @@ def read_cache(path: Path) -> dict[str, tuple[float, ...]]:
 
 Settings = dict[str, Any]
 Report = dict[str, Any]
+"""One of ``measures.Statistics``, ``Sentiment`` and ``Keywords``, or why it was not measured."""
 WORDFREQ = "wordfreq"  # the reference that is not a file
 VADER = "vader"  # the sentiment that is not a model
 _OWN_FILES = {"sentiment": {"predictions": "sentiment_scores.json"}}  # step -> field -> file
@@ -220,12 +221,8 @@ def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter 
         from curation.models.loading import token_counter
 
         count = token_counter(settings.tokenizer)
-    return statistics(
-        source.cats,
-        language=source.language,
-        writers=_writers(source),
-        tokens=count,
-    )
+    writers = _writers(source)
+    return dict(statistics(source.cats, language=source.language, writers=writers, tokens=count))
 
 
 def _writers(source: Source) -> dict[str, str | None] | None:
@@ -366,14 +363,16 @@ def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = 
             path = Path(settings.reference)
             counts = read_counts(path, language=source.language)
             reference = stage.counted(counts, name=path.name)
-        return stage.keywords(
-            source.cats,
-            language=source.language,
-            reference=reference,
-            terms=read_terms(source.campaign).values() if source.campaign else (),
-            smoothing=settings.smoothing,
-            least=settings.least,
-            top=settings.keywords,
+        return dict(
+            stage.keywords(
+                source.cats,
+                language=source.language,
+                reference=reference,
+                terms=read_terms(source.campaign).values() if source.campaign else (),
+                smoothing=settings.smoothing,
+                least=settings.least,
+                top=settings.keywords,
+            )
         )
 
     return {"language": source.language, **_unless_unchecked("keywords", measure)}

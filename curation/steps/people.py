@@ -20,6 +20,7 @@ from curation.text.times import now
 from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
 
 if TYPE_CHECKING:
+    from curation.decisions.agreement import Agreement
     from curation.rounds.answers.archive import Sent
 
 
@@ -286,7 +287,7 @@ def _counts(campaign: Campaign) -> dict[str, Any]:
         "items_without_enough_labels": decided.counts.get("too_few_labels", 0) if decided else 0,
     }
     if runs["agreement"]:
-        report = read_json(campaign.decisions / "agreement.json")
+        report: Agreement = read_json(campaign.decisions / "agreement.json")
         for row in report["measures"]:
             if row["by"] == "overall" and row["measure"] == "alpha":
                 counts[f"alpha, {row['scope']}, {row['classes']}"] = row["value"]

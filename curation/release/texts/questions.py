@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_text, shipped
 from curation.formats.markdown import inline
 from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.release.facts import Author, Hub, Part, Statement
@@ -27,150 +27,16 @@ class Question(NamedTuple):
     field: bool = False
 
 
-SECTIONS = {
-    "summary": "Executive summary",
-    "rationale": "Curation rationale",
-    "sources": "Source datasets",
-    "language": "Language varieties",
-    "writers": "Language user demographics",
-    "annotators": "Annotator demographics",
-    "situation": "Linguistic situation and text characteristics",
-    "preprocessing": "Preprocessing and data formatting",
-    "quality": "Capture quality",
-    "limitations": "Limitations",
-    "metadata": "Metadata",
-    "ethics": "Disclosures and ethical review",
-    "distribution": "Distribution",
-    "maintenance": "Maintenance",
-}
+_TABLE = read_toml(
+    shipped("data", "release", "questions.toml"), fix="see questions.py for its keys"
+)
+SECTIONS = {section: entry["title"] for section, entry in _TABLE.items()}
 """The sections of a data statement in order: key and title."""
 
-QUESTIONS = (
-    Question("description", "summary", "What is this dataset, in two or three sentences?", True),
-    Question(
-        "purpose",
-        "rationale",
-        "Why did you make this dataset? What was missing without it?",
-    ),
-    Question(
-        "coverage",
-        "rationale",
-        "Why these domains and target terms? Which groups are missing, and why?",
-    ),
-    Question(
-        "sources",
-        "sources",
-        "Are texts, labels or terms taken or translated from other sources? Name each with its "
-        "licence, and say who translated or adapted it.",
-    ),
-    Question(
-        "variety",
-        "language",
-        "Which varieties of the language did people write, and in which script? Which country or "
-        "region, and which time, do the stereotypes refer to?",
-    ),
-    Question(
-        "writers",
-        "writers",
-        "What do you know about the people who wrote the texts: age, gender, origin, first "
-        "language, education, membership of the target groups? If you did not ask, say why.",
-    ),
-    Question(
-        "validators",
-        "annotators",
-        "What do you know about the people who labelled the texts: age, gender, origin, first "
-        "language, education, membership of the target groups? If you did not ask, say why.",
-    ),
-    Question(
-        "recruitment",
-        "annotators",
-        "How did you find the people who wrote and labelled, and which requirements did they "
-        "have to meet, such as country, language or earlier work?",
-    ),
-    Question(
-        "training",
-        "annotators",
-        "Were people trained or tested before they began, or excluded later? How, and by which "
-        "criteria?",
-    ),
-    Question(
-        "pay",
-        "annotators",
-        "What did people earn in an hour of work, how was that set, and how does it compare with "
-        "the minimum wage where they live?",
-    ),
-    Question(
-        "team",
-        "annotators",
-        "Who chose the terms, wrote the instructions and decided in doubtful cases? What is their "
-        "background, and how are they related to the groups that the dataset is about?",
-    ),
-    Question(
-        "conditions",
-        "situation",
-        "Under which conditions did people work: place, device, time limits, contact with others? "
-        "Could language models or other tools help them, and did you check?",
-    ),
-    Question(
-        "editing",
-        "preprocessing",
-        "Were texts corrected, shortened, translated or left out by hand? By whom, and by which "
-        "rules? Are the texts before these changes kept?",
-    ),
-    Question("limits", "limitations", "Which weaknesses of this dataset must its users know?"),
-    Question("authors", "metadata", "Who made this dataset?", True),
-    Question("contact", "metadata", "At which address can people ask about the dataset?", True),
-    Question(
-        "review",
-        "ethics",
-        "Did an ethics board or a similar body review the work? Which one, with which result, and "
-        "under which number?",
-    ),
-    Question(
-        "funding",
-        "ethics",
-        "Who paid for the work, and does anybody in the team have an interest in its results?",
-    ),
-    Question(
-        "harm",
-        "ethics",
-        "How did you protect people who had to write or read offensive texts? Did anything happen?",
-    ),
-    Question(
-        "personal_data",
-        "ethics",
-        "Can anybody be identified by the texts or labels, alone or with other data? What did you "
-        "do about it?",
-    ),
-    Question(
-        "groups",
-        "ethics",
-        "Were people of the target groups involved or consulted? What could publication do to "
-        "these groups?",
-    ),
-    Question(
-        "uses",
-        "distribution",
-        "What is the dataset meant for? What should nobody use it for?",
-    ),
-    Question(
-        "access",
-        "distribution",
-        "Where is the dataset published, who can get it, and for how long? Who holds the parts "
-        "that are not public?",
-    ),
-    Question(
-        "takedown",
-        "maintenance",
-        "At which address can people ask to have a text or their answers removed?",
-        True,
-    ),
-    Question(
-        "maintenance",
-        "maintenance",
-        "Who maintains the dataset? How are errors reported and corrected, how long do earlier "
-        "versions stay available, and how can others contribute?",
-    ),
+QUESTIONS = tuple(
+    Question(key, section, text, key in Statement.model_fields)
+    for section, entry in _TABLE.items()
+    for key, text in entry.get("questions", {}).items()
 )
 """All questions, in the order of the statement."""
 
@@ -218,51 +84,6 @@ _BEFORE = {
 }
 _LINES = {"description", "prompt"}  # texts that may have several lines, besides the answers
 
-_HEAD = """\
-# What only your team can say about the dataset. It goes into README.md, STATEMENT.md, CITATION.cff
-# and the other files of each release. «curation release statement» lists the questions that are
-# still open; a release marks them until they are answered.
-#
-# Write plain text between the quotes. An empty line begins a new paragraph. Everything is shown as
-# you write it, so marks such as * or < do nothing. Leave out what you do not want to publish.
-
-# {description}
-description = '''
-'''
-
-# {contact}
-# If this is empty, it is contact in [study] of 2-rounds/text.toml.
-contact = ""
-
-# {takedown}
-takedown = ""
-
-# Addresses that begin with https://, as far as there are any.
-homepage = ""
-repository = ""
-paper = ""
-doi = ""  # such as "10.1234/example.5678"
-
-# {authors}
-# Repeat these lines for each author, without the # before them. Only the name is needed.
-# [[authors]]
-# name = "Given name and family name"
-# affiliation = ""
-# email = ""
-# orcid = ""  # such as "0000-0002-1825-0097"
-
-[hub]  # the Hugging Face Hub
-id = ""  # organization and name, such as "example-lab/mild-set"
-gated = ""  # "" if anybody may download it; "auto" or "manual" if people must ask for access
-prompt = '''
-'''
-# What people are asked for: "text", "checkbox" or "country". Needs gated.
-# [hub.fields]
-# "Affiliation" = "text"
-# "I will not train language models on these texts" = "checkbox"
-
-[answers]
-"""
 _GATED = ("", "auto", "manual")
 _ASKED = ("text", "checkbox", "country")
 _HEADS = {
@@ -280,7 +101,8 @@ _MORE = """
 def statement_template() -> str:
     """The text of a ``statement.toml`` without answers."""
     fields = {question.key: question.text for question in QUESTIONS if question.field}
-    parts = [_HEAD.format(**fields)]
+    head = read_text(shipped("data", "release", "statement.toml"))
+    parts = [head.format(**fields)]
     section = ""
     for question in QUESTIONS:
         if question.field:

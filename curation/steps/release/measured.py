@@ -18,20 +18,17 @@ from curation.release.facts import (
     TrustFacts,
     TrustRow,
 )
-from curation.steps.measures import VADER, kept_report
+from curation.steps.measures import VADER
 from curation.steps.trust import report as trust_report
 from curation.work.manifest import read_manifest
 
 if TYPE_CHECKING:
-    pass
-
+    from curation.decisions.agreement import Agreement as Reported
+    from curation.measures.sentiment import Sentiment
+    from curation.measures.statistics import Cell, Statistics
 
 BOTH = "both"
-
-
 _NAMES = {VADER: "VADER"}
-
-
 _MEASURED = ("statistics", "sentiment", "pitfalls")
 
 
@@ -76,7 +73,7 @@ def agreement_facts(campaign: Campaign) -> tuple[tuple[Agreement, ...], tuple[Re
         CurationError: the report is damaged.
     """
     path = campaign.decisions / "agreement.json"
-    report = read_json(path)
+    report: Reported = read_json(path)
     with _of(path):
         rows = tuple(
             Agreement(
@@ -114,10 +111,11 @@ def sentiment_facts(campaign: Campaign) -> tuple[tuple[SentimentShare, ...], str
         CurationError: the report is damaged.
     """
     path = campaign.measures / "sentiment.json"
-    report = read_json(path)
+    content = read_json(path)
     with _of(path):
-        if why := report["not_checked"]:
+        if why := content["not_checked"]:
             return (), "", str(why["sentiment"])
+        report: Sentiment = content
         by = report["by"]
         kinds = {row["kind"] for row in report["rows"] if row["domain"] is None and row["kind"]}
         shares = tuple(
@@ -171,10 +169,10 @@ def length_facts(campaign: Campaign) -> tuple[Lengths, ...]:
         CurationError: the report is damaged.
     """
     path = campaign.measures / "statistics.json"
-    report = kept_report(campaign, "statistics")
+    report: Statistics = read_json(path)
     with _of(path):
         kinds = {kind: report["kinds"][kind]["overall"] for kind in KINDS}
-        parts: dict[str, Any] = {kind: cell for kind, cell in kinds.items() if cell["cats"]}
+        parts: dict[str, Cell] = {kind: cell for kind, cell in kinds.items() if cell["cats"]}
         parts |= {BOTH: report["overall"]} if len(parts) > 1 else {}
         return tuple(
             Lengths(kind=kind, words=cell["mean_words"], characters=cell["mean_characters"])

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation import __version__
 from curation.campaign import Campaign
@@ -51,6 +51,9 @@ from curation.steps.scores.runs import (
 from curation.steps.source import Source, read_gold
 from curation.steps.step import QUIET, Reporter, current
 from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.decisions.agreement import TermAgreement
 
 
 def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, Any]]:
@@ -252,7 +255,7 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
     }
 
 
-def _terms_of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
+def _terms_of_campaign(campaign: Campaign) -> "list[TermAgreement]":
     """The rows of terms of ``agreement.json``, for the decisions that the campaign has now."""
     if current(campaign, FILTER) and not current(campaign, AGREEMENT):
         return list(agreement_report(campaign, measures=(), by=())["terms"])
