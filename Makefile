@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
+# Many tests start a process. Without bytecode files, each would compile all modules again.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: demo quick test test-outside check bench schemas docs browser office
 
