@@ -28,6 +28,7 @@ class About(NamedTuple):
         fix: what to do about it.
         languages: the languages in which it can be checked.
         kind: the only kind of CAT that can have it; None for both kinds.
+        labelled: whether a count depends on gold labels, or on who gave them.
     """
 
     severity: Severity
@@ -36,6 +37,7 @@ class About(NamedTuple):
     fix: str
     languages: str = "any"
     kind: Kind | None = None
+    labelled: bool = False
 
 
 CASED = "with capital letters"

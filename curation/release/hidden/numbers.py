@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from curation.checks.codes import PITFALLS
 from curation.records import Record, SplitName
 from curation.release.contents import Contents
 from curation.release.facts import (
@@ -149,14 +150,6 @@ _POINTS, _SHARES = 1, 2  # decimals of public numbers in points, and of those be
 _SHOWN = 3  # values that a finding names
 SENTIMENT = "sentiment"
 _FIXED = frozenset(("IdealLM", "StereotypedLM", "RandomLM"))  # whatever the gold labels are
-LABELLED = frozenset(
-    (
-        *("words_differ", "unrelated_shortest", "negation_one_sided", "pronouns_opposite"),
-        *("word_class_unrelated", "word_class_pair", "duplicate_item", "near_duplicate"),
-        *("gold_conflict", "gold_differs", "no_votes", "order_leak", "shortest_leak"),
-    )
-)
-"""Pitfalls whose counts depend on gold labels, or on who gave them."""
 P = TypeVar("P", bound=Part)
 
 
@@ -164,8 +157,8 @@ def coarse(facts: Facts, contents: Contents, *, split: SplitName, numbers: bool 
     """The facts with overall numbers about the hidden CATs only, rounded.
 
     There are none of a kind, a domain or a term. Tiers and CATs without votes are counted over the
-    other CATs. Counts of pitfalls that depend on gold labels (``LABELLED``) are left out: many are
-    about few CATs, and readers can see in the texts which ones. If fewer than ``FEW`` CATs are
+    other CATs. Counts of pitfalls that depend on gold labels are left out: many are about few CATs,
+    and readers can see in the texts which ones. If fewer than ``FEW`` CATs are
     hidden, these are left out, too: agreement, sentiment, scores of models and baselines on their
     split, and rows of the trust report about gold labels.
 
@@ -255,7 +248,7 @@ def _of_others(facts: Facts, contents: Contents) -> dict[str, Any]:
 
 def _unchecked(pitfall: PitfallCount) -> PitfallCount:
     """A pitfall without its count, if this depends on gold labels."""
-    if pitfall.code not in LABELLED or pitfall.count is None:
+    if pitfall.count is None or not PITFALLS[pitfall.code].labelled:
         return pitfall
     return pitfall.model_copy(update={"count": None, "why": "it depends on hidden gold labels"})
 
