@@ -8,7 +8,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import Json, Where
+from curation.cli.options import Json, Where, command_group
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
 from curation.reasons import REASONS
@@ -18,10 +18,8 @@ from curation.steps.pipeline import bring_up_to_date
 from curation.text.rules import TIERS
 from curation.text.wording import amount
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Decide which items become CATs, report how far annotators agree, split by term.",
+app = command_group(
+    "Decide which items become CATs, report how far annotators agree, split by term."
 )
 
 

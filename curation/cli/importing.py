@@ -8,16 +8,15 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Dates, Json, Where
+from curation.cli.options import FILE, Dates, Json, Where, command_group
+from curation.reasons import REASONS
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.fold import describe_pitfalls
 from curation.text.wording import amount, some
 
 SHOWN = 10  # new terms named in a line
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Import data: datasets like StereoSet, or tables of answers from another platform.",
+app = command_group(
+    "Import data: datasets like StereoSet, or tables of answers from another platform."
 )
 Round = Annotated[
     str,
@@ -117,7 +116,5 @@ def _show(done: Import, *, as_json: bool) -> None:
 
 def show_refused(title: str, refused: Counter[str]) -> None:
     """Print how many answers were refused for each reason."""
-    from curation.reasons import REASONS
-
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
     console.table(title, ["reason", "count", "meaning"], rows)

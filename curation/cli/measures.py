@@ -10,18 +10,21 @@ from curation.checks.codes import PITFALLS
 from curation.cli import console, training
 from curation.cli.options import (
     FILE,
+    CorpusEngine,
     GoldFiles,
     Json,
     Language,
+    Processes,
     Tier,
     Where,
+    command_group,
     language_code,
     write_json,
 )
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.steps import measures
-from curation.steps.measures import Report
+from curation.steps.measures import Report, count_corpus
 from curation.text.rules import TIERS
 from curation.text.wording import amount
 
@@ -45,17 +48,13 @@ def count(
     field: Annotated[
         str, typer.Option(help="JSON field or Parquet column that has the text.")
     ] = "text",
-    engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
-    ] = "local",
-    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
+    engine: CorpusEngine = "local",
+    workers: Processes = 0,
 ) -> None:
     """Count the words of a corpus, for «curation measures keywords --reference».
 
     Large files are split among the workers. Memory grows with the number of different words.
     """
-    from curation.steps.measures import count_corpus
-
     counts = count_corpus(
         files,
         out,
@@ -134,11 +133,7 @@ def _name(group: dict[str, Any]) -> str:
     return ", ".join(filter(None, (group["domain"], group["label"], group["target"])))
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Measure what was collected: statistics, sentiment, keywords, pitfalls.",
-)
+app = command_group("Measure what was collected: statistics, sentiment, keywords, pitfalls.")
 
 
 @app.command("statistics")

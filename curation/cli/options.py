@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +9,7 @@ import typer
 
 from curation.files import CurationError, dump_json, sweep_beside, writing
 from curation.formats.tables import csv_text
+from curation.records import Kind
 from curation.text.times import Order
 
 Where = Annotated[
@@ -53,6 +53,11 @@ Dates = Annotated[
 ]
 
 
+def command_group(help: str) -> typer.Typer:
+    """A group of commands, without commands yet; without a command it shows its help."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=help)
+
+
 def language_code(code: str) -> str:
     """A language code as it was given.
 
@@ -76,13 +81,7 @@ Language = Annotated[
 ]
 
 
-class EngineName(StrEnum):
-    """Where the work is done."""
-
-    local = "local"
-    ray = "ray"
-
-
+Engine = Literal["local", "ray"]
 Device = Annotated[
     str, typer.Option(help="auto, cpu, cuda, cuda:1 …, or map to spread the model over all GPUs.")
 ]
@@ -95,9 +94,7 @@ Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
 ]
-EngineOption = Annotated[
-    EngineName, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")
-]
+EngineOption = Annotated[Engine, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -109,19 +106,18 @@ Workers = Annotated[
 ]
 
 
-def options_of_work(engine: EngineName, workers: int | None, device: str) -> dict[str, Any]:
+def options_of_work(engine: Engine, workers: int | None, device: str) -> dict[str, Any]:
     """The arguments ``engine`` and ``workers`` of a measure.
 
     Raises:
         CurationError: Ray cannot give its workers this device.
     """
-    if engine is EngineName.ray and (device == "map" or device.startswith("cuda:")):
+    if engine == "ray" and (device == "map" or device.startswith("cuda:")):
         raise CurationError(
             f"--device {device} with --engine ray: Ray gives each worker a GPU of its own",
             "use --device cuda",
         )
-    one = 1 if engine is EngineName.local else None
-    return {"engine": engine.value, "workers": workers or one}
+    return {"engine": engine, "workers": workers or (1 if engine == "local" else None)}
 
 
 GoldFiles = Annotated[
@@ -145,28 +141,10 @@ JsonFile = Annotated[
 ]
 
 
-class TieRule(StrEnum):
-    """How a tie counts."""
-
-    half = "half"
-    official = "official"
-
-
-class KindName(StrEnum):
-    """A kind of CAT."""
-
-    intrasentence = "intrasentence"
-    intersentence = "intersentence"
-
-
-class Split(StrEnum):
-    """Which CATs of a campaign."""
-
-    test = "test"
-    dev = "dev"
-    all = "all"
-
-
+TieRule = Literal["half", "official"]
+Split = Literal["test", "dev", "all"]
+CorpusEngine = Annotated[Engine, typer.Option(help="This machine (local) or a Ray cluster (ray).")]
+Processes = Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)]
 LatexFile = Annotated[
     Path | None,
     typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
@@ -198,7 +176,7 @@ Tier = Annotated[
     ),
 ]
 KindOption = Annotated[
-    KindName | None,
+    Kind | None,
     typer.Option(
         "--kind",
         help="Only CATs of this kind: intrasentence or intersentence.",

@@ -18,14 +18,19 @@ from curation.cli.options import (
     LowerIsLikelier,
     Split,
     Where,
+    command_group,
     write_text,
 )
 from curation.cli.score_tables import show_notes
 from curation.files import CurationError
+from curation.reasons import REASONS
 from curation.release.contents import published
+from curation.release.differences import WHATS
+from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import revealing, versions
-from curation.steps.release.build import build_release
+from curation.steps.release import statement as step
+from curation.steps.release.build import build_release, near_public
 from curation.steps.release.hidden import as_built, gold_file, set_hide
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
@@ -238,7 +243,6 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 
 def _show(changed: "Difference") -> None:
     from curation.release import differences as files
-    from curation.release.differences import WHATS
 
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
@@ -354,7 +358,7 @@ def export(
         typer.Option("--to", help="The folder to write; it must be new or empty.", metavar="DIR"),
     ],
     gold: GoldFiles = None,
-    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = Split.all,
+    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = "all",
     kind: KindOption = None,
     leave_out: Annotated[
         bool,
@@ -388,8 +392,8 @@ def export(
         campaign,
         to=to,
         gold=gold,
-        split=split.value,
-        kind=kind.value if kind else None,
+        split=split,
+        kind=kind,
         leave_out=leave_out,
         name=name,
         reporter=console,
@@ -422,8 +426,6 @@ def _say_json(done: "Exported") -> None:
 
 def _show_mangled(format: str, done: "Exported") -> None:
     """What the harness gets wrong, by code, and the first places."""
-    from curation.reasons import REASONS
-
     if not done.mangled:
         return
     kept = {cat.id for cat in done.cats}
@@ -475,8 +477,6 @@ def near(
 
     Such a CAT is known to everybody who has the public one. Nothing is written.
     """
-    from curation.steps.release.build import near_public
-
     opened = open_campaign(campaign)
     with opened.lock():
         bring_up_to_date(opened, "split", reporter=console)
@@ -614,9 +614,6 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     never changes your answers. Questions that a newer version of curation asks are added to the
     file as comments. A release marks each question that is still open.
     """
-    from curation.release.texts.questions import QUESTIONS, SECTIONS
-    from curation.steps.release import statement as step
-
     opened = open_campaign(campaign)
     with opened.lock():
         written = step.write_template(opened)
@@ -637,9 +634,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     console.say(f"{amount(len(questions), 'question')} of {len(QUESTIONS)} open; answer in {path}")
 
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."
-)
+app = command_group("Build the folder that is published.")
 
 
 @app.command("build")

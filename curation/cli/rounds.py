@@ -20,6 +20,7 @@ from curation.cli.options import (
     TableFormat,
     TasksFolder,
     Where,
+    command_group,
 )
 from curation.files import CurationError, writing
 from curation.records import Round
@@ -584,13 +585,9 @@ def import_(
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help=(
-        "Collect answers in rounds: people review terms, write items and label them. Rounds run "
-        "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
-    ),
+app = command_group(
+    "Collect answers in rounds: people review terms, write items and label them. Rounds run "
+    "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
 )
 Url = Annotated[
     str,

@@ -17,24 +17,24 @@ from curation.cli.options import (
     BatchTokens,
     Device,
     Dtype,
-    EngineName,
     EngineOption,
     GoldFiles,
     Remote,
     Revision,
     Scores,
-    TieRule,
     Ties,
     Where,
     Workers,
     language_code,
     options_of_work,
 )
-from curation.cli.score_tables import kinds_text, show_results
-from curation.files import CurationError
+from curation.cli.score_tables import kinds_text, show_report, show_results
+from curation.files import CurationError, read_text
 from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
+from curation.steps.pipeline import bring_up_to_date
+from curation.steps.source import campaign_source, open_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
@@ -443,7 +443,7 @@ def models(
         typer.Option("--plain", help="Turn off all optimisations: slow, to check the scores."),
     ] = False,
     trust_remote_code: Remote = False,
-    engine: EngineOption = EngineName.local,
+    engine: EngineOption = "local",
     workers: Workers = None,
     tier: Annotated[
         int | None,
@@ -455,7 +455,7 @@ def models(
             show_default=False,
         ),
     ] = None,
-    ties: Ties = TieRule.half,
+    ties: Ties = "half",
     prompts: PromptsFile = None,
     all_prompts: AllPrompts = False,
     samples: Samples = None,
@@ -494,7 +494,7 @@ def models(
             "--accept-own-head": accept_own_head,
             "--bos": bool(bos),
             "--plain": plain,
-            "--engine": engine is not EngineName.local,
+            "--engine": engine != "local",
             "--workers": workers is not None,
         },
         rule=rule,
@@ -525,7 +525,7 @@ def models(
         "variant": variant,
         "accept_own_head": accept_own_head,
         **options_of_work(engine, workers, device),
-        "ties": ties.value,
+        "ties": ties,
     }
     source = _source(campaign, gold, scores, dry_run=dry_run)
     specs = _with_prompts(specs, source, chat)
@@ -563,8 +563,6 @@ def _show_answers(
     scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
-    from curation.cli.score_tables import show_report
-
     folder, model = scored.job.folder, scored.job.identity["model"]
     run = f"{model}/{folder.name}"
     show_report(scored.choice or {}, run=run, model=model, flags=flags)
@@ -590,9 +588,7 @@ def _source(
     campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool
 ) -> "Source":
     """The CATs and the folder of scores; the campaign is not locked while models are run."""
-    from curation.steps.pipeline import bring_up_to_date
     from curation.steps.scores.runs import warn_if_outdated
-    from curation.steps.source import open_source
 
     if gold:
         return open_source(gold=gold, scores=scores, reporter=console)
@@ -664,10 +660,8 @@ def prompts(
     The file is checked first. A campaign uses 5-scores/prompts.toml if there is one, and otherwise
     the file that is included for its language.
     """
-    from curation.files import read_text
     from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts, included_prompts
-    from curation.steps.source import campaign_source
 
     if language:
         path = included_prompts(language)

@@ -12,6 +12,7 @@ from curation.cli.options import Json, Where
 from curation.files import CurationError
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.release.statement import write_template
 from curation.steps.status import SHOWN, read_status
 from curation.steps.step import Step, current, last_run
 from curation.text.words import AFFIXING, base
@@ -39,8 +40,6 @@ def init(
     domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
 ) -> None:
     """Start a campaign: a folder with a commented campaign.toml."""
-    from curation.steps.release.statement import write_template
-
     fields = CampaignSettings.model_fields
     defaults = {
         "name": fields["name"].default,

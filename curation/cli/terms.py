@@ -7,7 +7,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where
+from curation.cli.options import FILE, Json, Where, command_group
 from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
@@ -62,14 +62,10 @@ def _item_line(item: dict[str, Any]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help=(
-        "Find target terms. Query Wikidata or scan its dump, name your word lists in "
-        "campaign.toml, then select.\n\n"
-        "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
-    ),
+app = command_group(
+    "Find target terms. Query Wikidata or scan its dump, name your word lists in "
+    "campaign.toml, then select.\n\n"
+    "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
 )
 Domain = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
+from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.pipeline import STEPS
 from curation.steps.release import versions
@@ -249,7 +250,6 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     if not files:
         return []
     from curation.scores.incomplete import again, cats_digest
-    from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 
     folders = sorted({path.parent for path in files})
     paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]

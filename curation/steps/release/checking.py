@@ -18,6 +18,7 @@ from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
+from curation.measures.pitfalls import pitfalls
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release import hub
 from curation.release.anonymous import names, scan
@@ -30,6 +31,8 @@ from curation.release.differences import committed
 from curation.release.facts import Facts, Hub
 from curation.release.hidden.commitments import verify
 from curation.release.near import Pair, Texts, near
+from curation.scores.baselines import measured
+from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
 from curation.steps.release.hidden import read_golds
 from curation.steps.release.statement import read_statement
@@ -38,7 +41,7 @@ from curation.steps.source import FORM
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount, some
-from curation.work.engine import uncollected
+from curation.work.engine import own_workers, uncollected
 
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
@@ -217,9 +220,6 @@ def _pitfalls(
     checked: Checked, reporter: Reporter, *, meanwhile: Callable[[], None]
 ) -> Iterator[Finding]:
     """The pitfalls of the CATs; ``meanwhile`` is called while other processes look for them."""
-    from curation.measures.pitfalls import pitfalls
-    from curation.work.engine import own_workers
-
     if checked.release.hidden:
         detail = "their pitfalls and baselines are not checked: this needs gold labels"
         yield finding(
@@ -278,9 +278,6 @@ def _other_names(release: Release) -> dict[str, tuple[str, ...]]:
 
 
 def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
-    from curation.scores.baselines import measured
-    from curation.stats.artefacts import artefacts
-
     test = [cat for cat in checked.cats if cat.split == "test"]
     cats = test or checked.cats
     if not cats:
