@@ -25,7 +25,7 @@ from curation.cli.score_tables import show_notes
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.release.contents import published
-from curation.release.differences import WHATS
+from curation.release.differences import WHATS, Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import revealing, versions
@@ -38,7 +38,6 @@ from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.release.between import ScoreChange
-    from curation.release.differences import Difference
     from curation.release.harness_files import Mangled
     from curation.steps.release.comparing import Comparison
     from curation.steps.release.exporting import Exported

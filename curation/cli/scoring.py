@@ -34,14 +34,13 @@ from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.source import campaign_source, open_source
+from curation.steps.source import Source, campaign_source, open_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
     from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
-    from curation.steps.source import Source
 
 
 CHAT = "chat:"

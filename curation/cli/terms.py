@@ -1,7 +1,7 @@
 """``curation terms``: where target terms come from, which are kept, and why."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,10 +12,8 @@ from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.terms import outdated_facts, query_facts, scan_facts, tally_facts
+from curation.terms.facts import Facts
 from curation.text.wording import amount
-
-if TYPE_CHECKING:
-    from curation.terms.facts import Facts
 
 
 def show_story(story: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,18 +20,14 @@ from curation.cli.options import (
     command_group,
 )
 from curation.files import CurationError
+from curation.records import Bias, Criterion, Status
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
-from curation.steps.trust.files import read_groups, read_sets, read_words
-from curation.steps.trust.report import ATTEST, PAGE
+from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_words
+from curation.steps.trust.report import ATTEST, PAGE, TrustReport
 from curation.text.wording import amount
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
-
-if TYPE_CHECKING:
-    from curation.records import Bias, Criterion, Status
-    from curation.steps.trust.files import TrustRun
-    from curation.steps.trust.report import TrustReport
 
 app = command_group(
     "Measure bias towards groups, and report what is known about whether it may be trusted.\n\n"

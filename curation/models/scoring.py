@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 from curation import __version__
 from curation.files import CurationError, read_json
 from curation.models.chat.prompts import Chat, ChatSpec, read_prompts
-from curation.models.loading import check_causal, fingerprint, identity, load, open_tokenizer
+from curation.models.loading import (
+    Loaded,
+    check_causal,
+    fingerprint,
+    identity,
+    load,
+    open_tokenizer,
+)
 from curation.models.rules import Family, Scored, ScoringRequest
 from curation.models.tokens import count_tokens
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Endpoint, Repeats
-    from curation.models.loading import Loaded
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 

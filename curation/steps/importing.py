@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from curation.campaign import Campaign
-from curation.catsets.entries import sentences_of
+from curation.catsets.entries import Dataset, sentences_of
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
@@ -26,10 +26,6 @@ from curation.text.rules import same_text
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base
-
-if TYPE_CHECKING:
-    from curation.catsets.entries import Dataset
-
 
 ALIKE_SHOWN = 5  # examples in a warning
 _FIX = (

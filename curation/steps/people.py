@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
@@ -10,6 +10,7 @@ from curation.formats.table_words import Words
 from curation.records import Decision, Manifest, Person, Standing, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
+from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.rows import column, text_of
 from curation.steps import read
@@ -22,10 +23,6 @@ from curation.steps.rounds.round_status import open_platform
 from curation.steps.step import QUIET, Reporter, Step, current, last_run, run_steps
 from curation.text.times import now
 from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
-
-if TYPE_CHECKING:
-    from curation.rounds.answers.archive import Sent
-
 
 ERASED = "(erased)"
 QUOTED = {"context", "text1", "text2", "text3"}  # columns that a platform gives back

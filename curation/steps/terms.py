@@ -24,7 +24,7 @@ from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Item, Rejection, Term
 from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
-from curation.terms.edits import COLUMNS
+from curation.terms.edits import COLUMNS, Edit
 from curation.terms.facts import FactRequest, Facts, in_order
 from curation.text.item_form import names
 from curation.text.rules import same_text
@@ -35,8 +35,6 @@ from curation.work.manifest import Results, read_manifest
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
     from curation.terms.dump import Scanned
-    from curation.terms.edits import Edit
-    from curation.terms.facts import FactRequest, Facts
     from curation.terms.select import Selection
     from curation.terms.words import NoWordsError, Word
 

@@ -14,7 +14,7 @@ from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
 from curation.records import Item, Label, Rejection
 from curation.rounds.answers import archive
-from curation.rounds.pay import ITEMS, LABELS, Job, Tally, earned, money
+from curation.rounds.pay import ITEMS, LABELS, Done, Job, Tally, earned, money
 from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
@@ -24,7 +24,6 @@ from curation.text.rules import stable_id
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
-    from curation.rounds.pay import Done, Job, Tally
 
 HEADS = ("person", "standing")
 SUMS = ("accepted", "minutes", "timed", "amount", "currency", "refused", "amount_refused")

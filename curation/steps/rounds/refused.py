@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
@@ -25,9 +25,6 @@ from curation.steps.rounds.running import check_takes_tables
 from curation.steps.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
-
-if TYPE_CHECKING:
-    from curation.rounds.refused import RefusedAnswer
 
 
 class Sheets(NamedTuple):

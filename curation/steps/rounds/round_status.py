@@ -10,23 +10,21 @@ from curation.files import CurationError, read_records
 from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
+from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.progress import to_ask
+from curation.rounds.progress import Progress, to_ask
 from curation.settings import RoundSettings
 from curation.steps import read
 from curation.steps import terms as term_files
 from curation.steps.rounds import round_files
 from curation.steps.step import QUIET, Reporter
-from curation.text.rules import WORK, Caps, Work, stable_id
+from curation.text.rules import WORK, Caps, Votes, Work, stable_id
 from curation.text.times import now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.answers.archive import Sent
     from curation.rounds.platforms.label_studio.client import LabelStudio
-    from curation.rounds.progress import Progress
-    from curation.text.rules import Votes
 
 
 CAP_NAMES = ("per_person", "per_term")

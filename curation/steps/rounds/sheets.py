@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign import Campaign, keep_out
 from curation.files import CurationError, read_bytes, read_records, read_text, sweep_beside, writing
+from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
 from curation.records import Dealing, Round, Task
 from curation.rounds import pages
@@ -29,7 +30,6 @@ from curation.text.times import Order, now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.formats.table_words import Words
     from curation.rounds.tables.reading import Table, TablePlace
 
 
