@@ -1,12 +1,14 @@
 """Options that several commands take, and how commands write their results."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json, sweep_beside, writing
 from curation.formats.tables import csv_text
 from curation.records import Kind
@@ -56,6 +58,14 @@ Dates = Annotated[
 def command_group(help: str) -> typer.Typer:
     """A group of commands, without commands yet; without a command it shows its help."""
     return typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=help)
+
+
+@contextmanager
+def locked(campaign: Path) -> Iterator[Campaign]:
+    """Open a campaign, and hold its lock."""
+    opened = open_campaign(campaign)
+    with opened.lock():
+        yield opened
 
 
 def language_code(code: str) -> str:

@@ -19,6 +19,7 @@ from curation.cli.options import (
     Split,
     Where,
     command_group,
+    locked,
     write_text,
 )
 from curation.cli.score_tables import show_notes
@@ -476,8 +477,7 @@ def near(
 
     Such a CAT is known to everybody who has the public one. Nothing is written.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         bring_up_to_date(opened, "split", reporter=console)
     cats = campaign_source(opened).cats
     version = opened.settings.release.version
@@ -586,8 +586,7 @@ def reveal(
     with the public folder. Publish the new folder beside it. Its README.md says how everybody can
     check that the gold labels are those of the release.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         made = revealing.reveal(opened, version)
     if as_json:
         console.say_json(
@@ -613,8 +612,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     never changes your answers. Questions that a newer version of curation asks are added to the
     file as comments. A release marks each question that is still open.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         written = step.write_template(opened)
     questions = step.open_questions(step.read_statement(opened))
     path = step.place(opened)

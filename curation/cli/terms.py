@@ -7,7 +7,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where, command_group
+from curation.cli.options import FILE, Json, Where, command_group, locked
 from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
@@ -90,8 +90,7 @@ def query(
     again: it continues where it stopped. If a query is too heavy for the service, it is split. If
     even the smallest query is too heavy, use «curation terms scan».
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
     summary = (
         f"{amount(done.asked, 'query')} answered, {amount(done.on_disk, 'answer')} already saved"
@@ -122,8 +121,7 @@ def scan(
     The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
     twice, in constant memory. Use .gz rather than .bz2: it is read fifteen times faster.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         done = scan_facts(
             opened, files, domain, engine=engine, workers=workers or None, reporter=console
         )
@@ -170,8 +168,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     merged. Then the domains' thresholds apply. candidates.csv has the reason for each decision,
     targets.jsonl the terms. Lines in edits.csv override the rules.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         before, notes_come = steps.edit_problems(opened), steps.edits_are_new(opened)
         counts = bring_up_to_date(opened, "select", reporter=console).counts
         outcome = steps.outcome(opened)
