@@ -309,6 +309,12 @@ def _torch() -> tuple[Any, Any]:
     return torch, transformers
 
 
+def loading_options(spec: Any) -> dict[str, Any]:
+    """The arguments of ``load`` and ``identity`` that specs of models have under the same names."""
+    names = ("device", "dtype", "revision", "trust_remote_code")
+    return {name: getattr(spec, name) for name in names}
+
+
 def identity(
     name: str,
     *,
@@ -446,7 +452,10 @@ def open_tokenizer(
         CurationError: the model does not exist, or has no tokenizer.
     """
     _, transformers = _torch()
-    source = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    source: dict[str, Any] = {
+        "revision": revision or "main",
+        "trust_remote_code": trust_remote_code,
+    }
     return _tokenizer(transformers, name, source)
 
 

@@ -16,6 +16,7 @@ from curation.models.loading import (
     fingerprint,
     identity,
     load,
+    loading_options,
     open_tokenizer,
 )
 from curation.models.rules import Family, Scored, ScoringRequest
@@ -123,14 +124,9 @@ class Scorer:
         from curation.models import nsp
 
         spec = self.spec
+        options = loading_options(spec) | ({"revision": None} if spec.nsp else {})
         head = nsp.load_next_sentence(
-            spec.nsp or spec.name,
-            device=spec.device,
-            dtype=spec.dtype,
-            revision=None if spec.nsp else spec.revision,
-            trust_remote_code=spec.trust_remote_code,
-            batch_tokens=spec.batch_tokens,
-            plain=spec.plain,
+            spec.nsp or spec.name, batch_tokens=spec.batch_tokens, plain=spec.plain, **options
         )
         self.notices += head.loaded.notices
         head.loaded.notices = self.notices
@@ -160,14 +156,7 @@ def load_model(spec: ModelSpec) -> "Loaded":
     Raises:
         CurationError: the model cannot be loaded.
     """
-    loaded = load(
-        spec.name,
-        family=spec.family,
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
+    loaded = load(spec.name, family=spec.family, **loading_options(spec))
     if loaded.family == "xlnet":
         from curation.models.xlnet import repair
 
@@ -231,14 +220,7 @@ def identify(spec: ModelSpec) -> dict[str, Any]:
             return {"model": name, "family": "chat", "url": host(spec.url)}
         place = {"url": host(spec.url), "bos": spec.bos, "versions": {"curation": __version__}}
         return {"model": name, "family": "endpoint", **place}
-    fields = identity(
-        spec.name,
-        family=spec.family,
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
+    fields = identity(spec.name, family=spec.family, **loading_options(spec))
     if spec.chat:
         check_causal(fields["family"], spec.name)
         return {**fields, "model": spec.label or fields["model"], "family": "chat"}
