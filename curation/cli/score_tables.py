@@ -71,7 +71,7 @@ def show_results(
     """Print a model's results by kind and domain.
 
     Args:
-        result: of ``metrics.results``; also the fields of ``predictions.score_predictions``.
+        result: of ``metrics.results``; also the fields of ``runs.score_predictions``.
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
         explain: print what the marks of the model mean.
@@ -127,7 +127,7 @@ def show_baselines(results: Sequence[dict[str, Any]]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:
-        results: of ``steps.scores.baselines.baselines``.
+        results: of ``steps.scores.runs.baselines``.
     """
     from curation.scores.tables import suffix as conditions
 
@@ -173,14 +173,14 @@ _CODES = {
     "answer_too_long": "too long %",
 }
 _MOST_GROUPS = 10  # terms of a model that differ from the rest; --json has all
-ChoiceRow = Mapping[str, Any]  # of choice.summary.answers_row
+ChoiceRow = Mapping[str, Any]  # of choice.report.answers_row
 
 
 def show_answers(rows: Sequence[ChoiceRow]) -> None:
     """Print the tables of chat models' answers.
 
     Args:
-        rows: of ``choice.summary.answers_row``, one per run.
+        rows: of ``choice.report.answers_row``, one per run.
     """
     if not rows:
         return

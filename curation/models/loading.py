@@ -370,7 +370,7 @@ def load(
         name: a folder, or a name on the hub.
         head: «lm» for the language modelling head, «next-sentence» for BERT's own next-sentence
             head, «classes» for a classifier of texts, «none» for the body alone.
-        family: the family of the model; by default as ``families.family_of`` says.
+        family: the family of the model; by default as ``family_of`` says.
         device: «auto» (a GPU if there is one), «map» (spread over all GPUs and memory), or a
             device of torch.
         dtype: «auto» is float32 on a CPU and the model's own elsewhere.

@@ -92,7 +92,7 @@ def _not_as_they_came(path: Path, problem: str) -> CurationError:
 def known_segments(campaign: Campaign) -> dict[str, str]:
     """The raw answers that the items and labels were made from: each segment's path and sha256.
 
-    The sha256 is "" while a segment is rewritten (``erasure.erase``).
+    The sha256 is "" while a segment is rewritten (``people.erase``).
 
     Raises:
         CurationError: neither the manifest nor ``segments.json`` can be read.

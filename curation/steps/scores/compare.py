@@ -63,7 +63,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
         only: if not empty, only runs whose RULE is all of these.
 
     Returns:
-        Rows of ``choice.summary.answers_row``, by the name of the run.
+        Rows of ``choice.report.answers_row``, by the name of the run.
 
     Raises:
         CurationError: a file is not a report of answers; names the file.
