@@ -12,8 +12,8 @@ A reply goes through these steps:
 6. ``declining`` says why a text without a choice does not choose.
 7. ``first_probability`` looks up the probabilities at the token of the chosen letter.
 
-``data/replies/`` holds the words of the languages for 4 to 6. The rules and the expected readings are in
-tests/models/chat/replies/README.md.
+``data/replies/`` holds the words of the languages for 4 to 6. The rules and the expected
+readings are in tests/models/chat/replies/README.md.
 """
 
 import ast
