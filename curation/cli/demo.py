@@ -18,7 +18,7 @@ from curation.cli.scoring import models
 from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
-from curation.records import KINDS
+from curation.records import GOLD_COLUMNS, KINDS
 from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
@@ -29,7 +29,6 @@ from curation.text.item_form import fill
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
-INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
 
 def demo(
@@ -212,7 +211,7 @@ def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
             continue
         here[task["task_id"]] += not extra
         item = items[row.pop("context")]
-        labels = {fill(item["template"], item[name]): row.pop(name) for name in INTENTS}
+        labels = {fill(item["template"], item[name]): row.pop(name) for name in GOLD_COLUMNS}
         row["consent"] = version
         cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
         answered.append({"task_id": task["task_id"], **cells, **row})

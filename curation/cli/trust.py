@@ -77,17 +77,10 @@ Field = Annotated[str, typer.Option(help="The field (JSON) or column (Parquet) t
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
-FACTS = [
-    "signed",
-    "unit",
-    "pairs",
-    "alignment",
-    "mean",
-    "mean_absolute",
-    "direct_bias",
-    "mac",
-    "weat",
-]
+FACTS = (
+    *("signed", "unit", "pairs", "alignment", "mean", "mean_absolute"),
+    *("direct_bias", "mac", "weat"),
+)
 """The fields of ``run.json`` of a prior measure that JSON has, too."""
 
 

@@ -191,9 +191,8 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
         texts |= {path: Template(text).substitute(values) for path, text in made.items()}
         for gold in ("stereotype", "anti_stereotype"):
             pair = {**values, "gold": gold, "words": gold.replace("_", "-")}
-            texts[f"{SIMPLE}/{file}-lms-{pair['words']}.yaml"] = Template(
-                templates["pair"]
-            ).substitute(pair)
+            path = f"{SIMPLE}/{file}-lms-{pair['words']}.yaml"
+            texts[path] = Template(templates["pair"]).substitute(pair)
     return {f"{FOLDER}/{path}": text.encode() for path, text in sorted(texts.items())}
 
 

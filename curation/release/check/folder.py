@@ -23,7 +23,7 @@ from curation.files import CurationError, open_input, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import GOLDS, KINDS, Severity
+from curation.records import GOLD_COLUMNS, GOLDS, KINDS, Severity
 from curation.release.check.findings import Finding, finding, named
 from curation.release.contents import (
     ANNOTATIONS,
@@ -41,13 +41,6 @@ from curation.release.contents import (
 )
 from curation.release.differences import committed
 from curation.release.facts import Facts
-
-COLUMNS = {
-    "stereotype": "stereotype",
-    "anti_stereotype": "anti-stereotype",
-    "unrelated": "unrelated",
-}
-"""Columns of the flat form, and the gold label of the text in them."""
 
 
 class Option(NamedTuple):
@@ -134,7 +127,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Seen:
     """A CAT from a line of the flat form; a hidden one has ``options`` and ``commitment``."""
     options = [
         Option("", _text(row.get(column)), gold)
-        for column, gold in COLUMNS.items()
+        for column, gold in GOLD_COLUMNS.items()
         if column in row
     ]
     options += [
