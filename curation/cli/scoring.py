@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast, get_args
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 CHAT = "chat:"
 _PANEL = "Chat models"
 _DEFAULT = ChatSpec(Path())
+_option = partial(typer.Option, rich_help_panel=_PANEL, show_default=False)
 
 
 def _temperature(text: str) -> float:
@@ -69,12 +71,10 @@ def _price(text: str) -> float:
 
 PromptsFile = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--prompts",
         help="The prompts; default: prompts.toml in the folder of scores, or those that are "
         "included for the language («curation scores prompts»).",
-        show_default=False,
-        rich_help_panel=_PANEL,
         **FILE,
     ),
 ]
@@ -88,49 +88,41 @@ AllPrompts = Annotated[
 ]
 Samples = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=1000,
         help="Ask each question N times: for models that do not always answer alike (endpoints "
         f"only); default: {_DEFAULT.samples}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_temperature,
         metavar="T",
         help=f"Temperature of sampling, 0 to 2 (endpoints only); default: {_DEFAULT.temperature:g}"
         ".",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=1_000_000,
         help="The largest number of tokens of a reply, with the thoughts of a reasoning model "
         f"(endpoints only); default: {_DEFAULT.max_tokens}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Concurrency = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=256,
         help="Requests under way at the same time (endpoints only); default: "
         f"{_DEFAULT.concurrency}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 DryRun = Annotated[
@@ -144,22 +136,18 @@ DryRun = Annotated[
 ]
 PriceIn = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_price,
         metavar="PRICE",
         help="Price of a million tokens that are sent, to print the cost.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 PriceOut = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_price,
         metavar="PRICE",
         help="Price of a million tokens that are received.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 

@@ -32,26 +32,12 @@ from curation.text.rules import same_text, stable_id
 from curation.text.times import ORDERS, read_time
 
 NAMES = {
-    "writer": "annotator",
-    "validator": "annotator",
-    "worker": "annotator",
-    "worker_id": "annotator",
-    "workerid": "annotator",
-    "annotator_id": "annotator",
-    "participant_id": "annotator",
-    "prolific_pid": "annotator",
-    "prolific_id": "annotator",
-    "bias_type": "domain",
-    "term": "target",
-    "association_id": "association",
-    "sentence_id": "association",
-    "sentence": "association",
-    "value": "label",
-    "antistereotype": "anti_stereotype",
-    "item": "item_id",
-    "time": "submitted_at",
-    "submit_time": "submitted_at",
-    "timestamp": "submitted_at",
+    **dict.fromkeys(("writer", "validator", "worker", "worker_id", "workerid"), "annotator"),
+    **dict.fromkeys(("annotator_id", "participant_id", "prolific_pid", "prolific_id"), "annotator"),
+    **{"bias_type": "domain", "term": "target"},
+    **dict.fromkeys(("association_id", "sentence_id", "sentence"), "association"),
+    **{"value": "label", "antistereotype": "anti_stereotype", "item": "item_id"},
+    **dict.fromkeys(("time", "submit_time", "timestamp"), "submitted_at"),
     "lead_time": "seconds",
 }
 """Other names of columns."""
