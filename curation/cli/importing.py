@@ -102,7 +102,7 @@ def _show(done: Import, *, as_json: bool) -> None:
             "rename or drop a term, edit 1-terms/edits.csv."
         )
     if done.rejected:
-        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
+        show_refused(done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
             f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, and the file "
@@ -114,7 +114,8 @@ def _show(done: Import, *, as_json: bool) -> None:
         console.say(f"{amount(done.unlabelled, 'item has', 'items have')} no label yet.")
 
 
-def show_refused(title: str, refused: Counter[str]) -> None:
-    """Print how many answers were refused for each reason."""
+def show_refused(refused: Counter[str]) -> None:
+    """Print how many answers were newly refused for each reason."""
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
+    title = "Newly refused, in 2-rounds/*/rejected.jsonl"
     console.table(title, ["reason", "count", "meaning"], rows)

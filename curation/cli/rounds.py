@@ -392,7 +392,7 @@ def show_new_answers(
             "the archive keeps every answer"
         )
     if refused:
-        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+        show_refused(refused)
     # Only if nobody's answer has a consent: a person who alone lacks it may have refused.
     if refused["no_consent"] >= counts.get("new", 0) > 0 and status.exchanges_tables:
         console.warn(

@@ -450,9 +450,7 @@ def local_files(folder: Path) -> list[hub.Local]:
     return [hub.Local(name, folder / name, size) for name, size in sorted(release.files.items())]
 
 
-def planned_push(
-    folder: Path, repo: str, *, endpoint: str | None = None, reporter: Reporter = QUIET
-) -> list[hub.Planned]:
+def planned_push(folder: Path, repo: str, *, reporter: Reporter = QUIET) -> list[hub.Planned]:
     """What an upload would do with each file; nothing is sent.
 
     If the hub cannot be reached, or there is no token, the state of the files is «unknown».
@@ -462,7 +460,7 @@ def planned_push(
     """
     files = local_files(folder)
     try:
-        remote = hub.look(hub.open_hub(endpoint=endpoint), repo)
+        remote = hub.look(hub.open_hub(), repo)
     except CurationError as error:
         reporter.warn(f"not compared with the hub: {error.what}; {error.fix}")
         remote = None
@@ -475,7 +473,6 @@ def push(
     *,
     private: bool | None = None,
     tag: bool = True,
-    endpoint: str | None = None,
     token: str | None = None,
     reporter: Reporter = QUIET,
 ) -> hub.Pushed:
@@ -486,7 +483,6 @@ def push(
         to: of ``target``.
         private: whether only its owners see it; None leaves it as it is, and a new one private.
         tag: whether to tag the commit with the version.
-        endpoint: address of the hub; by default that of the environment.
         token: an access token; by default that of the environment or of a login.
         reporter: where progress goes.
 
@@ -497,7 +493,7 @@ def push(
     total = sum(file.size for file in files)
     with reporter.tracked(f"uploading {folder.name}", total, bytes=True) as advance:
         return hub.push(
-            hub.open_hub(endpoint=endpoint, token=token),
+            hub.open_hub(token=token),
             to.id,
             files,
             version=folder.name,
