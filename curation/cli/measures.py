@@ -253,7 +253,6 @@ def sentiment(
         typer.Option(
             metavar="MODEL",
             help="A sentiment classifier, by hub name or folder; or vader (English only).",
-            show_default=False,
         ),
     ] = None,
     labels: Annotated[
@@ -261,7 +260,6 @@ def sentiment(
         typer.Option(
             help="Meaning of the classifier's outputs, in order, if its own names do not say: "
             "negative,neutral,positive.",
-            show_default=False,
         ),
     ] = None,
     classes: Annotated[
@@ -270,7 +268,6 @@ def sentiment(
             min=2,
             max=3,
             help="2: neutral counts as positive, as in the paper; 3: neutral is its own class.",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
@@ -359,7 +356,6 @@ def keywords(
         typer.Option(
             metavar="FILE",
             help="wordfreq, or a file made by «curation measures count».",
-            show_default=False,
         ),
     ] = None,
     smoothing: Annotated[
@@ -368,14 +364,11 @@ def keywords(
             min=0.001,
             help="Number that simple maths adds to both frequencies, per million; higher values "
             "favour more common words.",
-            show_default=False,
         ),
     ] = None,
     least: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Minimum number of CATs that contain a keyword.", show_default=False
-        ),
+        typer.Option(min=1, help="Minimum number of CATs that contain a keyword."),
     ] = None,
     by: Annotated[
         By, typer.Option("--by", help="Show keywords by domain, label or term.")
@@ -421,7 +414,6 @@ def pitfalls(
         typer.Option(
             "--words",
             help="Your own word lists; default: the campaign's 4-measures/words.csv.",
-            show_default=False,
             **FILE,
         ),
     ] = None,

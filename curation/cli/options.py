@@ -50,7 +50,6 @@ Dates = Annotated[
         "--dates",
         help="day-first or month-first, for dates such as 3/4/2026; default: as the file's other "
         "dates.",
-        show_default=False,
     ),
 ]
 
@@ -86,7 +85,6 @@ Language = Annotated[
     typer.Option(
         callback=language_code,
         help="Language code of the texts; default: that of the campaign or release, or en.",
-        show_default=False,
     ),
 ]
 
@@ -98,7 +96,7 @@ Device = Annotated[
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
 BatchTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Tokens per batch; default: set for the device.", show_default=False),
+    typer.Option(min=1, help="Tokens per batch; default: set for the device."),
 ]
 Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
 Remote = Annotated[
@@ -111,7 +109,6 @@ Workers = Annotated[
         min=1,
         help="Number of processes, each with its own copy of the model; default: 1, or with Ray as "
         "many as the cluster allows.",
-        show_default=False,
     ),
 ]
 
@@ -135,7 +132,6 @@ GoldFiles = Annotated[
     typer.Option(
         "--gold",
         help="Use this gold file instead of a campaign; repeatable.",
-        show_default=False,
         **FILE,
     ),
 ]
@@ -157,7 +153,7 @@ CorpusEngine = Annotated[Engine, typer.Option(help="This machine (local) or a Ra
 Processes = Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)]
 LatexFile = Annotated[
     Path | None,
-    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+    typer.Option("--latex", help="Also write the table as LaTeX.", **FILE),
 ]
 Intervals = Annotated[
     bool, typer.Option("--intervals", help="Add the intervals to the LaTeX table.")
@@ -171,9 +167,7 @@ Ties = Annotated[
 ]
 OfCampaign = Annotated[
     Split | None,
-    typer.Option(
-        "--split", help="The split of a campaign: test (default), dev or all.", show_default=False
-    ),
+    typer.Option("--split", help="The split of a campaign: test (default), dev or all."),
 ]
 Tier = Annotated[
     int | None,
@@ -182,7 +176,6 @@ Tier = Annotated[
         metavar="N",
         min=1,
         help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
-        show_default=False,
     ),
 ]
 KindOption = Annotated[
@@ -190,7 +183,6 @@ KindOption = Annotated[
     typer.Option(
         "--kind",
         help="Only CATs of this kind: intrasentence or intersentence.",
-        show_default=False,
     ),
 ]
 LowerIsLikelier = Annotated[
@@ -200,7 +192,6 @@ LowerIsLikelier = Annotated[
         metavar="NAME",
         help="The --predictions of this NAME, or of NAME@KIND those of this kind of CAT, are "
         "perplexities or losses: change their sign. Repeatable.",
-        show_default=False,
     ),
 ]
 OriginalTargets = Annotated[

@@ -133,7 +133,6 @@ def diff(
         typer.Option(
             "--scores",
             help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
-            show_default=False,
             **FILE | {"metavar": "DIR"},
         ),
     ] = None,
@@ -143,7 +142,6 @@ def diff(
             "--predictions",
             metavar="NAME[@RULES]=FILE",
             help="Also use a model's predictions file. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     lower_is_likelier: LowerIsLikelier = None,
@@ -152,7 +150,6 @@ def diff(
         typer.Option(
             "--errata",
             help="Write every change of a CAT to this file: .jsonl for programs, .md for people.",
-            show_default=False,
             **FILE,
         ),
     ] = None,
@@ -369,7 +366,6 @@ def export(
         typer.Option(
             help="With lm-eval: what names of tasks begin with; default: the campaign's name, or "
             "that of the gold file.",
-            show_default=False,
         ),
     ] = "",
     campaign: Where = Path(),
@@ -527,7 +523,6 @@ def push(
         typer.Option(
             "--private/--public",
             help="Who sees the dataset; default: as it is, and a new one is private.",
-            show_default=False,
         ),
     ] = None,
     tag: Annotated[
@@ -649,7 +644,6 @@ def build(
             help="labels: publish the test CATs without their gold labels. all: leave out their "
             "texts, too, and publish only counts and commitments. Either sets hide in [release] "
             "for later versions.",
-            show_default=False,
         ),
     ] = None,
     as_json: Json = False,

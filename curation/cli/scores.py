@@ -111,7 +111,7 @@ def compare(
     power: Annotated[
         float | None,
         typer.Option(
-            metavar="D", show_default=False,
+            metavar="D",
             help="Show how many terms you need to detect a difference of D points.",
         ),
     ] = None,
@@ -182,7 +182,7 @@ def ensemble(
     dev: Annotated[
         list[Path] | None,
         typer.Option(
-            "--dev", show_default=False,
+            "--dev",
             help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
         ),
     ] = None,
@@ -257,21 +257,21 @@ def published(
     gold: Annotated[
         list[Path] | None,
         typer.Option(
-            "--gold", show_default=False,
+            "--gold",
             help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
         ),
     ] = None,
     scores: Annotated[
         Path | None,
         typer.Option(
-            "--scores", metavar="DIR", show_default=False,
+            "--scores", metavar="DIR",
             help="Your runs: the folder of MODEL/RULE/.",
         ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="NAME[@RULES]=FILE", show_default=False,
+            "--predictions", metavar="NAME[@RULES]=FILE",
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
             "was scored by. Repeatable.",
         ),
@@ -280,14 +280,14 @@ def published(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", show_default=False,
+            "--table",
             help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
         ),
     ] = None,
     split: Annotated[
         SplitName | None,
         typer.Option(
-            "--split", show_default=False,
+            "--split",
             help="dev or test: the split of the gold files. Default: as their target terms show.",
         ),
     ] = None,
@@ -493,7 +493,6 @@ def predictions(
             metavar="[KIND]",
             help="The scores, or those of this kind of CAT, are perplexities or losses: change "
             "their sign.",
-            show_default=False,
         ),
     ] = None,
     partial: Annotated[
@@ -545,7 +544,6 @@ def baselines(
         str,
         typer.Option(
             help="Language code of the texts; default: that of the campaign or release, or en.",
-            show_default=False,
         ),
     ] = "",
     original_targets: OriginalTargets = False,

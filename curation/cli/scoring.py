@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 CHAT = "chat:"
 _PANEL = "Chat models"
 _DEFAULT = ChatSpec(Path())
-_option = partial(typer.Option, rich_help_panel=_PANEL, show_default=False)
+_option = partial(typer.Option, rich_help_panel=_PANEL)
 
 
 def _temperature(text: str) -> float:
@@ -368,7 +368,6 @@ def models(
             metavar="MODEL...",
             help="Names on the Hugging Face hub, or folders. Use LABEL=MODEL to set a display "
             "name, and chat:MODEL for a chat model.",
-            show_default=False,
         ),
     ],
     campaign: Where = Path(),
@@ -393,7 +392,6 @@ def models(
             parser=_family,
             metavar="|".join(_FAMILIES),
             help="The model's family, if it is not recognized.",
-            show_default=False,
         ),
     ] = None,
     device: Device = "auto",
@@ -439,7 +437,6 @@ def models(
             min=1,
             help="Show results for CATs on whose labels N or more annotators agree; all CATs are "
             "scored.",
-            show_default=False,
         ),
     ] = None,
     ties: Ties = "half",
@@ -637,7 +634,6 @@ def prompts(
             callback=language_code,
             help="Print the file that is included for this language; default: the file that the "
             "campaign's chat models are asked with.",
-            show_default=False,
         ),
     ] = "",
     campaign: Where = Path(),

@@ -38,7 +38,6 @@ Warmup = Annotated[
         min=0,
         help="Steps until the learning rate is highest. Default: a tenth of all steps, but at "
         "least 50 and at most 500.",
-        show_default=False,
     ),
 ]
 Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the training data.")]
@@ -103,7 +102,6 @@ def train_nsp(
         typer.Option(
             min=2,
             help="Test on exactly this many pairs (in the paper 3500000).",
-            show_default=False,
         ),
     ] = None,
     limit: Annotated[
@@ -112,7 +110,6 @@ def train_nsp(
             min=2,
             help="Maximum number of pairs in an epoch (in the paper 9500000) and, without "
             "--test-pairs, in the test.",
-            show_default=False,
         ),
     ] = None,
     optimizer: Annotated[
@@ -227,7 +224,6 @@ def train_sentiment(
             "--test",
             help="Reviews to test on, in any format of --reviews. Default: the folder test next to "
             "the folder train of --reviews, if there is one. Repeatable.",
-            show_default=False,
             **FILE_OR_FOLDER,
         ),
     ] = None,
@@ -259,7 +255,6 @@ def train_sentiment(
         typer.Option(
             min=2,
             help="Maximum number of reviews in an epoch, and in the test.",
-            show_default=False,
         ),
     ] = None,
     precision: InPrecision = "auto",
