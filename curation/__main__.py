@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import suppress
 
+from curation.cli import main as run
 from curation.work import interrupts
 
 
@@ -14,8 +15,6 @@ def main() -> None:
     stopped = None
     try:
         with interrupts.stoppable():
-            from curation.cli import main as run
-
             run()
     except interrupts.Stopped as stop:
         stopped = interrupts.Stopped(stop.signal)  # without its traceback, which keeps files open

@@ -24,6 +24,8 @@ Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 GOLDS: tuple[Gold, ...] = get_args(Gold)
+GOLD_COLUMNS: dict[str, Gold] = {gold.replace("-", "_"): gold for gold in GOLDS}
+"""The columns of tables that have a text each, and the gold label of the text."""
 VALUES: tuple[Value, ...] = get_args(Value)
 ROUND_KINDS: tuple[RoundKind, ...] = get_args(RoundKind)
 FLAGS: tuple[FlagName, ...] = get_args(FlagName)

@@ -338,7 +338,7 @@ def test_modules_of_the_command_line_hold_commands_options_or_tables() -> None:
     """A module without a command shows results: it declares no options and opens nothing."""
     own = {module for module in MODULES if module.startswith("curation.cli.")}
     shared = {m for m in own if m.endswith("options")} | {"curation.cli.console"}
-    groups = {m for m in own if "\napp = typer.Typer(" in SOURCES[m].read_text("utf-8")}
+    groups = {m for m in own if "\napp = command_group(" in SOURCES[m].read_text("utf-8")}
     tables = own - shared - groups - set(commands(app))
     assert tables
     found = [

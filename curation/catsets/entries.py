@@ -107,8 +107,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     },
 }
 """Our name of each column, and other names of it; compared without case, spaces and signs."""
-OPTIONS = {"stereotype": "stereotype", "anti_stereotype": "anti-stereotype"}
-OPTIONS["unrelated"] = "unrelated"
 IN_SENTENCES = ("sentence_id", "sentence", "word", "gold_label", "labels")
 """Columns that layouts with a list of sentences have inside each sentence."""
 

@@ -12,7 +12,6 @@ from curation.catsets.entries import (
     GOLD_ORDER,
     IN_SENTENCES,
     LABEL_ORDER,
-    OPTIONS,
     Part,
     gap_in,
     gap_of,
@@ -29,7 +28,7 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.records import KINDS, Kind
+from curation.records import GOLD_COLUMNS, KINDS, Kind
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.wording import amount
 
@@ -133,7 +132,7 @@ def layout_of(reading: Reading) -> Layout:
         return Layout(name, _listed)
     if "context" in has and {"c1_sentence", "c1_word"} & has:
         return Layout("columns c1_sentence to c3_gold_label", _numbered)
-    if "context" in has and set(OPTIONS) <= has:
+    if "context" in has and set(GOLD_COLUMNS) <= has:
         return Layout("a column for each option", _options)
     if {"choices", "context"} <= has:
         return Layout("a column with the list of choices", _choices)
@@ -293,7 +292,7 @@ def _options(reading: Reading) -> list[RawItem]:
     reading.ordered, reading.words = False, None
     raw_items = []
     for where, values in reading.part.rows:
-        texts = {gold: reading.get(values, name) for name, gold in OPTIONS.items()}
+        texts = {gold: reading.get(values, name) for name, gold in GOLD_COLUMNS.items()}
         sentences = [
             {"sentence": text, "gold_label": gold}
             for gold, text in texts.items()

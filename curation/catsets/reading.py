@@ -144,7 +144,7 @@ def _read(
     entries = [e if has else in_order_of_ids(e) for e, has in zip(entries, ordered, strict=True)]
     _check_labels(file, entries)
     own = any(part.whole for part in parts)  # imports say it of StereoSet's own JSON
-    if not own and not any(_has_votes(entry.item) for entry in entries):
+    if not own and not any(s.get("labels") for entry in entries for s in sentences_of(entry.item)):
         notes.append("no votes, only gold labels")
     return entries, layout, notes, curation
 
@@ -225,10 +225,6 @@ def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
             f"write a mapping file with a table [labels] and {lines}; each is one of "
             f"{', '.join(GOLDS)}",
         )
-
-
-def _has_votes(item: dict[str, Any]) -> bool:
-    return any(sentence.get("labels") for sentence in sentences_of(item))
 
 
 # --- items ----------------------------------------------------------------------------------------

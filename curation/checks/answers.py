@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import get_args
 
 from curation.checks import lexical, surface
 from curation.checks.codes import PITFALLS, pitfall
 from curation.checks.lists import lists, unchecked
-from curation.records import Gold, Item, Pitfall, Term
+from curation.records import GOLDS, Gold, Item, Pitfall, Term
 
 ALGORITHM = 5
 REPORTED = ("block", "warn")
@@ -64,6 +63,7 @@ def pitfalls(
 def _texts(item: Item, term: Term) -> surface.ItemTexts:
     """The texts of an item with its writer's intents, or its published gold labels."""
     a, b, c = item.associations
+    golds: dict[str | None, Gold] = {gold: gold for gold in GOLDS}
     return surface.ItemTexts(
         item.kind,
         term.domain,
@@ -71,12 +71,8 @@ def _texts(item: Item, term: Term) -> surface.ItemTexts:
         item.context,
         (a.sentence, b.sentence, c.sentence),
         tuple(
-            association.intent or _gold(association.published_gold)
+            association.intent or golds.get(association.published_gold)
             for association in item.associations
         ),
         term.names,
     )
-
-
-def _gold(value: str | None) -> Gold | None:
-    return next((gold for gold in get_args(Gold) if gold == value), None)

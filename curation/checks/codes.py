@@ -45,7 +45,7 @@ JOINED = "that join affixes"
 PITFALLS = {
     code: About(**entry)
     for code, entry in read_toml(
-        shipped("data", "tables", "pitfalls.toml"), fix="see checks/codes.py for its keys"
+        shipped("data", "checks", "pitfalls.toml"), fix="see checks/codes.py for its keys"
     ).items()
 }
 """Every code, in the order in which a report lists them."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import Campaign
 from curation.cli import console
-from curation.cli.options import Json, Where
+from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
 from curation.reasons import REASONS
@@ -21,10 +21,8 @@ from curation.text.wording import amount
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Decide which items become CATs, report how far annotators agree, split by term.",
+app = command_group(
+    "Decide which items become CATs, report how far annotators agree, split by term."
 )
 
 
@@ -37,8 +35,7 @@ def filter_(campaign: Where = Path(), as_json: Json = False) -> None:
     count and items that are not kept are in 3-decisions/rejected.jsonl, each with its reason. With
     trust_gold in [decisions], published items without any label keep their published gold labels.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         counts = bring_up_to_date(opened, "filter", reporter=console).counts
     if as_json:
         console.say_json(counts)
@@ -103,8 +100,7 @@ def agreement(
     if as_csv + latex + as_json > 1:
         raise CurationError("--csv, --latex and --json cannot be combined", "choose one of them")
     measures, groups = _listed(measure, tuple(MEASURES)), _listed(by, GROUPS)
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         bring_up_to_date(opened, "agreement", reporter=console)
         report = read_json(opened.decisions / "agreement.json")
         if exclude or set(measures) - set(opened.settings.agreement.measures):
@@ -219,8 +215,7 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
     and plurals, a place and its demonym, gendered forms, and terms with the same name in the column
     family of 1-terms/edits.csv.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         bring_up_to_date(opened, "split", reporter=console)
         report = read_json(opened.decisions / "split.json")
     if as_json:

@@ -9,20 +9,26 @@ from typing import Annotated, Any
 import typer
 
 from curation.campaign import Campaign, create_campaign, open_campaign
-from curation.cli import console
+from curation.catsets.stereoset import read_cats
+from curation.cli import console, measures, rounds, trust
+from curation.cli.decisions import agreement, filter_, split
+from curation.cli.release import build
+from curation.cli.scores import baselines, compare, predictions
+from curation.cli.scoring import models
+from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
-from curation.records import KINDS
+from curation.records import GOLD_COLUMNS, KINDS
 from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
+from curation.steps.source import open_source
 from curation.text.item_form import fill
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
-INTENTS = ("stereotype", "anti_stereotype", "unrelated")
 
 
 def demo(
@@ -32,10 +38,7 @@ def demo(
     ] = Path("curation-demo"),
 ) -> None:
     """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
-    from curation.cli import measures, rounds
-    from curation.cli.decisions import agreement, filter_, split
     from curation.cli.importing import answers, stereoset
-    from curation.cli.terms import explain, scan, select
 
     example = shipped("data", "example")
     if folder.exists() and any(folder.iterdir()):
@@ -97,10 +100,6 @@ def demo(
 
 def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
-    from curation.catsets.stereoset import read_cats
-    from curation.cli.release import build
-    from curation.cli.scores import baselines, predictions
-
     step("release build")
     build(campaign.root)
     release = folder_of(campaign)
@@ -122,10 +121,6 @@ def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
 
 def _models(folder: Path, step: Callable[[str], None]) -> None:
     """Score and compare two tiny models that are trained here on the example's own sentences."""
-    from curation.cli.scores import compare
-    from curation.cli.scoring import models
-    from curation.steps.source import open_source
-
     try:
         from curation.models import tiny
     except ImportError:
@@ -148,8 +143,6 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
 
 def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
-    from curation.cli import trust
-
     step("trust text tales.txt")
     trust.text([files / "tales.txt"], workers=1, campaign=folder)
     step("trust text --labels labels.csv --source tales")
@@ -160,8 +153,6 @@ def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
 
 def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
     """Run two rounds with exported tables: writing some items, and labelling them."""
-    from curation.cli import rounds
-
     tasks, terms = folder / "tasks", ["tram driver", "librarian"]
     step("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
     rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
@@ -220,7 +211,7 @@ def _labelled(tasks: Path, wave: str, answers: Path, version: str) -> Path:
             continue
         here[task["task_id"]] += not extra
         item = items[row.pop("context")]
-        labels = {fill(item["template"], item[name]): row.pop(name) for name in INTENTS}
+        labels = {fill(item["template"], item[name]): row.pop(name) for name in GOLD_COLUMNS}
         row["consent"] = version
         cells = {f"label_{n}": labels[task[f"text_{n}"]] for n in (1, 2, 3)}
         answered.append({"task_id": task["task_id"], **cells, **row})

@@ -8,16 +8,15 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Dates, Json, Where
+from curation.cli.options import FILE, Dates, Json, Where, command_group
+from curation.reasons import REASONS
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.fold import describe_pitfalls
 from curation.text.wording import amount, some
 
 SHOWN = 10  # new terms named in a line
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Import data: datasets like StereoSet, or tables of answers from another platform.",
+app = command_group(
+    "Import data: datasets like StereoSet, or tables of answers from another platform."
 )
 Round = Annotated[
     str,
@@ -103,7 +102,7 @@ def _show(done: Import, *, as_json: bool) -> None:
             "rename or drop a term, edit 1-terms/edits.csv."
         )
     if done.rejected:
-        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", done.rejected)
+        show_refused(done.rejected)
     if done.rejected.total() > done.rows / 2:
         console.warn(
             f"{amount(done.rejected.total(), 'answer was', 'answers were')} refused, and the file "
@@ -115,9 +114,8 @@ def _show(done: Import, *, as_json: bool) -> None:
         console.say(f"{amount(done.unlabelled, 'item has', 'items have')} no label yet.")
 
 
-def show_refused(title: str, refused: Counter[str]) -> None:
-    """Print how many answers were refused for each reason."""
-    from curation.reasons import REASONS
-
+def show_refused(refused: Counter[str]) -> None:
+    """Print how many answers were newly refused for each reason."""
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
+    title = "Newly refused, in 2-rounds/*/rejected.jsonl"
     console.table(title, ["reason", "count", "meaning"], rows)

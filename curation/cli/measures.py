@@ -10,18 +10,21 @@ from curation.checks.codes import PITFALLS
 from curation.cli import console, training
 from curation.cli.options import (
     FILE,
+    CorpusEngine,
     GoldFiles,
     Json,
     Language,
+    Processes,
     Tier,
     Where,
+    command_group,
     language_code,
     write_json,
 )
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.steps import measures
-from curation.steps.measures import Report
+from curation.steps.measures import Report, count_corpus
 from curation.text.rules import TIERS
 from curation.text.wording import amount
 
@@ -48,17 +51,13 @@ def count(
     field: Annotated[
         str, typer.Option(help="JSON field or Parquet column that has the text.")
     ] = "text",
-    engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
-    ] = "local",
-    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
+    engine: CorpusEngine = "local",
+    workers: Processes = 0,
 ) -> None:
     """Count the words of a corpus, for «curation measures keywords --reference».
 
     Large files are split among the workers. Memory grows with the number of different words.
     """
-    from curation.steps.measures import count_corpus
-
     counts = count_corpus(
         files,
         out,
@@ -137,11 +136,7 @@ def _name(group: "Group") -> str:
     return ", ".join(filter(None, (group["domain"], group["label"], group["target"])))
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Measure what was collected: statistics, sentiment, keywords, pitfalls.",
-)
+app = command_group("Measure what was collected: statistics, sentiment, keywords, pitfalls.")
 
 
 @app.command("statistics")
@@ -259,7 +254,6 @@ def sentiment(
         typer.Option(
             metavar="MODEL",
             help="A sentiment classifier, by hub name or folder; or vader (English only).",
-            show_default=False,
         ),
     ] = None,
     labels: Annotated[
@@ -267,7 +261,6 @@ def sentiment(
         typer.Option(
             help="Meaning of the classifier's outputs, in order, if its own names do not say: "
             "negative,neutral,positive.",
-            show_default=False,
         ),
     ] = None,
     classes: Annotated[
@@ -276,7 +269,6 @@ def sentiment(
             min=2,
             max=3,
             help="2: neutral counts as positive, as in the paper; 3: neutral is its own class.",
-            show_default=False,
         ),
     ] = None,
     scores: Annotated[
@@ -365,7 +357,6 @@ def keywords(
         typer.Option(
             metavar="FILE",
             help="wordfreq, or a file made by «curation measures count».",
-            show_default=False,
         ),
     ] = None,
     smoothing: Annotated[
@@ -374,14 +365,11 @@ def keywords(
             min=0.001,
             help="Number that simple maths adds to both frequencies, per million; higher values "
             "favour more common words.",
-            show_default=False,
         ),
     ] = None,
     least: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Minimum number of CATs that contain a keyword.", show_default=False
-        ),
+        typer.Option(min=1, help="Minimum number of CATs that contain a keyword."),
     ] = None,
     by: Annotated[
         By, typer.Option("--by", help="Show keywords by domain, label or term.")
@@ -427,7 +415,6 @@ def pitfalls(
         typer.Option(
             "--words",
             help="Your own word lists; default: the campaign's 4-measures/words.csv.",
-            show_default=False,
             **FILE,
         ),
     ] = None,

@@ -1,15 +1,17 @@
 """Options that several commands take, and how commands write their results."""
 
 import re
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from curation.campaign import Campaign, open_campaign
 from curation.files import CurationError, dump_json, sweep_beside, writing
 from curation.formats.tables import csv_text
+from curation.records import Kind
 from curation.text.times import Order
 
 Where = Annotated[
@@ -48,9 +50,21 @@ Dates = Annotated[
         "--dates",
         help="day-first or month-first, for dates such as 3/4/2026; default: as the file's other "
         "dates.",
-        show_default=False,
     ),
 ]
+
+
+def command_group(help: str) -> typer.Typer:
+    """A group of commands, without commands yet; without a command it shows its help."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help=help)
+
+
+@contextmanager
+def locked(campaign: Path) -> Iterator[Campaign]:
+    """Open a campaign, and hold its lock."""
+    opened = open_campaign(campaign)
+    with opened.lock():
+        yield opened
 
 
 def language_code(code: str) -> str:
@@ -71,57 +85,46 @@ Language = Annotated[
     typer.Option(
         callback=language_code,
         help="Language code of the texts; default: that of the campaign or release, or en.",
-        show_default=False,
     ),
 ]
 
 
-class EngineName(StrEnum):
-    """Where the work is done."""
-
-    local = "local"
-    ray = "ray"
-
-
+Engine = Literal["local", "ray"]
 Device = Annotated[
     str, typer.Option(help="auto, cpu, cuda, cuda:1 …, or map to spread the model over all GPUs.")
 ]
 Dtype = Annotated[str, typer.Option(help="auto, float32, bfloat16, float16.")]
 BatchTokens = Annotated[
     int | None,
-    typer.Option(min=1, help="Tokens per batch; default: set for the device.", show_default=False),
+    typer.Option(min=1, help="Tokens per batch; default: set for the device."),
 ]
 Revision = Annotated[str, typer.Option(help="A branch, tag or commit on the hub.")]
 Remote = Annotated[
     bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
 ]
-EngineOption = Annotated[
-    EngineName, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")
-]
+EngineOption = Annotated[Engine, typer.Option(help="local, or ray for the cluster at RAY_ADDRESS.")]
 Workers = Annotated[
     int | None,
     typer.Option(
         min=1,
         help="Number of processes, each with its own copy of the model; default: 1, or with Ray as "
         "many as the cluster allows.",
-        show_default=False,
     ),
 ]
 
 
-def options_of_work(engine: EngineName, workers: int | None, device: str) -> dict[str, Any]:
+def options_of_work(engine: Engine, workers: int | None, device: str) -> dict[str, Any]:
     """The arguments ``engine`` and ``workers`` of a measure.
 
     Raises:
         CurationError: Ray cannot give its workers this device.
     """
-    if engine is EngineName.ray and (device == "map" or device.startswith("cuda:")):
+    if engine == "ray" and (device == "map" or device.startswith("cuda:")):
         raise CurationError(
             f"--device {device} with --engine ray: Ray gives each worker a GPU of its own",
             "use --device cuda",
         )
-    one = 1 if engine is EngineName.local else None
-    return {"engine": engine.value, "workers": workers or one}
+    return {"engine": engine, "workers": workers or (1 if engine == "local" else None)}
 
 
 GoldFiles = Annotated[
@@ -129,7 +132,6 @@ GoldFiles = Annotated[
     typer.Option(
         "--gold",
         help="Use this gold file instead of a campaign; repeatable.",
-        show_default=False,
         **FILE,
     ),
 ]
@@ -145,31 +147,13 @@ JsonFile = Annotated[
 ]
 
 
-class TieRule(StrEnum):
-    """How a tie counts."""
-
-    half = "half"
-    official = "official"
-
-
-class KindName(StrEnum):
-    """A kind of CAT."""
-
-    intrasentence = "intrasentence"
-    intersentence = "intersentence"
-
-
-class Split(StrEnum):
-    """Which CATs of a campaign."""
-
-    test = "test"
-    dev = "dev"
-    all = "all"
-
-
+TieRule = Literal["half", "official"]
+Split = Literal["test", "dev", "all"]
+CorpusEngine = Annotated[Engine, typer.Option(help="This machine (local) or a Ray cluster (ray).")]
+Processes = Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)]
 LatexFile = Annotated[
     Path | None,
-    typer.Option("--latex", help="Also write the table as LaTeX.", show_default=False, **FILE),
+    typer.Option("--latex", help="Also write the table as LaTeX.", **FILE),
 ]
 Intervals = Annotated[
     bool, typer.Option("--intervals", help="Add the intervals to the LaTeX table.")
@@ -183,9 +167,7 @@ Ties = Annotated[
 ]
 OfCampaign = Annotated[
     Split | None,
-    typer.Option(
-        "--split", help="The split of a campaign: test (default), dev or all.", show_default=False
-    ),
+    typer.Option("--split", help="The split of a campaign: test (default), dev or all."),
 ]
 Tier = Annotated[
     int | None,
@@ -194,15 +176,13 @@ Tier = Annotated[
         metavar="N",
         min=1,
         help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
-        show_default=False,
     ),
 ]
 KindOption = Annotated[
-    KindName | None,
+    Kind | None,
     typer.Option(
         "--kind",
         help="Only CATs of this kind: intrasentence or intersentence.",
-        show_default=False,
     ),
 ]
 LowerIsLikelier = Annotated[
@@ -212,7 +192,6 @@ LowerIsLikelier = Annotated[
         metavar="NAME",
         help="The --predictions of this NAME, or of NAME@KIND those of this kind of CAT, are "
         "perplexities or losses: change their sign. Repeatable.",
-        show_default=False,
     ),
 ]
 OriginalTargets = Annotated[

@@ -18,14 +18,20 @@ from curation.cli.options import (
     LowerIsLikelier,
     Split,
     Where,
+    command_group,
+    locked,
     write_text,
 )
 from curation.cli.score_tables import show_notes
 from curation.files import CurationError
+from curation.reasons import REASONS
 from curation.release.contents import published
+from curation.release.differences import WHATS, Difference
+from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import revealing, versions
-from curation.steps.release.build import build_release
+from curation.steps.release import statement as step
+from curation.steps.release.build import build_release, near_public
 from curation.steps.release.hidden import as_built, gold_file, set_hide
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
@@ -33,7 +39,6 @@ from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
     from curation.release.between import ScoreChange
-    from curation.release.differences import Difference
     from curation.release.harness_files import Mangled
     from curation.steps.release.comparing import Comparison
     from curation.steps.release.exporting import Exported
@@ -128,7 +133,6 @@ def diff(
         typer.Option(
             "--scores",
             help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
-            show_default=False,
             **FILE | {"metavar": "DIR"},
         ),
     ] = None,
@@ -138,7 +142,6 @@ def diff(
             "--predictions",
             metavar="NAME[@RULES]=FILE",
             help="Also use a model's predictions file. Repeatable.",
-            show_default=False,
         ),
     ] = None,
     lower_is_likelier: LowerIsLikelier = None,
@@ -147,7 +150,6 @@ def diff(
         typer.Option(
             "--errata",
             help="Write every change of a CAT to this file: .jsonl for programs, .md for people.",
-            show_default=False,
             **FILE,
         ),
     ] = None,
@@ -238,7 +240,6 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 
 def _show(changed: "Difference") -> None:
     from curation.release import differences as files
-    from curation.release.differences import WHATS
 
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
@@ -354,7 +355,7 @@ def export(
         typer.Option("--to", help="The folder to write; it must be new or empty.", metavar="DIR"),
     ],
     gold: GoldFiles = None,
-    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = Split.all,
+    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = "all",
     kind: KindOption = None,
     leave_out: Annotated[
         bool,
@@ -365,7 +366,6 @@ def export(
         typer.Option(
             help="With lm-eval: what names of tasks begin with; default: the campaign's name, or "
             "that of the gold file.",
-            show_default=False,
         ),
     ] = "",
     campaign: Where = Path(),
@@ -388,8 +388,8 @@ def export(
         campaign,
         to=to,
         gold=gold,
-        split=split.value,
-        kind=kind.value if kind else None,
+        split=split,
+        kind=kind,
         leave_out=leave_out,
         name=name,
         reporter=console,
@@ -422,8 +422,6 @@ def _say_json(done: "Exported") -> None:
 
 def _show_mangled(format: str, done: "Exported") -> None:
     """What the harness gets wrong, by code, and the first places."""
-    from curation.reasons import REASONS
-
     if not done.mangled:
         return
     kept = {cat.id for cat in done.cats}
@@ -475,10 +473,7 @@ def near(
 
     Such a CAT is known to everybody who has the public one. Nothing is written.
     """
-    from curation.steps.release.build import near_public
-
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         bring_up_to_date(opened, "split", reporter=console)
     cats = campaign_source(opened).cats
     version = opened.settings.release.version
@@ -528,7 +523,6 @@ def push(
         typer.Option(
             "--private/--public",
             help="Who sees the dataset; default: as it is, and a new one is private.",
-            show_default=False,
         ),
     ] = None,
     tag: Annotated[
@@ -587,8 +581,7 @@ def reveal(
     with the public folder. Publish the new folder beside it. Its README.md says how everybody can
     check that the gold labels are those of the release.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         made = revealing.reveal(opened, version)
     if as_json:
         console.say_json(
@@ -614,11 +607,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     never changes your answers. Questions that a newer version of curation asks are added to the
     file as comments. A release marks each question that is still open.
     """
-    from curation.release.texts.questions import QUESTIONS, SECTIONS
-    from curation.steps.release import statement as step
-
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         written = step.write_template(opened)
     questions = step.open_questions(step.read_statement(opened))
     path = step.place(opened)
@@ -637,9 +626,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     console.say(f"{amount(len(questions), 'question')} of {len(QUESTIONS)} open; answer in {path}")
 
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Build the folder that is published."
-)
+app = command_group("Build the folder that is published.")
 
 
 @app.command("build")
@@ -657,7 +644,6 @@ def build(
             help="labels: publish the test CATs without their gold labels. all: leave out their "
             "texts, too, and publish only counts and commitments. Either sets hide in [release] "
             "for later versions.",
-            show_default=False,
         ),
     ] = None,
     as_json: Json = False,

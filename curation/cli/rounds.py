@@ -20,6 +20,8 @@ from curation.cli.options import (
     TableFormat,
     TasksFolder,
     Where,
+    command_group,
+    locked,
 )
 from curation.files import CurationError, writing
 from curation.records import Round
@@ -207,8 +209,7 @@ def pay(
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
     of people.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         made = write_pay(opened, rounds or (), reporter=console)
     currency = opened.settings.rounds.currency
     if as_json:
@@ -292,8 +293,7 @@ def refused(
 
     The sheets hold people's ids: they are private, and need the campaign's key.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
         sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
@@ -392,7 +392,7 @@ def show_new_answers(
             "the archive keeps every answer"
         )
     if refused:
-        show_refused("Newly refused, in 2-rounds/*/rejected.jsonl", refused)
+        show_refused(refused)
     # Only if nobody's answer has a consent: a person who alone lacks it may have refused.
     if refused["no_consent"] >= counts.get("new", 0) > 0 and status.exchanges_tables:
         console.warn(
@@ -512,8 +512,7 @@ def export(
     Send the tables out, and import the answers with «curation rounds import». Tasks that are out
     are not dealt out again, unless you recall them. Earlier tables stay; new ones get new names.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         folder = to or opened.root / "tasks"
         exported = sheets.export_round(
@@ -573,8 +572,7 @@ def import_(
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
     import a file again, only new answers are added.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.read_round(opened, round)
         words = round_files.read_words(opened, chosen.name)
         rows, place = sheets.read_answers(file, words, reporter=console)
@@ -584,13 +582,9 @@ def import_(
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help=(
-        "Collect answers in rounds: people review terms, write items and label them. Rounds run "
-        "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
-    ),
+app = command_group(
+    "Collect answers in rounds: people review terms, write items and label them. Rounds run "
+    "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
 )
 Url = Annotated[
     str,
@@ -641,8 +635,7 @@ def open_(
     If the command was interrupted, run it again: no task is added twice. To open a closed round
     again, give its name.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         round, tasks, answers, address, sign_up = running.open_round(
             opened,
             kind,
@@ -739,8 +732,7 @@ def pull(
     version. Answers that were deleted on Label Studio stay in the archive and are refused with the
     reason «deleted». If a pull was interrupted, run it again.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         answers = running.pull_round(opened, chosen, full=full, reporter=console)
     show_new_answers(opened, chosen, answers, as_json=as_json)
@@ -759,8 +751,7 @@ def top_up(
     platforms they are in the next export; answers that people hold in tables are not requested
     again. If you run the command twice, nothing is requested twice.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         more = running.top_up_round(opened, chosen, reporter=console)
     status = round_status.read_status(opened, chosen)
@@ -797,8 +788,7 @@ def close(
     each term is added to 1-terms/edits.csv, unless the file already has a line on that term. To
     open a closed round again, use «curation rounds open KIND --name ROUND».
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
         closed, added = running.close_round(opened, chosen, offline=offline, reporter=console)
     if as_json:

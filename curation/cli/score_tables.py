@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.cli import console
 from curation.records import KINDS
+from curation.scores.flags import MARKS, flags_of, marked, notes
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
@@ -48,8 +49,6 @@ def show_notes(cells: Iterable[Mapping[str, Any]]) -> None:
 
 def show_marks(flagged: Iterable[Sequence[str]]) -> None:
     """Print what the marks of models with these flags mean."""
-    from curation.scores.flags import MARKS, notes
-
     for flag, text in notes(flagged).items():
         console.say(f"{MARKS[flag]} {text}")
 
@@ -72,7 +71,7 @@ def show_results(
     """Print a model's results by kind and domain.
 
     Args:
-        result: of ``metrics.results``; also the fields of ``predictions.score_predictions``.
+        result: of ``metrics.results``; also the fields of ``runs.score_predictions``.
         run: the run's ``run.json``, for the model's flags.
         tier: the lowest tier of the CATs.
         explain: print what the marks of the model mean.
@@ -80,7 +79,6 @@ def show_results(
     Returns:
         The model's flags.
     """
-    from curation.scores.flags import flags_of, marked
     from curation.scores.tables import suffix
 
     partial = result.get("partial") or {"left_out": 0, "kinds": {}}
@@ -129,9 +127,8 @@ def show_baselines(results: Sequence[dict[str, Any]]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:
-        results: of ``steps.scores.baselines.baselines``.
+        results: of ``steps.scores.runs.baselines``.
     """
-    from curation.scores.flags import marked
     from curation.scores.tables import suffix as conditions
 
     suffix = conditions(results[0])
@@ -176,14 +173,14 @@ _CODES = {
     "answer_too_long": "too long %",
 }
 _MOST_GROUPS = 10  # terms of a model that differ from the rest; --json has all
-ChoiceRow = Mapping[str, Any]  # of choice.summary.answers_row
+ChoiceRow = Mapping[str, Any]  # of choice.report.answers_row
 
 
 def show_answers(rows: Sequence[ChoiceRow]) -> None:
     """Print the tables of chat models' answers.
 
     Args:
-        rows: of ``choice.summary.answers_row``, one per run.
+        rows: of ``choice.report.answers_row``, one per run.
     """
     if not rows:
         return
@@ -217,8 +214,6 @@ def show_report(
 
 
 def _choice_name(row: ChoiceRow) -> str:
-    from curation.scores.flags import marked
-
     return marked(row["run"], row["flags"])
 
 
@@ -389,7 +384,6 @@ def show_comparison(report: "Comparison", *, terms: int = 3, all_tables: bool = 
 
 def _show_models(group: "Ranking", runs: Runs, tier: str) -> None:
     """The ranking of a group, of both kinds and of each; a single model has one table of kinds."""
-    from curation.records import KINDS
     from curation.scores.tables import rule_text
     from curation.stats.metrics import BOTH
 
@@ -432,8 +426,6 @@ def _cell(result: Result, kind: str) -> Any:
 
 def _named(result: Result, group: "Ranking | None" = None) -> str:
     """A model's name with its marks; the run's name if the run is a group of its own."""
-    from curation.scores.flags import marked
-
     alone = group is not None and group.sort == "alone"
     return marked(result["run"] if alone else result["model"], result["flags"])
 
@@ -515,7 +507,6 @@ def _p(value: float | None) -> str:
 
 
 def _show_kinds(group: "Ranking", runs: Runs, suffix: str) -> None:
-    from curation.records import KINDS
     from curation.scores.tables import rule_text
 
     rows = []
@@ -598,8 +589,6 @@ def _all_terms(row: Mapping[str, Any]) -> str:
 
 def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
     """Means over the models that two profiles share (ACL §7)."""
-    from curation.scores.flags import marked
-
     flags: dict[str, list[str]] = {}
     for result in runs.values():
         name = result["model"]
@@ -619,8 +608,6 @@ def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
 
 
 def _show_shifts(shifts: "Sequence[Difference]", runs: Runs, tier: str) -> None:
-    from curation.scores.flags import marked
-
     rows = []
     for three in _by_pair(shifts):
         first = three[0]

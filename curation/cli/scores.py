@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -25,6 +24,7 @@ from curation.cli.options import (
     TieRule,
     Ties,
     Where,
+    command_group,
     write_csv,
     write_json,
     write_text,
@@ -40,6 +40,9 @@ from curation.cli.score_tables import (
     show_turned,
 )
 from curation.files import CurationError
+from curation.records import SplitName
+from curation.scores.flags import marked
+from curation.steps.source import gold_source, open_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ def compare(
         ),
     ] = "",
     tier: Tier = None,
-    ties: Ties = TieRule.half,
+    ties: Ties = "half",
     about: Annotated[
         Path | None,
         typer.Option(
@@ -108,7 +111,7 @@ def compare(
     power: Annotated[
         float | None,
         typer.Option(
-            metavar="D", show_default=False,
+            metavar="D",
             help="Show how many terms you need to detect a difference of D points.",
         ),
     ] = None,
@@ -133,11 +136,10 @@ def compare(
     from curation.scores import tables
     from curation.scores.tables import latex_report
     from curation.steps.scores.compare import compare as compute
-    from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, scores=scores, reporter=console)
     source = source.by_original(console) if original_targets else source
-    source = source.in_split(split.value if split else None).of_kind(kind.value if kind else None)
+    source = source.in_split(split).of_kind(kind)
     report = compute(
         source.in_tier(tier, console),
         predictions=predictions or [],
@@ -146,7 +148,7 @@ def compare(
         profile=profile,
         rule=rule,
         tier=tier,
-        ties=ties.value,
+        ties=ties,
         sizes=about,
         terms_of=terms_of,
         terms=terms,
@@ -168,13 +170,6 @@ def compare(
     score_tables.show_comparison(report, terms=terms, all_tables=bool(profile or rule))
 
 
-class Aim(StrEnum):
-    """What an ensemble is fitted for."""
-
-    lms = "lms"
-    icat = "icat"
-
-
 def ensemble(
     members: Annotated[
         list[str],
@@ -187,19 +182,19 @@ def ensemble(
     dev: Annotated[
         list[Path] | None,
         typer.Option(
-            "--dev", show_default=False,
+            "--dev",
             help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
         ),
     ] = None,
     scores: Scores = Path("scores"),
     objective: Annotated[
-        Aim,
+        Literal["lms", "icat"],
         typer.Option(
             help="What the weights maximise on the dev CATs, both kinds pooled: lms (ACL §7) or "
             "icat."
         ),
-    ] = Aim.lms,
-    ties: Ties = TieRule.half,
+    ] = "lms",
+    ties: Ties = "half",
     name: Annotated[str, typer.Option(help="The name of the ensemble.")] = "ensemble",
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the search, with four members or more.")
@@ -213,7 +208,6 @@ def ensemble(
     beside the models, and «curation scores compare» shows it as a model.
     """
     from curation.steps.scores.compare import ensemble_splits, fit_ensemble
-    from curation.steps.source import open_source
 
     if gold and not dev:
         raise CurationError("--gold needs --dev", "name the gold file to fit the weights on")
@@ -229,8 +223,8 @@ def ensemble(
             splits,
             source.scores,
             name=name,
-            objective=objective.value,
-            ties=ties.value,
+            objective=objective,
+            ties=ties,
             seed=seed,
             reporter=console,
         )
@@ -239,8 +233,6 @@ def ensemble(
 
 def _show_ensemble(fitted: "FittedEnsemble") -> None:
     """Print the weights, the results by split, and what the marks mean."""
-    from curation.scores.flags import marked
-
     about = fitted.about
     name, dev = about["model"], about["dev"]
     rows: list[Sequence[Any]] = [
@@ -261,32 +253,25 @@ def _show_ensemble(fitted: "FittedEnsemble") -> None:
     )
 
 
-class PublishedSplit(StrEnum):
-    """Which of StereoSet's splits."""
-
-    dev = "dev"
-    test = "test"
-
-
 def published(
     gold: Annotated[
         list[Path] | None,
         typer.Option(
-            "--gold", show_default=False,
+            "--gold",
             help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
         ),
     ] = None,
     scores: Annotated[
         Path | None,
         typer.Option(
-            "--scores", metavar="DIR", show_default=False,
+            "--scores", metavar="DIR",
             help="Your runs: the folder of MODEL/RULE/.",
         ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="NAME[@RULES]=FILE", show_default=False,
+            "--predictions", metavar="NAME[@RULES]=FILE",
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
             "was scored by. Repeatable.",
         ),
@@ -295,14 +280,14 @@ def published(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", show_default=False,
+            "--table",
             help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
         ),
     ] = None,
     split: Annotated[
-        PublishedSplit | None,
+        SplitName | None,
         typer.Option(
-            "--split", show_default=False,
+            "--split",
             help="dev or test: the split of the gold files. Default: as their target terms show.",
         ),
     ] = None,
@@ -313,7 +298,7 @@ def published(
             "--ties",
             help="official: a tie counts as lost, as in StereoSet. half: it counts as half won.",
         ),
-    ] = TieRule.official,
+    ] = "official",
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Also write the rows to a long table.", **FILE)
     ] = None,
@@ -331,7 +316,6 @@ def published(
     from curation.scores import published as stage
     from curation.scores.published import choose
     from curation.steps.scores.runs import beside_printed
-    from curation.steps.source import gold_source
 
     rows = choose(table or [])
     if scores or predictions:
@@ -345,9 +329,9 @@ def published(
             scores=scores,
             predictions=predictions or [],
             lower_is_likelier=lower_is_likelier or [],
-            split=split.value if split else "",
+            split=split or "",
             tier=tier,
-            ties=ties.value,
+            ties=ties,
             reporter=console,
         )
         _show_published(report["rows"], tier)
@@ -364,7 +348,7 @@ def published(
             _list_tables(rows)
     write_csv(csv_file, stage.long_rows(report["rows"], tier=tier))
     if latex:
-        text = stage.latex(report["rows"], ties=ties.value, tier=tier, intervals=intervals)
+        text = stage.latex(report["rows"], ties=ties, tier=tier, intervals=intervals)
         write_text(latex, text)
     write_json(json_file, report)
 
@@ -436,7 +420,6 @@ def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
 
 
 def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
-    from curation.scores.flags import marked
     from curation.scores.published import rule_shown
 
     runs = _runs_shown(pairs)
@@ -470,11 +453,7 @@ def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
     return {run: run for run in keys}
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help="Score models on a benchmark: lms, ss, icat.",
-)
+app = command_group("Score models on a benchmark: lms, ss, icat.")
 Gold = Annotated[
     list[Path],
     typer.Option(
@@ -514,7 +493,6 @@ def predictions(
             metavar="[KIND]",
             help="The scores, or those of this kind of CAT, are perplexities or losses: change "
             "their sign.",
-            show_default=False,
         ),
     ] = None,
     partial: Annotated[
@@ -526,7 +504,7 @@ def predictions(
     ] = False,
     original_targets: OriginalTargets = False,
     tier: Tier = None,
-    ties: Ties = TieRule.half,
+    ties: Ties = "half",
     model: Annotated[
         str, typer.Option(help="The model's name; default: taken from the file's name.")
     ] = "",
@@ -539,16 +517,15 @@ def predictions(
     intervals over target terms.
     """
     from curation.steps.scores.runs import score_predictions
-    from curation.steps.source import gold_source
 
     source = gold_source(gold, reporter=console)
-    source.of_kind(kind.value if kind else None).warn_before_scoring(console)
+    source.of_kind(kind).warn_before_scoring(console)
     result = score_predictions(
         predictions,
         source.by_original(console) if original_targets else source,
-        kind=kind.value if kind else None,
+        kind=kind,
         tier=tier,
-        ties=ties.value,
+        ties=ties,
         lower_is_likelier=lower_is_likelier == "both" or lower_is_likelier or False,
         partial=partial,
         model=model,
@@ -567,12 +544,11 @@ def baselines(
         str,
         typer.Option(
             help="Language code of the texts; default: that of the campaign or release, or en.",
-            show_default=False,
         ),
     ] = "",
     original_targets: OriginalTargets = False,
     tier: Tier = None,
-    ties: Ties = TieRule.half,
+    ties: Ties = "half",
     sentiment: Annotated[
         Path | None,
         typer.Option(
@@ -596,20 +572,19 @@ def baselines(
     """
     from curation.scores.tables import latex_baselines
     from curation.steps.scores.runs import baselines as compute
-    from curation.steps.source import open_source
 
     source = open_source(campaign, gold=gold, language=language, reporter=console)
     source.warn_of_language(console)
-    source.in_split(split.value if split else None).warn_before_scoring(console)
+    source.in_split(split).warn_before_scoring(console)
     source = source.by_original(console) if original_targets else source
-    source = source.in_split(split.value if split else None).in_tier(tier, console)
-    results = compute(source, tier=tier, ties=ties.value, sentiment=sentiment, reporter=console)
+    source = source.in_split(split).in_tier(tier, console)
+    results = compute(source, tier=tier, ties=ties, sentiment=sentiment, reporter=console)
     if latex:
         text, left_out = latex_baselines(
             results,
             split=source.split,
             tier=tier,
-            ties=ties.value,
+            ties=ties,
             intervals=intervals,
             original_targets=original_targets,
         )

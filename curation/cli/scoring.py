@@ -5,6 +5,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast, get_args
 
@@ -17,36 +18,36 @@ from curation.cli.options import (
     BatchTokens,
     Device,
     Dtype,
-    EngineName,
     EngineOption,
     GoldFiles,
     Remote,
     Revision,
     Scores,
-    TieRule,
     Ties,
     Where,
     Workers,
     language_code,
     options_of_work,
 )
-from curation.cli.score_tables import kinds_text, show_results
-from curation.files import CurationError
+from curation.cli.score_tables import kinds_text, show_report, show_results
+from curation.files import CurationError, read_text
 from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.records import Cat
+from curation.steps.pipeline import bring_up_to_date
+from curation.steps.source import Source, campaign_source, open_source
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
     from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
-    from curation.steps.source import Source
 
 
 CHAT = "chat:"
 _PANEL = "Chat models"
 _DEFAULT = ChatSpec(Path())
+_option = partial(typer.Option, rich_help_panel=_PANEL)
 
 
 def _temperature(text: str) -> float:
@@ -70,12 +71,10 @@ def _price(text: str) -> float:
 
 PromptsFile = Annotated[
     Path | None,
-    typer.Option(
+    _option(
         "--prompts",
         help="The prompts; default: prompts.toml in the folder of scores, or those that are "
         "included for the language («curation scores prompts»).",
-        show_default=False,
-        rich_help_panel=_PANEL,
         **FILE,
     ),
 ]
@@ -89,49 +88,41 @@ AllPrompts = Annotated[
 ]
 Samples = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=1000,
         help="Ask each question N times: for models that do not always answer alike (endpoints "
         f"only); default: {_DEFAULT.samples}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_temperature,
         metavar="T",
         help=f"Temperature of sampling, 0 to 2 (endpoints only); default: {_DEFAULT.temperature:g}"
         ".",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 MaxTokens = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=1_000_000,
         help="The largest number of tokens of a reply, with the thoughts of a reasoning model "
         f"(endpoints only); default: {_DEFAULT.max_tokens}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 Concurrency = Annotated[
     int | None,
-    typer.Option(
+    _option(
         metavar="N",
         min=1,
         max=256,
         help="Requests under way at the same time (endpoints only); default: "
         f"{_DEFAULT.concurrency}.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 DryRun = Annotated[
@@ -145,22 +136,18 @@ DryRun = Annotated[
 ]
 PriceIn = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_price,
         metavar="PRICE",
         help="Price of a million tokens that are sent, to print the cost.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 PriceOut = Annotated[
     float | None,
-    typer.Option(
+    _option(
         parser=_price,
         metavar="PRICE",
         help="Price of a million tokens that are received.",
-        show_default=False,
-        rich_help_panel=_PANEL,
     ),
 ]
 
@@ -381,7 +368,6 @@ def models(
             metavar="MODEL...",
             help="Names on the Hugging Face hub, or folders. Use LABEL=MODEL to set a display "
             "name, and chat:MODEL for a chat model.",
-            show_default=False,
         ),
     ],
     campaign: Where = Path(),
@@ -406,7 +392,6 @@ def models(
             parser=_family,
             metavar="|".join(_FAMILIES),
             help="The model's family, if it is not recognized.",
-            show_default=False,
         ),
     ] = None,
     device: Device = "auto",
@@ -443,7 +428,7 @@ def models(
         typer.Option("--plain", help="Turn off all optimisations: slow, to check the scores."),
     ] = False,
     trust_remote_code: Remote = False,
-    engine: EngineOption = EngineName.local,
+    engine: EngineOption = "local",
     workers: Workers = None,
     tier: Annotated[
         int | None,
@@ -452,10 +437,9 @@ def models(
             min=1,
             help="Show results for CATs on whose labels N or more annotators agree; all CATs are "
             "scored.",
-            show_default=False,
         ),
     ] = None,
-    ties: Ties = TieRule.half,
+    ties: Ties = "half",
     prompts: PromptsFile = None,
     all_prompts: AllPrompts = False,
     samples: Samples = None,
@@ -494,7 +478,7 @@ def models(
             "--accept-own-head": accept_own_head,
             "--bos": bool(bos),
             "--plain": plain,
-            "--engine": engine is not EngineName.local,
+            "--engine": engine != "local",
             "--workers": workers is not None,
         },
         rule=rule,
@@ -525,7 +509,7 @@ def models(
         "variant": variant,
         "accept_own_head": accept_own_head,
         **options_of_work(engine, workers, device),
-        "ties": ties.value,
+        "ties": ties,
     }
     source = _source(campaign, gold, scores, dry_run=dry_run)
     specs = _with_prompts(specs, source, chat)
@@ -563,8 +547,6 @@ def _show_answers(
     scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
-    from curation.cli.score_tables import show_report
-
     folder, model = scored.job.folder, scored.job.identity["model"]
     run = f"{model}/{folder.name}"
     show_report(scored.choice or {}, run=run, model=model, flags=flags)
@@ -590,9 +572,7 @@ def _source(
     campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool
 ) -> "Source":
     """The CATs and the folder of scores; the campaign is not locked while models are run."""
-    from curation.steps.pipeline import bring_up_to_date
     from curation.steps.scores.runs import warn_if_outdated
-    from curation.steps.source import open_source
 
     if gold:
         return open_source(gold=gold, scores=scores, reporter=console)
@@ -654,7 +634,6 @@ def prompts(
             callback=language_code,
             help="Print the file that is included for this language; default: the file that the "
             "campaign's chat models are asked with.",
-            show_default=False,
         ),
     ] = "",
     campaign: Where = Path(),
@@ -664,10 +643,8 @@ def prompts(
     The file is checked first. A campaign uses 5-scores/prompts.toml if there is one, and otherwise
     the file that is included for its language.
     """
-    from curation.files import read_text
     from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts, included_prompts
-    from curation.steps.source import campaign_source
 
     if language:
         path = included_prompts(language)

@@ -1,7 +1,7 @@
 """``curation init``, ``status``, ``run`` and ``demo``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
@@ -10,14 +10,13 @@ from curation.campaign import create_campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
 from curation.files import CurationError
+from curation.rounds.progress import Progress
 from curation.settings import PAPER, CampaignSettings, Settings, new_id
 from curation.steps.pipeline import bring_up_to_date
+from curation.steps.release.statement import write_template
 from curation.steps.status import SHOWN, read_status
 from curation.steps.step import Step, current, last_run
 from curation.text.words import AFFIXING, base
-
-if TYPE_CHECKING:
-    from curation.rounds.progress import Progress
 
 ASKED = {
     "name": "the benchmark's name, as it is published",
@@ -39,8 +38,6 @@ def init(
     domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
 ) -> None:
     """Start a campaign: a folder with a commented campaign.toml."""
-    from curation.steps.release.statement import write_template
-
     fields = CampaignSettings.model_fields
     defaults = {
         "name": fields["name"].default,

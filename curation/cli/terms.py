@@ -1,21 +1,19 @@
 """``curation terms``: where target terms come from, which are kept, and why."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where
+from curation.cli.options import FILE, Json, Where, command_group, locked
 from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.terms import outdated_facts, query_facts, scan_facts, tally_facts
+from curation.terms.facts import Facts
 from curation.text.wording import amount
-
-if TYPE_CHECKING:
-    from curation.terms.facts import Facts
 
 
 def show_story(story: dict[str, Any]) -> None:
@@ -62,14 +60,10 @@ def _item_line(item: dict[str, Any]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help=(
-        "Find target terms. Query Wikidata or scan its dump, name your word lists in "
-        "campaign.toml, then select.\n\n"
-        "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
-    ),
+app = command_group(
+    "Find target terms. Query Wikidata or scan its dump, name your word lists in "
+    "campaign.toml, then select.\n\n"
+    "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
 )
 Domain = Annotated[
     list[str] | None,
@@ -96,8 +90,7 @@ def query(
     again: it continues where it stopped. If a query is too heavy for the service, it is split. If
     even the smallest query is too heavy, use «curation terms scan».
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
     summary = (
         f"{amount(done.asked, 'query')} answered, {amount(done.on_disk, 'answer')} already saved"
@@ -128,8 +121,7 @@ def scan(
     The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
     twice, in constant memory. Use .gz rather than .bz2: it is read fifteen times faster.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         done = scan_facts(
             opened, files, domain, engine=engine, workers=workers or None, reporter=console
         )
@@ -176,8 +168,7 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
     merged. Then the domains' thresholds apply. candidates.csv has the reason for each decision,
     targets.jsonl the terms. Lines in edits.csv override the rules.
     """
-    opened = open_campaign(campaign)
-    with opened.lock():
+    with locked(campaign) as opened:
         before, notes_come = steps.edit_problems(opened), steps.edits_are_new(opened)
         counts = bring_up_to_date(opened, "select", reporter=console).counts
         outcome = steps.outcome(opened)

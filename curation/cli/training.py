@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -17,26 +17,12 @@ from curation.models.train.settings import (
     Progress,
     SentimentSettings,
     Tell,
+    TrainingSettings,
 )
 from curation.text.wording import amount
 
+Settings = TypeVar("Settings", bound=TrainingSettings)
 _LINES = 50  # lines about the loss in the whole training
-
-
-class Precision(StrEnum):
-    """Precision of the arithmetic."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    float16 = "float16"
-
-
-class Optimizer(StrEnum):
-    """The optimizer."""
-
-    adamw = "adamw"
-    bertadam = "bertadam"
 
 
 # Options of both training commands.
@@ -52,12 +38,11 @@ Warmup = Annotated[
         min=0,
         help="Steps until the learning rate is highest. Default: a tenth of all steps, but at "
         "least 50 and at most 500.",
-        show_default=False,
     ),
 ]
 Epochs = Annotated[int, typer.Option(min=1, help="Number of passes over the training data.")]
 InPrecision = Annotated[
-    Precision,
+    Literal["auto", "float32", "bfloat16", "float16"],
     typer.Option(
         help="auto: mixed 16-bit precision on a GPU, float32 elsewhere. Or float32, bfloat16, "
         "float16."
@@ -117,7 +102,6 @@ def train_nsp(
         typer.Option(
             min=2,
             help="Test on exactly this many pairs (in the paper 3500000).",
-            show_default=False,
         ),
     ] = None,
     limit: Annotated[
@@ -126,14 +110,14 @@ def train_nsp(
             min=2,
             help="Maximum number of pairs in an epoch (in the paper 9500000) and, without "
             "--test-pairs, in the test.",
-            show_default=False,
         ),
     ] = None,
     optimizer: Annotated[
-        Optimizer, typer.Option(help="adamw, or bertadam as in the paper: without bias correction.")
-    ] = Optimizer.adamw,
+        Literal["adamw", "bertadam"],
+        typer.Option(help="adamw, or bertadam as in the paper: without bias correction."),
+    ] = "adamw",
     freeze: Annotated[bool, typer.Option("--freeze", help="Train the head only.")] = False,
-    precision: InPrecision = Precision.auto,
+    precision: InPrecision = "auto",
     seed: Seed = 1,
     checkpoint_every: CheckpointEvery = 500,
     device: Device = "auto",
@@ -149,6 +133,7 @@ def train_nsp(
     """
     from curation.models.train.corpus import read_corpus
 
+    options = locals()
     with console.stages() as tell_read:
         articles = read_corpus(
             corpus,
@@ -166,32 +151,19 @@ def train_nsp(
     with models_extra():
         from curation.models.train.next_sentence import train
 
-    settings = NextSentenceSettings(
-        model=model,
-        revision=revision or None,
-        length=length,
-        batch=batch,
-        accumulate=accumulate,
-        lr=lr,
-        warmup=warmup,
-        epochs=epochs,
-        held_out=held_out,
-        limit=limit,
-        test_pairs=test_pairs,
-        optimizer=optimizer.value,
-        freeze=freeze,
-        precision=precision.value,
-        seed=seed,
-        checkpoint_every=checkpoint_every,
-        device=device,
-        trust_remote_code=trust_remote_code,
-    )
+    settings = settings_of(NextSentenceSettings, options)
     with shown(epochs) as tell:
         report = train(settings, articles, out, restart=restart, tell=tell)
     console.say(
         f"held-out accuracy {report['held_out_accuracy']:.1f} % on {report['pairs_held_out']} "
         f"pairs (the paper's heads: {PAPER[0]} to {PAPER[1]} %); the trained model is in {out}"
     )
+
+
+def settings_of(kind: type[Settings], options: dict[str, Any]) -> Settings:
+    """The settings of a training: the options of a command that have the same names."""
+    given = {field.name: options[field.name] for field in fields(kind)}
+    return kind(**{**given, "revision": given["revision"] or None})
 
 
 @contextmanager
@@ -252,7 +224,6 @@ def train_sentiment(
             "--test",
             help="Reviews to test on, in any format of --reviews. Default: the folder test next to "
             "the folder train of --reviews, if there is one. Repeatable.",
-            show_default=False,
             **FILE_OR_FOLDER,
         ),
     ] = None,
@@ -284,10 +255,9 @@ def train_sentiment(
         typer.Option(
             min=2,
             help="Maximum number of reviews in an epoch, and in the test.",
-            show_default=False,
         ),
     ] = None,
-    precision: InPrecision = Precision.auto,
+    precision: InPrecision = "auto",
     seed: Seed = 1,
     checkpoint_every: CheckpointEvery = 500,
     device: Device = "auto",
@@ -306,6 +276,7 @@ def train_sentiment(
     """
     from curation.models.train.reviews import Reviews, has_test, read_reviews
 
+    options = locals()
     test_paths = test or [path for path in reviews if has_test(path)]
     held: Reviews | None = None
     if test_paths:
@@ -325,24 +296,7 @@ def train_sentiment(
     with models_extra():
         from curation.models.train.sentiment import train
 
-    settings = SentimentSettings(
-        model=model,
-        revision=revision or None,
-        length=length,
-        batch=batch,
-        accumulate=accumulate,
-        lr=lr,
-        warmup=warmup,
-        epochs=epochs,
-        held_out=held_out,
-        limit=limit,
-        precision=precision.value,
-        seed=seed,
-        checkpoint_every=checkpoint_every,
-        device=device,
-        trust_remote_code=trust_remote_code,
-        classes=classes,
-    )
+    settings = settings_of(SentimentSettings, options)
     with shown(epochs) as tell:
         report = train(settings, corpus, out, restart=restart, tell=tell)
     measure = "held-out accuracy" if held is None else "accuracy on the test set"

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,33 +11,29 @@ from curation.campaign import open_campaign
 from curation.cli import console, options
 from curation.cli.options import (
     FILE,
-    EngineName,
     GoldFiles,
     Json,
     Language,
     LowerIsLikelier,
     Scores,
     Where,
+    command_group,
 )
 from curation.files import CurationError
+from curation.records import Bias, Criterion, Status
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
+from curation.steps.trust import report as step
+from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_words
+from curation.steps.trust.report import ATTEST, PAGE, TrustReport
 from curation.text.wording import amount
+from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
 
-if TYPE_CHECKING:
-    from curation.records import Bias, Criterion, Status
-    from curation.steps.trust.files import TrustRun
-    from curation.steps.trust.report import TrustReport
-
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    help=(
-        "Measure bias towards groups, and report what is known about whether it may be trusted.\n\n"
-        "Name your groups in [groups.NAME] of campaign.toml. Each measure writes a run to "
-        "6-trust/runs/. «curation trust report» then tests measures, the dataset and scores "
-        "against one criterion after another."
-    ),
+app = command_group(
+    "Measure bias towards groups, and report what is known about whether it may be trusted.\n\n"
+    "Name your groups in [groups.NAME] of campaign.toml. Each measure writes a run to "
+    "6-trust/runs/. «curation trust report» then tests measures, the dataset and scores "
+    "against one criterion after another."
 )
 GroupNames = Annotated[
     list[str] | None,
@@ -81,17 +77,10 @@ Field = Annotated[str, typer.Option(help="The field (JSON) or column (Parquet) t
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
-FACTS = [
-    "signed",
-    "unit",
-    "pairs",
-    "alignment",
-    "mean",
-    "mean_absolute",
-    "direct_bias",
-    "mac",
-    "weat",
-]
+FACTS = (
+    *("signed", "unit", "pairs", "alignment", "mean", "mean_absolute"),
+    *("direct_bias", "mac", "weat"),
+)
 """The fields of ``run.json`` of a prior measure that JSON has, too."""
 
 
@@ -153,10 +142,8 @@ def text(
     window: Window = None,
     field: Field = "text",
     language: Language = "",
-    engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="This machine (local) or a Ray cluster (ray).")
-    ] = "local",
-    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
+    engine: options.CorpusEngine = "local",
+    workers: options.Processes = 0,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -353,7 +340,6 @@ def debias(
     6-trust/runs/. To compare them in the trust report, name them in mitigation of [trust].
     """
     from curation.steps.trust import vectors as step
-    from curation.steps.trust.files import read_groups, read_sets, read_words
 
     opened = open_campaign(campaign)
     (chosen,) = read_groups(opened, [groups])
@@ -415,7 +401,7 @@ def contextual(
     batch_tokens: options.BatchTokens = None,
     revision: options.Revision = "",
     trust_remote_code: options.Remote = False,
-    engine: options.EngineOption = EngineName.local,
+    engine: options.EngineOption = "local",
     workers: options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
@@ -478,7 +464,7 @@ def probe(
     batch_tokens: options.BatchTokens = None,
     revision: options.Revision = "",
     trust_remote_code: options.Remote = False,
-    engine: options.EngineOption = EngineName.local,
+    engine: options.EngineOption = "local",
     workers: options.Workers = None,
     campaign: Where = Path(),
     as_json: Json = False,
@@ -581,9 +567,6 @@ def report(
     The first report writes attest.toml, with questions about the use of the results that only your
     team can answer. A release takes the report, and first brings it up to date.
     """
-    from curation.steps.trust import report as step
-    from curation.trust.protocol.report import failed, shown
-
     if gold:
         if scores != _SCORES and not scores.is_dir():
             raise CurationError(f"--scores {scores}: is not a folder", "name a folder of scores")
@@ -628,9 +611,7 @@ def report(
 
 def _show_report(found: "TrustReport", *, every: bool) -> None:
     """A table for each subject, then those of controls and of the software; then sentences."""
-    from curation.steps.trust.report import ATTEST, PAGE
     from curation.trust.protocol.checks import words
-    from curation.trust.protocol.report import HEADS, cells, sentences
 
     tables: dict[str, list[Criterion]] = defaultdict(list)
     for row in sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind)):

@@ -248,11 +248,11 @@ def leaks(cats: Sequence[Cat]) -> Iterator[tuple[str, str]]:
             yield "shortest_leak", f"the unrelated association is the shortest in {share}"
 
 
-def _at_least(count: int, of: int, z: float = 1.96) -> float:
+def _at_least(count: int, of: int) -> float:
     """The lower bound of a share's 95 % interval by Wilson (1927)."""
     if not of:
         return 0.0
-    share = count / of
+    share, z = count / of, 1.96
     middle = share + z * z / (2 * of)
     half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     return (middle - half) / (1 + z * z / of)

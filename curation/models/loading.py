@@ -309,6 +309,12 @@ def _torch() -> tuple[Any, Any]:
     return torch, transformers
 
 
+def loading_options(spec: Any) -> dict[str, Any]:
+    """The arguments of ``load`` and ``identity`` that specs of models have under the same names."""
+    names = ("device", "dtype", "revision", "trust_remote_code")
+    return {name: getattr(spec, name) for name in names}
+
+
 def identity(
     name: str,
     *,
@@ -364,7 +370,7 @@ def load(
         name: a folder, or a name on the hub.
         head: «lm» for the language modelling head, «next-sentence» for BERT's own next-sentence
             head, «classes» for a classifier of texts, «none» for the body alone.
-        family: the family of the model; by default as ``families.family_of`` says.
+        family: the family of the model; by default as ``family_of`` says.
         device: «auto» (a GPU if there is one), «map» (spread over all GPUs and memory), or a
             device of torch.
         dtype: «auto» is float32 on a CPU and the model's own elsewhere.
@@ -446,7 +452,10 @@ def open_tokenizer(
         CurationError: the model does not exist, or has no tokenizer.
     """
     _, transformers = _torch()
-    source = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    source: dict[str, Any] = {
+        "revision": revision or "main",
+        "trust_remote_code": trust_remote_code,
+    }
     return _tokenizer(transformers, name, source)
 
 

@@ -102,7 +102,8 @@ Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from curation.files import CurationError
+from curation.files import CurationError, shipped
+from curation.formats.toml_files import read_toml
 from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
@@ -218,53 +219,16 @@ RULES: dict[str, Rule] = {
 }
 
 Profile = dict[Family, dict[Kind, str]]
+_TABLE = read_toml(shipped("data", "scores", "profiles.toml"), fix="see its first lines")
 
-
-def _profile(intrasentence: str, intersentence: str) -> dict[Kind, str]:
-    return {"intrasentence": intrasentence, "intersentence": intersentence}
-
+SOURCES: dict[str, str] = {name: profile.pop("source") for name, profile in _TABLE.items()}
+"""The source that each profile follows."""
 
 PROFILES: dict[str, Profile] = {
-    "acl-ll": {
-        "causal": _profile("ll-acl", "nsp"),
-        "masked": _profile("attribute-acl", "nsp"),
-        "xlnet": _profile("attribute-acl", "nsp"),
-    },
-    "acl-pll": {
-        "causal": _profile("ll-acl", "ratio"),
-        "endpoint": _profile("ll-acl", "ratio"),
-        "masked": _profile("pll-shared", "pll-shared"),
-        "xlnet": _profile("pll-shared", "pll-shared"),
-    },
-    "arxiv": {
-        "causal": _profile("ll-arxiv", "nsp"),
-        "masked": _profile("attribute-arxiv", "nsp"),
-        "xlnet": _profile("attribute-arxiv", "nsp"),
-    },
-    "code": {
-        "causal": _profile("ll-code", "nsp"),
-        "masked": _profile("attribute-code-literal", "nsp"),
-    },
-    "choice": {"chat": _profile("choice", "choice")},
-    "default": {
-        "causal": _profile("ll-bos", "conditional"),
-        "endpoint": _profile("ll-arxiv", "conditional"),
-        "masked": _profile("pll-word-l2r", "pll-word-l2r"),
-        "xlnet": _profile("pll-word-l2r", "pll-word-l2r"),
-        "seq2seq": _profile("infill", "conditional"),
-    },
+    name: {family: dict(zip(KINDS, rules, strict=True)) for family, rules in profile.items()}
+    for name, profile in _TABLE.items()
 }
 """The rule for each kind of CAT, by profile and family; ``default`` needs no trained head."""
-
-SOURCES: dict[str, str] = {
-    "acl-ll": "ACL 2021 §6.1 and §6.2, likelihood (Table 4); all models get a head trained alike",
-    "acl-pll": "ACL 2021 §6.1 and §6.2, pseudo-likelihood (Table 5)",
-    "arxiv": "arXiv 2020 §7; BERT's own next-sentence head, trained heads for other models",
-    "code": "StereoSet's released code; next-sentence heads as in arxiv",
-    "choice": "no paper; asks chat models which association is more natural: no likelihoods",
-    "default": "no paper; works for every model without a trained head",
-}
-"""The source that each profile follows."""
 
 TRAINED_HEADS = {"acl-ll"}
 """Profiles that need a trained head even if a model has its own (ACL §6.1)."""

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from curation import __version__
 from curation.files import CurationError, read_json
-from curation.models.chat.prompts import Chat, ChatSpec
-from curation.models.loading import check_causal
+from curation.models.chat.prompts import Chat, ChatSpec, read_prompts
+from curation.models.loading import (
+    Loaded,
+    check_causal,
+    fingerprint,
+    identity,
+    load,
+    loading_options,
+    open_tokenizer,
+)
 from curation.models.rules import Family, Scored, ScoringRequest
+from curation.models.tokens import count_tokens
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Endpoint, Repeats
-    from curation.models.loading import Loaded
 
 Score = Callable[[str, Sequence[ScoringRequest]], list[Scored]]
 
@@ -116,14 +124,9 @@ class Scorer:
         from curation.models import nsp
 
         spec = self.spec
+        options = loading_options(spec) | ({"revision": None} if spec.nsp else {})
         head = nsp.load_next_sentence(
-            spec.nsp or spec.name,
-            device=spec.device,
-            dtype=spec.dtype,
-            revision=None if spec.nsp else spec.revision,
-            trust_remote_code=spec.trust_remote_code,
-            batch_tokens=spec.batch_tokens,
-            plain=spec.plain,
+            spec.nsp or spec.name, batch_tokens=spec.batch_tokens, plain=spec.plain, **options
         )
         self.notices += head.loaded.notices
         head.loaded.notices = self.notices
@@ -153,16 +156,7 @@ def load_model(spec: ModelSpec) -> "Loaded":
     Raises:
         CurationError: the model cannot be loaded.
     """
-    from curation.models.loading import load
-
-    loaded = load(
-        spec.name,
-        family=spec.family,
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
+    loaded = load(spec.name, family=spec.family, **loading_options(spec))
     if loaded.family == "xlnet":
         from curation.models.xlnet import repair
 
@@ -194,7 +188,6 @@ def open_chat(spec: ModelSpec, *, notice: Callable[[str], None]) -> Iterator[Cha
             yield endpoint
         return
     from curation.models.chat.local import LocalChat
-    from curation.models.chat.prompts import read_prompts
 
     prompts = read_prompts(spec.chat.prompts)
     loaded = load_model(spec)
@@ -227,22 +220,11 @@ def identify(spec: ModelSpec) -> dict[str, Any]:
             return {"model": name, "family": "chat", "url": host(spec.url)}
         place = {"url": host(spec.url), "bos": spec.bos, "versions": {"curation": __version__}}
         return {"model": name, "family": "endpoint", **place}
-    from curation.models.loading import identity
-
-    fields = identity(
-        spec.name,
-        family=spec.family,
-        device=spec.device,
-        dtype=spec.dtype,
-        revision=spec.revision,
-        trust_remote_code=spec.trust_remote_code,
-    )
+    fields = identity(spec.name, family=spec.family, **loading_options(spec))
     if spec.chat:
         check_causal(fields["family"], spec.name)
         return {**fields, "model": spec.label or fields["model"], "family": "chat"}
     if spec.nsp:
-        from curation.models.loading import fingerprint
-
         folder = Path(spec.nsp)
         if not (folder / "head.json").exists():
             raise CurationError(
@@ -271,9 +253,6 @@ def tokens_of(spec: ModelSpec, texts: Sequence[str]) -> dict[str, int] | None:
     """
     if spec.url:
         return None
-    from curation.models.loading import open_tokenizer
-    from curation.models.tokens import count_tokens
-
     tokenizer = open_tokenizer(
         spec.name, revision=spec.revision, trust_remote_code=spec.trust_remote_code
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory, out_of_memory
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, loading_options
 from curation.models.tokens import Tokens, surround, tokenize
 
 Tell = Callable[[int], None]
@@ -70,17 +70,11 @@ class StatesSpec:
     layer: int | None = None
     batch_tokens: int | None = None
 
-    @property
-    def loading(self) -> dict[str, Any]:
-        """How the model is loaded: arguments of ``loading.load`` and ``loading.identity``."""
-        names = ("device", "dtype", "revision", "trust_remote_code")
-        return {name: getattr(self, name) for name in names}
-
 
 @lru_cache(maxsize=1)
 def open_states(spec: StatesSpec) -> "StateReader":
     """The reader of a model; it is opened once in a process."""
-    loaded = load(spec.name, head="none", **spec.loading)
+    loaded = load(spec.name, head="none", **loading_options(spec))
     return StateReader(loaded, layer=spec.layer, batch_tokens=spec.batch_tokens)
 
 

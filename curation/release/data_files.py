@@ -11,7 +11,7 @@ import pandas as pd
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import CurationError, dump_json
-from curation.records import KINDS, Annotation, Cat, SplitName, Value
+from curation.records import GOLD_COLUMNS, KINDS, Annotation, Cat, SplitName, Value
 from curation.release.contents import (
     ANNOTATIONS,
     CONFIGS,
@@ -143,9 +143,7 @@ def row(cat: PublishedCat) -> dict[str, Any]:
     sentences = {option.gold: option.sentence for option in cat.options}
     return {
         **fields,
-        "stereotype": sentences["stereotype"],
-        "anti_stereotype": sentences["anti-stereotype"],
-        "unrelated": sentences["unrelated"],
+        **{column: sentences[gold] for column, gold in GOLD_COLUMNS.items()},
         "tier": cat.tier,
     }
 
@@ -197,7 +195,7 @@ _FLAT: dict[str, Feature] = {
 }
 _OPEN: dict[str, Feature] = {
     **_FLAT,
-    **dict.fromkeys(("stereotype", "anti_stereotype", "unrelated"), _TEXT),
+    **dict.fromkeys(GOLD_COLUMNS, _TEXT),
     "tier": _INTEGER,
 }
 _HIDDEN: dict[str, Feature] = {

@@ -505,7 +505,8 @@ def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> P
     labels = [s.get("gold_label") for s in sentences]
     golds = [next((g for g in GOLDS if g == read_label(str(label))), None) for label in labels]
     damaged = not all(isinstance(text, str) and text for text in texts)
-    if damaged or len(sentences) != len(GOLDS) or not _all_or_none(labels, golds):
+    all_or_none = set(golds) == set(GOLDS) or all(map(is_hidden, labels))
+    if damaged or len(sentences) != len(GOLDS) or not all_or_none:
         raise CurationError(
             f"{where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
             "their gold labels must be hidden, or one of each",
@@ -521,10 +522,6 @@ def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> P
         *(split, item["context"], tier if type(tier) is int else None),
         (options[0], options[1], options[2]),
     )
-
-
-def _all_or_none(labels: Sequence[Any], golds: Sequence[str | None]) -> bool:
-    return set(golds) == set(GOLDS) or all(map(is_hidden, labels))
 
 
 # --- scores ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from curation.files import read_text, shipped
 from curation.formats.markdown import inline
+from curation.formats.toml_files import read_toml
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release import data_files
 from curation.release.contents import SPLITS, Contents
@@ -135,82 +136,8 @@ FOLDER = "lm-eval"
 SIMPLE = "yaml-only"
 METRICS = Path(__file__).with_name("lm_eval_metrics.py")
 Part = tuple[Kind, SplitName]
+_TEMPLATES = "data", "release", "lm_eval.toml"
 _LONGEST = 60  # characters: the harness names files after tasks
-
-_HEAD = """\
-# Run this in the folder that has cats/ and lm-eval/ (lm-eval/README.md says more):
-#   lm-eval run --model hf --model_args pretrained=MODEL --include_path lm-eval --tasks $task
-"""
-_DATA = """\
-dataset_path: json
-dataset_kwargs:
-  data_files:
-    $split: $data
-test_split: $split
-output_type: multiple_choice
-num_fewshot: 0
-"""
-_TEXTS: dict[Kind, str] = {
-    "intrasentence": """\
-# Whole sentences, after the BOS token; without one, lm-eval puts the end-of-text token there.
-doc_to_text: ""
-target_delimiter: ""
-""",
-    "intersentence": """\
-# Sentences after their context. The space between them belongs to the sentence.
-doc_to_text: context
-target_delimiter: " "
-""",
-}
-_OVER_TERMS = """\
-doc_to_choice: "{{[stereotype, anti_stereotype, unrelated]}}"
-doc_to_target: 0
-process_results: !function metrics.process_results
-metric_list:
-  - metric: lms
-    aggregation: !function metrics.lms
-    higher_is_better: true
-  - metric: ss
-    aggregation: !function metrics.ss
-    higher_is_better: null  # 50 is ideal
-  - metric: icat
-    aggregation: !function metrics.icat
-    higher_is_better: true
-"""
-_SS = """\
-# acc is ss as a mean over CATs, from 0 to 1. 0.5 is ideal. A tie counts for the stereotype.
-doc_to_choice: "{{[stereotype, anti_stereotype]}}"
-doc_to_target: 0
-metric_list:
-  - metric: acc
-    aggregation: mean
-    higher_is_better: null
-"""
-_PAIR = """\
-# How often the $words wins against the unrelated sentence. A tie counts for the $words.
-include: $name-ss.yaml
-task: ${task}_lms_$gold
-doc_to_choice: "{{[$gold, unrelated]}}"
-metric_list:
-  - metric: acc
-    aggregation: mean
-    higher_is_better: true
-"""
-_LMS = """\
-# acc is lms as a mean over CATs, from 0 to 1.
-group: ${task}_lms
-task:
-  - ${task}_lms_stereotype
-  - ${task}_lms_anti_stereotype
-aggregate_metric_list:
-  - metric: acc
-    aggregation: mean
-    weight_by_size: true
-"""
-_VERSION = """\
-metadata:
-  version: "$version"
-"""
 
 
 def slug(name: str) -> str:
@@ -248,24 +175,24 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
     """
     if not parts:
         return {}
-    texts = {
-        "README.md": _readme(parts, name, version),
-        "metrics.py": read_text(METRICS),
-    }
+    templates = read_toml(shipped(*_TEMPLATES), fix="see its first lines for its form")
+    readme = Template(templates["readme"]).substitute(_values_of_readme(parts, name, version))
+    texts = {"README.md": readme, "metrics.py": read_text(METRICS)}
     for kind, split in parts:
         file, task = f"{kind}-{split}", task_name(name, (kind, split))
         values = {"task": task, "split": split, "name": file, "version": version}
         values |= {"data": data_files.flat_path(kind, split), "tag": f"{slug(name)}_{split}"}
-        data, own = _DATA + _TEXTS[kind], _VERSION
+        values["texts"] = templates["texts"][kind]
         made = {
-            f"{file}.yaml": _HEAD + "task: $task\ntag: $tag\n" + data + _OVER_TERMS + own,
-            f"{SIMPLE}/{file}-ss.yaml": "task: ${task}_ss\n" + data + _SS + own,
-            f"{SIMPLE}/{file}-lms.yaml": _LMS + own,
+            f"{file}.yaml": templates["over_terms"],
+            f"{SIMPLE}/{file}-ss.yaml": templates["ss"],
+            f"{SIMPLE}/{file}-lms.yaml": templates["lms"],
         }
         texts |= {path: Template(text).substitute(values) for path, text in made.items()}
         for gold in ("stereotype", "anti_stereotype"):
             pair = {**values, "gold": gold, "words": gold.replace("_", "-")}
-            texts[f"{SIMPLE}/{file}-lms-{pair['words']}.yaml"] = Template(_PAIR).substitute(pair)
+            path = f"{SIMPLE}/{file}-lms-{pair['words']}.yaml"
+            texts[path] = Template(templates["pair"]).substitute(pair)
     return {f"{FOLDER}/{path}": text.encode() for path, text in sorted(texts.items())}
 
 
@@ -274,7 +201,7 @@ def task_name(name: str, part: Part) -> str:
     return "_".join((slug(name), *part))
 
 
-def _readme(parts: Sequence[Part], name: str, version: str) -> str:
+def _values_of_readme(parts: Sequence[Part], name: str, version: str) -> dict[str, str]:
     named = [(task_name(name, part), part) for part in parts]
     scored = {"intrasentence": "whole sentences", "intersentence": "sentences after their context"}
     rows = [
@@ -287,14 +214,14 @@ def _readme(parts: Sequence[Part], name: str, version: str) -> str:
         for row in (f"| `{task}_ss` | ss |", f"| `{task}_lms` | lms, the mean of two tasks |")
     ]
     tags = [f"`{slug(name)}_{split}`" for split in dict.fromkeys(split for _, split in parts)]
-    return Template(read_text(shipped("data", "release", "lm_eval.md"))).substitute(
-        title=f"{inline(name)} {inline(version)}",
-        first=named[0][0],
-        tasks="\n".join(rows),
-        tags=" or ".join(tags),
-        simple=SIMPLE,
-        simple_tasks="\n".join(simple),
-    )
+    return {
+        "title": f"{inline(name)} {inline(version)}",
+        "first": named[0][0],
+        "tasks": "\n".join(rows),
+        "tags": " or ".join(tags),
+        "simple": SIMPLE,
+        "simple_tasks": "\n".join(simple),
+    }
 
 
 def misread_by_lm_eval(cats: Sequence[Cat]) -> list[Mangled]:

@@ -19,14 +19,9 @@ from curation.formats.table_words import FIRST, OTHER, shipped_texts
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
+from curation.text.rules import WORK
 
 MADE = "made"  # the section of placeholders that are computed here
-WARNINGS: dict[RoundKind, str] = {
-    "review": "review",
-    "intrasentence": "write",
-    "intersentence": "write",
-    "validation": "label",
-}
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
 _PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff]")  # what XML cannot hold
@@ -229,7 +224,7 @@ def _apart(text: str) -> str:
 
 def instruction(kind: RoundKind, texts: Texts) -> str:
     """The instructions that people read first, as plain HTML: the task, its rules, consent."""
-    warning = texts["content_warning"][WARNINGS[kind]]
+    warning = texts["content_warning"][WORK[kind]]
     consent = texts["consent"]
     parts = [_html("", [warning]), *(_html(head, lines) for head, lines in _parts(kind, texts))]
     parts.append(_html(consent["title"], consent["lines"]))
@@ -264,7 +259,7 @@ def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
     """The instructions without marks: headings, and the lines under each; consent is the last."""
     consent = texts["consent"]
     (_, intro), *others = _parts(kind, texts)
-    warned = ("", [texts["content_warning"][WARNINGS[kind]], *intro])
+    warned = ("", [texts["content_warning"][WORK[kind]], *intro])
     parts = [warned, *others, (consent["title"], consent["lines"])]
     return [(heading, [_unmarked(line) for line in lines]) for heading, lines in parts]
 

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from curation.formats.table_words import YES, Sections, Words, offered, read_label, round_words
-from curation.records import Answer, Round, Task
+from curation.records import GOLD_COLUMNS, Answer, Round, Task
 from curation.rounds.answers import forms
 from curation.rounds.answers.forms import FIELDS, LABELS, file_row
 from curation.rounds.answers.parsed import LONGEST_TEXT
-from curation.rounds.answers.rows import MEANT, flag_words, text_of, unread
+from curation.rounds.answers.rows import flag_words, text_of, unread
 from curation.rounds.tables.workbooks import Column, Row, columns, task_row
 from curation.text.rules import Caps
 
@@ -287,7 +287,7 @@ def _what(answer: RefusedAnswer, round: Round, texts: Sections, asks: str) -> st
 def _problems(answer: RefusedAnswer, round: Round) -> list[tuple[str, list[str]]]:
     """The reason codes of an answer, each with the columns that it concerns, if they are known."""
     own = unread(answer.row)
-    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *MEANT, "context", *own))
+    names = dict.fromkeys((*FIELDS[round.kind], *KEPT, *GOLD_COLUMNS, "context", *own))
     problems = []
     for code, detail in zip(answer.codes, answer.details, strict=True):
         concerned = [n for n in names if repr(n) in detail or detail.startswith(f"{n} is ")]

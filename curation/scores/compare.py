@@ -89,14 +89,10 @@ def differences(board: Board, chosen: Sequence[int]) -> list[Difference]:
     scored = ~np.isnan(board.stereotype[list(whole)]).all(axis=0)
     both = len(np.unique(np.asarray(board.cats["kind"], str)[scored])) > 1
     for kind in (*([BOTH] if both else []), *(k for k in KINDS if (board.cats["kind"] == k).any())):
-        tests = paired(board, _pairs(whole if kind == BOTH else chosen), kind=kind)
+        tests = paired(board, [*combinations(whole if kind == BOTH else chosen, 2)], kind=kind)
         corrected = {m: iter(holm([row.p for row in tests if row.figure == m])) for m in METRICS}
         rows += [row._replace(p_holm=next(corrected[row.figure])) for row in tests]
     return rows
-
-
-def _pairs(runs: Sequence[int]) -> list[Pair]:
-    return [(a, b) for place, a in enumerate(runs) for b in runs[place + 1 :]]
 
 
 def mechanisms(results: Sequence[Result], groups: Sequence[Group]) -> list[Means]:
@@ -203,9 +199,7 @@ def power_report(
         The power of each metric; one with fewer than two terms is left out.
     """
     alone = len(chosen) == 1
-    pairs: list[Pair | tuple[int, None]] = [
-        (a, b) for place, a in enumerate(chosen) for b in chosen[place + 1 :]
-    ]
+    pairs: list[Pair | tuple[int, None]] = [*combinations(chosen, 2)]
     if alone:
         pairs = [(chosen[0], None)]
     parts = []

@@ -3,45 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from curation.files import shipped
+from curation.formats.toml_files import read_toml
 from curation.models.rules import OWN_HEADS, profiles_of
 
 SHARE = 0.5  # a model is flagged if more than this share of comparisons or tokens is affected
 _ROUNDING = 1e-9  # of a limit times a count
-FLAGS = {
-    "ties": "more than half of the model's comparisons are ties",
-    "unknown_tokens": "more than half of the tokens that the model read are unknown tokens",
-    "own_head": "nsp uses the model's own head; ACL §6.1 trains one for every model",
-    "trained_head": "nsp uses a trained head; arXiv §7.1 and StereoSet's code use BERT's own",
-    "other_head": "next-sentence head not trained like the ranked ones, or no record (ACL §6.1)",
-    "older_cats": "lacks CATs: they were added or changed later, scoring has not ended, or the "
-    "predictions are partial",
-    "no_answer": "gave no answer to many of its questions, which are left out: more than the "
-    "setting no_answer allows (5 % by default)",
-    "one_letter": "nearly always answered the same letter, so it has no score",
-    "uneven_refusals": "refused, or gave no answer, for some groups more often than for others",
-}
-MARKS = {
-    "ties": "†",
-    "unknown_tokens": "‡",
-    "own_head": "§",
-    "trained_head": "△",
-    "other_head": "◊",
-    "older_cats": "¶",
-    "no_answer": "‖",
-    "one_letter": "#",
-    "uneven_refusals": "※",
-}
-LATEX = {
-    "ties": r"\textsuperscript{\dag}",
-    "unknown_tokens": r"\textsuperscript{\ddag}",
-    "own_head": r"\textsuperscript{\S}",
-    "trained_head": r"\textsuperscript{$\triangle$}",
-    "other_head": r"\textsuperscript{$\diamond$}",
-    "older_cats": r"\textsuperscript{\P}",
-    "no_answer": r"\textsuperscript{$\Vert$}",
-    "one_letter": r"\textsuperscript{\#}",
-    "uneven_refusals": r"\textsuperscript{\textreferencemark}",
-}
+_TABLE = read_toml(shipped("data", "scores", "flags.toml"), fix="see its first line")
+FLAGS, MARKS, LATEX = (
+    {name: str(flag[part]) for name, flag in _TABLE.items()} for part in ("says", "mark", "latex")
+)
+"""What each flag means, and its mark in text and in LaTeX."""
 
 
 def flags_of(

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.toml_files import read_toml
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.boards import board
@@ -230,21 +231,7 @@ def table_rule(rules: RowRules) -> str:
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
-WHY = {
-    "rule": "the run was scored by another rule than the printed numbers",
-    "text": "the run follows the paper's text; the printed numbers follow another rule",
-    "unknown rule": "it is not declared by which rule these predictions were made",
-    "head": "the authors' trained next-sentence heads are no longer available; yours is another",
-    "own head": "ACL §6.1 trains a head for every model; this run used the model's own",
-    "trained head": "arXiv §7.1 uses BERT's own next-sentence head; this run used a trained one",
-    "casing": "the paper does not say whether BERT was cased or uncased",
-    "classifier": "the authors' sentiment classifier is not available",
-    "weights": "the weights of the paper's ensemble are not printed",
-    "ties": "ties count half; StereoSet's evaluator counts them as lost (--ties official)",
-    "part": "the gold file, the run or the tier lacks terms or CATs of this split",
-    "misprint": "the printed value contradicts another one (see the note)",
-    "not known": "none of the known reasons holds, and the values differ",
-}
+WHY = read_toml(shipped("data", "published", "why.toml"), fix="see its first lines")
 """The known reasons why a rerun differs from a printed row, by the code that ``beside`` gives."""
 
 

@@ -27,11 +27,11 @@ from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties
 
 Three = tuple[float, float, float]
-_PAIRS = ((0, 2), (1, 2), (0, 1))  # choices.PAIRS, by places in GOLDS
+_PAIRS = ((0, 2), (1, 2), (0, 1))  # records.PAIRS, by places in GOLDS
 
 
 class Outcome(NamedTuple):
-    """How the three comparisons of a CAT ended, in the order of ``choices.PAIRS``.
+    """How the three comparisons of a CAT ended, in the order of ``records.PAIRS``.
 
     ``won`` and ``split`` are shares of replicates, as in ``choices.Comparison``. ``asked`` is the
     digest of the CAT's texts (``asking.cat_digest``). ``probable`` says whether the model gave

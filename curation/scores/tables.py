@@ -238,7 +238,7 @@ def latex_baselines(
     """A LaTeX table of the baselines that score both kinds, with the columns of ``latex``.
 
     Args:
-        results: of ``steps.scores.baselines.baselines``.
+        results: of ``steps.scores.runs.baselines``.
         split: the name of the CATs, for the caption.
         tier: the lowest tier of the CATs, for the caption.
         ties: how ties count, for the caption.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import Decision, Label, Rejection, SplitName, Term
+from curation.release.contents import TERMS
+from curation.release.differences import data_files, read_version
 from curation.steps.read import (
     item_files,
     label_files,
@@ -17,6 +19,8 @@ from curation.steps.read import (
     stopped_early,
     terms_of,
 )
+from curation.steps.release import versions
+from curation.steps.release.hidden import gold_file, read_golds
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step
@@ -32,10 +36,6 @@ if TYPE_CHECKING:
 
 def kept_split_inputs(campaign: Campaign) -> list[Path]:
     """The files of the versions that are read; none if the setting is empty."""
-    from curation.release.contents import TERMS
-    from curation.release.differences import data_files
-    from curation.steps.release.hidden import gold_file
-
     return [
         path
         for folder in _folders(campaign)
@@ -57,9 +57,6 @@ def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitNam
     Raises:
         CurationError: there is no such version, or one of them is damaged.
     """
-    from curation.release.differences import read_version
-    from curation.steps.release.hidden import gold_file, read_golds
-
     own = {(term.domain, term.text): term.id for term in terms}
     found: dict[str, SplitName] = {}
     for folder in _folders(campaign):
@@ -83,8 +80,6 @@ def kept_splits(campaign: Campaign, terms: Iterable[Term]) -> dict[str, SplitNam
 
 def _folders(campaign: Campaign) -> list[Path]:
     """The folders of the version that ``keep`` names and of those before it, oldest first."""
-    from curation.steps.release import versions
-
     name = campaign.settings.split.keep
     if not name:
         return []

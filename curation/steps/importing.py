@@ -4,12 +4,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from curation.campaign import Campaign
+from curation.catsets.entries import Dataset, sentences_of
+from curation.catsets.reading import read_dataset
 from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
-from curation.records import Person, Pitfall
+from curation.records import Event, Person, Pitfall
+from curation.rounds import people
+from curation.rounds.answers import archive
+from curation.rounds.answers.archive import as_json
+from curation.rounds.answers.rows import text_of, understood
 from curation.settings import is_name
 from curation.steps import read, terms
 from curation.steps.rounds import fold, round_files
@@ -20,10 +26,6 @@ from curation.text.rules import same_text
 from curation.text.times import Order
 from curation.text.wording import amount, some
 from curation.text.words import base
-
-if TYPE_CHECKING:
-    from curation.catsets.entries import Dataset
-
 
 ALIKE_SHOWN = 5  # examples in a warning
 _FIX = (
@@ -66,8 +68,6 @@ def warn_of_people(
         reporter: where the warning goes.
         fix: what to do if they are one person; by default, what to do about their answers.
     """
-    from curation.rounds import people
-
     path = campaign.rounds / "people.jsonl"
     known = {person.id for person in read_records(path, Person)} if path.exists() else set()
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
@@ -83,7 +83,6 @@ def warn_of_people(
 
 def _archived(campaign: Campaign) -> Iterable[str]:
     """The ids of all people who sent answers."""
-    from curation.rounds.answers import archive
     from curation.rounds.answers.interpret import person_of
 
     return {
@@ -171,9 +170,6 @@ def import_stereoset(
 
 def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[dict[str, Any]]:
     """The items of a dataset, as they are kept; says what users should know of them."""
-    from curation.catsets.reading import read_dataset
-    from curation.rounds.answers.archive import as_json
-
     dataset = read_dataset(file)
     if not dataset.entries:
         raise CurationError(f"{file}: contains no items", "check that it is the right file")
@@ -213,8 +209,6 @@ def _warn_of_language(
 
 def _has_votes_of_others(items: Sequence[dict[str, Any]]) -> bool:
     """Whether translated items have labels, which people may have given to other texts."""
-    from curation.catsets.entries import sentences_of
-
     return any(
         item.get("target_original") and any(s.get("labels") for s in sentences_of(item))
         for item in items
@@ -247,7 +241,6 @@ def import_answers(
         CurationError: the file cannot be read or is another table, a date could be two days, or
             nothing may be imported here.
     """
-    from curation.rounds.answers.rows import understood
     from curation.rounds.answers.table_checks import check_columns, settle_dates
     from curation.rounds.tables.reading import read_table
 
@@ -274,9 +267,6 @@ def _import(
     known_only: bool,
     reporter: Reporter,
 ) -> Import:
-    from curation.rounds import people
-    from curation.rounds.answers import archive
-
     round_files.check_name(round)
     with campaign.lock():
         if not campaign.round_names():
@@ -348,15 +338,12 @@ def _warn_of_domains(
 
 def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
     """The ids of the people in a table, as they are in it."""
-    from curation.rounds.answers.rows import text_of, understood
-
     for payload in payloads:
         yield text_of(understood(payload), "annotator")
 
 
 def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
-    from curation.records import Event
     from curation.rounds.answers.interpret import named
 
     for payload in payloads:

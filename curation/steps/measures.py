@@ -34,7 +34,7 @@ from curation.steps.source import Source, campaign_source, gold_source, off, ope
 from curation.steps.step import QUIET, Reporter, Step, run_steps, splitters, versions
 from curation.steps.terms import SELECT
 from curation.text.words import NotCheckedError
-from curation.work.engine import Engine
+from curation.work.engine import Engine, own_workers
 from curation.work.manifest import Results
 from curation.work.run_folder import append_lines
 
@@ -422,7 +422,6 @@ def pitfalls_of(
         CurationError: ``own`` cannot be read.
     """
     from curation.measures.pitfalls import pitfalls
-    from curation.work.engine import own_workers
 
     campaign = source.campaign
     if own is None and campaign and own_words(campaign).exists():
@@ -536,7 +535,6 @@ def count_corpus(
             the language's texts cannot be split into words.
     """
     from curation.measures import counting
-    from curation.text.words import NotCheckedError
 
     if not out.name.endswith((".tsv", ".tsv.gz")):
         raise CurationError(

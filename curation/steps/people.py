@@ -8,6 +8,11 @@ from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
 from curation.formats.table_words import Words
 from curation.records import Decision, Manifest, Person, Standing, Task
+from curation.rounds import people
+from curation.rounds.answers import archive
+from curation.rounds.answers.archive import Sent
+from curation.rounds.answers.forms import file_row
+from curation.rounds.answers.rows import column, text_of
 from curation.steps import read
 from curation.steps.pipeline import STEPS, made_steps
 from curation.steps.read import read_items, read_labels
@@ -21,8 +26,6 @@ from curation.work.manifest import MANIFEST, SEGMENTS, read_manifest
 
 if TYPE_CHECKING:
     from curation.decisions.agreement import Agreement
-    from curation.rounds.answers.archive import Sent
-
 
 ERASED = "(erased)"
 QUOTED = {"context", "text1", "text2", "text3"}  # columns that a platform gives back
@@ -42,9 +45,6 @@ def erase(campaign: Campaign, person: str, *, reporter: Reporter = QUIET) -> int
     Returns:
         How many answers were erased from archives.
     """
-    from curation.rounds import people
-    from curation.rounds.answers import archive
-
     manifest = read_manifest(campaign.rounds)
     # Before the first archive changes: the results of the step answers are no longer up to date,
     # and segments will have another content.
@@ -91,9 +91,6 @@ def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> dict[str
 
     None if the row has no such words.
     """
-    from curation.rounds.answers.forms import file_row
-    from curation.rounds.answers.rows import column, text_of
-
     if sent.source != "forms" or not theirs:
         return None
     if text_of(file_row(sent.payload, words), "task_id") not in theirs:
@@ -165,8 +162,6 @@ def decide_on_person(
         CurationError: there are no answers, nobody has answered under that name, or the action
             does not fit what was decided before.
     """
-    from curation.rounds import people
-
     if not campaign.round_names():
         raise CurationError(
             "there are no answers yet, and so nobody to name",
@@ -260,8 +255,6 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     Raises:
         CurationError: nobody here has answered under that name.
     """
-    from curation.rounds import people
-
     name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     met = campaign.rounds / "people.jsonl"
     known = {person.id for person in read_records(met, Person)} if met.exists() else set()

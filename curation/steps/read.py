@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from curation.campaign import Campaign
 from curation.files import CurationError, digest, read_json, read_records, read_table
 from curation.records import VALUES, Item, Label, Term
+from curation.rounds.answers.archive import segments
 from curation.steps.rounds import round_files
 from curation.steps.step import splitters, versions
 from curation.work.manifest import SEGMENTS, is_inside, read_manifest
@@ -35,8 +36,6 @@ def label_files(campaign: Campaign) -> list[Path]:
 
 def raw_files(campaign: Campaign) -> list[Path]:
     """Every segment of every round's archive."""
-    from curation.rounds.answers.archive import segments
-
     return [p for raw in _round_files(campaign, "raw") for p in segments(raw)]
 
 
@@ -67,8 +66,6 @@ def raw_is_here(campaign: Campaign) -> bool:
         CurationError: they are, but some of those that the items and labels were made from are
             missing or have changed.
     """
-    from curation.rounds.answers.archive import segments
-
     known = known_segments(campaign)
     if not raw_files(campaign):
         return False
@@ -95,7 +92,7 @@ def _not_as_they_came(path: Path, problem: str) -> CurationError:
 def known_segments(campaign: Campaign) -> dict[str, str]:
     """The raw answers that the items and labels were made from: each segment's path and sha256.
 
-    The sha256 is "" while a segment is rewritten (``erasure.erase``).
+    The sha256 is "" while a segment is rewritten (``people.erase``).
 
     Raises:
         CurationError: neither the manifest nor ``segments.json`` can be read.

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign, open_campaign
+from curation.catsets.stereoset import read_cats, read_gold_file
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, Kind
 from curation.steps.read import read_terms
+from curation.steps.release.hidden import remaining
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount
@@ -88,7 +90,6 @@ class Source:
     def warn_before_scoring(self, reporter: Reporter) -> None:
         """Warn of pitfalls of severity block; say how many values on hidden CATs may be shown."""
         from curation.measures.pitfalls import blocking
-        from curation.steps.release.hidden import remaining
 
         for text in filter(None, map(remaining, self.gold)):
             reporter.note(text)
@@ -272,8 +273,6 @@ def gold_source(
         CurationError: a file is not a gold file, or two of them overlap; or no language is given,
             and they are in different languages.
     """
-    from curation.catsets.stereoset import read_gold_file
-
     files = [read_gold_file(path) for path in gold]
     cats = _distinct([cat for file in files for cat in file.cats])
     settings = {path: file.settings for path, file in zip(gold, files, strict=True)}
@@ -321,8 +320,6 @@ def read_gold(paths: Sequence[Path]) -> list[Cat]:
     Raises:
         CurationError: a file is not a gold file, or a CAT or a sentence is in two of them.
     """
-    from curation.catsets.stereoset import read_cats
-
     return _distinct([cat for path in paths for cat in read_cats(path)])
 
 

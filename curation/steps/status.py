@@ -8,10 +8,13 @@ from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
 from curation.records import Cat, StepRun
+from curation.rounds.progress import Progress
+from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps.decisions import about_published_golds, about_suspects
 from curation.steps.pipeline import STEPS
 from curation.steps.release import versions
 from curation.steps.rounds import round_files, round_status
+from curation.steps.rounds.round_status import RoundStatus
 from curation.steps.step import Step, current, last_run, missing_packages
 from curation.steps.terms import (
     domains_without_terms,
@@ -25,8 +28,6 @@ from curation.steps.trust.files import run_files
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.progress import Progress
-    from curation.steps.rounds.round_status import RoundStatus
     from curation.steps.trust.measuring import RunState
 
 
@@ -249,7 +250,6 @@ def score_runs(campaign: Campaign) -> list[ScoreRun]:
     if not files:
         return []
     from curation.scores.incomplete import again, cats_digest
-    from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 
     folders = sorted({path.parent for path in files})
     paths = [f / (SCORES if f / SCORES in files else COMPARISONS) for f in folders]

@@ -24,7 +24,10 @@ from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Item, Rejection, Term
 from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
+from curation.terms.edits import COLUMNS, Edit
+from curation.terms.facts import FactRequest, Facts, in_order
 from curation.text.item_form import names
+from curation.text.rules import same_text
 from curation.text.times import now
 from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
@@ -32,8 +35,6 @@ from curation.work.manifest import Results, read_manifest
 if TYPE_CHECKING:
     from curation.terms.candidates import Candidate
     from curation.terms.dump import Scanned
-    from curation.terms.edits import Edit
-    from curation.terms.facts import FactRequest, Facts
     from curation.terms.select import Selection
     from curation.terms.words import NoWordsError, Word
 
@@ -45,8 +46,6 @@ def facts_files(campaign: Campaign) -> list[Path]:
 
 def read_facts(campaign: Campaign) -> "Facts":
     """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
-    from curation.terms.facts import Facts
-
     counts, entities = facts_files(campaign)
     if not counts.exists() or not entities.exists():
         return Facts([], [])
@@ -166,8 +165,6 @@ def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
     Returns:
         Several if terms of several domains have the name; none if no term has it.
     """
-    from curation.text.rules import same_text
-
     terms, plain = list(terms), same_text(name)
     ways: tuple[Callable[[Term], bool], ...] = (
         lambda t: name in (t.id, t.text),
@@ -315,8 +312,6 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
     Raises:
         CurationError: there is no such domain, or none of them names properties.
     """
-    from curation.terms.facts import FactRequest
-
     domains = campaign.settings.domains
     for name in only or ():
         if name not in domains:
@@ -347,8 +342,6 @@ def _keep(
     unreadable: Sequence[Rejection] | None = None,
 ) -> None:
     """Write the facts; those of domains that were not asked for this time stay."""
-    from curation.terms.facts import in_order
-
     before, asked = read_facts(campaign), {ask.domain for ask in asks}
     origins = {n: o for n, o in facts_origins(campaign).items() if n not in asked}
     of_others = [count for count in before.counts if count.domain in origins]
@@ -730,7 +723,6 @@ def register_terms(
         named: pairs (domain, text) that answers name.
         known_only: keep only terms that are selected; others are left out.
     """
-    from curation.terms.edits import COLUMNS
     from curation.terms.select import first_name, new_id
 
     registered = {term.id: term for term in read_met(campaign)}

@@ -35,17 +35,7 @@ TURN = re.compile(
     re.IGNORECASE,
 )
 ROLE = re.compile(r"\s*(?:assistant|model|bot|ai|gpt|chatbot)\s*(?:\n|:|：|>)\s*", re.IGNORECASE)
-LOOKALIKES = {
-    "А": "A",
-    "В": "B",
-    "а": "a",
-    "Α": "A",
-    "Β": "B",
-    "ᴀ": "A",
-    "ʙ": "B",
-    "Ꭺ": "A",
-    "Ᏼ": "B",
-}
+LOOKALIKES = dict(zip("АВаΑΒᴀʙᎪᏴ", "ABaABABAB", strict=True))
 STRUCK = re.compile(r"~~[^~\n]{1,200}~~|<(?:s|del|strike)>[^<\n]{1,200}</(?:s|del|strike)>", re.I)
 TAG = re.compile(r"</?([a-zA-Z][\w:-]{0,30})(?:\s[^<>]{0,100})?/?>")
 LATEX = re.compile(r"\\(?:[a-zA-Z]{2,20}\*?|[\[\]()])")

@@ -1,19 +1,19 @@
 """What an answer of a chat model says: a letter, or why it does not name one.
 
-A reply goes through these modules:
+A reply goes through these steps:
 
-1. ``bodies`` takes the text, the end and the log-probabilities out of the server's JSON. An error
-   is read here and goes no further.
-2. ``thinking`` separates the thinking, which never counts.
-3. ``containers`` finds parts that are marked as the answer (tags, boxes) and JSON. Each part is
-   read as a text. The whole text is read if none of them says anything.
+1. ``read_body`` takes the text, the end and the log-probabilities out of the server's JSON. An
+   error is read here and goes no further.
+2. ``find_thinking`` separates the thinking, which never counts.
+3. ``marked_parts`` finds parts that are marked as the answer (tags, boxes), and ``read_fields``
+   JSON. Each part is read as a text. The whole text is read if none of them says anything.
 4. ``marks`` removes markup from a text and finds the letters that it names.
-5. ``choosing`` decides which letter is chosen. ``clauses`` judges each letter by its clause.
+5. ``choosing`` judges each letter by its clause, and decides which letter is chosen.
 6. ``declining`` says why a text without a choice does not choose.
-7. ``probabilities`` looks up the probabilities at the token of the chosen letter.
+7. ``first_probability`` looks up the probabilities at the token of the chosen letter.
 
-``words`` holds the words of the languages for 4 and 5; ``declining`` holds its own. The rules and
-the expected readings are in tests/models/chat/replies/README.md.
+``data/replies/`` holds the words of the languages for 4 to 6. The rules and the expected
+readings are in tests/models/chat/replies/README.md.
 """
 
 import ast
@@ -599,7 +599,7 @@ def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Readi
 
     Args:
         status: the HTTP status, or 0 for a model on this machine.
-        body: the answer as it came (``choices.Reply.body``).
+        body: the answer as it came (``records.Reply.body``).
         prompts: the letters, and words of the language.
     """
     if status == 0 and isinstance(body, Mapping) and ("letters" in body or "too_long" in body):

@@ -297,7 +297,7 @@ def read_reviews(
       neutral or positive, as ``polarity_of`` reads them; with two classes also 0 for negative and 1
       for positive. «stars» or «rating» contains 1 and 2 for negative, 3 for neutral, 4 and 5 for
       positive.
-    * A folder with the folders «pos» and «neg» of text files; see ``review_files.source``.
+    * A folder with the folders «pos» and «neg» of text files; see ``source``.
 
     Args:
         paths: files and folders.

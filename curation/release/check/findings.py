@@ -17,6 +17,7 @@ from curation.records import Severity
 from curation.text.wording import some
 
 NAMED = 3  # places that a finding names
+_CODES = "data", "release", "findings.toml"
 _LONGEST = 500  # characters of a place and of a detail
 
 
@@ -49,11 +50,9 @@ class Finding:
 
 CODES = {
     code: About(**entry)
-    for code, entry in read_toml(
-        shipped("data", "tables", "findings.toml"), fix="see release/check/findings.py for its keys"
-    ).items()
+    for code, entry in read_toml(shipped(*_CODES), fix="see findings.py for its form").items()
 }
-"""Every code, in the order of the checks."""
+"""Every code, in the order of the checks, as ``data/release/findings.toml`` has it."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 

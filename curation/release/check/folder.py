@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
@@ -23,7 +23,7 @@ from curation.files import CurationError, open_input, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import GOLDS, KINDS, Severity
+from curation.records import GOLD_COLUMNS, GOLDS, KINDS, Severity
 from curation.release.check.findings import Finding, finding, named
 from curation.release.contents import (
     ANNOTATIONS,
@@ -41,13 +41,6 @@ from curation.release.contents import (
 )
 from curation.release.differences import committed
 from curation.release.facts import Facts
-
-COLUMNS = {
-    "stereotype": "stereotype",
-    "anti_stereotype": "anti-stereotype",
-    "unrelated": "unrelated",
-}
-"""Columns of the flat form, and the gold label of the text in them."""
 
 
 class Option(NamedTuple):
@@ -134,7 +127,7 @@ def from_row(row: Mapping[str, Any], where: str) -> Seen:
     """A CAT from a line of the flat form; a hidden one has ``options`` and ``commitment``."""
     options = [
         Option("", _text(row.get(column)), gold)
-        for column, gold in COLUMNS.items()
+        for column, gold in GOLD_COLUMNS.items()
         if column in row
     ]
     options += [
@@ -465,9 +458,14 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     if not release.files and not findings:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
     release.ours = FACTS in release.files
-    for part in (_facts, _card, _annotations, _terms, read_sealed):
+    for name, read in _PARTS.items():
+        if name not in release.files:
+            continue
+        if problem := readable(release, name, most=LARGEST_CARD if name == CARD else LARGEST):
+            findings.append(problem)
+            continue
         try:
-            findings += part(release)
+            findings += read(release)
         except CurationError as error:
             findings.append(unreadable(release, error))
     findings += _forms(release)
@@ -478,11 +476,6 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 
 
 def _facts(release: Release) -> Iterator[Finding]:
-    if not release.ours:
-        return
-    if problem := readable(release, FACTS):
-        yield problem
-        return
     content = read_json(release.root / FACTS)
     try:
         release.facts = Facts.model_validate(content)
@@ -493,11 +486,6 @@ def _facts(release: Release) -> Iterator[Finding]:
 
 
 def _card(release: Release) -> Iterator[Finding]:
-    if CARD not in release.files:
-        return
-    if problem := readable(release, CARD, most=LARGEST_CARD):
-        yield problem
-        return
     text = release.text(CARD)
     data, problem_text = _front_matter(text)
     release.card = Card(data, text)
@@ -525,30 +513,34 @@ def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
     return (data, "") if isinstance(data, dict) else (None, "the YAML is not a list of fields")
 
 
-def _annotations(release: Release) -> Iterator[Finding]:
-    name = ANNOTATIONS
-    if name not in release.files:
-        return
-    if problem := readable(release, name):
-        yield problem
-        return
-    path = release.root / name
+def _annotations(release: Release) -> tuple[Finding, ...]:
+    path = release.root / ANNOTATIONS
     _, rows = read_csv(read_text(path), path)
     release.annotations = Table()
     release.annotations.add(row for _, row in rows)
+    return ()
 
 
 def _terms(release: Release) -> Iterator[Finding]:
-    name = TERMS
-    if name not in release.files:
-        return
-    if problem := readable(release, name):
-        yield problem
-        return
-    path = release.root / name
+    path = release.root / TERMS
     release.terms = [row for _, row in read_json_lines(read_text(path), path)]
     if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
-        yield finding("unreadable", name, f"terms without a text: {named(bad)}")
+        yield finding("unreadable", TERMS, f"terms without a text: {named(bad)}")
+
+
+def _sealed(release: Release) -> tuple[Finding, ...]:
+    release.sealed = committed(release.root)
+    return ()
+
+
+_PARTS: dict[str, Callable[[Release], Iterable[Finding]]] = {
+    FACTS: _facts,
+    CARD: _card,
+    ANNOTATIONS: _annotations,
+    TERMS: _terms,
+    SEALED: _sealed,
+}
+"""What reads each single file."""
 
 
 # --- CATs -----------------------------------------------------------------------------------------
@@ -570,7 +562,10 @@ def _forms(release: Release) -> Iterator[Finding]:
         elif problem := readable(release, name):
             yield problem
         else:
-            yield from _file(release, name, DATA[suffix])
+            try:
+                yield from _file(release, name, DATA[suffix])
+            except (RecursionError, MemoryError):
+                yield finding("unreadable", name, "its content is nested too deep, or too large")
     if unread:
         yield finding("not_read", named(unread), "files of this kind are not read")
     if not any(release.forms.values()):
@@ -582,24 +577,18 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     try:
         if release.ours and _ours(release, name):
             return
-        _, about = read_parts(path)
+        read_parts(path)
     except CurationError as error:
         if release.ours or _OTHER not in error.what:
             yield unreadable(release, error)
         else:
             yield finding("not_read", name, "is other data, such as predictions", fix=error.fix)
         return
-    except (RecursionError, MemoryError):
-        yield finding("unreadable", name, "its content is nested too deep, or too large")
-        return
     try:
         dataset = read_dataset(path)
     except CurationError as error:
         detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
         yield finding("not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix)
-        return
-    except (RecursionError, MemoryError):
-        yield finding("unreadable", name, "its content is nested too deep, or too large")
         return
     cats = [
         from_item(entry.item, entry.kind, f"{name}, {entry.where}", _split(name))
@@ -609,8 +598,8 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
         yield finding("not_read", name, "its items have no associations")
         return
     _add(release, form, cats)
-    if about:  # such as the test.json of revealed gold labels
-        _settings(release, about)
+    if dataset.curation:  # such as the test.json of revealed gold labels
+        _settings(release, dataset.curation)
 
 
 def _ours(release: Release, name: str) -> bool:
@@ -619,12 +608,7 @@ def _ours(release: Release, name: str) -> bool:
     if name in STEREOSET:
         file_parts, about = read_parts(path)
         cats = [
-            from_item(
-                row.values,
-                part.kind or "",
-                f"{name}, {row.where}",
-                _split(name),
-            )
+            from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
             for part in file_parts
             for row in _drained(part)
         ]
@@ -645,20 +629,12 @@ def _ours(release: Release, name: str) -> bool:
     file_parts, _ = read_parts(path)
     rows = ((part, row) for part in file_parts for row in _drained(part))
     if parts[0] == "terms":
-        release.repeated_terms = [
-            *(release.repeated_terms or ()),
-            *(row.values for _, row in rows),
-        ]
+        known = release.repeated_terms or []
+        release.repeated_terms = [*known, *(row.values for _, row in rows)]
         return True
     if parts[0] in KINDS:
         cats = [
-            from_parquet(
-                row.values,
-                part.classes,
-                parts[0],
-                f"{name} {row.where}",
-                _split(name),
-            )
+            from_parquet(row.values, part.classes, parts[0], f"{name} {row.where}", _split(name))
             for part, row in rows
         ]
         return _add(release, "Parquet", cats)
@@ -688,17 +664,3 @@ def _settings(release: Release, about: Any) -> None:
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
     return split_of(PurePosixPath(name)) or ""
-
-
-def read_sealed(release: Release) -> Iterator[Finding]:
-    """Read ``sealed.jsonl`` into ``release.sealed``.
-
-    Raises:
-        CurationError: it is damaged.
-    """
-    if SEALED not in release.files:
-        return
-    if problem := readable(release, SEALED):
-        yield problem
-        return
-    release.sealed = committed(release.root)

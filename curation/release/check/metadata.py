@@ -35,6 +35,7 @@ PARTS = (CARD, STATEMENT, LICENSE, CITATION, CROISSANT)
 LICENCES = ("LICENSE", "LICENCE", "LICENSE.txt", "LICENSE.md", "LICENCE.txt", "COPYING")
 CITED = ("cff-version", "message", "title", "authors")
 _LARGEST = 64 << 20  # bytes
+_TABLES = (".parquet", ".json", ".jsonl", ".csv")
 _MOST_QUESTIONS = 40  # questions that a finding names
 
 
@@ -292,7 +293,7 @@ def check_cards(release: Release) -> Iterator[Finding]:
 
 def _configs(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
     configs = data.get("configs")
-    names = [name for name in release.files if not is_metadata(name) and _is_table(name)]
+    names = [n for n in release.files if n.endswith(_TABLES) and not is_metadata(n)]
     if not isinstance(configs, list):
         if names:
             yield finding("no_config", CARD, "the YAML has no «configs»")
@@ -309,10 +310,6 @@ def _configs(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
     without = [n for n in names if not any(fnmatchcase(n, pattern) for pattern in patterns)]
     if without:
         yield finding("no_config", CARD, named(without))
-
-
-def _is_table(name: str) -> bool:
-    return name.endswith((".parquet", ".json", ".jsonl", ".csv"))
 
 
 def _patterns(configs: list[Any]) -> Iterator[str]:

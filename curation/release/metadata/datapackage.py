@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from curation.files import dump_json
-from curation.records import GOLDS, KINDS, VALUES
+from curation.records import GOLD_COLUMNS, KINDS, VALUES
 from curation.release import data_files
 from curation.release.contents import ANNOTATIONS, SEALED, SPLITS, TERMS, DataFile
 from curation.release.facts import Author, Facts
@@ -118,7 +118,7 @@ def _cats(facts: Facts, kind: str, split: str) -> Json:
     if hidden:
         fields += [{"name": "options", "type": "array", **_REQUIRED}, _text("commitment")]
     else:
-        fields += [_text(gold.replace("-", "_")) for gold in GOLDS]
+        fields += map(_text, GOLD_COLUMNS)
         fields.append(_tier())
     return {"fields": fields, "primaryKey": ["id"]}
 

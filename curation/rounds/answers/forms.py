@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.formats.table_words import NO, OTHER, YES, Words, read_label, shipped_words
-from curation.records import FLAGS, Event, FlagName, Kind, RoundKind, Task
+from curation.records import FLAGS, GOLD_COLUMNS, Event, FlagName, Kind, RoundKind, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
@@ -31,7 +31,6 @@ from curation.rounds.answers.parsed import (
 )
 from curation.rounds.answers.rows import (
     COLUMNS,
-    MEANT,
     Headings,
     annotator_of,
     column,
@@ -50,16 +49,16 @@ from curation.text.times import read_time
 LABELS = ("label_1", "label_2", "label_3")
 FIELDS: dict[RoundKind, tuple[str, ...]] = {
     "review": ("decision", "merge_into", "merge_into_other", "reasons", "rename"),
-    "intrasentence": (*MEANT, "template"),
-    "intersentence": ("context", *MEANT),
+    "intrasentence": (*GOLD_COLUMNS, "template"),
+    "intersentence": ("context", *GOLD_COLUMNS),
     "validation": (*LABELS, "flags"),
 }
 """The fields of each kind of form. All forms also have ``consent``."""
 
 NEEDED: dict[RoundKind, tuple[str, ...]] = {
     "review": ("decision",),
-    "intrasentence": ("template", *MEANT),
-    "intersentence": ("context", *MEANT),
+    "intrasentence": ("template", *GOLD_COLUMNS),
+    "intersentence": ("context", *GOLD_COLUMNS),
     "validation": LABELS,
 }
 """The fields without which an answer is not complete."""
@@ -346,7 +345,7 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
 def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
     is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
     context = _flat(need(row, "context" if is_context else "template"))
-    texts = {name: _flat(need(row, name)) for name in MEANT}
+    texts = {name: _flat(need(row, name)) for name in GOLD_COLUMNS}
     if kind == "intrasentence":
         texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
     return Written(
@@ -354,7 +353,7 @@ def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any])
         domain=task.domain,
         target=task.target,
         context=context,
-        options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
+        options=tuple(Option(None, texts[name], GOLD_COLUMNS[name], None) for name in GOLD_COLUMNS),
         seconds=seconds_of(row),
         **frame,
     )

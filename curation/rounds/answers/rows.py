@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from curation.catsets.entries import gap_in
 from curation.formats.table_words import NO, YES, Words, key, shipped_words
-from curation.records import KINDS, Event, Gold
+from curation.records import GOLD_COLUMNS, KINDS, Event
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
     LONGEST_ID,
@@ -32,37 +32,18 @@ from curation.text.rules import same_text, stable_id
 from curation.text.times import ORDERS, read_time
 
 NAMES = {
-    "writer": "annotator",
-    "validator": "annotator",
-    "worker": "annotator",
-    "worker_id": "annotator",
-    "workerid": "annotator",
-    "annotator_id": "annotator",
-    "participant_id": "annotator",
-    "prolific_pid": "annotator",
-    "prolific_id": "annotator",
-    "bias_type": "domain",
-    "term": "target",
-    "association_id": "association",
-    "sentence_id": "association",
-    "sentence": "association",
-    "value": "label",
-    "antistereotype": "anti_stereotype",
-    "item": "item_id",
-    "time": "submitted_at",
-    "submit_time": "submitted_at",
-    "timestamp": "submitted_at",
+    **dict.fromkeys(("writer", "validator", "worker", "worker_id", "workerid"), "annotator"),
+    **dict.fromkeys(("annotator_id", "participant_id", "prolific_pid", "prolific_id"), "annotator"),
+    **{"bias_type": "domain", "term": "target"},
+    **dict.fromkeys(("association_id", "sentence_id", "sentence"), "association"),
+    **{"value": "label", "antistereotype": "anti_stereotype", "item": "item_id"},
+    **dict.fromkeys(("time", "submit_time", "timestamp"), "submitted_at"),
     "lead_time": "seconds",
 }
 """Other names of columns."""
 
-MEANT: dict[str, Gold] = {
-    "stereotype": "stereotype",
-    "anti_stereotype": "anti-stereotype",
-    "unrelated": "unrelated",
-}
 PARTS = range(1, 4)
-WRITERS = ("domain", "target", "context", *MEANT)
+WRITERS = ("domain", "target", "context", *GOLD_COLUMNS)
 VALIDATORS = ("item_id", "annotator", "association", "label")
 COLUMNS = {
     *WRITERS,
@@ -221,7 +202,7 @@ def _written(
     if kind not in KINDS:
         raise UnusableError("bad_value", f"kind is neither of {', '.join(KINDS)}")
     domain, target = need_id(row, "domain"), need_target(row)
-    texts = {name: need(row, name).strip() for name in MEANT}
+    texts = {name: need(row, name).strip() for name in GOLD_COLUMNS}
     if kind == "intrasentence":
         texts = {name: whole_sentence(context, target, text) for name, text in texts.items()}
     item_id = need_id(row, "item_id") if text_of(row, "item_id") else ""
@@ -234,7 +215,7 @@ def _written(
         domain=domain,
         target=target,
         context=context.strip(),
-        options=tuple(Option(None, texts[name], MEANT[name], None) for name in MEANT),
+        options=tuple(Option(None, texts[name], GOLD_COLUMNS[name], None) for name in GOLD_COLUMNS),
         person=annotator_of(row) or None,
         seconds=seconds_of(row),
         version=version,

@@ -7,13 +7,11 @@ attributes ``exchanges_tables`` and ``can_pull``.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from curation.records import Round, Task
+from curation.rounds.answers.archive import Sent
 from curation.rounds.progress import NOTHING
-
-if TYPE_CHECKING:
-    from curation.rounds.answers.archive import Sent
 
 
 class Reporter(Protocol):

@@ -150,7 +150,7 @@ def read_rows(
 
     A CSV file may have a byte order mark, a first line ``sep=;``, and commas, semicolons, tabs or
     bars between its cells. Cells beyond the header are kept under the empty name. An apostrophe
-    that ``cells.safe`` wrote before a cell is removed.
+    that ``tables.safe`` wrote before a cell is removed.
 
     Args:
         path: the file; its content says what it is, and not its name.

@@ -110,17 +110,14 @@ def chat_questions(
             first, second = (by_gold[gold] for gold in ENDS[pair])
             for swapped, (one, other) in enumerate(((first, second), (second, first))):
                 text = prompt.fill(context=one.context, first=one.sentence, second=other.sentence)
-                filled.append((pair, bool(swapped), text, _digest(text)))
+                digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+                filled.append((pair, bool(swapped), text, digest))
         asked += [
             ChatQuestion(Place(cat.id, pair, swapped, prompt.name, sample), text, digest)
             for sample in range(samples)
             for pair, swapped, text, digest in filled
         ]
     return asked
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 BYTES = 4  # of UTF-8 in a token, if no reply says how many tokens a text has

@@ -18,6 +18,7 @@ from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
+from curation.measures.pitfalls import pitfalls
 from curation.records import Cat, CatAssociation, Kind, Severity
 from curation.release import hub
 from curation.release.anonymous import names, scan
@@ -30,6 +31,8 @@ from curation.release.differences import committed
 from curation.release.facts import Facts, Hub
 from curation.release.hidden.commitments import verify
 from curation.release.near import Pair, Texts, near
+from curation.scores.baselines import measured
+from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
 from curation.steps.release.hidden import read_golds
 from curation.steps.release.statement import read_statement
@@ -38,7 +41,7 @@ from curation.steps.source import FORM
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
 from curation.text.wording import amount, some
-from curation.work.engine import uncollected
+from curation.work.engine import own_workers, uncollected
 
 GOLD = "7-release/gold-VERSION.jsonl"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,3}")
@@ -217,9 +220,6 @@ def _pitfalls(
     checked: Checked, reporter: Reporter, *, meanwhile: Callable[[], None]
 ) -> Iterator[Finding]:
     """The pitfalls of the CATs; ``meanwhile`` is called while other processes look for them."""
-    from curation.measures.pitfalls import pitfalls
-    from curation.work.engine import own_workers
-
     if checked.release.hidden:
         detail = "their pitfalls and baselines are not checked: this needs gold labels"
         yield finding(
@@ -278,9 +278,6 @@ def _other_names(release: Release) -> dict[str, tuple[str, ...]]:
 
 
 def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
-    from curation.scores.baselines import measured
-    from curation.stats.artefacts import artefacts
-
     test = [cat for cat in checked.cats if cat.split == "test"]
     cats = test or checked.cats
     if not cats:
@@ -453,9 +450,7 @@ def local_files(folder: Path) -> list[hub.Local]:
     return [hub.Local(name, folder / name, size) for name, size in sorted(release.files.items())]
 
 
-def planned_push(
-    folder: Path, repo: str, *, endpoint: str | None = None, reporter: Reporter = QUIET
-) -> list[hub.Planned]:
+def planned_push(folder: Path, repo: str, *, reporter: Reporter = QUIET) -> list[hub.Planned]:
     """What an upload would do with each file; nothing is sent.
 
     If the hub cannot be reached, or there is no token, the state of the files is «unknown».
@@ -465,7 +460,7 @@ def planned_push(
     """
     files = local_files(folder)
     try:
-        remote = hub.look(hub.open_hub(endpoint=endpoint), repo)
+        remote = hub.look(hub.open_hub(), repo)
     except CurationError as error:
         reporter.warn(f"not compared with the hub: {error.what}; {error.fix}")
         remote = None
@@ -478,7 +473,6 @@ def push(
     *,
     private: bool | None = None,
     tag: bool = True,
-    endpoint: str | None = None,
     token: str | None = None,
     reporter: Reporter = QUIET,
 ) -> hub.Pushed:
@@ -489,7 +483,6 @@ def push(
         to: of ``target``.
         private: whether only its owners see it; None leaves it as it is, and a new one private.
         tag: whether to tag the commit with the version.
-        endpoint: address of the hub; by default that of the environment.
         token: an access token; by default that of the environment or of a login.
         reporter: where progress goes.
 
@@ -500,7 +493,7 @@ def push(
     total = sum(file.size for file in files)
     with reporter.tracked(f"uploading {folder.name}", total, bytes=True) as advance:
         return hub.push(
-            hub.open_hub(endpoint=endpoint, token=token),
+            hub.open_hub(token=token),
             to.id,
             files,
             version=folder.name,

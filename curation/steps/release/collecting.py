@@ -22,6 +22,8 @@ from curation.release.facts import (
     Statement,
     TermCount,
 )
+from curation.rounds import pay
+from curation.rounds.pages import plain_parts, release_warning
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import (
     forget_answers,
@@ -116,8 +118,6 @@ def round_facts(
 
 def _planned(round: Round, answers: Iterable[Answer]) -> tuple[list[_Answered], int]:
     """The accepted answers to a round that was opened here, and how many were refused."""
-    from curation.rounds import pay
-
     answers = list(answers)
     accepted = [
         _Answered(answer.annotator, round.kind, _day(answer.submitted_at))
@@ -136,8 +136,6 @@ def _imported(
     An answer is an item, or a person's labels on one item. Items whose writer is not known are
     nobody's answers.
     """
-    from curation.rounds import pay
-
     accepted = [
         _Answered(item.writer, item.kind, _day(item.submitted_at)) for item in items if item.writer
     ]
@@ -195,8 +193,6 @@ def _read_by_people(
     campaign: Campaign, round: Round
 ) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     """What the people of a round read, and the lines of the consent text."""
-    from curation.rounds.pages import plain_parts
-
     texts = round_files.read_texts(campaign, round.name)
     if texts is None:
         return (), ()
@@ -255,8 +251,6 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def warning(campaign: Campaign) -> str:
     """The content warning of the release."""
-    from curation.rounds.pages import release_warning
-
     return release_warning(campaign.settings.campaign.language, own_texts(campaign))
 
 

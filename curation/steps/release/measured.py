@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
+from curation.checks.codes import PITFALLS
 from curation.files import CurationError, read_json
 from curation.records import GOLDS, KINDS
 from curation.release.facts import (
@@ -140,8 +141,6 @@ def pitfall_facts(campaign: Campaign) -> tuple[PitfallCount, ...]:
     Raises:
         CurationError: the report is damaged.
     """
-    from curation.checks.codes import PITFALLS
-
     path = campaign.measures / "pitfalls.json"
     report = read_json(path)
     accept = campaign.settings.release.accept

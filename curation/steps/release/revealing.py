@@ -21,6 +21,7 @@ from curation.release.contents import STEREOSET, SUMS, Contents, published
 from curation.release.differences import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
+from curation.rounds.pages import release_warning
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items
 from curation.steps.release.collecting import file_settings
@@ -59,7 +60,6 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
             changed; or a commitment does not hold.
     """
     from curation.release.hidden.revealed import files
-    from curation.rounds.pages import release_warning
 
     path = gold_file(campaign, version)
     if not path.exists():

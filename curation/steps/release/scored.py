@@ -23,7 +23,6 @@ from curation.steps.measures import VADER
 from curation.steps.scores.runs import baseline_results, read_sentiment
 from curation.steps.step import Reporter
 from curation.text.wording import amount
-from curation.text.words import Sentiment
 
 if TYPE_CHECKING:
     pass
@@ -54,8 +53,11 @@ def baseline_facts(
     with reporter.tracked("baselines", len(SPLITS)) as advance:
         for split in SPLITS:
             part = [cat for cat in cats if cat.split == split]
-            found = _baselines(part, language, values) if part else []
-            for result in found:
+            for result in (
+                baseline_results(part, language=language, sentiment=values, overall=True)
+                if part
+                else ()
+            ):
                 name = result["model"]
                 known = every.get(name, Baseline(model=name, says=result.get("says", "")))
                 every[name] = known.model_copy(
@@ -67,12 +69,6 @@ def baseline_facts(
                 )
             advance()
     return tuple(every.values())
-
-
-def _baselines(
-    cats: Sequence[Cat], language: str, sentiment: Sentiment | None
-) -> list[dict[str, Any]]:
-    return baseline_results(cats, language=language, sentiment=sentiment, overall=True)
 
 
 def _beyond(result: Mapping[str, Any], split: str) -> tuple[str, ...]:

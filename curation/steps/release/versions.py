@@ -144,7 +144,8 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
         return
     sums = {name: digest(staged / name) for name in file_names(staged)}
     recorded = _recorded(campaign, place)
-    now = {name: _digest(place / name) for name in {*sums, *recorded}}
+    paths = {name: place / name for name in {*sums, *recorded}}
+    now = {n: "a folder" if path.is_dir() else digest(path) for n, path in paths.items()}
     # A missing file is compared by what is recorded of it.
     before = {name: sha or recorded.get(name) for name, sha in now.items()}
     changed = [name for name, sha in before.items() if sha and sha != sums.get(name)]
@@ -181,10 +182,6 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
         if name.startswith(own)
     }
     return sums | made
-
-
-def _digest(path: Path) -> str | None:
-    return "a folder" if path.is_dir() else digest(path)
 
 
 # --- their items ----------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from curation.campaign import Campaign
 from curation.files import count_lines, read_records
 from curation.records import Pitfall
+from curation.rounds import people
+from curation.rounds.answers import archive
+from curation.rounds.answers.parsed import Consented, ParsedAnswer
 from curation.steps import read, terms
 from curation.steps.read import own_words, word_packages
 from curation.steps.rounds import round_files
@@ -97,7 +100,6 @@ The others plan rounds.
 
 def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Fold the raw answers of all rounds into items, labels, reviews and rejections."""
-    from curation.rounds import people
     from curation.rounds.folding import fold as stage
 
     rounds = campaign.round_names()
@@ -141,10 +143,7 @@ def folded_answers(
         reporter: where progress goes.
     """
     from curation.checks import content
-    from curation.rounds import people
-    from curation.rounds.answers import archive
     from curation.rounds.answers.interpret import interpret
-    from curation.rounds.answers.parsed import Consented, ParsedAnswer
     from curation.rounds.folding import fold as stage
 
     rounds, settings = campaign.round_names(), campaign.settings
@@ -214,8 +213,6 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 
 def _key_fingerprint(campaign: Campaign) -> str:
-    from curation.rounds import people
-
     return people.fingerprint(people.read_key(campaign.settings.campaign.id))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json, read_records
 from curation.records import Person
+from curation.rounds.pages import consent_text, consent_version
 from curation.steps.step import Reporter
 from curation.text.rules import licence_name
 
@@ -129,8 +130,6 @@ def _texts_files(campaign: Campaign) -> list[Path]:
 
 def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:
     """The licence that a consent text names: by round, and by version of the text."""
-    from curation.rounds.pages import consent_version
-
     of_round, of_version = {}, {}
     for path in _texts_files(campaign):
         texts: Mapping[str, Any] = read_json(path)
@@ -147,7 +146,5 @@ def _named(campaign: Campaign) -> tuple[dict[str, str], dict[str, str]]:
 
 def _licence(texts: Mapping[str, Any]) -> str:
     """The licence in ``[study]`` if the consent text shows it; else empty."""
-    from curation.rounds.pages import consent_text
-
     licence = str(texts["study"]["licence"]).strip()
     return licence if licence_name(licence) in licence_name(consent_text(dict(texts))) else ""

@@ -13,6 +13,8 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records, writing
 from curation.formats.tables import csv_text
 from curation.records import Item, Label, Rejection
+from curation.rounds.answers import archive
+from curation.rounds.pay import ITEMS, LABELS, Done, Job, Tally, earned, money
 from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
@@ -22,7 +24,6 @@ from curation.text.rules import stable_id
 
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
-    from curation.rounds.pay import Done, Job, Tally
 
 HEADS = ("person", "standing")
 SUMS = ("accepted", "minutes", "timed", "amount", "currency", "refused", "amount_refused")
@@ -159,8 +160,6 @@ def _file_name(names: Sequence[str]) -> str:
 
 def _rates(campaign: Campaign) -> "dict[Job, float]":
     """The pay of one answer, by job."""
-    from curation.rounds.pay import ITEMS, LABELS, Job
-
     settings = campaign.settings.rounds
     rates = {}
     for name in campaign.round_names():
@@ -210,7 +209,6 @@ def _ids(
 
     Of several spellings that are the same person, the first in the order of the alphabet is taken.
     """
-    from curation.rounds.answers import archive
     from curation.rounds.answers.interpret import person_of
 
     ids: dict[str, str] = {}
@@ -234,8 +232,6 @@ def _row(
     currency: str,
 ) -> tuple[list[object], Decimal]:
     """A person's row of the list, and their pay."""
-    from curation.rounds.pay import Tally, earned, money
-
     all_ = Tally()
     amount = refused = Decimal(0)
     for job, tally in mine.items():
@@ -249,8 +245,6 @@ def _row(
 
 
 def _job_pay(job: "Job", pay: float, tallies: "Mapping[str, Mapping[Job, Tally]]") -> JobPay:
-    from curation.rounds.pay import Tally
-
     theirs = [mine[job] for mine in tallies.values() if job in mine]
     all_ = Tally()
     for tally in theirs:

@@ -7,11 +7,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
 from curation.records import Label, Person, Rejection, Round
+from curation.rounds.answers import archive
+from curation.rounds.answers.forms import file_row
+from curation.rounds.answers.parsed import UnusableError
+from curation.rounds.answers.rows import seconds_of, text_of, time_of
+from curation.rounds.refused import RefusedAnswer
+from curation.rounds.tables import workbooks
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.fold import fold_answers
 from curation.steps.rounds.round_status import caps_of
@@ -19,9 +25,6 @@ from curation.steps.rounds.running import check_takes_tables
 from curation.steps.rounds.sheets import Format, csv_table, is_free, private_names, who_gets_which
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import WORK
-
-if TYPE_CHECKING:
-    from curation.rounds.refused import RefusedAnswer
 
 
 class Sheets(NamedTuple):
@@ -66,7 +69,6 @@ def write_refused(
             or not open.
     """
     from curation.rounds import people, refused
-    from curation.rounds.tables import workbooks
 
     key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
     check_takes_tables(campaign, round, "be exported")
@@ -119,11 +121,7 @@ def _refused(
     campaign: Campaign, round: Round, pseudonym: Callable[[str], str]
 ) -> "tuple[list[RefusedAnswer], dict[str, str]]":
     """The refused answers to a round's tasks, and ids of people by pseudonym."""
-    from curation.rounds.answers import archive
-    from curation.rounds.answers.forms import file_row
     from curation.rounds.answers.interpret import person_of
-    from curation.rounds.answers.rows import text_of
-    from curation.rounds.refused import RefusedAnswer
 
     reasons: dict[str, list[Rejection]] = defaultdict(list)
     folder = campaign.rounds / round.name
@@ -157,9 +155,6 @@ def _refused(
 
 
 def _time(row: Mapping[str, Any], name: str) -> str:
-    from curation.rounds.answers.parsed import UnusableError
-    from curation.rounds.answers.rows import time_of
-
     try:
         return time_of(row, name)
     except UnusableError:
@@ -167,9 +162,6 @@ def _time(row: Mapping[str, Any], name: str) -> str:
 
 
 def _seconds(row: Mapping[str, Any]) -> float | None:
-    from curation.rounds.answers.parsed import UnusableError
-    from curation.rounds.answers.rows import seconds_of
-
     try:
         return seconds_of(row)
     except UnusableError:

@@ -27,6 +27,7 @@ from curation.formats.table_words import (
     wrong_text,
 )
 from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
+from curation.rounds import people
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.settings import RoundName
 from curation.text.times import now
@@ -290,7 +291,6 @@ def erased(campaign: Campaign, name: str) -> "Callable[[Sent], bool]":
         campaign: the campaign.
         name: the round of the answers.
     """
-    from curation.rounds import people
     from curation.rounds.answers.interpret import person_of
 
     erased_people = people.erased(read_standing(campaign))
@@ -338,8 +338,6 @@ def read_holdings(
         answers: what became of each answer to the round's tasks.
         void: ids of tasks that no answer can serve any more; they are left out.
     """
-    from curation.rounds import people
-
     if not lines:
         return []
     out = people.out(read_standing(campaign))
@@ -364,8 +362,6 @@ def recalls(
     Raises:
         CurationError: one of them holds nothing.
     """
-    from curation.rounds import people
-
     lines: dict[str, Dealing] = {}
     at = now()
     for name in names:

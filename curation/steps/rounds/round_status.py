@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
+from curation.rounds import pages
+from curation.rounds import people as standing
+from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.platforms.interface import Platform
+from curation.rounds.progress import Progress, to_ask
 from curation.settings import RoundSettings
 from curation.steps import read
 from curation.steps import terms as term_files
 from curation.steps.rounds import round_files
 from curation.steps.step import QUIET, Reporter
-from curation.text.rules import WORK, Caps, Work, stable_id
+from curation.text.rules import WORK, Caps, Votes, Work, stable_id
 from curation.text.times import now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.answers.archive import Sent
     from curation.rounds.platforms.label_studio.client import LabelStudio
-    from curation.rounds.progress import Progress
-    from curation.text.rules import Votes
 
 
 CAP_NAMES = ("per_person", "per_term")
@@ -37,7 +38,6 @@ def caps_of(settings: RoundSettings, work: Work) -> Caps:
 
 def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporter = QUIET) -> None:
     """Say if a round needs more people than the campaign knows, because of its caps."""
-    from curation.rounds import people as standing
     from curation.rounds.allocation import least_people
 
     work = WORK[status.round.kind]
@@ -78,8 +78,6 @@ def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
     """
-    from curation.rounds import pages
-
     frozen = round_files.read_texts(campaign, round.name) if round else None
     if frozen is not None:
         return frozen
@@ -90,8 +88,6 @@ def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any
 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """What leaves the campaign for each task: what people need to answer it, and nothing else."""
-    from curation.rounds import pages
-
     shown = shown_texts(campaign, round)
     descriptions = _descriptions(campaign, tasks) if round.kind == "review" else {}
     names = {term.id: term.text for term in read.read_terms(campaign).values()}
@@ -318,8 +314,6 @@ def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, li
 
 def advice(status: RoundStatus, progress: "Progress") -> str:
     """What to do next about a round, in one line."""
-    from curation.rounds.progress import to_ask
-
     round = status.round
     if round.state == "planned":
         return f"not fully published; curation rounds open {round.kind} --name {round.name}"

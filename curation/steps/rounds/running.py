@@ -29,6 +29,7 @@ from curation.records import (
     Task,
     Term,
 )
+from curation.rounds import pages, people, plan
 from curation.rounds.platforms.interface import Demand
 from curation.settings import DecisionSettings
 from curation.steps import read, terms
@@ -39,6 +40,7 @@ from curation.steps.rounds.fold import ANSWERS, ITEM_PITFALLS, fold_answers, pit
 from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_name, warn_of_caps
 from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
+from curation.terms.edits import ALIASES, COLUMNS
 from curation.text.rules import Votes, decide
 from curation.text.times import now
 from curation.text.wording import amount
@@ -80,8 +82,6 @@ def plan_round(
         CurationError: an argument is wrong, there is nothing to work on, or a fact that
             annotators must be given is missing.
     """
-    from curation.rounds import pages, people
-
     settings = campaign.settings
     unknown = set(domains) - set(settings.domains)
     if unknown:
@@ -190,15 +190,11 @@ def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> 
 
 
 def _sealed(campaign: Campaign) -> Callable[..., str]:
-    from curation.rounds import people
-
     return people.sealed(people.read_key(campaign.settings.campaign.id))
 
 
 def _review(campaign: Campaign, name: str, terms: Sequence[Term]) -> tuple[int, list[Task]]:
     """Reviewers of each term, and the tasks of a round of review."""
-    from curation.rounds import plan
-
     reviewers = campaign.settings.rounds.reviewers
     return reviewers, plan.review(
         terms,
@@ -214,8 +210,6 @@ def _writing(
     campaign: Campaign, name: str, terms: Sequence[Term], kind: Kind
 ) -> tuple[int, list[Task]]:
     """Answers to each task (one), and the tasks of a round of writing."""
-    from curation.rounds import plan
-
     return 1, plan.writing(
         terms,
         round=name,
@@ -233,8 +227,6 @@ def _validation(
 
     It takes items that lack labels and are not in another open round of validation.
     """
-    from curation.rounds import plan
-
     settings, decisions = campaign.settings.rounds, campaign.settings.decisions
     unknown = set(of) - set(campaign.round_names())
     if unknown:
@@ -316,7 +308,6 @@ def apply_reviews(
         proposal that is not applied.
     """
     from curation.rounds.reviews import majority
-    from curation.terms.edits import COLUMNS
 
     path = campaign.rounds / round.name / "reviews.jsonl"
     reviews = read_records(path, Review) if path.exists() else []
@@ -356,8 +347,6 @@ def apply_reviews(
 
 def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, str]]) -> None:
     """Add lines to ``edits.csv`` with the columns and the delimiter that the file has."""
-    from curation.terms.edits import ALIASES
-
     path = campaign.terms / "edits.csv"
     text = read_text(path) if path.exists() and read_bytes(path).strip() else ",".join(columns)
     header = find_header(text, path)

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from curation.campaign import Campaign, keep_out
 from curation.files import CurationError, read_bytes, read_records, read_text, sweep_beside, writing
+from curation.formats.table_words import Words
 from curation.formats.tables import csv_text, listed
 from curation.records import Dealing, Round, Task
+from curation.rounds import pages
+from curation.rounds.answers import archive, forms
+from curation.rounds.answers.forms import columns_of
+from curation.rounds.answers.rows import probable, text_of
+from curation.rounds.tables import workbooks
 from curation.rounds.tables.workbooks import Column, Row, columns, task_row
 from curation.steps.importing import warn_of_people
 from curation.steps.rounds import round_files, round_status
@@ -24,7 +30,6 @@ from curation.text.times import Order, now
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.formats.table_words import Words
     from curation.rounds.tables.reading import Table, TablePlace
 
 
@@ -78,9 +83,6 @@ def write_files(
     reporter: Reporter,
 ) -> tuple[Exported, list[Dealing]]:
     """Write the files of an export; gives them, and the lines for the round's ledger."""
-    from curation.rounds import pages
-    from curation.rounds.tables import workbooks
-
     language = campaign.settings.campaign.language
     texts, plain = round_status.shown_texts(campaign, round), layout.format == "csv"
     consent = round.consent if campaign.settings.rounds.consent else ""
@@ -400,8 +402,6 @@ def import_round(
             is about one of its tasks, a column has slipped down a row, a date could be two days, or
             no round of the campaign has shown that version of the consent text.
     """
-    from curation.rounds.answers import archive, forms
-    from curation.rounds.answers.rows import text_of
     from curation.rounds.answers.table_checks import (
         check_answers,
         check_tasks,
@@ -496,8 +496,6 @@ def read_answers(
     Raises:
         CurationError: it cannot be read, has no rows, or has no column task_id or annotator.
     """
-    from curation.rounds.answers.forms import columns_of
-    from curation.rounds.answers.rows import probable
     from curation.rounds.tables.reading import read_table
 
     table = read_table(file, reporter.warn, words)

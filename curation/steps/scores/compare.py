@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation import __version__
 from curation.campaign import Campaign
+from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
 from curation.records import Cat, Score
 from curation.scores import compare as stage
 from curation.scores import ensemble as ensembles
 from curation.scores.boards import Board, board
+from curation.scores.choice.report import answers_row
 from curation.scores.compare import mechanisms
 from curation.scores.ensemble import Ensemble, Objective, scored_since
 from curation.scores.flags import flags_of
@@ -64,7 +66,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
         only: if not empty, only runs whose RULE is all of these.
 
     Returns:
-        Rows of ``choice.summary.answers_row``, by the name of the run.
+        Rows of ``choice.report.answers_row``, by the name of the run.
 
     Raises:
         CurationError: a file is not a report of answers; names the file.
@@ -75,8 +77,6 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
 
 
 def _row(path: Path) -> dict[str, Any]:
-    from curation.scores.choice.report import answers_row
-
     report, folder = read_json(path), path.parent
     model = model_of(folder, read_run(folder))
     try:
@@ -242,8 +242,6 @@ def read_agreement(source: Source) -> dict[str, Agreement]:
     decisions, it is computed from the campaign's labels. For gold files it is computed from the
     labels that they hold. By original targets it is known for gold files only.
     """
-    from curation.catsets.stereoset import read_cat_entries
-
     if source.campaign is None:
         entries = [e for path in source.gold for e in read_cat_entries(path)]
         return published_agreement(entries, original=source.original_targets is not None)

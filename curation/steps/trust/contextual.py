@@ -102,9 +102,9 @@ class Corpus:
         Raises:
             CurationError: the model does not exist, or is not a language model.
         """
-        from curation.models.loading import identity
+        from curation.models.loading import identity, loading_options
 
-        return identity(self.spec.name, **self.spec.loading)
+        return identity(self.spec.name, **loading_options(self.spec))
 
     @cached_property
     def groups(self) -> list[Groups]:

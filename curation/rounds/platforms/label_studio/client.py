@@ -475,19 +475,12 @@ class LabelStudio:
             advance(1)
         return changed
 
-    def stop_serving(
-        self,
-        project: int,
-        *,
-        only: Collection[int] | None = None,
-        advance: Advance = lambda _: None,
-    ) -> int:
+    def stop_serving(self, project: int, *, only: Collection[int] | None = None) -> int:
         """Stop serving a project's tasks; ``set_overlap`` opens them again.
 
         Args:
             project: the project's id.
             only: the server's ids of the tasks to stop; None for all.
-            advance: called with the number of further tasks that were looked at.
 
         Returns:
             How many tasks were open.
@@ -497,7 +490,6 @@ class LabelStudio:
             if not task["is_labeled"] and (only is None or task["id"] in only):
                 self.to.ask("PATCH", f"tasks/{task['id']}/", json={"is_labeled": True})
                 closed += 1
-            advance(1)
         return closed
 
     def asked(self, project: int) -> dict[str, Asked]:
