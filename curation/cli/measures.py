@@ -43,7 +43,7 @@ def count(
         typer.Argument(help="Texts: .txt or .jsonl, also as .gz, or .parquet.", **FILE),
     ],
     out: Annotated[
-        Path, typer.Option("--out", help="File for the counts: .tsv.gz or .tsv.", metavar="FILE")
+        Path, typer.Option(help="File for the counts: .tsv.gz or .tsv.", metavar="FILE")
     ],
     language: Annotated[
         str, typer.Option(help="Language code of the texts.", callback=language_code)
@@ -274,7 +274,6 @@ def sentiment(
     scores: Annotated[
         Path | None,
         typer.Option(
-            "--scores",
             help="Also write each association's sentiment to this file, for «curation scores "
             "baselines --sentiment».",
             **FILE,
@@ -371,9 +370,7 @@ def keywords(
         int | None,
         typer.Option(min=1, help="Minimum number of CATs that contain a keyword."),
     ] = None,
-    by: Annotated[
-        By, typer.Option("--by", help="Show keywords by domain, label or term.")
-    ] = "domain",
+    by: Annotated[By, typer.Option(help="Show keywords by domain, label or term.")] = "domain",
     top: Annotated[int, typer.Option(min=1, help="Number of keywords to show for each.")] = 16,
     as_json: Json = False,
 ) -> None:
@@ -413,16 +410,13 @@ def pitfalls(
     words: Annotated[
         Path | None,
         typer.Option(
-            "--words",
             help="Your own word lists; default: the campaign's 4-measures/words.csv.",
             **FILE,
         ),
     ] = None,
     show: Annotated[
         list[str] | None,
-        typer.Option(
-            "--show", metavar="CODE", help="Also show places of this pitfall; repeatable."
-        ),
+        typer.Option(metavar="CODE", help="Also show places of this pitfall; repeatable."),
     ] = None,
     sample: Annotated[
         int,

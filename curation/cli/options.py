@@ -31,7 +31,6 @@ RoundArgument = Annotated[
 TasksFolder = Annotated[
     Path | None,
     typer.Option(
-        "--to",
         help="The folder to write to; default: tasks/ in the campaign.",
         metavar="DIR",
     ),
@@ -39,7 +38,6 @@ TasksFolder = Annotated[
 TableFormat = Annotated[
     Literal["xlsx", "csv"],
     typer.Option(
-        "--format",
         help="xlsx: workbooks in the campaign's language, with lists to choose from. csv: tables "
         "with canonical names, for programs and platforms.",
     ),
@@ -47,7 +45,6 @@ TableFormat = Annotated[
 Dates = Annotated[
     Order | None,
     typer.Option(
-        "--dates",
         help="day-first or month-first, for dates such as 3/4/2026; default: as the file's other "
         "dates.",
     ),
@@ -130,16 +127,13 @@ def options_of_work(engine: Engine, workers: int | None, device: str) -> dict[st
 GoldFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        "--gold",
         help="Use this gold file instead of a campaign; repeatable.",
         **FILE,
     ),
 ]
 Scores = Annotated[
     Path,
-    typer.Option(
-        "--scores", metavar="DIR", help="With --gold: the folder of the runs, MODEL/RULE/."
-    ),
+    typer.Option(metavar="DIR", help="With --gold: the folder of the runs, MODEL/RULE/."),
 ]
 JsonFile = Annotated[
     Path | None,
@@ -153,7 +147,7 @@ CorpusEngine = Annotated[Engine, typer.Option(help="This machine (local) or a Ra
 Processes = Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)]
 LatexFile = Annotated[
     Path | None,
-    typer.Option("--latex", help="Also write the table as LaTeX.", **FILE),
+    typer.Option(help="Also write the table as LaTeX.", **FILE),
 ]
 Intervals = Annotated[
     bool, typer.Option("--intervals", help="Add the intervals to the LaTeX table.")
@@ -161,18 +155,16 @@ Intervals = Annotated[
 Ties = Annotated[
     TieRule,
     typer.Option(
-        "--ties",
         help="half: a tie counts as half won. official: it counts as lost, as in StereoSet.",
     ),
 ]
 OfCampaign = Annotated[
     Split | None,
-    typer.Option("--split", help="The split of a campaign: test (default), dev or all."),
+    typer.Option(help="The split of a campaign: test (default), dev or all."),
 ]
 Tier = Annotated[
     int | None,
     typer.Option(
-        "--tier",
         metavar="N",
         min=1,
         help="Only CATs on whose labels N or more annotators agree; 4 is the paper's stricter set.",
@@ -181,14 +173,12 @@ Tier = Annotated[
 KindOption = Annotated[
     Kind | None,
     typer.Option(
-        "--kind",
         help="Only CATs of this kind: intrasentence or intersentence.",
     ),
 ]
 LowerIsLikelier = Annotated[
     list[str] | None,
     typer.Option(
-        "--lower-is-likelier",
         metavar="NAME",
         help="The --predictions of this NAME, or of NAME@KIND those of this kind of CAT, are "
         "perplexities or losses: change their sign. Repeatable.",

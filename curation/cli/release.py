@@ -58,7 +58,6 @@ def check(
     public: Annotated[
         Path | None,
         typer.Option(
-            "--public",
             help="The public side, with hidden gold labels, of the revealed RELEASE.",
             metavar="DIR",
         ),
@@ -66,7 +65,6 @@ def check(
     against: Annotated[
         list[Path] | None,
         typer.Option(
-            "--against",
             help="Public CATs that the test set should not repeat; for several files, repeat it.",
             **FILE,
         ),
@@ -131,7 +129,6 @@ def diff(
     scores: Annotated[
         Path | None,
         typer.Option(
-            "--scores",
             help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
             **FILE | {"metavar": "DIR"},
         ),
@@ -139,7 +136,6 @@ def diff(
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions",
             metavar="NAME[@RULES]=FILE",
             help="Also use a model's predictions file. Repeatable.",
         ),
@@ -148,7 +144,6 @@ def diff(
     errata: Annotated[
         Path | None,
         typer.Option(
-            "--errata",
             help="Write every change of a CAT to this file: .jsonl for programs, .md for people.",
             **FILE,
         ),
@@ -352,10 +347,10 @@ def export(
     ],
     to: Annotated[
         Path,
-        typer.Option("--to", help="The folder to write; it must be new or empty.", metavar="DIR"),
+        typer.Option(help="The folder to write; it must be new or empty.", metavar="DIR"),
     ],
     gold: GoldFiles = None,
-    split: Annotated[Split, typer.Option("--split", help="dev, test or all.")] = "all",
+    split: Annotated[Split, typer.Option(help="dev, test or all.")] = "all",
     kind: KindOption = None,
     leave_out: Annotated[
         bool,
@@ -509,7 +504,6 @@ def push(
     to: Annotated[
         str,
         typer.Option(
-            "--to",
             help="The dataset on the hub; default: id in [hub] of 7-release/statement.toml.",
             metavar="OWNER/NAME",
         ),

@@ -620,9 +620,7 @@ def open_(
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option(
-            "--of", help="Validate only items of this round; repeatable.", metavar="ROUND"
-        ),
+        typer.Option(help="Validate only items of this round; repeatable.", metavar="ROUND"),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -57,7 +57,7 @@ def compare(
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="NAME[@RULES]=FILE",
+            metavar="NAME[@RULES]=FILE",
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
             "was scored by. Repeatable.",
         ),
@@ -88,7 +88,6 @@ def compare(
     about: Annotated[
         Path | None,
         typer.Option(
-            "--about",
             help="A CSV file with the columns model, parameters, corpus_gb, architecture: sizes "
             "to show and to correlate with.",
             **FILE,
@@ -121,7 +120,7 @@ def compare(
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option("--latex", help="Also write the tables of models as LaTeX.", **FILE),
+        typer.Option(help="Also write the tables of models as LaTeX.", **FILE),
     ] = None,
     intervals: Intervals = False,
     json_file: JsonFile = None,
@@ -182,7 +181,6 @@ def ensemble(
     dev: Annotated[
         list[Path] | None,
         typer.Option(
-            "--dev",
             help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
         ),
     ] = None,
@@ -257,21 +255,20 @@ def published(
     gold: Annotated[
         list[Path] | None,
         typer.Option(
-            "--gold",
             help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
         ),
     ] = None,
     scores: Annotated[
         Path | None,
         typer.Option(
-            "--scores", metavar="DIR",
+            metavar="DIR",
             help="Your runs: the folder of MODEL/RULE/.",
         ),
     ] = None,
     predictions: Annotated[
         list[str] | None,
         typer.Option(
-            "--predictions", metavar="NAME[@RULES]=FILE",
+            metavar="NAME[@RULES]=FILE",
             help="Also compare a model's predictions file; @RULES declares the profile or rule it "
             "was scored by. Repeatable.",
         ),
@@ -280,14 +277,12 @@ def published(
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table",
             help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
         ),
     ] = None,
     split: Annotated[
         SplitName | None,
         typer.Option(
-            "--split",
             help="dev or test: the split of the gold files. Default: as their target terms show.",
         ),
     ] = None,
@@ -295,7 +290,6 @@ def published(
     ties: Annotated[
         TieRule,
         typer.Option(
-            "--ties",
             help="official: a tie counts as lost, as in StereoSet. half: it counts as half won.",
         ),
     ] = "official",
@@ -457,7 +451,6 @@ app = command_group("Score models on a benchmark: lms, ss, icat.")
 Gold = Annotated[
     list[Path],
     typer.Option(
-        "--gold",
         help="A dataset like StereoSet with gold labels, or a mapping file; repeatable.",
         **FILE,
     ),
@@ -483,13 +476,12 @@ class OptionalKind(TyperCommand):
 def predictions(
     gold: Gold,
     predictions: Annotated[
-        Path, typer.Option("--predictions", help="A model's score of each sentence, by id.", **FILE)
+        Path, typer.Option(help="A model's score of each sentence, by id.", **FILE)
     ],
     kind: KindOption = None,
     lower_is_likelier: Annotated[
         LowerKind | None,
         typer.Option(
-            "--lower-is-likelier",
             metavar="[KIND]",
             help="The scores, or those of this kind of CAT, are perplexities or losses: change "
             "their sign.",
@@ -552,7 +544,6 @@ def baselines(
     sentiment: Annotated[
         Path | None,
         typer.Option(
-            "--sentiment",
             help="A predictions file with a classifier's sentiment of each sentence, higher being "
             "more positive. Default: the scores of «measures sentiment» if the campaign has a "
             "classifier, otherwise VADER's, for English.",

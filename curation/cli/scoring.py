@@ -72,7 +72,6 @@ def _price(text: str) -> float:
 PromptsFile = Annotated[
     Path | None,
     _option(
-        "--prompts",
         help="The prompts; default: prompts.toml in the folder of scores, or those that are "
         "included for the language («curation scores prompts»).",
         **FILE,

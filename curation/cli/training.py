@@ -27,7 +27,7 @@ _LINES = 50  # lines about the loss in the whole training
 
 # Options of both training commands.
 Model = Annotated[str, typer.Argument(help="Model to start from: a name on the hub or a folder.")]
-Out = Annotated[Path, typer.Option("--out", help="Folder for the trained model.", metavar="DIR")]
+Out = Annotated[Path, typer.Option(help="Folder for the trained model.", metavar="DIR")]
 Accumulate = Annotated[
     int, typer.Option(min=1, help="Split each batch into this many parts, to use less memory.")
 ]
@@ -66,7 +66,6 @@ def train_nsp(
     corpus: Annotated[
         list[Path],
         typer.Option(
-            "--corpus",
             help="Articles: .txt (a sentence per line, an empty line between articles), .jsonl "
             '({"text": …} or {"sentences": […]}), both also as .gz or .bz2, .parquet, or a folder '
             "with such files or with WikiExtractor's output (AA/wiki_00 …). Repeatable.",
@@ -209,7 +208,6 @@ def train_sentiment(
     reviews: Annotated[
         list[Path],
         typer.Option(
-            "--reviews",
             help="Reviews: .jsonl, .csv or .tsv, also as .gz or .bz2, with a column text, review "
             "or sentence, and a column label or sentiment (negative, neutral, positive; 0, 1) or "
             "stars or rating (1 to 5). Or a folder such as aclImdb, with folders pos and neg of "
@@ -221,7 +219,6 @@ def train_sentiment(
     test: Annotated[
         list[Path] | None,
         typer.Option(
-            "--test",
             help="Reviews to test on, in any format of --reviews. Default: the folder test next to "
             "the folder train of --reviews, if there is one. Repeatable.",
             **FILE_OR_FOLDER,
