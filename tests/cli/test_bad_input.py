@@ -2,18 +2,17 @@
 
 import copy
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.campaign import Campaign
-from support.commands import set_to
+from curation.files import read_records
+from curation.records import Rejection
+from support.commands import run, set_to
 
 Json = dict[str, Any]
-Bring = Callable[..., Any]
 
 
 @pytest.fixture
@@ -35,38 +34,44 @@ def published(example_data: Path) -> Json:
     return {"version": "0", "data": {"intersentence": items, "intrasentence": []}}
 
 
-@pytest.fixture
-def bring(forked: Any, campaign: Campaign, tmp_path: Path) -> Bring:
-    """Import a StereoSet file; gives the summary of one that went in, else what was said."""
+class Bring:
+    """Imports files into a fresh campaign."""
 
-    def run(
-        content: Any,
-        *more: str,
-        name: str = "set.json",
-        source: str = "stereoset",
+    def __init__(self, campaign: Campaign, folder: Path) -> None:
+        self.campaign, self.folder = campaign, folder
+
+    def __call__(
+        self, content: Any, *more: str, name: str = "set.json", source: str = "stereoset",
         warning: str = "",
-    ) -> Any:
-        path = tmp_path / name
+    ) -> Any:  # fmt: skip
+        """Import a StereoSet file; gives the summary of one that went in, else what was said."""
+        path = self.folder / name
         text = content if isinstance(content, bytes | str) else json.dumps(content, indent=1)
         path.write_bytes(text.encode() if isinstance(text, str) else text)
-        done = forked("import", source, path, "--json", "-c", campaign.root, *more)
+        done = run("import", source, path, "--json", "-c", self.campaign.root, *more)
         assert "Traceback" not in done.err
         if done.code == 0:
             assert warning in done.err
             assert warning or source == "answers" or done.err == ""
             return json.loads(done.out)
         assert (done.code, done.out) == (1, ""), done.err
-        assert path.name in done.err or more
+        assert (str(path) if source == "answers" else name) in done.err or more
         assert "fix:   " in done.err
         return done.err
 
-    return run
+    def table(self, content: str | bytes, *more: str) -> Any:
+        """The same with a writers' or annotators' table."""
+        return self(content, *more, name="answers.csv", source="answers")
+
+    def rejections(self, round: str = "published") -> list[tuple[str, str]]:
+        """The codes and details of what was refused."""
+        rows = read_records(self.campaign.rounds / round / "rejected.jsonl", Rejection)
+        return [(row.code, row.detail) for row in rows]
 
 
 @pytest.fixture
-def table(bring: Bring) -> Bring:
-    """The same with a writers' or annotators' table."""
-    return partial(bring, name="answers.csv", source="answers")
+def bring(campaign: Campaign, tmp_path: Path) -> Bring:
+    return Bring(campaign, tmp_path)
 
 
 def items_of(content: Json) -> list[Json]:
@@ -82,9 +87,7 @@ def without_labels(item: Json) -> None:
 # --- a StereoSet file ---------------------------------------------------------------------------
 
 
-def test_good_items_go_in_once(
-    bring: Bring, published: Json, campaign: Campaign, untouched: Any
-) -> None:
+def test_good_items_go_in_once(bring: Bring, published: Json, untouched: Any) -> None:
     for sentence in items_of(published)[1]["sentences"]:
         sentence.pop("gold_label", None)  # it may be missing
     newest = items_of(published).pop(0)
@@ -94,22 +97,20 @@ def test_good_items_go_in_once(
     labels = sum(len(s["labels"]) for item in items_of(published) for s in item["sentences"])
     counts = {"rows": 3, "items": 3, "labels": labels, "rejected": {}}
     assert bring(published).items() >= (counts | {"added": 1, "known": 2}).items()
-    before = untouched(campaign.root)
+    before = untouched(bring.campaign.root)
     for name in ("set.json", "renamed.json"):
         again = bring(published, name=name)
         assert again.items() >= (counts | {"added": 0, "known": 3}).items()
-    assert untouched(campaign.root) == before
+    assert untouched(bring.campaign.root) == before
 
 
-def test_a_damaged_file_names_the_place(
-    bring: Bring, published: Json, campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_damaged_file_names_the_place(bring: Bring, published: Json) -> None:
     items_of(published)[1]["context"] += " Café."
     whole = json.dumps(published, indent=1, ensure_ascii=False)
     for share in (0.3, 0.5, 0.99):
         cut = whole[: int(len(whole) * share)]
         said = bring(cut)
-        assert f"{tmp_path / 'set.json'} line {cut.count(chr(10)) + 1} column " in said
+        assert f"{bring.folder / 'set.json'} line {cut.count(chr(10)) + 1} column " in said
         assert "the file ends in the middle" in said
         assert "fix:   it was probably cut off: fetch it again" in said
     said = bring(whole.encode("latin-1"))
@@ -130,21 +131,19 @@ def test_a_damaged_file_names_the_place(
         ({"data": {"intersentence": []}}, "contains no items"),
     ):
         assert says in bring(content)
-    assert not (campaign.rounds / "published" / "items.jsonl").exists()
+    assert not (bring.campaign.rounds / "published" / "items.jsonl").exists()
 
 
 @pytest.mark.parametrize("field", ["target", "context", "id"])
-def test_half_a_character(
-    bring: Bring, published: Json, campaign: Campaign, untouched: Any, field: str
-) -> None:
+def test_half_a_character(bring: Bring, published: Json, untouched: Any, field: str) -> None:
     items_of(published)[1][field] += "\ud800"  # valid JSON, but no text: cannot be kept
-    before = untouched(campaign.root)
+    before = untouched(bring.campaign.root)
     bring(published)
-    assert untouched(campaign.root) == before
+    assert untouched(bring.campaign.root) == before
 
 
 def test_what_is_wrong_with_an_item_is_counted_and_kept_with_its_reason(
-    bring: Bring, published: Json, campaign: Campaign, rejections: Any
+    bring: Bring, published: Json
 ) -> None:
     few, many, bare = items_of(published)
     few["sentences"].pop()
@@ -155,7 +154,7 @@ def test_what_is_wrong_with_an_item_is_counted_and_kept_with_its_reason(
     summary = bring(published)
     counts = {"wrong_association_count": 3, "missing_field": 1}
     assert (summary["items"], summary["rejected"]) == (0, counts)
-    assert rejections(campaign, "published") == [
+    assert bring.rejections() == [
         ("wrong_association_count", "item new-0 has 2, not 3"),
         ("wrong_association_count", "item new-1 has 4, not 3"),
         ("missing_field", "item new-2 has no list of sentences"),
@@ -163,9 +162,7 @@ def test_what_is_wrong_with_an_item_is_counted_and_kept_with_its_reason(
     ]
 
 
-def test_an_unknown_domain_and_a_duplicate_under_other_ids(
-    bring: Bring, published: Json, campaign: Campaign, rejections: Any
-) -> None:
+def test_an_unknown_domain_and_a_duplicate_under_other_ids(bring: Bring, published: Json) -> None:
     first, hobby, _ = items_of(published)
     twin = copy.deepcopy(first) | {"id": "twin", "context": first["context"].upper()}
     items_of(published).append(twin)
@@ -177,7 +174,7 @@ def test_an_unknown_domain_and_a_duplicate_under_other_ids(
     summary = bring(published, warning="«curation run»: [domains.hobby]\n")
     counts = {"duplicate_item": 1, "unknown_domain": 1}
     assert (summary["items"], summary["rejected"]) == (2, counts)
-    details = dict(rejections(campaign, "published"))
+    details = dict(bring.rejections())
     says = "'hobby' is not among the domains: gender, profession"
     assert says in details["unknown_domain"]
 
@@ -186,7 +183,7 @@ def test_an_unknown_domain_and_a_duplicate_under_other_ids(
     ("place", "clash"), [(None, "new-0"), (1, "new-0-1"), (1, "new-0"), (1, "new-2-0")]
 )
 def test_clashing_ids_in_one_file(
-    bring: Bring, published: Json, campaign: Campaign, rejections: Any,
+    bring: Bring, published: Json,
     place: int | None, clash: str,
 ) -> None:  # fmt: skip
     """Of two items, sentences, a sentence and an item, and within one item."""
@@ -196,26 +193,22 @@ def test_clashing_ids_in_one_file(
     without_labels(bad)
     summary = bring(published)
     assert (summary["items"], summary["rejected"]) == (2, {"clashing_id": 1})
-    ((code, detail),) = rejections(campaign, "published")
+    ((code, detail),) = bring.rejections()
     named = "new-2" if clash == "new-2-0" else clash
     assert (code, detail.split()[0]) == ("clashing_id", named)
 
 
-def test_clashing_ids_over_two_imports(
-    bring: Bring, published: Json, campaign: Campaign, rejections: Any
-) -> None:
+def test_clashing_ids_over_two_imports(bring: Bring, published: Json) -> None:
     assert bring(published)["items"] == 3
     del items_of(published)[1:]
     items_of(published)[0]["context"] = "Another context."
     summary = bring(published, "--round", "second", name="other.json")  # another round, same ids
     # The labels were given to another text: they may not count for the first.
     assert (summary["items"], summary["labels"], summary["rejected"]["clashing_id"]) == (0, 0, 1)
-    assert rejections(campaign, "second")[0][0] == "clashing_id"
+    assert bring.rejections("second")[0][0] == "clashing_id"
 
 
-def test_items_without_labels_stay_open(
-    forked: Any, bring: Bring, published: Json, campaign: Campaign
-) -> None:
+def test_items_without_labels_stay_open(bring: Bring, published: Json) -> None:
     for item, absent in zip(items_of(published), ("gone", None, []), strict=True):
         for sentence in item["sentences"]:
             sentence["labels"] = absent
@@ -223,9 +216,9 @@ def test_items_without_labels_stay_open(
                 del sentence["labels"]
     summary = bring(published)
     assert (summary["items"], summary["labels"], summary["unlabelled"]) == (3, 0, 3)
-    counts = json.loads(forked("decisions", "filter", "--json", "-c", campaign.root).out)
+    counts = json.loads(run("decisions", "filter", "--json", "-c", bring.campaign.root).out)
     assert (counts["items_kept"], counts["too_few_labels"]) == (0, 3)
-    done = forked("run", "-c", campaign.root)
+    done = run("run", "-c", bring.campaign.root)
     assert done.code == 1
     assert "no CAT was kept, so there is nothing to release" in done.err
     assert "decisions filter" in done.err
@@ -240,8 +233,8 @@ WRITERS = (
 )
 
 
-def test_a_table_that_cannot_be_read(table: Bring, campaign: Campaign, untouched: Any) -> None:
-    before = untouched(campaign.root)
+def test_a_table_that_cannot_be_read(bring: Bring, untouched: Any) -> None:
+    before = untouched(bring.campaign.root)
     for data, says in (
         ("", "is empty"),
         ("a,b\n", "a header and no rows"),
@@ -249,55 +242,37 @@ def test_a_table_that_cannot_be_read(table: Bring, campaign: Campaign, untouched
         ("a,b\n1,caf\xe9\n".encode("latin-1"), "line 2: byte 0xe9 is not UTF-8"),
         ("sep=;", "answers.csv"),
     ):
-        assert says in table(data)
+        assert says in bring.table(data)
     for name in ("", "..", "a/b", ".hidden", "x" * 101):
-        assert "cannot be the name of a round" in table(WRITERS, "--round", name)
-    assert untouched(campaign.root) == before
+        assert "cannot be the name of a round" in bring.table(WRITERS, "--round", name)
+    assert untouched(bring.campaign.root) == before
 
 
-def test_rows_too_long_and_too_short(
-    table: Bring, campaign: Campaign, rejections: Any, untouched: Any
-) -> None:
+def test_rows_too_long_and_too_short(bring: Bring, untouched: Any) -> None:
     data = WRITERS + WRITERS.splitlines()[1] + ",more\ni3,ann,profession\n"
-    summary = table(data)
+    summary = bring.table(data)
     assert (summary["items"], summary["added"]) == (2, 4)
     assert summary["rejected"] == {"bad_value": 1, "missing_field": 1}
-    (_, long), (_, short) = rejections(campaign)
+    (_, long), (_, short) = bring.rejections("main")
     assert "more cells than the table has columns" in long
     assert short == "no 'context'"
-    before = untouched(campaign.root)
-    again = table(data)
+    before = untouched(bring.campaign.root)
+    again = bring.table(data)
     assert (again["added"], again["known"], again["items"]) == (0, 4, 2)
-    assert untouched(campaign.root) == before
+    assert untouched(bring.campaign.root) == before
 
 
-def test_terms_that_are_not_known_are_refused_on_wish(
-    table: Bring, campaign: Campaign, rejections: Any
-) -> None:
-    summary = table(WRITERS, "--known-terms")
+def test_terms_that_are_not_known_are_refused_on_wish(bring: Bring) -> None:
+    summary = bring.table(WRITERS, "--known-terms")
     assert (summary["items"], summary["rejected"]) == (0, {"unknown_target": 2})
-    assert rejections(campaign)[0][1] == "'baker' is not a term of 'profession'"
+    assert bring.rejections("main")[0][1] == "'baker' is not a term of 'profession'"
 
 
-def test_labels_before_their_items_wait_for_them(table: Bring) -> None:
-    first = table("item_id,annotator,association,label\ni1,ben,early,stereotype\n")
+def test_labels_before_their_items_wait_for_them(bring: Bring) -> None:
+    first = bring.table("item_id,annotator,association,label\ni1,ben,early,stereotype\n")
     assert (first["labels"], first["rejected"]) == (0, {"unknown_item": 1})
-    second = table(WRITERS)
+    second = bring.table(WRITERS)
     assert (second["items"], second["labels"]) == (2, 1)
-
-
-def test_an_edit_of_an_unknown_term_names_its_line(
-    forked: Any, table: Bring, campaign: Campaign
-) -> None:
-    table(WRITERS)
-    edits = campaign.terms / "edits.csv"
-    edits.write_text("domain,term,family,note\nprofession,baker,x,\nprofession,cook,x,\n")
-    err = forked("run", "-c", campaign.root).err
-    assert "1-terms/edits.csv line 3: not applied: no term 'cook' in domain 'profession'" in err
-    assert "copy the term from candidates.csv, or add it" in err
-    rejected = (campaign.terms / "rejected.jsonl").read_text("utf-8")
-    assert '"code":"unknown_term"' in rejected
-    assert str(campaign.root) not in rejected  # results are the same wherever the folder lies
 
 
 # --- no campaign, no file, a wrong word -----------------------------------------------------------
@@ -313,9 +288,9 @@ OTHERS = [("status",), ("terms", "query"), ("terms", "select"), ("terms", "expla
 IMPORTS = [("import", "answers", __file__), ("import", "stereoset", __file__)]
 
 
-def test_outside_of_a_campaign(forked: Any, tmp_path: Path) -> None:
+def test_outside_of_a_campaign(tmp_path: Path) -> None:
     for command in (*COMMANDS, *OTHERS, *IMPORTS):
-        assert forked(*command, "-c", tmp_path) == (
+        assert run(*command, "-c", tmp_path) == (
             1,
             "",
             f"error: {tmp_path}: no campaign.toml here\n"
@@ -325,24 +300,24 @@ def test_outside_of_a_campaign(forked: Any, tmp_path: Path) -> None:
 
 
 def test_the_current_folder_is_meant_where_none_is_named(
-    forked: Any, campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(campaign.root)
-    assert forked("status").code == 0
+    assert run("status").code == 0
     monkeypatch.chdir(campaign.root.parent)
-    assert "no campaign.toml here" in forked("status").err
+    assert "no campaign.toml here" in run("status").err
     monkeypatch.setenv("CURATION_CAMPAIGN", str(campaign.root))
-    assert forked("status").code == 0
+    assert run("status").code == 0
 
 
-def test_before_any_answer(forked: Any, campaign: Campaign) -> None:
-    done = forked("status", "-c", campaign.root)
+def test_before_any_answer(campaign: Campaign) -> None:
+    done = run("status", "-c", campaign.root)
     assert (done.code, done.err) == (0, "")
     assert "next: curation terms query, or curation terms scan FILE" in done.out
     assert "or curation import answers FILE, or curation import stereoset FILE" in done.out
     assert done.out.count("not yet") == 12
     for command in COMMANDS:
-        done = forked(*command, "-c", campaign.root)
+        done = run(*command, "-c", campaign.root)
         assert done.code == 1
         # «run» chooses the terms, which needs no answers, and says so.
         assert done.out.startswith("select ") if command == ("run",) else done.out == ""
@@ -352,30 +327,30 @@ def test_before_any_answer(forked: Any, campaign: Campaign) -> None:
 
 
 def test_init_and_demo_where_they_cannot_be(
-    forked: Any, campaign: Campaign, untouched: Any, tmp_path: Path
+    campaign: Campaign, untouched: Any, tmp_path: Path
 ) -> None:
     before = untouched(tmp_path)
-    done = forked("init", campaign.root, "--yes")
+    done = run("init", campaign.root, "--yes")
     assert (done.code, done.out) == (1, "")
     assert f"error: {campaign.root}: is a campaign already" in done.err
     assert "fix:   edit its campaign.toml, or choose another folder" in done.err
     for option, value in (("language", "English!"), ("domains", "a/b"), ("domains", " , ")):
-        done = forked("init", tmp_path / "c", "--yes", f"--{option}", value)
+        done = run("init", tmp_path / "c", "--yes", f"--{option}", value)
         assert done.code == 1
         assert f"error: {option}" in done.err
-    done = forked("demo", tmp_path)
+    done = run("demo", tmp_path)
     assert done.code == 1
     assert f"{tmp_path}: is not empty" in done.err
     assert untouched(tmp_path) == before
     assert list(tmp_path.iterdir()) == [campaign.root]
 
 
-def test_a_wrong_setting_stops_every_command(forked: Any, campaign: Campaign) -> None:
+def test_a_wrong_setting_stops_every_command(campaign: Campaign) -> None:
     path = campaign.root / "campaign.toml"
     set_to(campaign.root, "needed = 3", "neded = 3")
     line = path.read_text("utf-8").partition("neded")[0].count("\n") + 1
     for command in (*COMMANDS, *OTHERS):
-        done = forked(*command, "-c", campaign.root)
+        done = run(*command, "-c", campaign.root)
         assert done.code == 1
         assert f"error: {path} line {line}, decisions.neded: no such setting" in done.err
         assert "fix:   did you mean 'needed'?" in done.err
@@ -383,29 +358,29 @@ def test_a_wrong_setting_stops_every_command(forked: Any, campaign: Campaign) ->
 
 @pytest.mark.parametrize("source", ["answers", "stereoset"])
 def test_a_file_that_is_not_there_and_a_folder(
-    forked: Any, campaign: Campaign, tmp_path: Path, source: str
+    campaign: Campaign, tmp_path: Path, source: str
 ) -> None:
-    done = forked("import", source, tmp_path / "none", "-c", campaign.root)
+    done = run("import", source, tmp_path / "none", "-c", campaign.root)
     assert (done.code, done.out) == (1, "")
     assert f"error: {tmp_path / 'none'}: no such file" in done.err
     assert "fix:   check the path" in done.err
-    done = forked("import", source, tmp_path, "-c", campaign.root)
+    done = run("import", source, tmp_path, "-c", campaign.root)
     assert done.code == 1
     assert f"{tmp_path}: is a folder, not a file" in done.err
 
 
-def test_decisions_on_what_is_not_there(forked: Any, finished: Path) -> None:
+def test_decisions_on_what_is_not_there(finished: Path) -> None:
     for option, value, says in (
         ("--measure", "kappa", "'kappa' is not one of alpha, fleiss, ac1"),
         ("--by", "mood", "'mood' is not one of domain"),
         ("--exclude", "nobody", "no annotator 'nobody'"),
     ):
-        done = forked("decisions", "agreement", option, value, "-c", finished)
+        done = run("decisions", "agreement", option, value, "-c", finished)
         assert (done.code, done.out) == (1, "")
         assert says in done.err
         assert "fix:   " in done.err
     set_to(finished, '"main", ', '"mian", ')
-    done = forked("run", "-c", finished)
+    done = run("run", "-c", finished)
     assert done.code == 1
     assert "[decisions] rounds names 'mian', which has no answers" in done.err
     assert "fix:   rounds with answers: main, pilot, published" in done.err

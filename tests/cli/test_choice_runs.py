@@ -72,9 +72,7 @@ def test_models_that_were_asked_in_other_ways_get_a_warning(gold: Path) -> None:
         assert text in err
 
 
-def test_models_without_any_comparison_are_an_error_that_says_why(
-    gold: Path, tmp_path: Path
-) -> None:
+def test_models_without_any_comparison_are_an_error(gold: Path, tmp_path: Path) -> None:
     answers = {"questions": 120, "answered": 120, "first": 120, "none": {}}
     choice_run(tmp_path, "always", lambda _: [None] * 3, CATS, answers=answers)
     own = ("--gold", gold)

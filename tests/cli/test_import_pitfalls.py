@@ -107,7 +107,7 @@ def published(path: Path, **contexts: str) -> Path:
     return path
 
 
-def test_what_was_published_is_taken_as_it_is_and_has_to_be_accepted_or_left_out(
+def test_what_was_published_has_to_be_accepted_or_left_out(
     campaign: Campaign, tmp_path: Path
 ) -> None:
     root = campaign.root
@@ -160,9 +160,7 @@ def test_a_writer_who_is_erased_leaves_no_word_in_it(campaign: Campaign, table: 
     assert "She was early" not in path.read_text("utf-8")
 
 
-def test_words_of_the_team_s_own_are_looked_for_from_then_on(
-    campaign: Campaign, table: Path
-) -> None:
+def test_words_of_the_teams_own_are_looked_for(campaign: Campaign, table: Path) -> None:
     assert "pitfalls" not in bring(campaign, table, ROWS[2])  # sound answers say nothing
     assert (campaign.rounds / "main" / "pitfalls.jsonl").read_bytes() == b""
     own_words(campaign, "public_figure")
@@ -175,9 +173,7 @@ def test_words_of_the_team_s_own_are_looked_for_from_then_on(
     assert "pitfalls" not in bring(campaign, table, ROWS[2])
 
 
-def test_a_mistake_in_the_words_keeps_nobody_from_being_erased(
-    campaign: Campaign, table: Path
-) -> None:
+def test_a_mistake_in_the_words_stops_no_erasure(campaign: Campaign, table: Path) -> None:
     bring(campaign, table, *OF_TWO)
     own_words(campaign, "figures")
     err = well("rounds", "withdraw", "w2", "--erase", "-c", campaign.root).err

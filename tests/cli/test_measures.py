@@ -52,9 +52,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def test_a_campaigns_measure_is_what_is_kept_and_what_its_release_measures(
-    example: Path, release: list[str], untouched: Any
-) -> None:
+def test_what_is_measured_is_kept(example: Path, release: list[str], untouched: Any) -> None:
     before = untouched(example)
     own, gold = (told("measures", "statistics", *of) for of in (("-c", example), release))
     assert own == kept(example, "statistics.json")
@@ -77,9 +75,7 @@ def test_a_campaigns_measure_is_what_is_kept_and_what_its_release_measures(
     assert untouched(example) == before
 
 
-def test_another_language_is_not_checked_and_no_figure_is_made_up(
-    release: list[str], tmp_path: Path
-) -> None:
+def test_another_language_is_not_checked(release: list[str], tmp_path: Path) -> None:
     measure = ("measures", "sentiment", *release, "--language", "id")
     found = told(*measure)
     assert "rows" not in found
@@ -93,9 +89,7 @@ def test_another_language_is_not_checked_and_no_figure_is_made_up(
     assert not path.exists()
 
 
-def test_options_that_do_not_fit_are_errors(
-    release: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_that_do_not_fit(release: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     err = refused("measures", "sentiment", *release, "--labels", "negative,positive")
     assert "labels negative, positive: labels name a classifier's outputs" in err
     assert "--model" in err

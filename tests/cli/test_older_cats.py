@@ -93,9 +93,7 @@ def test_scoring_that_has_hardly_begun_is_left_out(scored: Path) -> None:
     assert "begun" not in did.out
 
 
-def test_cats_and_sentiment_that_are_out_of_date_are_noticed(
-    scored: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_out_of_date_is_noticed(scored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stale: set[str] = set()
     monkeypatch.setattr(
         "curation.steps.scores.runs.is_up_to_date",

@@ -50,9 +50,7 @@ def named(**files: Path) -> list[str]:
 # --- files of one kind -----------------------------------------------------------------------
 
 
-def test_a_file_of_one_kind_needs_the_option_and_is_never_shown_as_both(
-    gold: Path, tmp_path: Path
-) -> None:
+def test_a_file_of_one_kind_is_never_shown_as_both(gold: Path, tmp_path: Path) -> None:
     of = ("predictions", "--gold", gold, "--predictions")
     file = predicted(tmp_path / "p.json", likes, of_kind(INTER))
     error = refused(*of, file)
@@ -250,9 +248,7 @@ def test_a_partial_file_is_scored_on_what_it_holds_if_asked(gold: Path, tmp_path
     assert "sport 0 of 4 0 – – – – – – –" in told(*own, "--partial").plain
 
 
-def test_a_complete_file_has_no_mark_and_a_foreign_one_is_refused(
-    gold: Path, tmp_path: Path
-) -> None:
+def test_a_whole_file_has_no_mark_and_a_foreign_one_no_score(gold: Path, tmp_path: Path) -> None:
     file = predicted(tmp_path / "p.json", likes)
     own = ("predictions", "--gold", gold, "--predictions", file)
     did = told(*own, "--partial")
@@ -267,9 +263,7 @@ def test_a_complete_file_has_no_mark_and_a_foreign_one_is_refused(
     assert "none of the 20 CATs has a score of each sentence" in error.what
 
 
-def test_partial_predictions_are_compared_on_the_cats_that_all_have(
-    gold: Path, tmp_path: Path
-) -> None:
+def test_partial_predictions_are_compared_on_common_cats(gold: Path, tmp_path: Path) -> None:
     some = predicted(tmp_path / "a.json", likes, CATS[14:])
     files = named(some=some, whole=predicted(tmp_path / "b.json", mixed))
     error = refused("compare", "--gold", gold, *files)

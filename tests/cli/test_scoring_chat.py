@@ -118,9 +118,7 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Talker) ->
     assert ran.out.count("\n* fewer than five terms") == 2  # of the results, and by prompt
 
 
-def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
-    score: Curate, chat: Talker, tmp_path: Path
-) -> None:
+def test_broken_prompts_are_seen_first(score: Curate, chat: Talker, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     text = ENGLISH.read_text("utf-8")
     own.write_text(text.replace("B: {second}", "B:", 1), "utf-8")
@@ -138,9 +136,7 @@ def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
 # --- prompts ------------------------------------------------------------------------------------
 
 
-def test_prompts_of_the_folder_of_scores_come_first(
-    score: Curate, chat: Talker, tmp_path: Path
-) -> None:
+def test_prompts_beside_the_scores_come_first(score: Curate, chat: Talker, tmp_path: Path) -> None:
     own = tmp_path / "scores" / "prompts.toml"
     own.parent.mkdir()
     own.write_bytes(b"")  # as «> prompts.toml» leaves it if the command fails
@@ -189,7 +185,7 @@ def test_a_language_without_prompts_is_an_error(forked: Curate) -> None:
     assert "is not a language code" in forked("scores", "prompts", "--language", "../en").err
 
 
-def test_english_prompts_for_other_texts_give_a_warning(
+def test_english_prompts_for_other_texts(
     score: Curate, chat: Talker, gold: Path, tmp_path: Path
 ) -> None:
     spanish = [
@@ -270,9 +266,7 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: P
     assert f"{replies} line 2, field 'pair'" in ran.err
 
 
-def test_a_plan_for_a_campaign_leaves_it_as_it_is(
-    forked: Curate, tmp_path: Path, gold: Path
-) -> None:
+def test_a_plan_for_a_campaign_leaves_it_as_it_is(forked: Curate, tmp_path: Path) -> None:
     root = tmp_path / "c"
     forked("init", root, "--yes")
     ran = forked("scores", "models", "chat:m", *ENDPOINT, "-c", root, "--dry-run")

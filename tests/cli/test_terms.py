@@ -12,7 +12,9 @@ import pytest
 
 from curation.files import read_records
 from curation.records import Count, Item, Term
+from support.cats import intra
 from support.endings import refused, told, well
+from support.scored import write_gold
 
 Dump = Callable[..., Path]
 Begin = Callable[..., Path]
@@ -22,21 +24,18 @@ Line = dict[str, Any]
 # --- dumps ----------------------------------------------------------------------------------------
 
 
-def statement(value: Any) -> Line:
-    return {"mainsnak": {"snaktype": "value", "datavalue": {"value": value}}, "rank": "normal"}
-
-
-def entity(
-    item: str, labels: Mapping[str, str] | None = None, states: States | None = None, **more: Any
-) -> Line:
-    """An item as it stands in the dump; ``more`` are further statements."""
+def entity(item: str, labels: Mapping[str, str], states: States | None = None) -> Line:
+    """An item as it stands in the dump; what it states are items."""
     claims = {
-        p: [statement({"entity-type": "item", "id": i}) for i in items]
+        p: [
+            {"mainsnak": {"snaktype": "value", "datavalue": {"value": {"id": i}}}, "rank": "normal"}
+            for i in items
+        ]
         for p, items in (states or {}).items()
     }
-    named = {code: {"language": code, "value": text} for code, text in (labels or {}).items()}
+    named = {code: {"language": code, "value": text} for code, text in labels.items()}
     # What is empty is a list there.
-    return {"type": "item", "id": item, "labels": named or [], "claims": claims | more or []}
+    return {"type": "item", "id": item, "labels": named or [], "claims": claims or []}
 
 
 @pytest.fixture
@@ -270,9 +269,7 @@ def test_select_says_what_became_of_the_candidates(selected: Path) -> None:
     }
 
 
-def test_a_second_select_or_scan_of_the_same_changes_nothing(
-    selected: Path, content: Any, untouched: Any
-) -> None:
+def test_a_second_scan_changes_nothing(selected: Path, content: Any, untouched: Any) -> None:
     files, before = untouched(selected), content(selected)
     well("terms", "select", "-c", selected)
     well("terms", "explain", "cook", "-c", selected)
@@ -322,9 +319,7 @@ def test_explain_tells_a_terms_story(selected: Path) -> None:
         assert says in refused("terms", "explain", *words, "-c", selected)
 
 
-def test_facts_that_were_asked_for_otherwise_or_not_at_all_are_said_to_be(
-    selected: Path, dump: Dump
-) -> None:
+def test_facts_that_were_asked_for_otherwise_are_named(selected: Path, dump: Dump) -> None:
     others = "domain profession: Wikidata was asked under other settings"
     put(selected, "domains.profession", population=["P27=Q252"])
     err = well("terms", "select", "-c", selected).err
@@ -389,9 +384,7 @@ def edit(root: Path, *lines: str) -> None:
     (root / "1-terms" / "edits.csv").write_text(text, "utf-8")
 
 
-def test_no_command_writes_the_edits(
-    selected: Path, dump: Dump, small: Any, untouched: Any
-) -> None:
+def test_no_command_writes_edits(selected: Path, dump: Dump, small: Any, untouched: Any) -> None:
     path = selected / "1-terms" / "edits.csv"
     assert not path.exists()
     # As a spreadsheet leaves it: with a mark, semicolons, a stray column, no last line break.
@@ -425,9 +418,7 @@ def test_edits_stand_in_the_candidates_with_their_notes(selected: Path) -> None:
     }  # fmt: skip
 
 
-def test_a_line_that_cannot_be_understood_stops_select_and_import_before_anything_is_written(
-    selected: Path, small: Any, untouched: Any
-) -> None:
+def test_a_line_that_is_not_clear_stops_all(selected: Path, small: Any, untouched: Any) -> None:
     edit(selected, "cook,fire")
     before = untouched(selected)
     for words in (("terms", "select"), ("import", "answers", small.writers)):
@@ -443,7 +434,8 @@ def test_a_line_that_is_not_applied_is_reported_where_it_helps(selected: Path, s
         file.write("profesion,cook,keep,,,\n")
     says = [
         "edits.csv line 3: not applied: drop for 'cook', but line 2 has keep for it",
-        "edits.csv line 4: not applied: no term 'nobody' in domain 'profession'",
+        "edits.csv line 4: not applied: no term 'nobody' in domain 'profession'; copy the term "
+        "from candidates.csv, or add it",
         "edits.csv line 5: not applied: no domain 'profesion'; did you mean 'profession'?",
     ]
 
@@ -454,6 +446,9 @@ def test_a_line_that_is_not_applied_is_reported_where_it_helps(selected: Path, s
     assert warned("import", "answers", small.writers) == [1, 1, 1]  # the first that reads it
     assert warned("import", "answers", small.writers) == [0, 0, 0]
     assert warned("decisions", "filter") == [0, 0, 0]
+    rejected = (selected / "1-terms" / "rejected.jsonl").read_text("utf-8")
+    assert '"code":"unknown_term"' in rejected
+    assert str(selected) not in rejected  # results are the same wherever the folder lies
     for _ in range(2):
         assert warned("terms", "select") == [1, 1, 1]
         assert warned("status") == [1, 1, 1]
@@ -498,10 +493,10 @@ def written(selected: Path, tmp_path: Path) -> Path:
     return selected
 
 
-def items(root: Path) -> dict[str, str]:
+def items(root: Path, round: str = "main") -> dict[str, str]:
     """The items with the text of their term."""
     texts = {term.id: term.text for term in terms(root).values()}
-    found = read_records(root / "2-rounds" / "main" / "items.jsonl", Item)
+    found = read_records(root / "2-rounds" / round / "items.jsonl", Item)
     return {item.id: texts[item.term] for item in found}
 
 
@@ -572,23 +567,7 @@ def test_an_edit_that_is_taken_back_leaves_all_as_before(
     assert raw(written) == was
 
 
-def test_answers_hold_their_terms_when_thresholds_and_labels_change(
-    written: Path, dump: Dump
-) -> None:
-    ids = {text: term.id for text, term in terms(written).items()}
-    renamed = [entity("Q1", {"en": "aviator"}, {"P279": ["Q28640"]}), *ITEMS[:2], *ITEMS[3:]]
-    put(written, "domains.profession", min_count=100)
-    well("terms", "scan", dump(renamed, PEOPLE), "-c", written)
-    fold(written)
-    assert items(written) == PILOTS
-    now = {text: term.id for text, term in terms(written, "profession").items()}
-    assert now == {text: ids[text] for text in ("pilot", "cook")}
-    assert terms(written)["pilot"].wikidata == ("Q1",)
-
-
-def test_what_an_answer_names_becomes_a_term_unless_only_known_ones_may_be(
-    written: Path, tmp_path: Path
-) -> None:
+def test_what_an_answer_names_becomes_a_term(written: Path, tmp_path: Path) -> None:
     file = answers(tmp_path / "new.csv", ("i7", "sailor"), ("i8", "pastry cook"))
     other = shutil.copytree(written, tmp_path / "other")
     summary = told("import", "answers", file, "--known-terms", "-c", other)
@@ -599,21 +578,20 @@ def test_what_an_answer_names_becomes_a_term_unless_only_known_ones_may_be(
     assert fates(written)["pastry cook"] == "kept"
 
 
-def test_items_of_either_form_of_a_country_stay_on_two_terms_of_one_family(
-    begin: Begin, dump: Dump, tmp_path: Path
-) -> None:
-    root = begin("--domains", "race")
-    velt = [statement({"language": "en", "text": f"Veltland{end}"}) for end in ("er", "ish")]
-    file = dump(
-        [entity("Q100", {"en": "Veltland"}, {"P31": ["Q6256"]}, P1549=velt)],
-        [(3, {"P27": ["Q100"]})],
-    )
-    well("terms", "scan", file, "-c", root)
-    table = answers(tmp_path / "w.csv", ("i1", "Veltland"), ("i2", "Veltlander"))
-    table.write_text(table.read_text("utf-8").replace("profession", "race"), "utf-8")
-    well("import", "answers", table, "-c", root)
-    for form in ("both", "name", "demonym"):
-        put(root, "domains.race", form=form)
-        fold(root)
-        assert items(root) == {"i1": "Veltland", "i2": "Veltlander"}
-        assert {t.family for t in terms(root).values()} == {"Veltland"}
+def test_the_papers_terms_have_both_spellings(begin: Begin, tmp_path: Path) -> None:
+    root = begin()
+    for name in ("gender", "profession", "race", "religion"):
+        put(root, f"domains.{name}", properties=[], words=[f"{name}.csv"])
+    cats = [
+        intra(f"The {t} is BLANK.", "kind", "rude", "blue", name=t, domain="race", target=t)
+        for t in ("Norweigan", "Norwegian", "Columbian", "Colombian")
+    ]
+    gold = write_gold(tmp_path / "dev.json", cats)
+    well("import", "stereoset", gold, "-c", root)
+    well("terms", "select", "-c", root)
+    # 40 + 120 + 149 + 24 of the lists, and none besides.
+    assert len(terms(root)) == 333
+    assert items(root, "published") == {
+        "Norweigan": "Norwegian", "Norwegian": "Norwegian",
+        "Columbian": "Columbian", "Colombian": "Columbian",
+    }  # fmt: skip
