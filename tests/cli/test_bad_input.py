@@ -218,7 +218,7 @@ def test_items_without_labels_stay_open(bring: Bring, published: Json) -> None:
     assert (summary["items"], summary["labels"], summary["unlabelled"]) == (3, 0, 3)
     counts = json.loads(run("decisions", "filter", "--json", "-c", bring.campaign.root).out)
     assert (counts["items_kept"], counts["too_few_labels"]) == (0, 3)
-    done = run("run", "-c", bring.campaign.root)
+    done = run("release", "build", "-c", bring.campaign.root)
     assert done.code == 1
     assert "no CAT was kept, so there is nothing to release" in done.err
     assert "decisions filter" in done.err

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from curation.campaign import Campaign
-from curation.files import read_records
+from curation.catsets.stereoset import dataset
+from curation.files import dump_json, read_records
 from curation.records import GOLDS, Item, Pitfall, Rejection
 from curation.work.manifest import read_manifest
+from support.cats import cat
 from support.commands import run, set_to
 from support.endings import refused, told, well
 
@@ -79,44 +81,22 @@ def test_warnings_are_written_and_said_and_notes_are_not(campaign: Campaign, tab
     assert told("import", "answers", table, "-c", campaign.root)["rejected"] == {}
 
 
-def published(path: Path, **contexts: str) -> Path:
-    """A StereoSet file of items about a baker that every validator agrees on, by their ids."""
-    items = [
-        {
-            "id": id,
-            "target": "baker",
-            "bias_type": "profession",
-            "context": context,
-            "sentences": [
-                {
-                    "id": f"{id}-{n}",
-                    "sentence": text,
-                    "gold_label": gold,
-                    "labels": [{"label": gold, "human_id": f"h{h}"} for h in range(5)],
-                }
-                for n, (gold, text) in enumerate(zip(GOLDS, texts, strict=True))
-            ],
-        }
-        for (id, context), texts in zip(
-            contexts.items(),
-            (("He BLANK.", "He sat.", "Tin melts."), ("He stood.", "He lay.", "Iron melts.")),
-            strict=True,
-        )
-    ]
-    path.write_text(json.dumps({"version": "1", "data": {"intersentence": items}}), "utf-8")
-    return path
-
-
 def test_what_was_published_has_to_be_accepted_or_left_out(
     campaign: Campaign, tmp_path: Path
 ) -> None:
-    root = campaign.root
-    file = published(tmp_path / "dev.json", one="The baker came.", two="The cook came.")
+    root, file = campaign.root, tmp_path / "dev.json"
+    cats = [
+        cat("The baker came.", "He BLANK.", "He sat.", "Tin melts.", name="one"),
+        cat("The cook came.", "He stood.", "He lay.", "Iron melts.", name="two"),
+    ]
+    people = [f"h{n}" for n in range(5)]
+    labels = {a.id: [(who, a.gold) for who in people] for c in cats for a in c.associations}
+    file.write_bytes(dump_json(dataset(cats, labels, version="1")))
     out = well("import", "stereoset", file, "-c", root).out
     assert "pitfalls in 2 of 2 items: blank_left 1, target_missing 1" in out
     found = pitfalls(campaign, "published")
     assert [(one.code, one.severity, one.association) for one in found] == [
-        ("blank_left", "block", "one-0"),
+        ("blank_left", "block", "one0"),
         ("target_missing", "block", None),
     ]
 
