@@ -50,11 +50,10 @@ def inter(number: int) -> Cat:
 def models(tmp_path_factory: pytest.TempPathFactory) -> Models:
     folder = tmp_path_factory.mktemp("models")
     texts = [a.sentence for n in range(6) for a in about(n).associations]
-    families: tuple[Family, ...] = ("causal", "masked")
-    return {
-        family: tiny.make(folder / f"tiny-{family}", texts, family=family, steps=10)
-        for family in families
-    }
+    made: Models = {}
+    for family in ("causal", "masked"):
+        made[family] = tiny.make(folder / f"tiny-{family}", texts, family=family, steps=10)
+    return made
 
 
 @pytest.fixture

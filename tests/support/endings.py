@@ -1,25 +1,24 @@
 """Commands that have to go well, and commands that have to be refused."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from support import commands
 
 
-def well(*words: str | Path | int) -> commands.Ran:
+def well(*words: object) -> commands.Ran:
     """A command that goes well."""
     ran = commands.run(*map(str, words))
     assert ran.code == 0, ran.err
     return ran
 
 
-def told(*words: str | Path | int) -> Any:
+def told(*words: object) -> Any:
     """What a command that goes well prints as JSON."""
     return json.loads(well(*words, "--json").out)
 
 
-def refused(*words: str | Path | int) -> str:
+def refused(*words: object) -> str:
     """What a command says that ends with an error and its fix, and that prints nothing else."""
     ran = commands.run(*map(str, words))
     assert (ran.code, ran.out) == (1, ""), ran.err

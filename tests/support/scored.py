@@ -152,12 +152,12 @@ WRITES = {
 }
 
 
-def told(name: str, *args: object) -> Told:
+def told(*words: object) -> Told:
     """A command of scores that goes well, and that writes all the files that it can."""
     with TemporaryDirectory() as folder:
-        paths = {option: Path(folder, option) for option in WRITES[name]}
+        paths = {option: Path(folder, option) for option in WRITES[str(words[0])]}
         files = (f"--{option}={path}" for option, path in paths.items())
-        code, out, err = command("scores", name, *args, *files)
+        code, out, err = command("scores", *words, *files)
         assert code == 0, err
         return Told(out, err, {option: p.read_text("utf-8") for option, p in paths.items()})
 
@@ -177,7 +177,7 @@ def write_cats(root: Path, cats: Sequence[Cat]) -> None:
     (root / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, cats)))
 
 
-def refused(*args: str | Path) -> CurationError:
+def refused(*args: object) -> CurationError:
     """The error that a command of scores ends with."""
     result = CliRunner().invoke(app, ["scores", *map(str, args)])
     assert isinstance(result.exception, CurationError), result.output
