@@ -1,10 +1,7 @@
 """Chat models that refuse or follow the letter, from their replies to the marks in every table."""
 
-import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,10 +10,9 @@ from curation.steps.source import open_source
 from curation.steps.step import QUIET
 from support import talkers
 from support.cats import intra
-from support.scored import command, write_gold
+from support.scored import told, write_gold
 
 SORRY = "I'm sorry, but I can't help with that."
-Choose = Callable[[str, str], str]
 
 
 def about_group(first: str, second: str) -> str:
@@ -24,7 +20,7 @@ def about_group(first: str, second: str) -> str:
     return SORRY if "thatcher" in first else talkers.STEREOTYPES(first, second)
 
 
-MODELS: dict[str, tuple[Choose, list[str]]] = {
+MODELS: dict[str, tuple[talkers.Choose, list[str]]] = {
     "a-only": (talkers.says("A"), ["one_letter"]),
     "silent": (talkers.says(SORRY), ["no_answer"]),
     "uneven": (about_group, ["no_answer", "uneven_refusals"]),
@@ -56,39 +52,25 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def compared(root: Path, *more: object) -> tuple[str, dict[str, Any]]:
-    files = ("--gold", root / "gold.json", "--scores", root / "scores")
-    code, out, err = command("scores", "compare", *files, "--json", root / "out.json", *more)
-    assert code == 0, err
-    return out, json.loads((root / "out.json").read_text("utf-8"))
-
-
 def test_each_finding_has_its_mark(scored: Path) -> None:
-    out, report = compared(scored)
-    flags = {row["model"]: row["flags"] for row in report["answers"]}
-    assert flags == {name: expected for name, (_, expected) in MODELS.items()}
-    assert {run["model"]: run["flags"] for run in report["runs"]} == {
-        name: MODELS[name][1] for name in ("uneven", "random")
+    did = told("compare", "--gold", scored / "gold.json", "--scores", scored / "scores")
+    answers = {row["model"]: row for row in did.json["answers"]}
+    flags = {name: expected for name, (_, expected) in MODELS.items()}
+    assert {name: row["flags"] for name, row in answers.items()} == flags
+    runs = {run["model"]: run for run in did.json["runs"]}
+    assert {name: run["flags"] for name, run in runs.items()} == {
+        name: flags[name] for name in ("uneven", "random")
     }
-    uneven = next(row for row in report["answers"] if row["model"] == "uneven")
+    uneven = answers["uneven"]
     assert [row["group"] for row in uneven["differ"]] == ["profession/thatcher"]
     assert uneven["no_answer"]["share"] == pytest.approx(1 / 6, rel=1e-5)  # six digits
     for text in ("a-only/choice#", "silent/choice‖", "uneven‖※", "a-only/choice has no score"):
-        assert text in out
-
-
-def test_no_answer_is_no_preference(scored: Path) -> None:
-    """A model that refuses for a group has the ss of the other groups, and nothing is 50."""
-    _, report = compared(scored)
-    (uneven,) = (run for run in report["runs"] if run["model"] == "uneven")
-    assert (uneven["overall"]["ss"], uneven["overall"]["cats"]) == (100.0, 30)
-    low, high = next(run for run in report["runs"] if run["model"] == "random")["overall"]["ss_ci"]
+        assert text in did.out
+    # A model that refuses for a group has the ss of the other groups, and nothing is 50.
+    overall = runs["uneven"]["overall"]
+    assert (overall["ss"], overall["cats"]) == (100.0, 30)
+    low, high = runs["random"]["overall"]["ss_ci"]
     assert low <= 50 <= high
-
-
-def test_files_have_the_marks_too(scored: Path) -> None:
-    compared(scored, "--csv", scored / "out.csv", "--latex", scored / "out.tex")
-    assert ",no_answer uneven_refusals," in (scored / "out.csv").read_text("utf-8")
-    latex = (scored / "out.tex").read_text("utf-8")
-    assert r"uneven\textsuperscript{$\Vert$}\textsuperscript{\textreferencemark} &" in latex
-    assert "for some groups more often than for others" in latex
+    assert ",no_answer uneven_refusals," in did.files["csv"]
+    assert r"uneven\textsuperscript{$\Vert$}\textsuperscript{\textreferencemark} &" in did.latex
+    assert "for some groups more often than for others" in did.latex

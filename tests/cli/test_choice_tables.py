@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from curation.records import Cat, Pair
 from curation.scores.choice.report import Limits, choice_report
 from curation.steps.scores.compare import read_answers
 from support.answered import REFUSED, Answer, asked, first, made_up, none
-from support.scored import CATS, command, refused
+from support.scored import CATS, refused, told
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 A_ONLY: Answer = lambda *_: first()  # noqa: E731
@@ -35,43 +36,37 @@ def put_chat(root: Path, model: str, answer: Answer, **how: Any) -> Path:
 
 
 def test_models_without_a_score_are_in_the_table_of_answers(scored: Path) -> None:
-    put_chat(scored / "5-scores", "talker", A_ONLY)
-    put_chat(scored / "5-scores", "silent", lambda *_: REFUSED)
-    code, out, err = command("scores", "compare", "-c", scored, "--json", scored / "out.json")
-    assert code == 0, err
-    assert "Answers of chat models" in out
-    assert "talker/choice#" in out
-    assert "silent/choice‖" in out
-    assert "talker/choice has no score: it nearly always answers the same letter" in out
-    assert "# nearly always answered the same letter" in out
-    silent, talker = json.loads((scored / "out.json").read_text("utf-8"))["answers"]
+    root = scored / "5-scores"
+    put_chat(root, "talker", A_ONLY)
+    put_chat(root, "silent", lambda *_: REFUSED)
+    did = told("compare", "-c", scored)
+    for text in (
+        "Answers of chat models", "talker/choice#", "silent/choice‖",
+        "talker/choice has no score: it nearly always answers the same letter",
+        "# nearly always answered the same letter",
+    ):  # fmt: skip
+        assert text in did.out
+    silent, talker = did.json["answers"]
     assert (talker["run"], talker["no_score"], talker["flags"]) == (
         "talker/choice", "one_letter", ["one_letter"],
     )  # fmt: skip
     assert (talker["first"]["share"], talker["split"]["share"]) == (1.0, 1.0)
     assert silent["none"]["answer_refused"]["share"] == 1.0
     # A rule or a profile that they do not have leaves them out.
-    code, out, _ = command("scores", "compare", "-c", scored, "--profile", "default")
-    assert code == 0
+    out = told("compare", "-c", scored, "--profile", "default").out
     assert "Answers of chat models" not in out
-    assert [row["run"] for row in read_answers(scored / "5-scores", only={"choice"})] == [
-        *("silent/choice", "talker/choice"),
-    ]
-    assert read_answers(scored / "5-scores", only={"choice+lower"}) == []
+    runs = [row["run"] for row in read_answers(root, only={"choice"})]
+    assert runs == ["silent/choice", "talker/choice"]
+    assert read_answers(root, only={"choice+lower"}) == []
 
 
 def test_no_model_has_a_score(scored: Path) -> None:
-    for folder in (scored / "5-scores").iterdir():
-        for file in folder.glob("*/*"):
-            file.unlink()
+    shutil.rmtree(scored / "5-scores")
     put_chat(scored / "5-scores", "talker", A_ONLY)
-    outputs = [f"--{name}={scored / name}" for name in ("csv", "latex", "json")]
-    code, out, err = command("scores", "compare", "-c", scored, *outputs)
-    assert code == 0, err
-    assert "talker/choice#" in out
-    assert "talker" in err
-    report = json.loads((scored / "json").read_text("utf-8"))
-    assert (report["runs"], len(report["answers"])) == ([], 1)
+    did = told("compare", "-c", scored)
+    assert "talker/choice#" in did.out
+    assert "talker" in did.err
+    assert (did.json["runs"], len(did.json["answers"])) == ([], 1)
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"answers": 3}', "null", '"answers"'])
@@ -91,8 +86,7 @@ def test_a_report_with_values_of_another_form(tmp_path: Path) -> None:
     named = 0
     places = list(leaves(content))
     for place in places[:: len(places) // 70]:
-        changed = json.loads(json.dumps(content))
-        part = changed
+        part = changed = json.loads(json.dumps(content))
         for key in place[:-1]:
             part = part[key]
         part[place[-1]] = "?" if not isinstance(part[place[-1]], str) else [1]
@@ -138,10 +132,7 @@ def test_tables_of_one_model(capsys: pytest.CaptureFixture[str]) -> None:
     differ = next(line for line in out.splitlines() if "race/t3" in line)
     assert differ.split()[2:5] == ["refused", "1", "8"]
     assert "<0.001 differs" in differ
-    for table in (
-        "Spread over prompts",
-        "Spread over samples",
-        "m/choice, intrasentence, by prompt",
-    ):
-        assert table in out
+    for table in ("prompts", "samples"):
+        assert f"Spread over {table}" in out
+    assert "m/choice, intrasentence, by prompt" in out
     assert out.count("※ refused, or gave no answer, for some groups") == 1

@@ -2,84 +2,31 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
-from curation.files import dump_json, shipped
-from curation.models.scoring import ModelSpec
+from curation.files import shipped
+from support.cats import intra
 from support.chats import Quirks, chatting
 from support.commands import Ran
+from support.scored import write_gold
+from support.talkers import STEREOTYPES, Talker, reply
 
 ENDPOINT = ("--endpoint", "http://127.0.0.1:9/v1")  # nothing listens there
+ENGLISH = shipped("data", "prompts", "en.toml")
 Curate = Callable[..., Ran]
-ITEMS = [
-    {
-        "id": f"c{n}",
-        "target": target,
-        "bias_type": "profession",
-        "context": f"The {target} is BLANK.",
-        "sentences": [
-            {
-                "id": f"c{n}-{gold[0]}",
-                "sentence": f"The {target} is {word}.",
-                "gold_label": gold,
-                "labels": [],
-            }
-            for gold, word in (
-                ("stereotype", "kind"),
-                ("anti-stereotype", "grumpy"),
-                ("unrelated", "square"),
-            )
-        ],
-    }
+CATS = [
+    intra(f"The {target} is BLANK.", "kind", "grumpy", "square", name=f"c{n}", target=target)
     for n, target in enumerate(("baker", "potter", "fiddler"))
 ]
 
 
-class Chat:
-    """A chat model that prefers sentences with an earlier word; it counts its questions."""
-
-    words: Sequence[str] = ("kind", "grumpy", "square")
-    silent = ""  # a word of questions that it does not answer
-    asked: list[str]
-
-    def __init__(self) -> None:
-        self.asked = []
-        self.specs: list[ModelSpec] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def about(self) -> dict[str, Any]:
-        return {"served": "chatty"}
-
-    def ask(
-        self, texts: Sequence[str], answered: Callable[[int, int, dict[str, Any]], None]
-    ) -> None:
-        for index, text in enumerate(texts):
-            self.asked.append(text)
-            first, second = (text.index(f"\n{letter}: ") for letter in "AB")
-            shown = text[first:second]
-            other = text[second:]
-            word = next((word for word in self.words if word in shown + other), "")
-            if self.silent and self.silent in text:
-                word = ""
-            letter = "" if not word else "A" if word in shown else "B"
-            choice = {"message": {"role": "assistant", "content": letter}, "finish_reason": "stop"}
-            usage = {"prompt_tokens": 50, "completion_tokens": 2}
-            answered(index, 200, {"choices": [choice], "usage": usage})
-
-
 @pytest.fixture
 def gold(tmp_path: Path) -> Path:
-    path = tmp_path / "gold.json"
-    path.write_bytes(dump_json({"version": "1", "data": {"intrasentence": ITEMS}}))
-    return path
+    return write_gold(tmp_path / "gold.json", CATS)
 
 
 @pytest.fixture
@@ -93,15 +40,12 @@ def score(forked: Curate, gold: Path, tmp_path: Path) -> Curate:
 
 
 @pytest.fixture
-def chat(monkeypatch: pytest.MonkeyPatch) -> Chat:
-    """The chat model that is opened, whatever its name is."""
-    made = Chat()
-
-    def opened(spec: ModelSpec, **_: Any) -> Chat:
-        made.specs.append(spec)
-        return made
-
-    monkeypatch.setattr("curation.scores.choice.running.open_chat", opened)
+def chat(monkeypatch: pytest.MonkeyPatch) -> Talker:
+    """The chat model that is opened, whatever its name is: 50 tokens in, 2 out."""
+    made = Talker(STEREOTYPES)
+    usage = {"prompt_tokens": 50, "completion_tokens": 2}
+    made.body = lambda text: reply(text) | {"usage": usage}
+    monkeypatch.setattr("curation.scores.choice.running.open_chat", made.open)
     return made
 
 
@@ -118,7 +62,7 @@ def row(ran: Ran, model: str) -> list[str]:
 # --- scoring ------------------------------------------------------------------------------------
 
 
-def test_a_chat_model_is_asked_once(score: Curate, chat: Chat, tmp_path: Path) -> None:
+def test_a_chat_model_is_asked_once(score: Curate, chat: Talker, tmp_path: Path) -> None:
     ran = score("chat:m", *ENDPOINT)
     assert (ran.code, ran.err) == (0, "")
     folder = tmp_path / "scores" / "m" / "choice"
@@ -129,7 +73,7 @@ def test_a_chat_model_is_asked_once(score: Curate, chat: Chat, tmp_path: Path) -
     spec = chat.specs[0]
     assert (spec.name, spec.family, spec.url) == ("m", None, ENDPOINT[1])
     assert spec.chat is not None
-    assert spec.chat.prompts == shipped("data", "prompts", "en.toml")
+    assert spec.chat.prompts == ENGLISH
     result = json.loads((folder / "results.json").read_bytes())["splits"]["test"]["overall"]
     assert (result["lms"], result["ss"]) == (100.0, 100.0)
     again = score("chat:m", *ENDPOINT, "--price-in", "2", "--price-out", "100")
@@ -137,15 +81,12 @@ def test_a_chat_model_is_asked_once(score: Curate, chat: Chat, tmp_path: Path) -
     # 900 x 2 + 36 x 100 = 5,400 millionths
     assert "900 tokens in, 36 tokens out; cost 0.0054\n" in again.out
     assert len(chat.asked) == 18
+    assert row(score("chat:lab/m", *ENDPOINT), "lab/m/choice")  # a name with a slash
 
 
-def test_a_name_with_a_slash_is_shown_as_it_is(score: Curate, chat: Chat) -> None:
-    assert row(score("chat:lab/m", *ENDPOINT), "lab/m/choice")
-
-
-def test_options_reach_the_model(score: Curate, chat: Chat, tmp_path: Path) -> None:
+def test_options_reach_the_model(score: Curate, chat: Talker, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
-    shutil.copyfile(shipped("data", "prompts", "en.toml"), own)
+    shutil.copyfile(ENGLISH, own)
     numbers = ("--samples", "2", "--temperature", "0.5", "--max-tokens", "9", "--concurrency", "3")
     options = ("--prompts", own, "--all-prompts", *numbers)
     assert score("large=chat:lab/m:free", *ENDPOINT, *options).code == 0
@@ -159,8 +100,8 @@ def test_options_reach_the_model(score: Curate, chat: Chat, tmp_path: Path) -> N
     assert len(chat.asked) == 3 * 6 * 3 * 2
 
 
-def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> None:
-    chat.words = ("kind",)
+def test_questions_without_an_answer_are_counted(score: Curate, chat: Talker) -> None:
+    chat.choose = lambda a, b: "A" if "kind" in a else "B" if "kind" in b else ""
     ran = score("chat:m", *ENDPOINT)
     # of each CAT, anti-stereotype with unrelated has no answer in either order
     assert "18 questions asked, 6 without an answer" in ran.out
@@ -168,22 +109,18 @@ def test_questions_without_an_answer_are_counted(score: Curate, chat: Chat) -> N
     assert "6 of 18 questions have no answer" in ran.err
     assert "Answers of chat models" in ran.out
     assert ran.code == 0
-
-
-def test_what_marks_mean_is_printed_once(score: Curate, chat: Chat) -> None:
-    chat.silent = "fiddler"
-    ran = score("chat:m", *ENDPOINT, "--all-prompts")
-    assert "m, choice‖, intrasentence" in ran.out
-    assert "m/choice, intrasentence, by prompt" in ran.out
+    # What marks mean is printed once.
+    chat.choose = lambda a, b: "" if "fiddler" in a else STEREOTYPES(a, b)
+    ran = score("chat:n", *ENDPOINT, "--all-prompts")
+    assert "n, choice‖, intrasentence" in ran.out
+    assert "n/choice, intrasentence, by prompt" in ran.out
     assert ran.out.count("\n‖ gave no answer to many") == 1
     assert ran.out.count("\n* fewer than five terms") == 2  # of the results, and by prompt
 
 
-def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
-    score: Curate, chat: Chat, tmp_path: Path
-) -> None:
+def test_broken_prompts_are_seen_first(score: Curate, chat: Talker, tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
-    text = shipped("data", "prompts", "en.toml").read_text("utf-8")
+    text = ENGLISH.read_text("utf-8")
     own.write_text(text.replace("B: {second}", "B:", 1), "utf-8")
     line = 1 + text.splitlines().index("[[intrasentence]]")
     ran = score("chat:m", "chat:n", *ENDPOINT, "--prompts", own)
@@ -199,14 +136,12 @@ def test_a_broken_file_of_prompts_is_seen_before_anything_is_asked(
 # --- prompts ------------------------------------------------------------------------------------
 
 
-def test_prompts_of_the_folder_of_scores_come_first(
-    score: Curate, chat: Chat, tmp_path: Path
-) -> None:
+def test_prompts_beside_the_scores_come_first(score: Curate, chat: Talker, tmp_path: Path) -> None:
     own = tmp_path / "scores" / "prompts.toml"
     own.parent.mkdir()
     own.write_bytes(b"")  # as «> prompts.toml» leaves it if the command fails
     assert score("chat:m", *ENDPOINT).code == 0
-    text = shipped("data", "prompts", "en.toml").read_text("utf-8")
+    text = ENGLISH.read_text("utf-8")
     own.write_text(text.replace("more natural", "nicer"), "utf-8")
     ran = score("chat:m", *ENDPOINT)
     assert ran.code == 0
@@ -215,7 +150,7 @@ def test_prompts_of_the_folder_of_scores_come_first(
     assert "nicer" in chat.asked[-1]
     assert len(chat.asked) == 36
     assert "superseded" in ran.err  # other prompts are another run
-    assert score("chat:m", *ENDPOINT, "--prompts", shipped("data", "prompts", "en.toml")).code == 0
+    assert score("chat:m", *ENDPOINT, "--prompts", ENGLISH).code == 0
     assert len(chat.asked) == 36  # the first run is back
 
 
@@ -228,7 +163,7 @@ def test_prompts_of_a_campaign(forked: Curate, tmp_path: Path) -> None:
     assert "there are no prompts in the language «et»" in ran.err
     assert f"«curation scores prompts --language en > {own}»" in ran.err
     english = forked("scores", "prompts", "--language", "en-GB")
-    assert english.out == shipped("data", "prompts", "en.toml").read_text("utf-8")
+    assert english.out == ENGLISH.read_text("utf-8")
     assert "en.toml" in english.err
     own.parent.mkdir(exist_ok=True)
     own.write_bytes(english.out.encode())
@@ -242,35 +177,32 @@ def test_prompts_of_a_campaign(forked: Curate, tmp_path: Path) -> None:
     assert ran.out == ""
 
 
-@pytest.mark.parametrize("language", ["et", "xx-YY"])
-def test_a_language_without_prompts_is_an_error(forked: Curate, language: str) -> None:
-    ran = forked("scores", "prompts", "--language", language)
-    assert (ran.code, ran.out) == (1, "")
-    assert f"no prompts in the language «{language}»" in ran.err
-
-
-def test_a_language_must_be_one(forked: Curate) -> None:
+def test_a_language_without_prompts_is_an_error(forked: Curate) -> None:
+    for language in ("et", "xx-YY"):
+        ran = forked("scores", "prompts", "--language", language)
+        assert (ran.code, ran.out) == (1, "")
+        assert f"no prompts in the language «{language}»" in ran.err
     assert "is not a language code" in forked("scores", "prompts", "--language", "../en").err
 
 
-def test_english_prompts_for_other_texts_give_a_warning(
-    score: Curate, chat: Chat, gold: Path, tmp_path: Path
+def test_english_prompts_for_other_texts(
+    score: Curate, chat: Talker, gold: Path, tmp_path: Path
 ) -> None:
-    items = json.loads(json.dumps(ITEMS * 20))
-    for number, item in enumerate(items):
-        item["id"] = f"c{number}"
-        item["context"] = f"El panadero de la calle {number} trabaja por las noches y es BLANK."
-        for each in item["sentences"]:
-            each["sentence"] = item["context"].replace("BLANK", each["sentence"].split()[-1][:-1])
-            each["id"] = f"{number}-{each['id']}"
-    content = {"version": "1", "data": {"intrasentence": items}}
-    gold.write_bytes(dump_json(content))
+    spanish = [
+        intra(
+            f"El panadero de la calle {n} trabaja por las noches y es BLANK.",
+            "kind", "grumpy", "square", name=f"c{n}-",
+        )
+        for n in range(60)
+    ]  # fmt: skip
+    write_gold(gold, spanish)
     ran = score("chat:m", *ENDPOINT, "--dry-run")
     own = tmp_path / "scores" / "prompts.toml"
     assert ran.code == 0
     assert "warning: the prompts are English, and the texts of the CATs are not" in ran.err
     assert str(own) in ran.err
-    gold.write_bytes(dump_json({**content, "curation": {"language": "es"}}))
+    content = json.loads(gold.read_text("utf-8")) | {"curation": {"language": "es"}}
+    gold.write_text(json.dumps(content), "utf-8")
     ran = score("chat:m", *ENDPOINT, "--dry-run")
     assert ran.code == 1
     assert (
@@ -283,7 +215,7 @@ def test_english_prompts_for_other_texts_give_a_warning(
 
 
 def test_a_dry_run_sends_and_writes_nothing(
-    score: Curate, chat: Chat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    score: Curate, chat: Talker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("a connection was opened")
@@ -303,10 +235,10 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert "cost" not in ran.out
 
 
-def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Chat, tmp_path: Path) -> None:
+def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: Path) -> None:
     assert score("chat:m", *ENDPOINT).code == 0
-    folder = tmp_path / "scores" / "m" / "choice"
-    with (folder / "replies.jsonl").open("ab") as file:
+    replies = tmp_path / "scores" / "m" / "choice" / "replies.jsonl"
+    with replies.open("ab") as file:
         file.write(b'{"cat": "c0", "pai')  # a command that was killed
     before = files(tmp_path)
     options = ("--all-prompts", "--dry-run", "--price-in", "1", "--price-out", "10")
@@ -326,21 +258,15 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Chat, tmp_path: Pat
     assert row(done, "m") == ["m", "3", "18", "18", "0", "0", "0", "0.00"]
     other = score("chat:m", *ENDPOINT, "--dry-run", "--temperature", "1")
     assert row(other, "m")[3:5] == ["0", "18"]  # another run
-
-
-def test_a_plan_of_a_damaged_run_names_the_line(score: Curate, chat: Chat, tmp_path: Path) -> None:
-    assert score("chat:m", *ENDPOINT).code == 0
-    replies = tmp_path / "scores" / "m" / "choice" / "replies.jsonl"
-    lines = replies.read_bytes().splitlines(keepends=True)
-    replies.write_bytes(lines[0] + b'{"cat": "c0"}\n' + lines[1])
+    # A damaged line is named.
+    first, second, *_ = replies.read_bytes().splitlines(keepends=True)
+    replies.write_bytes(first + b'{"cat": "c0"}\n' + second)
     ran = score("chat:m", *ENDPOINT, "--dry-run")
     assert ran.code == 1
     assert f"{replies} line 2, field 'pair'" in ran.err
 
 
-def test_a_plan_for_a_campaign_leaves_it_as_it_is(
-    forked: Curate, tmp_path: Path, gold: Path
-) -> None:
+def test_a_plan_for_a_campaign_leaves_it_as_it_is(forked: Curate, tmp_path: Path) -> None:
     root = tmp_path / "c"
     forked("init", root, "--yes")
     ran = forked("scores", "models", "chat:m", *ENDPOINT, "-c", root, "--dry-run")
@@ -353,90 +279,72 @@ def test_a_plan_for_a_campaign_leaves_it_as_it_is(
 
 # --- bad input ----------------------------------------------------------------------------------
 
-CHAT_OPTIONS = (
-    ["--prompts", "p.toml"],
-    ["--all-prompts"],
-    ["--samples", "2"],
-    ["--temperature", "0"],
-    ["--max-tokens", "9"],
-    ["--concurrency", "2"],
-    ["--dry-run"],
-    ["--price-in", "0"],
-)
+WRONG = [
+    ("--family causal ENDPOINT", 1, "--family is not for chat models"),
+    ("--bos <s> ENDPOINT", 1, "--bos is not for chat models"),
+    ("--nsp head", 1, "--nsp is not for chat models"),
+    ("--plain", 1, "--plain is not for chat models"),
+    ("--accept-own-head", 1, "--accept-own-head is not for chat models"),
+    ("--engine ray", 1, "--engine is not for chat models"),
+    ("--workers 2", 1, "--workers is not for chat models"),
+    ("--rule ll-bos", 1, "chat models have no other rule than choice"),
+    ("--profile arxiv", 1, "chat models have no other profile than choice"),
+    ("--samples 2", 1, "--samples is for models behind an endpoint"),
+    ("--temperature 1", 1, "--temperature is for models behind an endpoint"),
+    ("--max-tokens 1", 1, "--max-tokens is for models behind an endpoint"),
+    ("--concurrency 1", 1, "--concurrency is for models behind an endpoint"),
+    ("--price-in 1", 1, "--price-in is for models behind an endpoint"),
+    ("--price-in 1 ENDPOINT", 1, "--price-in is given alone"),
+    ("--price-out 1 ENDPOINT", 1, "--price-out is given alone"),
+    ("plain --dry-run ENDPOINT", 1, "plain is not one"),
+    ("--price-in cheap", 2, "'cheap' is not a price"),
+    ("--price-out -1", 2, "'-1' is negative"),
+    ("--price-out nan", 2, "is not a finite number"),
+    ("--price-in inf", 2, "is not a finite number"),
+    ("--temperature 3", 2, "'3' is not a number from 0 to 2"),
+    ("--temperature nan", 2, "'nan' is not a number from 0 to 2"),
+    ("--samples 0", 2, "should be greater than or equal to 1"),
+    ("--max-tokens 0", 2, "should be greater than or equal to 1"),
+    ("--concurrency 1000", 2, "should be less than or equal to 256"),
+    ("--prompts none.toml ENDPOINT", 1, "none.toml: no such file"),
+    ("--endpoint example", 1, "is not an address"),
+    ("m ENDPOINT", 1, "2 models have the name «m»"),
+]
+NOT_CHAT = (
+    "--prompts p.toml", "--all-prompts", "--samples 2", "--temperature 0", "--max-tokens 9",
+    "--concurrency 2", "--dry-run", "--price-in 0",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize("options", CHAT_OPTIONS, ids=lambda options: options[0])
-def test_chat_options_need_a_chat_model(score: Curate, options: list[str]) -> None:
-    ran = score("m", *ENDPOINT, *options)
-    assert ran.code == 1
-    assert f"error: {options[0]} is for chat models, and no model is one\nfix:   write" in ran.err
+def test_options_that_do_not_fit(score: Curate, chat: Talker, tmp_path: Path) -> None:
+    def given(options: str) -> list[str]:
+        return options.replace("ENDPOINT", " ".join(ENDPOINT)).split()
 
+    def says(ran: Ran) -> str:
+        return " ".join(ran.err.replace("│", " ").split())
 
-WRONG = {
-    "family": (["--family", "causal", *ENDPOINT], 1, "--family is not for chat models"),
-    "bos": (["--bos", "<s>", *ENDPOINT], 1, "--bos is not for chat models"),
-    "nsp": (["--nsp", "head"], 1, "--nsp is not for chat models"),
-    "plain": (["--plain"], 1, "--plain is not for chat models"),
-    "own head": (["--accept-own-head"], 1, "--accept-own-head is not for chat models"),
-    "engine": (["--engine", "ray"], 1, "--engine is not for chat models"),
-    "workers": (["--workers", "2"], 1, "--workers is not for chat models"),
-    "rule": (["--rule", "ll-bos"], 1, "chat models have no other rule than choice"),
-    "profile": (["--profile", "arxiv"], 1, "chat models have no other profile than choice"),
-    "samples": (["--samples", "2"], 1, "--samples is for models behind an endpoint"),
-    "temperature": (["--temperature", "1"], 1, "--temperature is for models behind an endpoint"),
-    "max-tokens": (["--max-tokens", "1"], 1, "--max-tokens is for models behind an endpoint"),
-    "concurrency": (["--concurrency", "1"], 1, "--concurrency is for models behind an endpoint"),
-    "prices": (["--price-in", "1"], 1, "--price-in is for models behind an endpoint"),
-    "one price": (["--price-in", "1", *ENDPOINT], 1, "--price-in is given alone"),
-    "other price": (["--price-out", "1", *ENDPOINT], 1, "--price-out is given alone"),
-    "mixed": (["plain", "--dry-run", *ENDPOINT], 1, "plain is not one"),
-    "price": (["--price-in", "cheap"], 2, "'cheap' is not a price"),
-    "negative": (["--price-out", "-1"], 2, "'-1' is negative"),
-    "nan": (["--price-out", "nan"], 2, "is not a finite number"),
-    "infinite": (["--price-in", "inf"], 2, "is not a finite number"),
-    "hot": (["--temperature", "3"], 2, "'3' is not a number from 0 to 2"),
-    "nan degrees": (["--temperature", "nan"], 2, "'nan' is not a number from 0 to 2"),
-    "no samples": (["--samples", "0"], 2, "should be greater than or equal to 1"),
-    "no tokens": (["--max-tokens", "0"], 2, "should be greater than or equal to 1"),
-    "many": (["--concurrency", "1000"], 2, "should be less than or equal to 256"),
-    "no prompts": (["--prompts", "none.toml", *ENDPOINT], 1, "none.toml: no such file"),
-    "no address": (["--endpoint", "example"], 1, "is not an address"),
-}
-
-
-@pytest.mark.parametrize(("options", "code", "what"), WRONG.values(), ids=WRONG.keys())
-def test_options_that_do_not_fit(
-    score: Curate, tmp_path: Path, options: list[str], code: int, what: str
-) -> None:
-    ran = score("chat:m", *options)
-    assert ran.code == code
-    said = " ".join(ran.err.replace("│", " ").split())
-    assert what in said
-    assert code == 2 or "fix: " in said
-    assert not (tmp_path / "scores" / "m").exists()
-
-
-@pytest.mark.parametrize("name", ["chat:", "chat: ", "mine=chat:"])
-def test_a_chat_model_needs_a_name(score: Curate, name: str) -> None:
-    ran = score(name, *ENDPOINT)
-    assert ran.code == 2
-    assert "does not name a model: write chat:NAME" in " ".join(ran.err.replace("│", " ").split())
-
-
-def test_two_models_of_one_name_are_an_error(score: Curate, chat: Chat) -> None:
-    ran = score("chat:m", "m", *ENDPOINT)
-    assert ran.code == 1
-    assert "2 models have the name «m»" in ran.err
-    assert not chat.asked
-
-
-def test_the_family_chat_is_said_with_the_name(score: Curate) -> None:
+    for options, code, what in WRONG:
+        ran = score("chat:m", *given(options))
+        assert (ran.code, what in says(ran)) == (code, True), options
+        assert code == 2 or "fix: " in ran.err
+    for options in NOT_CHAT:
+        ran = score("m", *ENDPOINT, *given(options))
+        assert ran.code == 1
+        name = options.split()[0]
+        error = f"error: {name} is for chat models, and no model is one\nfix:   write"
+        assert error in ran.err
+    for name in ("chat:", "chat: ", "mine=chat:"):
+        ran = score(name, *ENDPOINT)
+        assert ran.code == 2
+        assert "does not name a model: write chat:NAME" in says(ran)
     ran = score("m", "--family", "chat")
     assert ran.code == 2
     assert "write chat:NAME" in ran.err
+    assert not chat.asked
+    assert not (tmp_path / "scores" / "m").exists()
 
 
-def test_chat_models_and_others_in_one_command(score: Curate, chat: Chat, tmp_path: Path) -> None:
+def test_chat_models_and_others_in_one_command(score: Curate, chat: Talker, tmp_path: Path) -> None:
     with chatting() as server:
         options = ("--bos", "<s>", "--workers", "1")
         ran = score("chat:m", "plain", "--endpoint", server.url, *options)
@@ -446,41 +354,30 @@ def test_chat_models_and_others_in_one_command(score: Curate, chat: Chat, tmp_pa
     assert chat.specs[0].bos == ""
 
 
-SERVERS = {
-    "no key": (
-        Quirks(key="sesame"),
-        "chatty",
-        "does not accept the key (none is set): answered 401",
-        "set the environment variable CURATION_ENDPOINT_KEY to the right key",
-    ),
-    "model": (
-        Quirks(),
-        "other",
-        "answered 404: The model `other` does not exist.",
-        "name a model that it has: chatty",
-    ),
-    "no chat": (
-        Quirks(chat=False),
-        "chatty",
-        "the server lists models, but it has no /chat/completions: answered 404",
-        "use a server with a chat endpoint; or leave out chat: before the name",
-    ),
-}
-
-
-@pytest.mark.parametrize(("quirks", "model", "what", "fix"), SERVERS.values(), ids=SERVERS)
-def test_what_a_server_refuses(
-    score: Curate, tmp_path: Path, quirks: Quirks, model: str, what: str, fix: str
-) -> None:
-    with chatting(quirks=quirks) as server:
-        ran = score(f"chat:{model}", "--endpoint", server.url)
-        assert ran.code == 1
-        first = f"error: {server.url}: {what}"
-        assert ran.err.startswith(first), ran.err
-        assert f"\nfix:   {fix}" in ran.err
-        assert server.requests == 1, "it is not asked again and again"
-    folder = tmp_path / "scores" / model / "choice"
-    assert (folder / "replies.jsonl").read_bytes() == b""
+def test_what_a_server_refuses(score: Curate, tmp_path: Path) -> None:
+    for label, model, quirks, what, fix in (
+        (
+            "a", "chatty", Quirks(key="sesame"),
+            "does not accept the key (none is set): answered 401",
+            "set the environment variable CURATION_ENDPOINT_KEY to the right key",
+        ),
+        (
+            "b", "other", Quirks(), "answered 404: The model `other` does not exist.",
+            "name a model that it has: chatty",
+        ),
+        (
+            "c", "chatty", Quirks(chat=False),
+            "the server lists models, but it has no /chat/completions: answered 404",
+            "use a server with a chat endpoint; or leave out chat: before the name",
+        ),
+    ):  # fmt: skip
+        with chatting(quirks=quirks) as server:
+            ran = score(f"{label}=chat:{model}", "--endpoint", server.url)
+            assert ran.code == 1
+            assert ran.err.startswith(f"error: {server.url}: {what}"), ran.err
+            assert f"\nfix:   {fix}" in ran.err
+            assert server.requests == 1, "it is not asked again and again"
+        assert (tmp_path / "scores" / label / "choice" / "replies.jsonl").read_bytes() == b""
 
 
 def test_the_key_is_sent_and_kept_nowhere(

@@ -56,43 +56,27 @@ def choice_run(
                 refused.append(_rejection(model, cat, pair, variant))
                 continue
             won, split = ended if isinstance(ended, tuple) else (float(ended == 1), 0.0)
-            split = 1.0 if ended == 0.5 else split
             lines.append(
                 Comparison(
-                    model=model,
-                    rule="choice",
-                    cat=cat.id,
-                    pair=pair,
-                    won=won,
-                    split=split,
-                    p=p,
-                    replicates=1,
+                    model=model, rule="choice", cat=cat.id, pair=pair, won=won,
+                    split=1.0 if ended == 0.5 else split, p=p, replicates=1,
                     asked=cat_digest(cat, variant=variant),
                 )
-            )
+            )  # fmt: skip
     (folder / "comparisons.jsonl").write_bytes(b"".join(map(dump_line, lines)))
     (folder / "rejected.jsonl").write_bytes(b"".join(map(dump_line, refused)))
     answered = 2 * len(lines)
     counts = {
-        "questions": answered + len(refused),
+        "questions": answered + len(refused), "answered": answered, "first": answered // 2,
         "none": {"answer_refused": len(refused)} if refused else {},
-        "first": answered // 2,
-        "answered": answered,
-        "limits": {"no_answer": 0.05, "one_letter": 0.95},
-        "prompts": ["natural"],
-        "samples": 1,
+        "limits": {"no_answer": 0.05, "one_letter": 0.95}, "prompts": ["natural"], "samples": 1,
         "tokens": {"prompt": 0, "completion": 0},
-    }
+    }  # fmt: skip
     says = {
-        "model": model,
-        "family": "chat",
-        "url": "chat.example",
-        "temperature": 0.0,
-        "rules": PROFILES["choice"]["chat"],
-        "variant": variant,
-        "answers": counts | (answers or {}),
-        **about,
-    }
+        "model": model, "family": "chat", "url": "chat.example", "temperature": 0.0,
+        "rules": PROFILES["choice"]["chat"], "variant": variant,
+        "answers": counts | (answers or {}), **about,
+    }  # fmt: skip
     (folder / "run.json").write_text(json.dumps(says), "utf-8")
     run = Run(model, "choice", variant, {}, comparisons=read_outcomes(folder / "comparisons.jsonl"))
     splits, left_out = {}, {}
@@ -110,18 +94,10 @@ def choice_run(
 
 def _rejection(model: str, cat: Cat, pair: str, variant: str) -> Rejection:
     record = {
-        "cat": cat.id,
-        "pair": pair,
-        "swapped": False,
-        "prompt": "natural",
-        "sample": 0,
-        "asked": "of the text that was sent",
-        "texts": cat_digest(cat, variant=variant),
-        "rule": "choice",
-        "target": cat.target,
-        "domain": cat.domain,
-        "kind": cat.kind,
-    }
+        "cat": cat.id, "pair": pair, "swapped": False, "prompt": "natural", "sample": 0,
+        "asked": "of the text that was sent", "texts": cat_digest(cat, variant=variant),
+        "rule": "choice", "target": cat.target, "domain": cat.domain, "kind": cat.kind,
+    }  # fmt: skip
     return Rejection(code="answer_refused", detail="I can't help", where=model, record=record)
 
 

@@ -1,10 +1,12 @@
 """A campaign of twenty CATs with models whose figures are known by hand."""
 
+import csv
 import json
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from typer.testing import CliRunner
 
@@ -80,16 +82,14 @@ def chance(seed: int) -> Of:
 def scored_campaign(campaign: Campaign) -> Path:
     """Its folder, with three models under ``default`` and what annotators agree on."""
     campaign.decisions.mkdir()
-    (campaign.decisions / "cats.jsonl").write_bytes(b"".join(map(dump_line, CATS)))
+    write_cats(campaign.root, CATS)
     terms = [
         {"term": "term 0", "domain": "craft", "agreement": 79.5, "stereotype": 82.5},
         {"term": "term 1", "domain": "sport", "agreement": None, "stereotype": 82.5},
     ]
     (campaign.decisions / "agreement.json").write_text(json.dumps({"terms": terms}), "utf-8")
-    scores = campaign.root / "5-scores"
-    put(scores, "bakery/likes", "default", likes)
-    put(scores, "hates", "default", hates)
-    put(scores, "mixed", "default", mixed)
+    for model, of in (("bakery/likes", likes), ("hates", hates), ("mixed", mixed)):
+        put(campaign.root / "5-scores", model, "default", of)
     return campaign.root
 
 
@@ -118,7 +118,66 @@ def command(*args: object) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def refused(*args: str | Path) -> CurationError:
+class Told(NamedTuple):
+    """What a command of scores printed, and the files that it wrote, by the options' names."""
+
+    out: str
+    err: str
+    files: dict[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.files["json"])
+
+    @property
+    def csv(self) -> list[dict[str, str]]:
+        return list(csv.DictReader(self.files["csv"].splitlines()))
+
+    @property
+    def latex(self) -> str:
+        return self.files["latex"]
+
+    @property
+    def plain(self) -> str:
+        """All that it printed, on one line."""
+        return " ".join(f"{self.out} {self.err}".split())
+
+
+WRITES = {
+    "compare": ("csv", "latex", "json"),
+    "published": ("csv", "latex", "json"),
+    "baselines": ("latex", "json"),
+    "predictions": ("json",),
+    "ensemble": (),
+}
+
+
+def told(*words: object) -> Told:
+    """A command of scores that goes well, and that writes all the files that it can."""
+    with TemporaryDirectory() as folder:
+        paths = {option: Path(folder, option) for option in WRITES[str(words[0])]}
+        files = (f"--{option}={path}" for option, path in paths.items())
+        code, out, err = command("scores", *words, *files)
+        assert code == 0, err
+        return Told(out, err, {option: p.read_text("utf-8") for option, p in paths.items()})
+
+
+def predicted(path: Path, of: Callable[[Cat, str], Any], cats: Sequence[Cat] = CATS) -> Path:
+    """Write a file of predictions."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for cat in cats:
+        scores = [{"id": a.id, "score": of(cat, a.gold)} for a in cat.associations]
+        rows.setdefault(cat.kind, []).extend(scores)
+    path.write_text(json.dumps(rows), "utf-8")
+    return path
+
+
+def write_cats(root: Path, cats: Sequence[Cat]) -> None:
+    """Other CATs of a campaign."""
+    (root / "3-decisions" / "cats.jsonl").write_bytes(b"".join(map(dump_line, cats)))
+
+
+def refused(*args: object) -> CurationError:
     """The error that a command of scores ends with."""
     result = CliRunner().invoke(app, ["scores", *map(str, args)])
     assert isinstance(result.exception, CurationError), result.output
