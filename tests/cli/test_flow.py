@@ -127,17 +127,6 @@ def test_a_json_list_is_read_and_another_table_is_refused_before_it_is_kept(
     assert len(list((campaign.rounds / "main" / "raw").iterdir())) == 1
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "a b", "../x", "-x", "a\nb", ""])
-def test_a_round_has_a_plain_name(
-    forked: Any, campaign: Campaign, tmp_path: Path, name: str
-) -> None:
-    table = writers(tmp_path / "w.csv")
-    done = forked("import", "answers", table, "-c", campaign.root, f"--round={name}")
-    assert done.code == 1
-    assert "cannot be the name of a round" in done.err
-    assert not campaign.rounds.exists()
-
-
 def test_settings_of_the_rounds_let_items_in(
     forked: Any, campaign: Campaign, tmp_path: Path
 ) -> None:

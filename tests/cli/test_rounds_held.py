@@ -1,8 +1,6 @@
 """Tables that are out: nothing in them is asked for or dealt again, unless it is recalled."""
 
 import json
-import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +10,23 @@ import pytest
 from curation.files import shipped
 from curation.records import Answer, Dealing
 from support.commands import set_to
-from support.desk import Desk, Row, consenting, label_row, read_csv, told, write_csv
-from support.strike import strike, times
+from support.desk import Desk, Row, label_row, read_csv, told, write_csv
 
 pytestmark = pytest.mark.long
 PEOPLE = [f"val-{n}" for n in range(5)]
 
 
-@pytest.fixture(scope="module")
-def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two items by two writers, and an open round of validation on them."""
-    desk = Desk.make(
-        forked, tmp_path_factory.mktemp("held") / "c", ["baker", "potter"], items=1, consent=False
-    )
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    return Path(desk.root)
-
-
 class Held(Desk):
-    """A desk that deals tables to people and keeps them."""
-
-    def file(self, *people: str) -> Path:
-        path = self.root.parent / f"people-{len(people)}-{people[0]}.txt"
-        path.write_text("".join(f"{person}\n" for person in people), "utf-8")
-        return path
+    """A desk that deals the tables of a round of validation to people."""
 
     def deal(self, *people: str, more: tuple[str, ...] = ()) -> dict[str, list[Row]]:
-        """An export to people; their tables."""
-        said = self.say("rounds", "export", "v", "--to", self.out, "--format", "csv", "--people",
-                        self.file(*people), *more)  # fmt: skip
-        index = read_csv(Path(said["who_gets_which"]))
-        return {
-            row["person"]: consenting(read_csv(self.out / row["file"]), said["consent"])
-            for row in index
-        }
+        return self.tables("v", people, *more)
+
+    def refuses(self, *people: str, recall: str = "") -> str:
+        """What an export says that is refused."""
+        more: tuple[Any, ...] = ("--recall", recall) if recall else ()
+        more += ("--people", self.listed(*people)) if people else ()
+        return self.refused("rounds", "export", "v", *more)
 
     def answer(self, who: str, rows: list[Row], **said: Any) -> Any:
         golds = self.golds()
@@ -65,9 +44,20 @@ class Held(Desk):
         )
 
 
+@pytest.fixture(scope="module")
+def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
+    """Two items by two writers, and an open round of validation on them."""
+    root = tmp_path_factory.mktemp("held") / "c"
+    desk = Held.make(forked, root, ["baker", "potter"], items=1, consent=False)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.open("validation", "v")
+    return desk
+
+
 @pytest.fixture
-def desk(forked: Any, opened: Path, tmp_path: Path) -> Held:
-    return Held(forked, Path(shutil.copytree(opened, tmp_path / "c")))
+def desk(opened: Held, tmp_path: Path) -> Held:
+    return opened.copy(tmp_path / "c")
 
 
 def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:
@@ -98,23 +88,21 @@ def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     assert "8 answers are out (4 tables, the oldest v-002.csv, since 20" in desk.advice()
     assert desk.advice().endswith("), 1 missing; curation rounds top-up v")
     assert desk.say("rounds", "top-up", "v")["answers"] == 1
-    assert desk.say("rounds", "top-up", "v") == {
-        "round": "v", "tasks": 0, "answers": 0, "to_export": 1,
-    }  # fmt: skip
+    again = {"round": "v", "tasks": 0, "answers": 0, "to_export": 1}
+    assert desk.say("rounds", "top-up", "v") == again
     assert desk.advice().endswith("), 1 missing; curation rounds export v")
     # The same people have had the task, or have it; a sixth gets it, and nothing else.
-    refused = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    refused = desk.refuses(*PEOPLE)
     assert "too few people, 1 missing" in refused
     more = desk.deal(*PEOPLE, "val-5")
-    assert {person: [r["task_id"] for r in rows] for person, rows in more.items()} == {
-        "val-5": [second["task_id"]]
-    }
+    theirs = {person: [row["task_id"] for row in rows] for person, rows in more.items()}
+    assert theirs == {"val-5": [second["task_id"]]}
     names = {path.name for path in desk.out.iterdir()} - before.keys()
     assert {n for n in names if n.startswith("v-0")} == {"v-006.csv"}
     assert "v-who-gets-which-006.csv" in names
     assert {name: (desk.out / name).read_bytes() for name in before} == before
     # All is out: an export says who holds what.
-    said = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    said = desk.refuses(*PEOPLE)
     assert "waits for no answer that is not out already: v-002.csv (val-1, 2 answers" in said
     assert "v-006.csv (p-" in said  # not in that file of people
     assert desk.counts() == (9, 9, 0)
@@ -123,7 +111,7 @@ def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
 def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) -> None:
     tables = desk.deal(*PEOPLE)
     desk.answer("val-1", tables["val-1"][:1])
-    said = desk.refused("rounds", "export", "v", "--recall", "nobody")
+    said = desk.refuses(recall="nobody")
     assert "--recall nobody: nothing is out under this name" in said
     assert "v-002.csv" in said
     again = desk.deal("new", more=("--recall", "val-1"))
@@ -133,9 +121,7 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
     written = json.loads(shipped("schemas", "dealing.schema.json").read_text("utf-8"))
     for line in (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8").splitlines():
         jsonschema.validate(json.loads(line), written)
-    assert "nothing is out under this name" in desk.refused(
-        "rounds", "export", "v", "--recall", "val-1"
-    )
+    assert "nothing is out under this name" in desk.refuses(recall="val-1")
     # By the name of a table, and into one table for anybody.
     table = desk.export("v", "--recall", "v-003.csv", "--recall", "v-004")
     assert sum(int(row["answers_needed"]) for row in table) == 4
@@ -162,7 +148,7 @@ def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None
     tables = desk.deal(*PEOPLE, *(f"val-{n}" for n in range(5, 10)))
     first = tables["val-0"][0]["task_id"]
     other = next(who for who, rows in tables.items() if rows[0]["task_id"] != first)
-    said = desk.refused("rounds", "export", "v", "--recall", "val-0", "--people", desk.file(other))
+    said = desk.refuses(other, recall="val-0")
     assert "as many tasks as per_person_label allows: 1" in said
     assert len(desk.records("v/dealt.jsonl", Dealing)) == 10  # nothing was taken back
     set_to(desk.root, "per_person_label = 1", "per_person_label = 2")
@@ -180,14 +166,13 @@ def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> 
 
 def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) -> None:
     tables = desk.deal(*(f"val-{n}" for n in range(10)))
-    said = desk.refused("rounds", "export", "v")
+    said = desk.refuses()
     assert "v-005.csv" in said
     assert "v-006.csv" not in said
     assert " and 5 more\n" in said
     assert "«curation rounds status v» lists all tables that are out" in said
     assert desk.run("rounds", "status").out.count("v-0") < 8
-    one = desk.run("rounds", "status", "v").out
-    assert one.count("  out: v-0") == 10
+    assert desk.run("rounds", "status", "v").out.count("  out: v-0") == 10
     (first, *_, last) = desk.status("v")["tables"]
     assert (first["table"], first["answers"]) == ("v-001.csv", 1)
     assert first["person"].startswith("p-")
@@ -218,9 +203,7 @@ def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
 
 
 def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:
-    said = desk.refused(
-        "rounds", "export", "v", "--people", desk.file("ann@x.invalid", "ben", "Ann@X.invalid")
-    )
+    said = desk.refuses("ann@x.invalid", "ben", "Ann@X.invalid")
     assert "line 3: 'Ann@X.invalid' is already in line 1, as 'ann@x.invalid'" in said
 
 
@@ -263,17 +246,14 @@ def test_what_somebody_leaves_behind_is_asked_for(
 def test_an_export_killed_at_any_moment_and_repeated(
     desk: Held, content: Any, tmp_path: Path
 ) -> None:
-    command = ("rounds", "export", "v", "--people", desk.file(*PEOPLE))
-    done = Held(desk.forked, desk.copy(tmp_path / "done").root)
-    touched = times(done.run, command, done.root, seen=True)
-    files = {path.name: path.read_bytes() for path in (done.root / "tasks").iterdir()}
-    assert len(files) == 7  # five tables, who gets which, and the instructions
-    wanted = told(content, done.root)
-    for moment in range(2, touched + 1, touched // 7):
-        own = desk.copy(tmp_path / f"killed-{moment}")
-        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
-        assert died.code == -signal.SIGKILL
+    def made(desk: Held) -> tuple[Any, Any]:
+        files = {path.name: path.read_bytes() for path in (desk.root / "tasks").iterdir()}
+        return files, told(content, desk.root)
+
+    command = ("rounds", "export", "v", "--people", desk.listed(*PEOPLE))
+    done, killed = desk.killed(command, tmp_path, lambda writes: writes[1 :: len(writes) // 7])
+    assert len(made(done)[0]) == 7  # five tables, who gets which, and the instructions
+    for own in killed:
         again = own.run(*command)
         assert again.code == 0 or "waits for no answer that is not out" in again.err, again.err
-        assert {p.name: p.read_bytes() for p in (own.root / "tasks").iterdir()} == files, moment
-        assert told(content, own.root) == wanted
+        assert made(own) == made(done), own.root

@@ -1,17 +1,20 @@
 """Which items a round of validation has, how many answers it asks for, and whose count."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.campaign import Campaign
-from curation.files import read_records
 from curation.records import Person, Task
 from support.commands import set_to
 from support.desk import Desk, Row, label_row, write_csv
 
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.")
+ITEM = {
+    **{"annotator": "Wendy@Example.org", "domain": "profession", "target": "baker"},
+    **{"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"},
+}
 FILES = ("--platform", "files")
 
 
@@ -19,20 +22,7 @@ class Two(Desk):
     """A campaign with two items, which came in a table."""
 
     def write(self, contexts: tuple[str, ...], **more: str) -> None:
-        rows = [
-            {
-                "item_id": f"i{n}",
-                "annotator": "Wendy@Example.org",
-                "domain": "profession",
-                "target": "baker",
-                "context": context,
-                "stereotype": "early",
-                "anti_stereotype": "late",
-                "unrelated": "octal",
-                **more,
-            }
-            for n, context in enumerate(contexts)
-        ]
+        rows = [{"item_id": f"i{n}", "context": c, **ITEM, **more} for n, c in enumerate(contexts)]
         self.say("import", "answers", write_csv(self.out / "w.csv", rows))
 
     def deliver(self, name: str, rows: list[Row], *more: str) -> Any:
@@ -45,11 +35,8 @@ class Two(Desk):
 
 
 @pytest.fixture
-def here(forked: Any, campaign: Campaign) -> Two:
-    campaign.rounds.mkdir()
-    study = '[study]\ninstitution = "the Academy"\ncontact = "ask@example.invalid"\n'
-    (campaign.rounds / "text.toml").write_text(study, "utf-8")
-    made = Two(forked, campaign.root)
+def here(forked: Any, tmp_path: Path) -> Two:
+    made = Two.make(forked, tmp_path / "c", ["baker"])
     made.write(CONTEXTS, submitted_at="2026-03-01T00:00:00Z")
     return made
 
@@ -59,7 +46,7 @@ def test_the_writers_vote_is_asked_of_nobody(here: Two, labels: str, asked: int)
     set_to(here.root, "count_writer = false", "count_writer = true")
     set_to(here.root, 'labels = "all"', f'labels = "{labels}"')
     here.open("validation", "v")
-    tasks = read_records(here.root / "2-rounds/v/tasks.jsonl", Task)
+    tasks = here.records("v/tasks.jsonl", Task)
     assert len(tasks) == 2
     assert {t.wanted for t in tasks if not t.full or labels == "all"} == {asked}
 
@@ -69,9 +56,7 @@ def test_what_a_closed_round_left_open_goes_into_the_next(here: Two) -> None:
     one, two = here.export("v1")
     rows = [here.answer(one, f"v{n}") for n in range(3)] + [here.answer(two, "v0")]
     assert here.deliver("v1", rows).code == 0
-    refused = here.run("rounds", "open", "validation", *FILES)
-    assert refused.code == 1
-    assert "is in an open round" in refused.err
+    assert "is in an open round" in here.refused("rounds", "open", "validation", *FILES)
     here.say("rounds", "close", "v1")
     # The one with three of a kind is decided; the other has one of five.
     assert here.open("validation", "v2")["answers_asked"] == 4
@@ -101,7 +86,7 @@ def test_only_a_version_that_was_shown_is_consent(here: Two, said: str) -> None:
     version = tasks[0]["consent"]
     done = here.deliver("v", [here.answer(tasks[1], "v0", consent="")], "--consent", version)
     assert json.loads(done.out)["new"] == 1
-    people = {p.consent: p for p in read_records(here.root / "2-rounds/people.jsonl", Person)}
+    people = {person.consent: person for person in here.records("people.jsonl", Person)}
     assert (people[version].answers, people[version].refused) == (2, 0)
     assert here.status("v")["remaining"] == 8
 

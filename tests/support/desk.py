@@ -4,10 +4,11 @@ import csv
 import json
 import random
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from curation.campaign import create_campaign
 from curation.files import read_records
@@ -19,6 +20,7 @@ from curation.settings import (
     Settings,
     new_id,
 )
+from support.strike import strike, times
 
 MEANT = ("stereotype", "anti_stereotype", "unrelated")
 GOLD = dict(zip(MEANT, ("stereotype", "anti-stereotype", "unrelated"), strict=True))
@@ -43,7 +45,7 @@ class Desk:
     @classmethod
     def make(
         cls, forked: Any, root: Path, terms: Iterable[str] = TERMS, **round_settings: Any
-    ) -> "Desk":
+    ) -> Self:
         chosen = {"items": 2, "consent": True, **round_settings}
         decisions = chosen.pop("decisions", {})
         settings = Settings(
@@ -59,18 +61,22 @@ class Desk:
         (made.rounds / "text.toml").write_text(STUDY, "utf-8")
         return cls(forked, root)
 
-    def copy(self, to: Path) -> "Desk":
-        return Desk(self.forked, Path(shutil.copytree(self.root, to)))
+    def copy(self, to: Path) -> Self:
+        return type(self)(self.forked, Path(shutil.copytree(self.root, to)))
 
     def run(self, *args: Any, **how: Any) -> Any:
         """A command, however it ends."""
         return self.forked(*args, "-c", self.root, **how)
 
+    def does(self, *args: Any) -> Any:
+        """A command that does its work."""
+        done = self.run(*args)
+        assert done.code == 0, done.err
+        return done
+
     def say(self, *args: Any) -> Any:
         """A command that does its work, and what it says as JSON."""
-        done = self.run(*args, "--json")
-        assert done.code == 0, done.err
-        return json.loads(done.out)
+        return json.loads(self.does(*args, "--json").out)
 
     def refused(self, *args: Any) -> str:
         """A command that is refused in two lines, with its fix; what it says."""
@@ -92,6 +98,21 @@ class Desk:
         made = self.say("rounds", "export", name, "--to", self.out, "--format", "csv", *more)
         rows = [row for path in made["files"][1:] for row in read_csv(Path(path))]
         return consenting(rows, made["consent"])
+
+    def listed(self, *people: str) -> Path:
+        """A file that lists people."""
+        path = self.out / f"people-{len(people)}-{people[0]}.txt"
+        path.write_text("".join(f"{person}\n" for person in people), "utf-8")
+        return path
+
+    def tables(self, name: str, people: Sequence[str], *more: Any) -> dict[str, list[Row]]:
+        """An export to people; the table of each."""
+        to = ("--to", self.out, "--format", "csv", "--people", self.listed(*people))
+        said = self.say("rounds", "export", name, *to, *more)
+        return {
+            row["person"]: consenting(read_csv(self.out / row["file"]), said["consent"])
+            for row in read_csv(Path(said["who_gets_which"]))
+        }
 
     def look(self, name: str) -> list[Row]:
         """A round's tasks that wait for answers, also those that are out; nothing changes."""
@@ -118,10 +139,51 @@ class Desk:
         self.bring(name, rows, f"{name}.csv", *more)
         return rows
 
+    def labels(self, name: str, people: Sequence[str]) -> list[Row]:
+        """What people say of every task of an export: what its writer meant."""
+        golds, tasks = self.golds(), enumerate(self.export(name))
+        return [label_row(task, who, golds, n) for n, task in tasks for who in people]
+
+    def killed(
+        self,
+        command: Sequence[Any],
+        folder: Path,
+        moments: Callable[[Sequence[int]], Iterable[int]] = lambda writes: writes,
+    ) -> tuple[Self, Iterator[Self]]:
+        """A command that is killed at some of its writes, each time in another copy.
+
+        Args:
+            command: its words.
+            folder: where the copies are made.
+            moments: chooses writes, which are counted from 1; by default all.
+
+        Returns:
+            A copy in which the command did its work, and those in which it was killed.
+        """
+        done = self.copy(folder / "done")
+        writes = range(1, times(done.run, command, done.root, seen=True) + 1)
+
+        def copies() -> Iterator[Self]:
+            for at in moments(writes):
+                own = self.copy(folder / f"killed-{at}")
+                died = own.run(*command, before=strike(own.root, at=at, seen=True))
+                assert died.code == -signal.SIGKILL, died.err
+                yield own
+
+        return done, copies()
+
     def golds(self) -> dict[str, str]:
         """By sentence what its writer meant."""
         items = [i for path in self.rounds.glob("*/items.jsonl") for i in read_records(path, Item)]
         return {a.sentence: str(a.intent) for item in items for a in item.associations}
+
+
+class Stage(NamedTuple):
+    """A command, and an undisturbed campaign before and after it."""
+
+    command: tuple[Any, ...]
+    before: Desk
+    after: Desk
 
 
 def read_csv(path: Path) -> list[Row]:
