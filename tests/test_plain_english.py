@@ -86,12 +86,12 @@ def offenders(path: Path, texts: Iterable[tuple[int, str]]) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}:{number + before}: {flaw}"
 
 
-def commands(command: Any, path: tuple[str, ...] = ("curation",)) -> Iterator[tuple[str, str]]:
-    yield " ".join(path), command.help or ""
+def commands(command: Any, path: str = "curation") -> Iterator[tuple[str, str]]:
+    yield path, command.help or ""
     for option in command.params:
-        yield f"{' '.join(path)} {option.opts[0]}", getattr(option, "help", None) or ""
+        yield f"{path} {option.opts[0]}", getattr(option, "help", None) or ""
     for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, (*path, name))
+        yield from commands(below, f"{path} {name}")
 
 
 HELP = dict(commands(typer.main.get_command(app)))
@@ -125,10 +125,12 @@ PLAIN = "use the words given here; the patterns are in tests/test_plain_english.
 
 
 def test_help_is_plain() -> None:
+    assert len(HELP) > 100
     refuse((f"{name}: {flaw}" for name in HELP for _, flaw in flaws(HELP[name])), fix=PLAIN)
 
 
 def test_errors_warnings_docstrings_and_comments_are_plain() -> None:
+    assert len(MODULES) > 100
     refuse((line for path in MODULES for line in offenders(path, texts(path))), fix=PLAIN)
 
 
@@ -155,20 +157,15 @@ def test_the_old_manner_is_seen() -> None:
         (1, "'anew': write 'again, from scratch'"),
     ]
     assert list(offenders(ROOT / "a.md", [(7, "x\nmend")])) == ["a.md:8: 'mend': write 'fix'"]
-    assert flaws("Who has terms already leaves this out.")
-    assert flaws("Of a model one wants a high lms.")
-    assert flaws("the names in people.jsonl, parted by commas")
     for text in (
         *("it is no run's", "which is no pitfall", "it names no run", "tokens do not do"),
         *("What is not kept is not kept either.", "Where it is empty, all are read."),
-        *("it bears a name", "settings are heeded", "so many seconds", "unless said"),
-        *("LABEL=MODEL calls it so", "whoever asks", "what is lacking", "the pictures above"),
+        *("LABEL=MODEL calls it so", "what is lacking", "Who has terms already leaves this out."),
     ):
         assert flaws(text), text
-    assert not flaws("There is no run. The run has no scores. You want this. 0 is no limit.")
-    assert not flaws("A good model has a high lms. Who answers this? Skip this if you have terms.")
-    assert not flaws(
-        "What she told us stands in a file that lies here, with figures. It wants a key."
-    )
-    assert len(HELP) > 100
-    assert sum(1 for module in MODULES for _ in texts(module)) > 5000
+    for text in (
+        "There is no run. The run has no scores. You want this. 0 is no limit.",
+        "A good model has a high lms. Who answers this? Skip this if you have terms.",
+        "What she told us stands in a file that lies here, with figures. It wants a key.",
+    ):
+        assert not flaws(text), text

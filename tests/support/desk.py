@@ -102,7 +102,7 @@ class Desk:
     def listed(self, *people: str) -> Path:
         """A file that lists people."""
         path = self.out / f"people-{len(people)}-{people[0]}.txt"
-        path.write_text("".join(f"{person}\n" for person in people), "utf-8")
+        path.write_text("\n".join([*people, "# nobody else", ""]), "utf-8")
         return path
 
     def tables(self, name: str, people: Sequence[str], *more: Any) -> dict[str, list[Row]]:
