@@ -21,7 +21,7 @@ from curation.files import (
     read_text,
     writing,
 )
-from curation.records import VALUES, Annotation, Label
+from curation.records import VALUES, Annotation, Label, Pitfall
 
 ROW: dict[str, Any] = {
     "id": "label-1",
@@ -176,6 +176,12 @@ def test_truth_values_stay_truth_values(tmp_path: Path) -> None:
     assert read(jsonl(path, [row | {"counted": True}]))["counted"].tolist() == [True]
     for value in ("yes", 1):
         fails(read, jsonl(path, [row | {"counted": value}]), " line 1, field 'counted'")
+
+
+def test_a_pitfall_without_a_fix_is_refused(tmp_path: Path) -> None:
+    hit = {"code": "typo", "severity": "note", "item": "c1", "association": "c1-1", "target": None}
+    path = jsonl(tmp_path / "a", [hit | {"where": "item c1", "detail": "bakr", "how": "correct"}])
+    fails(lambda path: read_records(path, Pitfall), path, " line 1")
 
 
 # --- text and JSON ------------------------------------------------------------------------------

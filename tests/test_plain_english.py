@@ -1,14 +1,15 @@
-"""Help, errors, docstrings, comments and docs use plain words: the patterns below are refused.
+"""Help, errors, docstrings, comments and docs use plain words.
 
-The list is short on purpose: each entry has one clear replacement, and words that are wrong only in
-some senses are not in it. It does not prove that a text is good; it keeps the old manner from
-coming back.
+The list of what is refused is short on purpose: each entry has one clear replacement, and words
+that are wrong only in some senses are not in it. It does not prove that a text is good; it keeps
+the old manner from coming back.
 """
 
 import ast
 import io
 import re
 import tokenize
+import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,39 +36,8 @@ TEXTS = [  # what administrators and developers read elsewhere
     *sorted((ROOT / "schemas").glob("*.json")),
 ]
 
-REFUSED = {  # pattern -> what to write instead
-    r"\bmend(s|ed|ing)?\b": "fix",
-    r"\b(anew|afresh)\b": "again, from scratch",
-    r"\b[Rr]eckon\w*": "compute",
-    r"\bpeople's word\b": "manual edits",
-    r"\bparted\b": "split, separated by",
-    r"\bparts? (words|them|it|texts)\b": "split",
-    r"\b(unless|than) said\b": "by default",
-    r"(?<!there )(?<!There )\b(is|are) none\b(?! of)": "is not one",
-    r"\b(is|are) no \w+'s\b": "is not that of",
-    r"(?<!here )\bis no (?!longer|more|less|better|worse|matter|limit|training)\w+": "is not a",
-    r"\bnames? (no|none|nothing|nobody)\b": "does not name a",
-    r"\bdo(es)? not do\b": "say what is wrong",
-    r"\bis not (\w+) is not \1\b": "say it once",
-    r"\bcalls? (it|them) so\b": "use X to set the name",
-    r"\bleaves? this out\b": "skip this",
-    r"\bheed(s|ed|ing)?\b": "reads, follows",
-    r"\b(bears?|borne)\b": "has",
-    r"\b[Ww]ho(so)?ever\b": "anyone who, people who",
-    r"(^|[.;:] )Who (has|have|wants|gives|hands|takes|knows|needs|does)\b(?![^.]*\?)(?! which)": (
-        "Anyone who"
-    ),
-    r"(^|[.] )Of (a|an|the|what|which|those|these|all|each) \w+": "begin with the subject",
-    r"(^|[.] )Where [^.?]*, [^.?]*\.": "If",
-    r"\bone wants\b": "name who wants it",
-    r"\black(s|ed)? (nothing|none)\b": "has all",
-    r"\blacking\b": "missing",
-    r"\bso many\b": "N",
-    r"\bof which (one|no|half|less)\b": "two sentences",
-    r"\bpermuted models?\b": "XLNet",
-    r"\bknobs?\b": "settings",
-    r"\bpictures?\b": "plot",
-}
+REFUSED: dict[str, str] = tomllib.loads((ROOT / "tests" / "plain_english.toml").read_text("utf-8"))
+"""Patterns of words, and what to write instead."""
 
 
 def flaws(text: str) -> list[tuple[int, str]]:
@@ -121,7 +91,7 @@ def prose(page: Path) -> Iterator[tuple[int, str]]:
             yield number, re.sub(r"`[^`]*`", "CODE", line)
 
 
-PLAIN = "use the words given here; the patterns are in tests/test_plain_english.py"
+PLAIN = "use the words given here; the patterns are in tests/plain_english.toml"
 
 
 def test_help_is_plain() -> None:

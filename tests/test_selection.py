@@ -4,8 +4,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 
@@ -34,14 +32,3 @@ def test_what_quick_leaves_out_test_does_not() -> None:
     (command,) = recipe("quick")
     (chosen,) = re.findall(r'-m "(.*)"$', command)
     assert chosen.split(" and ")[0] == "not outside"
-
-
-def test_marks_come_from_what_a_test_uses(request: pytest.FixtureRequest) -> None:
-    own = {mark.name for mark in request.node.iter_markers()}
-    assert not own & {"outside", "models"}
-    for item in request.session.items:
-        names = set(getattr(item, "fixturenames", ()))
-        if names & {"server", "label_studio_executable", "browser", "office", "peers", "consumers"}:
-            assert item.get_closest_marker("outside"), item.nodeid
-        if item.get_closest_marker("ray") or item.get_closest_marker("environment"):
-            assert item.get_closest_marker("outside"), item.nodeid

@@ -233,26 +233,12 @@ def test_pitfalls_are_those_that_were_planted_and_no_others(team_of: Team) -> No
     assert ("target_inflected" in unchecked) is not cased
 
 
-def test_a_hyphen_between_a_blank_and_an_affix_is_a_pitfall(
-    campaigns: dict[str, Team],
-) -> None:
-    from curation.checks.lists import lists
-    from curation.checks.surface import ItemTexts, check, read
-
-    context = "Masakan koki itu selalu di-BLANK-kan para tamu."
-    texts = tuple(context.replace("BLANK", word) for word in ("rindu", "lupa", "arsip"))
-    item = ItemTexts(INTRA, "profesi", "koki", context, texts)  # type: ignore[arg-type]
-    hits = check(read(item, lists("id")), blank_alone=False)
-    assert {hit.code for hit in hits} == {"blank_hyphen"}
-
-
 def test_init_knows_joined_affixes_and_domains_without_properties(
     forked: Any, tmp_path: Path
 ) -> None:
     done = forked("init", tmp_path / "id", "--yes", "--language", "id")
     assert done.code == 0
     assert "; curation terms query, or " in done.out  # the paper's domains are in Wikidata
-    assert "blank_alone = false" in (tmp_path / "id" / "campaign.toml").read_text("utf-8")
     done = forked("init", tmp_path / "ja", "--yes", "--language", "ja", "--domains", "職業,趣味")
     assert done.code == 0
     assert "terms query" not in done.out
@@ -344,32 +330,6 @@ def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None
     shown = {line for row in facts["rounds"] for part in row["read"] for line in part["lines"]}
     texts = json.loads((team_of.rounds / "v" / "texts.json").read_text("utf-8"))
     assert texts["content_warning"]["label"].replace("*", "") in shown
-
-
-def test_predictions_for_a_release_are_scored(team_of: Team, tmp_path: Path) -> None:
-    gold = team_of.root / "7-release" / "0.1.0" / "test.json"
-    cats = [cat for cat in cats_of(team_of) if cat.split == "test"]
-    # A model that always knows what fits, and takes the stereotype of every intrasentence CAT only.
-    order = {
-        INTRA: {"stereotype": 3, "anti-stereotype": 2, "unrelated": 1},
-        INTER: {"stereotype": 2, "anti-stereotype": 3, "unrelated": 1},
-    }
-    scores: dict[str, list[Any]] = {INTRA: [], INTER: []}
-    for cat in cats:
-        scores[cat.kind] += [
-            {"id": a.id, "score": order[cat.kind][a.gold]} for a in cat.associations
-        ]
-    path = tmp_path / "predictions.json"
-    path.write_text(json.dumps(scores), "utf-8")
-    told = tmp_path / "results.json"
-    words = ("--predictions", path, "--json", told)
-    done = team_of.forked("scores", "predictions", "--gold", gold, *words)
-    assert done.code == 0, done.err
-    report = json.loads(told.read_text("utf-8"))
-    for kind, ss in ((INTRA, 100), (INTER, 0)):
-        overall = report["kinds"][kind]["overall"]
-        assert (overall["lms"], overall["ss"], overall["icat"]) == (100, ss, 0)
-        assert overall["cats"] == sum(cat.kind == kind for cat in cats)
 
 
 def baselines(team: Team, told: Path, *more: Any) -> tuple[set[str], str]:

@@ -1,9 +1,7 @@
 """What can befall a command half-way: kill -9, a full disk, a closed folder, another command."""
 
 import codecs
-import json
 import os
-import pickle
 import platform
 import random
 import resource
@@ -22,11 +20,8 @@ from typing import Any
 import pytest
 
 from curation.campaign import Campaign, create_campaign
-from curation.decisions import agreement
-from curation.files import read_json
 from curation.settings import CampaignSettings, Settings, TermSettings, new_id
-from curation.steps.release import scored
-from support.desk import Desk, Stage
+from support.desk import Desk, Stage, computed_once
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -43,35 +38,10 @@ HARMED = ("scan", "validators", "published", "run")
 Stages = dict[str, Stage]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def computed_once() -> Iterator[None]:
-    """Coefficients and baselines are computed once for the same input: every run here needs them.
-
-    They touch no disk, so that a command can be killed at the same moments as ever.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agreement, "measured", once(agreement.measured))
-        patch.setattr(scored, "baseline_results", once(scored.baseline_results))
-        yield
-
-
 @cache
 def undisturbed(content: Any, root: Path) -> Any:
     """What a stage's folder holds, without manifests."""
     return content(root, whole=False)
-
-
-def once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that keeps its results, by the content of its arguments; a fork knows them too."""
-    kept: dict[bytes, bytes] = {}
-
-    def call(*args: Any, **options: Any) -> Any:
-        key = pickle.dumps((args, options))
-        if key not in kept:
-            kept[key] = pickle.dumps(function(*args, **options))
-        return pickle.loads(kept[key])
-
-    return call
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +51,7 @@ def stages(
     forked: Any,
     example_data: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Stages:
+) -> Iterator[Stages]:
     folder = tmp_path_factory.mktemp("stages")
     settings = Settings(campaign=CampaignSettings(id=new_id()), terms=TermSettings(least=1))
     desk = Desk(forked, create_campaign(folder / "0", settings).root)
@@ -96,11 +66,12 @@ def stages(
         ("release", "build"),
     ]
     found: Stages = {}
-    for name, command in zip(NAMES, commands, strict=False):
-        before, desk = desk, desk.copy(folder / name)
-        desk.does(*command)
-        found[name] = Stage(command, before, desk)
-    return {**found, "run": Stage(("run",), found[NAMES[IMPORTS]].before, desk)}
+    with computed_once():
+        for name, command in zip(NAMES, commands, strict=False):
+            before, desk = desk, desk.copy(folder / name)
+            desk.does(*command)
+            found[name] = Stage(command, before, desk)
+        yield {**found, "run": Stage(("run",), found[NAMES[IMPORTS]].before, desk)}
 
 
 def leftovers(folder: Path) -> list[Path]:
@@ -460,12 +431,7 @@ def test_results_into_a_closed_folder(forked: Any, stages: Stages, public: Path)
     folder = public / "closed"
     folder.mkdir()
     close(folder)
-    items = [item for part in read_json(gold)["data"].values() for item in part]
-    ids = [sentence["id"] for item in items for sentence in item["sentences"]]
-    scores = public / "predictions_m.json"
-    rows = [{"id": name, "score": place} for place, name in enumerate(ids)]
-    scores.write_text(json.dumps({"intrasentence": rows}), "utf-8")
-    words = ("scores", "predictions", "--gold", gold, "--predictions", scores, "--json")
+    words = ("scores", "baselines", "--gold", gold, "--json")
     assert forked(*words, public / "out.json").code == 0
     done = forked(*words, folder / "out.json", before=drop_rights)
     check_refused(done, folder)
@@ -522,9 +488,3 @@ def test_imports_that_start_together_lose_nothing(
     desk.does(*stages["published"].command)
     desk.does("run")
     assert content(desk.root) == content(stages["run"].after.root)
-
-
-def test_the_key_is_its_owners_alone(stages: Stages, keys: Path) -> None:
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in keys.glob("*.key")]
-    assert modes
-    assert set(modes) == {0o600}

@@ -86,13 +86,11 @@ def command_of(name: str, root: Path) -> tuple[list[str], str]:
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """The files that hold results; training.json and run.json have times."""
-    names = ("*.safetensors", "scores.jsonl", "rejected.jsonl", "results.json")
-    paths = sorted(path for name in names for path in folder.rglob(name))
+    """The files that hold results; training.json, run.json and results.json have times."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in paths
-        if path.name != "results.json"
+        for path in folder.rglob("*")
+        if path.suffix == ".safetensors" or path.name in ("scores.jsonl", "rejected.jsonl")
     }
 
 

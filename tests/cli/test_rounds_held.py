@@ -202,9 +202,10 @@ def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
     assert desk.say("rounds", "import", "v", table)["new"] == 2
 
 
-def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:
+def test_people_are_listed_once_however_their_address_is_written(desk: Held) -> None:
     said = desk.refuses("ann@x.invalid", "ben", "Ann@X.invalid")
     assert "line 3: 'Ann@X.invalid' is already in line 1, as 'ann@x.invalid'" in said
+    assert "'ann' is already in line 1" in desk.refuses("ann", "ben", "ann")
 
 
 def test_void_tasks_are_not_out(desk: Held) -> None:

@@ -164,22 +164,20 @@ def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
     assert "use an earlier list" in done.err
 
 
-def test_without_the_key_there_is_no_list(desk: Desk, monkeypatch: Any, tmp_path: Path) -> None:
-    (tmp_path / "keys").mkdir()
-    monkeypatch.setenv(KEYS, str(tmp_path / "keys"))
-    said = desk.refused("rounds", "pay")
-    assert str(key_path(open_campaign(desk.root).settings.campaign.id)) in said
-    assert f"set {KEYS} to its folder" in said
-    assert not list(desk.rounds.glob("pay*"))
-
-
-def test_without_answers_or_without_the_archive_there_is_no_list(desk: Desk, forked: Any) -> None:
-    bare = Desk.make(forked, desk.root.parent / "bare", ["baker"], items=1)
+def test_when_there_is_no_list(desk: Desk, forked: Any, monkeypatch: Any, tmp_path: Path) -> None:
+    bare = Desk.make(forked, tmp_path / "bare", ["baker"], items=1)
     bare.open("intrasentence", "w")
     assert "there are no answers yet" in bare.refused("rounds", "pay")
+    with monkeypatch.context() as patch:
+        (tmp_path / "keys").mkdir()
+        patch.setenv(KEYS, str(tmp_path / "keys"))
+        said = desk.refused("rounds", "pay")
+        assert str(key_path(open_campaign(desk.root).settings.campaign.id)) in said
+        assert f"set {KEYS} to its folder" in said
     for raw in desk.rounds.glob("*/raw"):
         shutil.rmtree(raw)
     assert "the raw answers are not here" in desk.refused("rounds", "pay")
+    assert not list(desk.rounds.glob("pay*"))
 
 
 def test_nothing_of_the_list_leaves_the_campaign(desk: Desk) -> None:

@@ -78,22 +78,19 @@ def test_another_sheet_is_named(desk: Desk) -> None:
 
 
 def test_nothing_is_kept_of_a_workbook_that_is_refused(desk: Desk, untouched: Any) -> None:
+    """What else can be wrong with one is in ``tests/rounds/tables/test_workbook_tables.py``."""
+
     def rename(book: Any) -> None:
         book.worksheets[0]["A1"] = "task-no"
         book.worksheets[0].delete_cols(9)  # whose answers they are
 
-    def copy(book: Any) -> None:
-        book.copy_worksheet(book.worksheets[0])
-
     before = untouched(desk.root)
     for change, says in {
-        (lambda book: book.worksheets[0].merge_cells("E2:E3")): "cells E2:E3 are merged",
         (lambda book: book.worksheets[0].__setitem__("F3", "=E2")): "cell F3 with a formula",
         (lambda book: book.worksheets[0].__setitem__("F3", date(2026, 4, 3))): (
             "cell F3 with a date, which the spreadsheet program made of what was typed"
         ),
         rename: "sheet 'Tasks': no column task_id; it has task-no, Group",
-        copy: "the sheets 'Tasks', 'Tasks Copy' look like tables of answers",
     }.items():
         assert says in desk.refused("rounds", "import", "w", filled(desk, change))
     said = desk.refused("rounds", "import", "w", desk.root / "w.xlsx")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 import pyarrow.parquet
+import pytest
 from openpyxl import Workbook
 
 from curation.catsets.stereoset import read_cats
@@ -19,9 +20,11 @@ from curation.formats.word_vectors import write_vectors
 from curation.measures.counting import ALGORITHM as COUNTING
 from curation.measures.counting import Counts, write_counts
 from curation.records import Bias, Evidence
+from curation.scores.choice.asking import reply_line
 from curation.steps.trust.files import Measured, write_run
-from support import arena_chat, catsets, desk, readers, scored
+from support import catsets, desk, readers, scored
 from support.desk import Desk
+from support.talkers import Talker
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "example"
 FILES = Path(__file__).parents[1] / "fuzz" / "files"
@@ -69,7 +72,7 @@ def build(forked: Any, root: Path) -> Path:
         write(root / "catsets" / name)
     _compress(root / "catsets" / "stereoset.json", ".gz")
     readers.facts(root / "answer.json")
-    arena_chat.put(made, root)
+    _chat(made, root)
     return root
 
 
@@ -85,7 +88,10 @@ def _answers(made: Desk, root: Path, rows: list[desk.Row]) -> None:
     for name in ("writers.csv", "validators.csv"):
         lines = (EXAMPLE / name).read_text("utf-8-sig").splitlines(keepends=True)
         (root / name).write_text("".join(lines[:9]), "utf-8")
-    (root / "page.json").write_text(json.dumps(_page(rows)), "utf-8")
+    page = (root / "page.json").read_text("utf-8")
+    for number, row in enumerate(rows[:6], 1):
+        page = page.replace(f"TASK-{number}", row["task_id"])
+    (root / "page.json").write_text(page, "utf-8")
     known = {row["task_id"]: {"1": "2026-03-02T09:00:00Z"} for row in rows[:3]}
     index = {"segments": [], "since": None, "accounts": [7], "known": known}
     (root / "pulled.json").write_text(json.dumps(index), "utf-8")
@@ -135,6 +141,18 @@ def _trust(root: Path) -> None:
     write_run(root / "runs" / "vectors" / "people-small", "people", identity, found)
 
 
+def _chat(made: Desk, root: Path) -> None:
+    """Prompts, replies to questions about one CAT, and a run of a chat model."""
+    shutil.copyfile(readers.PROMPTS, root / "prompts.toml")
+    replies = zip(readers.questions(), read_json(root / "chat-replies.json"), strict=True)
+    lines = [reply_line(question, *reply, max_tokens=64) for question, reply in replies]
+    (root / "replies.jsonl").write_bytes(b"".join(lines))
+    with pytest.MonkeyPatch.context() as patch:
+        talker = Talker(lambda first, second: "AB"[second < first])
+        patch.setattr("curation.scores.choice.running.open_chat", talker.open)
+        made.does("scores", "models", "chat:chatty", "--endpoint", "http://127.0.0.1:9/v1")
+
+
 def _packed(root: Path) -> None:
     """Compressed files, and a table of texts."""
     for name in ("articles.txt", "dump.json"):
@@ -172,26 +190,3 @@ def _workbook(path: Path, rows: list[desk.Row]) -> None:
 
 def _lines(path: Path, rows: list[Any]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-
-
-def _page(rows: list[desk.Row]) -> dict[str, Any]:
-    """A page of tasks with their annotations, as Label Studio sends it."""
-    tasks = []
-    for number, row in enumerate(rows[:6], 1):
-        result = [
-            {"from_name": name, "type": "choices", "value": {"choices": [row[name]]}}
-            for name in ("label_1", "label_2", "label_3")
-        ]
-        annotation = {
-            "id": number,
-            "completed_by": {"id": 7, "email": "a@example.invalid"},
-            "updated_by": 7,
-            "was_cancelled": False,
-            "lead_time": 30.5,
-            "created_at": "2026-03-02T09:00:00.123456Z",
-            "updated_at": f"2026-03-02T09:00:{number:02d}.123456Z",
-            "result": result,
-        }
-        task = {"id": number, "updated_at": annotation["updated_at"]}
-        tasks.append({**task, "data": {"task_id": row["task_id"]}, "annotations": [annotation]})
-    return {"total": len(tasks), "tasks": tasks}
