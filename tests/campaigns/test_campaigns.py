@@ -4,7 +4,6 @@ Everything in their files is invented and mild. What is expected was worked out 
 files (``expected.toml``), or is computed a second time, slowly and from the files alone.
 """
 
-import csv
 import json
 from collections import Counter
 from itertools import permutations
@@ -13,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from curation.files import read_records
+from curation.files import read_json, read_records
 from curation.records import Cat
 from curation.text.item_form import options
 from curation.text.words import NotCheckedError, words
+from support.desk import read_csv
 from support.team import LATER, Team, read_jsonl
 
 pytestmark = pytest.mark.long
@@ -109,15 +109,15 @@ def test_contexts_and_blanks_follow_the_rules_of_the_language(team_of: Team) -> 
 
 def test_people_read_their_own_language(team_of: Team) -> None:
     direction = "rtl" if team_of.language == "ar" else "ltr"
-    for page in team_of.out.glob("*/*.html"):
-        text = page.read_text("utf-8")
+    pages = [path.read_text("utf-8") for path in team_of.out.glob("*.html")]
+    assert len(pages) >= 4
+    for text in pages:
         assert f'dir="{direction}"' in text
         assert f'<html lang="{team_of.language}">' in text
         assert '<meta charset="utf-8">' in text  # else a browser shows other letters
         assert "stereotype about" not in text
         assert "Instructions" not in text
-    readme = team_of.root / "7-release" / "0.1.0" / "README.md"
-    lines = readme.read_text("utf-8").splitlines()
+    lines = (team_of.release / "README.md").read_text("utf-8").splitlines()
     warning = next(line for line in lines if line.startswith("> "))
     assert warning.startswith(team_of.expected["warning"])
 
@@ -224,7 +224,7 @@ def test_pitfalls_are_those_that_were_planted_and_no_others(team_of: Team) -> No
     rare = {("rare_target", name, "") for name in ("ルモ丘の人", "バードウォッチャー")}
     kept = {hit for hit in expected if hit[1:] not in by_item(team_of.expected["lost"])}
     assert of_cats - (rare if language == "ja" else set()) == kept | notes
-    report = json.loads((team_of.root / "4-measures" / "pitfalls.json").read_text("utf-8"))
+    report = read_json(team_of.root / "4-measures" / "pitfalls.json")
     unchecked = {row["code"] for row in report["table"] if row["why"]}
     assert {"misspelt_word", "given_name", "article_wrong"} <= unchecked  # English only
     spaced, cased = language != "ja", language == "id"
@@ -258,7 +258,7 @@ def test_lengths_are_measured_in_words_and_characters(team_of: Team) -> None:
 
 def test_keywords_are_words_of_the_language(team_of: Team) -> None:
     language, keywords = team_of.language, team_of.expected["keywords"]
-    report = json.loads((team_of.root / "4-measures" / "keywords.json").read_text("utf-8"))
+    report = read_json(team_of.root / "4-measures" / "keywords.json")
     try:
         words("パン屋", language)
     except NotCheckedError:
@@ -294,10 +294,9 @@ def test_sentiment_is_not_made_up(team_of: Team) -> None:
 
 
 def test_a_release_reads_back_as_it_was_built(team_of: Team) -> None:
-    folder = team_of.root / "7-release" / "0.1.0"
     back = {}
     for side in ("dev", "test"):
-        data = json.loads((folder / f"{side}.json").read_text("utf-8"))["data"]
+        data = read_json(team_of.release / f"{side}.json")["data"]
         for kind, rows in data.items():
             for row in rows:
                 golds = {s["gold_label"]: s["sentence"] for s in row["sentences"]}
@@ -307,18 +306,15 @@ def test_a_release_reads_back_as_it_was_built(team_of: Team) -> None:
                  {a.gold: a.sentence for a in cat.associations})
         for cat in cats_of(team_of)
     }  # fmt: skip
-    with (folder / "annotations.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(team_of.release / "annotations.csv")
     assert len(rows) == 13 * 15
     assert {row["counted"] for row in rows} == {"True"}
 
 
 def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None:
-    path = team_of.root / "7-release" / "0.1.0" / "release.json"
-    facts = json.loads(path.read_text("utf-8"))
-    assert (facts["language"], facts["sentiment"], facts["sentiment_by"]) == (
-        team_of.language, [], ""
-    )  # fmt: skip
+    facts = read_json(team_of.release / "release.json")
+    told = tuple(facts[name] for name in ("language", "sentiment", "sentiment_by"))
+    assert told == (team_of.language, [], "")
     assert "English" in facts["sentiment_why"]  # VADER reads nothing else
     (baseline,) = [b for b in facts["baselines"] if b["model"] == "SentimentLM (VADER)"]
     assert (baseline["rows"], "English" in baseline["why"]) == ([], True)
@@ -328,7 +324,7 @@ def test_a_release_says_what_is_not_known_in_its_language(team_of: Team) -> None
     assert rounds["v"]["refused"] == refused["too_fast"] + refused["excluded"]
     assert facts["people"]["validation"] == rounds["v"]["people"]
     shown = {line for row in facts["rounds"] for part in row["read"] for line in part["lines"]}
-    texts = json.loads((team_of.rounds / "v" / "texts.json").read_text("utf-8"))
+    texts = read_json(team_of.rounds / "v" / "texts.json")
     assert texts["content_warning"]["label"].replace("*", "") in shown
 
 
@@ -336,7 +332,7 @@ def baselines(team: Team, told: Path, *more: Any) -> tuple[set[str], str]:
     """The baselines that were computed, and what is said of the others."""
     done = team.forked("scores", "baselines", *more, "--json", told)
     assert done.code == 0, done.err
-    rows = json.loads(told.read_text("utf-8"))
+    rows = read_json(told)
     return {row["model"] for row in rows if row["overall"]}, done.out + done.err
 
 
@@ -347,7 +343,7 @@ def test_baselines_know_the_language_of_a_campaign_and_of_a_release(
     assert {"IdealLM", "ShortestLM", "LongestLM"} <= names
     assert not {"SentimentLM (VADER)", "OverlapLM"} & names
     assert "SentimentLM (VADER) was not checked: VADER's lexicon is English" in said
-    gold = team_of.root / "7-release" / "0.1.0" / "test.json"
+    gold = team_of.release / "test.json"
     names, said = baselines(team_of, tmp_path / "told.json", "--gold", gold)
     assert not {"SentimentLM (VADER)", "OverlapLM"} & names
     assert "«en»" not in said
@@ -355,7 +351,7 @@ def test_baselines_know_the_language_of_a_campaign_and_of_a_release(
 
 def test_a_release_has_no_pitfall_that_its_settings_allow(campaigns: dict[str, Team]) -> None:
     team = campaigns["indonesian"]
-    gold = [team.root / "7-release" / "0.1.0" / f"{side}.json" for side in ("dev", "test")]
+    gold = [team.release / f"{side}.json" for side in ("dev", "test")]
     files = [part for path in gold for part in ("--gold", path)]
     done = team.forked("measures", "pitfalls", *files, "--language", "id", "--json")
     counts = {row["code"]: row["count"] for row in json.loads(done.out)["table"]}

@@ -205,15 +205,11 @@ def disk(tmp_path: Path) -> Iterator[Path | None]:
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "curation-test", str(place)]
-    try:
-        mounted = subprocess.run(mount, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        mounted = False
-    try:
-        yield place if mounted else None
-    finally:
-        if mounted:
-            subprocess.run(["umount", "-l", str(place)], check=True)
+    there = shutil.which("mount") is not None
+    mounted = there and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+    yield place if mounted else None
+    if mounted:
+        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def fill(disk: Path, leave: int) -> Path:

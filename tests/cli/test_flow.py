@@ -58,18 +58,15 @@ def validators(desk: Desk, people: str, **more: str) -> Path:
     return write_csv(desk.out / "v.csv", rows)
 
 
-def decisions(desk: Desk) -> list[Decision]:
-    desk.does("decisions", "filter")
-    return desk.records("../3-decisions/decisions.jsonl", Decision)
-
-
 def test_a_table_exported_again_with_a_column_more_adds_no_label(desk: Desk) -> None:
     set_to(desk.root, "count_repeats = false", "count_repeats = true")
     desk.does("import", "answers", writers(desk))
     for note in ({}, {"note": "seen"}):
         desk.does("import", "answers", validators(desk, "ab", **note))
     assert len(desk.records("main/labels.jsonl", Label)) == 2 * 4 * 3
-    assert {d.reason for d in decisions(desk)} == {"too_few_labels"}  # two people, not four
+    desk.does("decisions", "filter")
+    decisions = desk.records("../3-decisions/decisions.jsonl", Decision)
+    assert {d.reason for d in decisions} == {"too_few_labels"}  # two people, not four
 
 
 @pytest.mark.parametrize("empty", ["labels only", "all refused"])

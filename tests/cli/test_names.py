@@ -75,23 +75,16 @@ def test_people_of_a_round_that_differ_only_in_case_are_said(desk: Desk) -> None
 
 def test_a_domain_without_terms_is_warned_of(desk: Desk) -> None:
     says = "domain town has no term, so nobody is asked to write about it"
-    for words in (
-        ("terms", "select"),
-        ("status",),
-        ("rounds", "open", "review", "--platform", "files"),
-    ):
-        done = desk.run(*words)
+    for command in ("terms select", "status", "rounds open review --platform files"):
+        done = desk.run(*command.split())
         assert (done.code, done.err.count(says)) == (0, 1), done.err
 
 
 @pytest.mark.parametrize("name", ["baker", "Baker", "bread baker", "baxter"])
 def test_a_round_takes_any_name_of_a_term(desk: Desk, name: str) -> None:
     edits = desk.root / "1-terms" / "edits.csv"
-    edits.write_text(
-        "domain,term,action,into\nprofession,baker,rename,bread baker\n"
-        "profession,baxter,merge,baker\n",
-        "utf-8",
-    )
+    rows = "profession,baker,rename,bread baker\nprofession,baxter,merge,baker\n"
+    edits.write_text(f"domain,term,action,into\n{rows}", "utf-8")
     if name == "baxter":
         assert bring(desk, ("a", "baxter")).code == 0
     opened = desk.open("intrasentence", "w", "--term", name)

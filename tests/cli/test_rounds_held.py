@@ -17,10 +17,7 @@ PEOPLE = [f"val-{n}" for n in range(5)]
 
 
 class Held(Desk):
-    """A desk that deals the tables of a round of validation to people."""
-
-    def deal(self, *people: str, more: tuple[str, ...] = ()) -> dict[str, list[Row]]:
-        return self.tables("v", people, *more)
+    """A desk whose tables of the round ``v`` are out."""
 
     def refuses(self, *people: str, recall: str = "") -> str:
         """What an export says that is refused."""
@@ -61,7 +58,7 @@ def desk(opened: Held, tmp_path: Path) -> Held:
 
 
 def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     first, second = tables["val-0"]
     labels = {f"label_{n}": "" for n in (1, 2, 3)}
     skip = {"task_id": first["task_id"], "annotator": "val-0", **labels}
@@ -76,7 +73,7 @@ def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) ->
 def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     assert desk.counts() == (10, 0, 10)
     assert desk.advice() == "v: 10 answers missing; curation rounds export v"
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     assert {person: len(rows) for person, rows in tables.items()} == dict.fromkeys(PEOPLE, 2)
     before = {path.name: path.read_bytes() for path in desk.out.iterdir()}
     assert desk.counts() == (10, 10, 0)
@@ -94,7 +91,7 @@ def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     # The same people have had the task, or have it; a sixth gets it, and nothing else.
     refused = desk.refuses(*PEOPLE)
     assert "too few people, 1 missing" in refused
-    more = desk.deal(*PEOPLE, "val-5")
+    more = desk.tables("v", [*PEOPLE, "val-5"])
     theirs = {person: [row["task_id"] for row in rows] for person, rows in more.items()}
     assert theirs == {"val-5": [second["task_id"]]}
     names = {path.name for path in desk.out.iterdir()} - before.keys()
@@ -109,12 +106,12 @@ def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
 
 
 def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     desk.answer("val-1", tables["val-1"][:1])
     said = desk.refuses(recall="nobody")
     assert "--recall nobody: nothing is out under this name" in said
     assert "v-002.csv" in said
-    again = desk.deal("new", more=("--recall", "val-1"))
+    again = desk.tables("v", ["new"], "--recall", "val-1")
     assert [row["task_id"] for row in again["new"]] == [tables["val-1"][1]["task_id"]]
     ledger = desk.records("v/dealt.jsonl", Dealing)
     assert [line.action for line in ledger] == ["deal"] * 5 + ["recall", "deal"]
@@ -133,8 +130,8 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
 
 
 def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
-    again = desk.deal("new", more=("--recall", "val-0"))
+    tables = desk.tables("v", PEOPLE)
+    again = desk.tables("v", ["new"], "--recall", "val-0")
     for person in PEOPLE:
         desk.answer(person, tables[person])
     assert len(again["new"]) == 2
@@ -145,14 +142,14 @@ def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None
 
 def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None:
     set_to(desk.root, "per_person_label = 0", "per_person_label = 1")
-    tables = desk.deal(*PEOPLE, *(f"val-{n}" for n in range(5, 10)))
+    tables = desk.tables("v", [f"val-{n}" for n in range(10)])
     first = tables["val-0"][0]["task_id"]
     other = next(who for who, rows in tables.items() if rows[0]["task_id"] != first)
     said = desk.refuses(other, recall="val-0")
     assert "as many tasks as per_person_label allows: 1" in said
     assert len(desk.records("v/dealt.jsonl", Dealing)) == 10  # nothing was taken back
     set_to(desk.root, "per_person_label = 1", "per_person_label = 2")
-    assert [r["task_id"] for r in desk.deal(other, more=("--recall", "val-0"))[other]] == [first]
+    assert [r["task_id"] for r in desk.tables("v", [other], "--recall", "val-0")[other]] == [first]
 
 
 def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> None:
@@ -165,7 +162,7 @@ def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> 
 
 
 def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) -> None:
-    tables = desk.deal(*(f"val-{n}" for n in range(10)))
+    tables = desk.tables("v", [f"val-{n}" for n in range(10)])
     said = desk.refuses()
     assert "v-005.csv" in said
     assert "v-006.csv" not in said
@@ -185,12 +182,12 @@ def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) 
 def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
     set_to(desk.root, "of = 5", "of = 1")
     set_to(desk.root, "needed = 3", "needed = 1")
-    assert len(desk.deal("val-0")["val-0"]) == 2
+    assert len(desk.tables("v", ["val-0"])["val-0"]) == 2
     assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
 
 
 def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
-    rows = desk.deal(*PEOPLE)["val-0"]
+    rows = desk.tables("v", PEOPLE)["val-0"]
     closed = desk.run("rounds", "close", "v")
     assert "5 tables are still out: v-001.csv (" in closed.err
     assert "curation rounds open validation --name v" in closed.err
@@ -209,7 +206,7 @@ def test_people_are_listed_once_however_their_address_is_written(desk: Held) -> 
 
 
 def test_void_tasks_are_not_out(desk: Held) -> None:
-    desk.deal(*PEOPLE)
+    desk.tables("v", PEOPLE)
     desk.say("rounds", "exclude", "ann", "--reason", "x")  # a writer
     status = desk.status("v")
     assert (status["void"], status["out"]) == (1, 5)
@@ -223,7 +220,7 @@ def test_void_tasks_are_not_out(desk: Held) -> None:
 def test_what_somebody_leaves_behind_is_asked_for(
     desk: Held, how: tuple[str, ...], dealt: bool
 ) -> None:
-    tables = desk.deal(*PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
+    tables = desk.tables("v", PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
     for person in PEOPLE[:3]:
         desk.answer(person, tables[person])
     desk.answer("val-3", tables["val-3"][:1])  # the other one is still out

@@ -107,6 +107,8 @@ def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -
     shown = desk.labels("v", [f"v-{k}" for k in range(5)])
     later = {**rows[0], "stereotype": "quite other", "updated_at": at(5, 3)}
     desk.bring("w", [later], "later.csv")
+    found = desk.status("v")
+    assert (found["tasks"], found["void"], found["remaining"]) == (2, 1, 5)
     # What is out shows the old words; it comes back, and none of it counts for the new ones.
     assert desk.bring("v", shown)["refused"] == {"text_changed": 5}
     # In that round nothing of it is asked for again: it would be in vain.
@@ -114,16 +116,12 @@ def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -
     assert desk.say("rounds", "top-up", "v")["answers"] == 0
     assert "waits for no answer" in desk.refused("rounds", "export", "v")
     desk.say("rounds", "close", "v")
-    desk.open("validation", "v2")
+    assert desk.open("validation", "v2")["tasks"] == 1
     golds, table = desk.golds(), desk.export("v2")
     assert {t[f"text_{n}"] for t in table for n in (1, 2, 3)} == {
         sentence for sentence in golds if rows[0]["template"][:12] in sentence
     }
-    given = [
-        label_row(task, f"u-{k}", golds, n)
-        for n, task in enumerate(table)
-        for k in range(int(task["answers_needed"]))
-    ]
+    given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table) for k in range(5)]
     assert desk.bring("v2", given)["refused"] == {}
     assert desk.run("decisions", "filter").code == 0
     decisions = desk.records("../3-decisions/decisions.jsonl", Decision)

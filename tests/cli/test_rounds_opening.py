@@ -77,14 +77,6 @@ def test_an_opening_with_options_killed_and_repeated(
     assert {"nothing", "planned"} <= states
 
 
-def half_open(desk: Desk, *command: str) -> None:
-    """Open a round, and put its plan back to the state before the last write."""
-    desk.say("rounds", "open", *command, *FILES)
-    path = desk.rounds / command[2] / "round.json"
-    plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
-    path.write_text(plan.model_dump_json(), "utf-8")
-
-
 def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk: Desk) -> None:
     command = ("rounds", "open", "intrasentence", *FILES)
     assert "round intrasentence-1 is open" in desk.run(*command).out
@@ -101,7 +93,11 @@ def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk
 
 def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
     command = ("intrasentence", "--name", "intrasentence-1", "--term", "potter", "--term", "baker")
-    half_open(desk, *command)
+    desk.say("rounds", "open", *command, *FILES)
+    path = desk.rounds / command[2] / "round.json"
+    # As before the last write.
+    plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
+    path.write_text(plan.model_dump_json(), "utf-8")
     goes_on = f"«curation rounds open {' '.join([*command[:3], *FILES, *command[3:]])}»"
     for other in (
         ("intrasentence", "--name", "intrasentence-1", "--term", "baker"),
@@ -143,9 +139,8 @@ def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:
     # Two items of five labels: with two labels each, ten labels need five people.
     set_caps(desk, per_person_label=2, per_term_write=1)
     done = desk.run("rounds", "open", "validation", "--name", "v", *FILES)
-    assert "per_person_label = 2: round v needs at least 5 people, and the campaign knows 2" in (
-        done.err
-    )
+    says = "per_person_label = 2: round v needs at least 5 people, and the campaign knows 2"
+    assert says in done.err
     people = desk.listed("eve", "fay", "gil")
     assert "add more people" in desk.refused("rounds", "export", "v", "--people", people)
     # What was written is not counted among the labels, and nobody is needed for it.

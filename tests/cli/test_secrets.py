@@ -106,10 +106,9 @@ def test_a_query_service(forked: Any, campaign: Campaign, leaky: Leaky, mode: st
 def test_a_password_in_the_settings_is_refused(forked: Any, campaign: Campaign) -> None:
     text = TOML.replace("least", f'endpoint = "https://ann:{SECRET}@example.org/sparql"\nleast')
     (campaign.root / "campaign.toml").write_text(text, "utf-8")
-    done = forked("terms", "query", "-c", campaign.root)
-    assert done.code == 1
-    assert "campaign.toml, terms.endpoint: the address has a user name or a password" in done.err
-    assert SECRET not in done.err
+    said = Desk(forked, campaign.root).refused("terms", "query")
+    assert "campaign.toml, terms.endpoint: the address has a user name or a password" in said
+    assert SECRET not in said
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ class Plane(Place):
     def says(self, message: str) -> None:
         """Check what a command says that measures the same vectors under another name."""
         done = self.measure("--source", "other")
+        assert done.code == 1
         assert message in " ".join(done.err.split())
         assert "fix:" in done.err
 
@@ -195,9 +196,8 @@ def test_lists_that_cannot_be_measured(place: Plane) -> None:
     place.write("short.txt", "# only a comment\n")
     assert "short.txt: the group «short» has no words" in place.fails("has no words")
     place.write("short.txt", "dwarf\nGiant\n")
-    assert "campaign.toml [groups.size]:" in place.fails(
-        "«Giant» is in the lists of «tall» and «short»"
-    )
+    error = place.fails("«Giant» is in the lists of «tall» and «short»")
+    assert "campaign.toml [groups.size]:" in error
     (place.campaign.trust / "short.txt").unlink()
     place.fails("no such list of words")
 

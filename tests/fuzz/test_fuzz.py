@@ -31,10 +31,13 @@ SECONDS = 5  # an input hangs if it computes for longer,
 WAIT = 60  # or if it waits for longer
 OFTEN = 15  # functions get more inputs than commands: they are quick
 
-COMMANDS: dict[str, list[str]] = tomllib.loads(
-    Path(__file__).with_name("commands.toml").read_text("utf-8")
-)
+COMMANDS: dict[str, list[str]]
 """Files below the arena, and the commands that read them."""
+COMMANDS, REFUSALS = (
+    tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+    for name in ("commands", "refusals")
+)
+WHOLE, OTHER = (re.compile("|".join(REFUSALS[name])) for name in ("whole", "other"))
 DEVICES = (
     *("c/campaign.toml", "c/2-rounds/*/raw/*.jsonl", "c/7-release/*/SHA256SUMS", "labels.xlsx"),
     *("dump.json.gz", "published.json", "vectors.bin", "vectors.npz", "counts.tsv.gz"),
@@ -172,7 +175,7 @@ def _flawed(path: Path, ran: commands.Ran) -> str:
 
 def _unclear(path: Path, text: str, fix: str) -> str:
     """What a refusal lacks: the file, a place in it, a fix."""
-    if fix and (STATE.search(text) or SERVICE.search(text)):
+    if fix and OTHER.search(text):
         return ""
     has = {
         "the file": path.name in "".join(text.split()),
@@ -182,29 +185,6 @@ def _unclear(path: Path, text: str, fix: str) -> str:
     }
     lacks = [name for name, there in has.items() if not there]
     return f"lacks {' and '.join(lacks)}: {text[:500]!r}, fix: {fix[:200]!r}" if lacks else ""
-
-
-WHOLE = re.compile(
-    r"is empty|is a (device|link)|ends in the middle|cut off|UTF-16|at end of document|"
-    r"another version|"
-    r"no such file|not a StereoSet file|not predictions|not a table of|not a JSON object|"
-    r"no (column|header|words|prediction|answers)|has (no|none)|(for|of) (id|CAT) \S|is not a list|"
-    r"there is no|contains no items|missing column|is damaged|is not \.\w+ data|"
-    r"cannot be read as Parquet|changed after it was built|not a valid manifest: Input|"
-    r"does not hold the owner's account|the workbook is damaged|the workbook has more than|"
-    r"no sheet has a table|no task_id in this table is of round|has a header and no rows|"
-    r"nobody has filled in a row|"
-    r"; tables are read from \.xlsx"
-)
-"""How a refusal says that it concerns the whole file, or a record by its id."""
-SERVICE = re.compile(r"^(http://)?127\.0\.0\.1:\d+")
-"""How a refusal names a service whose answer cannot be read."""
-STATE = re.compile(
-    r"too few people|is built already|these raw answers|waits for no answer|(item|term) has its|"
-    r"no prediction for id|different reviews? of|there are no scores of|nothing is out under|"
-    r"does not say how many answers it was asked for|a cell of a workbook can hold"
-)
-"""Refusals that are not about a file: what was read does not suffice for the command."""
 
 
 def _are_events(data: bytes) -> bool:
@@ -260,10 +240,3 @@ def test_what_does_not_end_is_killed() -> None:
         time.sleep(60)
 
     assert in_a_child(work, seconds=1) == [Flaw("", "the process ended with -9")]
-
-
-def test_the_same_seed_gives_the_same_input() -> None:
-    data = b'{"a": [1, {"b": "c"}]}'
-    first, second = ([mutate(Random(n), data, "a.json") for n in range(50)] for _ in range(2))
-    assert first == second
-    assert len(set(first)) > 25
