@@ -26,9 +26,5 @@ def test_every_test_is_run_by_one_of_two_targets_and_no_other_option_leaves_one_
     assert not options.keys() & {"norecursedirs", "collect_imported_tests", "python_files"}
     ran = (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
     assert ran[-3:] == ["make check", "make test", "make test-outside"]
-
-
-def test_what_quick_leaves_out_test_does_not() -> None:
-    (command,) = recipe("quick")
-    (chosen,) = re.findall(r'-m "(.*)"$', command)
-    assert chosen.split(" and ")[0] == "not outside"
+    (quick,) = recipe("quick")
+    assert ' -m "not outside and ' in quick

@@ -245,7 +245,10 @@ def test_init_knows_joined_affixes_and_domains_without_properties(
     assert f"next: cd {tmp_path / 'ja'}; name properties or words in [domains]" in done.out
 
 
-def test_lengths_are_measured_in_words_and_characters(team_of: Team) -> None:
+def test_lengths_are_measured_and_sentiment_is_not_made_up(team_of: Team) -> None:
+    report = team_of.say("measures", "sentiment")
+    assert "English" in report["not_checked"]["sentiment"]
+    assert set(report) == {"language", "classes", "not_checked"}
     kinds = team_of.say("measures", "statistics")["kinds"]
     intra, inter = (kinds[kind]["domains"] for kind in (INTRA, INTER))
     if team_of.language == "id":  # Langkah pemain catur itu pelan | cepat | manis.
@@ -282,12 +285,6 @@ def test_keywords_are_words_of_the_language(team_of: Team) -> None:
     assert not found & set(keywords["never"])
     forms = {form for g in groups.values() for word in g["keywords"] for form in word["forms"]}
     assert forms <= of_texts
-
-
-def test_sentiment_is_not_made_up(team_of: Team) -> None:
-    report = team_of.say("measures", "sentiment")
-    assert "English" in report["not_checked"]["sentiment"]
-    assert set(report) == {"language", "classes", "not_checked"}
 
 
 # --- the release --------------------------------------------------------------------------------

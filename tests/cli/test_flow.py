@@ -12,10 +12,9 @@ from curation.campaign import Campaign
 from curation.files import read_json
 from curation.records import Decision, Item, Label
 from support.commands import set_to
-from support.desk import Desk, Row, write_csv
+from support.desk import GOLD, Desk, Row, write_csv
 
 WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"}
-LABELS = {"early": "stereotype", "late": "anti-stereotype", "octal": "unrelated"}
 
 
 @pytest.fixture
@@ -50,10 +49,10 @@ def writers(desk: Desk, **changes: str) -> Path:
 def validators(desk: Desk, people: str, **more: str) -> Path:
     """A table in which people label the four items as their writers meant them."""
     rows: list[Row] = [
-        {"item_id": f"i{n}", "annotator": who, "association": word, "label": label, **more}
+        {"item_id": f"i{n}", "annotator": who, "association": word, "label": GOLD[name], **more}
         for who in people
         for n in range(4)
-        for word, label in LABELS.items()
+        for name, word in WORDS.items()
     ]
     return write_csv(desk.out / "v.csv", rows)
 

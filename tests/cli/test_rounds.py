@@ -34,11 +34,8 @@ pytestmark = pytest.mark.long
 # --- the whole way, and every command again ---------------------------------------------------
 
 
-REVIEWED = {"court jester": "drop", "lamplighter": "merge"}
-
-
 def review_row(task: Row, who: str, n: int) -> Row:
-    action = REVIEWED.get(task["term"], "keep")
+    action = {"court jester": "drop", "lamplighter": "merge"}.get(task["term"], "keep")
     row: Row = {"task_id": task["task_id"], "annotator": who, "decision": action}
     if action == "merge":
         into = next(c for c in task["merge_choices"].split(" | ") if c.endswith(": wheelwright"))

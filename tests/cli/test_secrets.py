@@ -20,7 +20,6 @@ from support.scored import CATS
 
 SECRET = "Xq7-plum-Secret"
 BASIC = base64.b64encode(f"ann:{SECRET}".encode()).decode()
-ROWS = {"head": {}, "results": {"bindings": []}}
 MODES = ("redirect", "relative", "refuse", "bad", "good")
 TOML = """
 [campaign]
@@ -57,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
             "relative": (302, echo),
             "refuse": (403, refusal),
             "bad": (400, refusal),
-            "good": (200, json.dumps(ROWS)),
+            "good": (200, json.dumps({"head": {}, "results": {"bindings": []}})),
         }[self.server.mode]
         self.send_response(status)
         if status == 302:

@@ -151,13 +151,6 @@ def test_raw_warns_of_values_that_are_not_divergences(place: Plane) -> None:
 # --- bad input ----------------------------------------------------------------------------------
 
 
-def test_a_group_that_is_wholly_out_of_vocabulary(place: Plane) -> None:
-    place.write("short.txt", "gnome\ndroplet\n")
-    error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")
-    assert "use words of the language" in error
-    assert str(place.file) in error
-
-
 def test_a_damaged_run_is_not_used_and_is_measured_again(place: Plane) -> None:
     assert place.measure().code == 0
     folder = place.folder()
@@ -200,6 +193,10 @@ def test_lists_that_cannot_be_measured(place: Plane) -> None:
     assert "campaign.toml [groups.size]:" in error
     (place.campaign.trust / "short.txt").unlink()
     place.fails("no such list of words")
+    place.write("short.txt", "gnome\ndroplet\n")
+    error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")
+    assert "use words of the language" in error
+    assert str(place.file) in error
 
 
 def test_files_that_are_not_vectors(place: Plane, tmp_path: Path) -> None:

@@ -232,11 +232,3 @@ def test_a_fault_is_found(tmp_path: Path, read: Callable[[Path], object], shown:
     )
     assert bool(flaws) == bool(shown)
     assert all(shown in flaw.what for flaw in flaws), flaws
-
-
-def test_what_does_not_end_is_killed() -> None:
-    def work(tell: Tell) -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM, signal.SIGPROF})
-        time.sleep(60)
-
-    assert in_a_child(work, seconds=1) == [Flaw("", "the process ended with -9")]

@@ -159,7 +159,7 @@ def _packed(root: Path) -> None:
         _compress(root / name, ".gz", ".bz2")
     _compress(root / "reviews.jsonl", ".gz")
     text = (root / "articles.txt").read_text("utf-8")
-    texts = {"text": [text, *["a plot", "an end"]], "label": [0, 1, 0]}
+    texts = {"text": [text, "a plot", "an end"], "label": [0, 1, 0]}
     pyarrow.parquet.write_table(pyarrow.table(texts), root / "texts.parquet")
 
 

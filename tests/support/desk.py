@@ -289,7 +289,3 @@ def told(content: Any, root: Path) -> dict[str, Any]:
                 for each in [name for name in step["inputs"] if name.endswith(timed)]:
                     del step["inputs"][each]
     return found
-
-
-def sentences(row: Row) -> list[str]:
-    return [str(row["template"]).replace("BLANK", row[name]) for name in MEANT]
