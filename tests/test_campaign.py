@@ -2,7 +2,6 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +20,7 @@ from curation.settings import (
 )
 
 # Lines 1 to 7; what a test adds begins at line 8.
+TOP = "[domains.b]\ntop = 1\n"
 GROUPS = "[groups.b]\nlists = {x = 'x.txt', y = 'y.txt'}\n"
 HEAD = """[campaign]
 id = "c-1234"
@@ -32,12 +32,16 @@ seed = 3
 """
 
 
-def wrong(tmp_path: Path, text: str) -> CurationError:
+def read(tmp_path: Path, text: str) -> Settings:
     path = tmp_path / "campaign.toml"
     path.write_text(text, "utf-8")
+    return read_settings(path)
+
+
+def wrong(tmp_path: Path, text: str) -> CurationError:
     with pytest.raises(CurationError) as caught:
-        read_settings(path)
-    assert caught.value.what.startswith(str(path))
+        read(tmp_path, text)
+    assert caught.value.what.startswith(str(tmp_path / "campaign.toml"))
     assert caught.value.fix
     return caught.value
 
@@ -52,12 +56,7 @@ def wrong(tmp_path: Path, text: str) -> CurationError:
         ("[release]  # comment\nlicense = 'x'\n", 9, "release.license", "did you mean 'licence'?"),
         ("[terms]\nfallback = ['en']\n", 9, "terms.fallback", "did you mean 'fallbacks'?"),
         ("[domains.b]\n\nmincount = 3\n", 10, "domains.b.mincount", "did you mean 'min_count'?"),
-        (
-            "[domains.b]\ntop = 1\n[domains.c]\nroot = []\n",
-            11,
-            "domains.c.root",
-            "did you mean 'roots'?",
-        ),
+        (f"{TOP}[domains.c]\nroot = []\n", 11, "domains.c.root", "did you mean 'roots'?"),
         ('[domains."b c"]\ntop = 1\nroot = []\n', 10, "domains.b c.root", "did you mean 'roots'?"),
     ],
 )
@@ -65,11 +64,6 @@ def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, fix:
     error = wrong(tmp_path, HEAD + text)
     assert error.what.endswith(f" line {line}, {key}: no such setting")
     assert error.fix == fix
-
-
-def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
-    error = wrong(tmp_path, "\nneeded = 3\n" + HEAD)
-    assert error.what.endswith(" line 2, needed: no such setting")
 
 
 @pytest.mark.parametrize(
@@ -95,12 +89,7 @@ def test_an_unknown_setting_outside_of_all_sections(tmp_path: Path) -> None:
         ("[domains.b]\ntop = 3\nroots = ['Q0']\n", 10, "domains.b.roots.0", "is not valid"),
         ("[domains.b]\npopulation = ['Q252']\n", 9, "domains.b.population.0", "is not valid"),
         ("[domains.b]\nwords = ['../a.txt']\n", 9, "domains.b.words.0", "is not valid"),
-        (
-            "[groups.b]\nlists = {x = 'x.txt', y = '../y.txt'}\n",
-            9,
-            "groups.b.lists.y",
-            "is not valid",
-        ),
+        (GROUPS.replace("y.txt", "../y.txt"), 9, "groups.b.lists.y", "is not valid"),
         (f"{GROUPS}targets = '/etc/passwd'\n", 10, "groups.b.targets", "is not valid"),
         (f"{GROUPS}anchors = '../a.csv'\n", 10, "groups.b.anchors", "is not valid"),
         (f"{GROUPS}outcomes = 'a/../b.csv'\n", 10, "groups.b.outcomes", "is not valid"),
@@ -123,23 +112,23 @@ def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "key"),
+    ("text", "says"),
     [
-        ('"c-1234"', '"No Id"', 2, "campaign.id"),
-        ('"en"', '"English"', 4, "campaign.language"),
-        ("seed = 3", "seed = -1", 5, "campaign.seed"),
-        ("seed = 3", 'domains = ["a", "b"]', 5, "campaign.domains"),  # as it was written once
-        ("[domains.a]", "[domains]", 6, "domains"),
-        ("[domains.a]", '[domains."b/c"]', 6, "domains.b/c"),
+        ("\nneeded = 3\n" + HEAD, " line 2, needed: no such setting"),
+        (HEAD.replace('"c-1234"', '"No Id"'), " line 2, campaign.id: "),
+        (HEAD.replace('"en"', '"English"'), " line 4, campaign.language: "),
+        (HEAD.replace("seed = 3", "seed = -1"), " line 5, campaign.seed: "),
+        # As it was written once.
+        (HEAD.replace("seed = 3", 'domains = ["a", "b"]'), " line 5, campaign.domains: "),
+        (HEAD.replace("[domains.a]", "[domains]"), " line 6, domains: "),
+        (HEAD.replace("[domains.a]", '[domains."b/c"]'), " line 6, domains.b/c: "),
+        (HEAD.replace("id = ", "# "), "campaign.id: Field required"),
+        ("[split]\ndev = 0.5\n", "campaign: Field required"),
+        (" \n", "is empty"),
     ],
 )
-def test_a_wrong_identity(tmp_path: Path, old: str, new: str, line: int, key: str) -> None:
-    assert f" line {line}, {key}: " in wrong(tmp_path, HEAD.replace(old, new)).what
-
-
-def test_a_missing_id(tmp_path: Path) -> None:
-    assert "campaign.id: Field required" in wrong(tmp_path, HEAD.replace("id = ", "# ")).what
-    assert "campaign: Field required" in wrong(tmp_path, "[split]\ndev = 0.5\n").what
+def test_a_file_that_is_not_that_of_a_campaign(tmp_path: Path, text: str, says: str) -> None:
+    assert says in wrong(tmp_path, text).what
 
 
 @pytest.mark.parametrize(
@@ -156,8 +145,7 @@ def test_broken_toml(tmp_path: Path, text: str, says: str) -> None:
     assert error.fix == "see docs/settings.md for the format"
 
 
-def test_an_empty_file_and_another_encoding(tmp_path: Path) -> None:
-    assert "is empty" in wrong(tmp_path, " \n").what
+def test_another_encoding(tmp_path: Path) -> None:
     (tmp_path / "campaign.toml").write_bytes(HEAD.replace('"n"', '"é"').encode("latin-1"))
     with pytest.raises(CurationError, match="line 3: byte 0xe9 is not UTF-8"):
         read_settings(tmp_path / "campaign.toml")
@@ -175,8 +163,7 @@ def test_what_is_written_reads_back_and_explains_every_setting(tmp_path: Path) -
         decisions=DecisionSettings(needed=4, rounds=("r 1",), match_intent=True),
     )
     text = settings_text(made)
-    (tmp_path / "campaign.toml").write_text(text, "utf-8")
-    assert read_settings(tmp_path / "campaign.toml") == made
+    assert read(tmp_path, text) == made
     tables = tomllib.loads(text)
     domains = tables.pop("domains")
     assert list(domains) == list(made.domains)
@@ -189,29 +176,19 @@ def test_what_is_written_reads_back_and_explains_every_setting(tmp_path: Path) -
             assert text.count(f"# {field.description}\n") == 1  # a domain's at the first
 
 
-def test_every_setting_but_the_id_has_a_default(tmp_path: Path) -> None:
-    path = tmp_path / "campaign.toml"
-    path.write_text('[campaign]\nid = "c-1234"\n')
-    assert read_settings(path) == Settings(campaign=CampaignSettings(id="c-1234"))
-
-
-def test_a_domain_of_the_papers_name_begins_as_in_the_paper(tmp_path: Path) -> None:
-    path = tmp_path / "campaign.toml"
-    path.write_text(HEAD + "[domains.profession]\ntop = 50\n[domains.gender]\n", "utf-8")
-    domains = read_settings(path).domains
+def test_settings_have_defaults_and_domains_begin_as_in_the_paper(tmp_path: Path) -> None:
+    read_back = read(tmp_path, '[campaign]\nid = "c-1234"\n')
+    assert read_back == Settings(campaign=CampaignSettings(id="c-1234"))
+    domains = read(tmp_path, HEAD + "[domains.profession]\ntop = 50\n[domains.gender]\n").domains
     assert list(domains) == ["a", "profession", "gender"]
     # 120 professions in the paper, of P106; one value is changed, all others stay.
     assert domains["profession"] == DomainSettings.model_validate(PAPER["profession"] | {"top": 50})
     assert domains["profession"].properties == ("P106",)
     assert domains["gender"].words == ("gender.csv",)
     assert domains["a"] == DomainSettings()
-
-
-def test_without_a_word_on_domains_they_are_the_papers(tmp_path: Path) -> None:
-    path = tmp_path / "campaign.toml"
-    path.write_text(HEAD.replace("[domains.a]", ""), "utf-8")
     # ACL §4.1, Table 1: target terms by domain; the words of gender are a list.
-    assert {name: domain.top for name, domain in read_settings(path).domains.items()} == {
+    domains = read(tmp_path, HEAD.replace("[domains.a]", "")).domains
+    assert {name: domain.top for name, domain in domains.items()} == {
         "gender": 0, "profession": 120, "race": 149, "religion": 12,
     }  # fmt: skip
 
@@ -225,39 +202,35 @@ def test_a_campaign_is_made_once(campaign: Campaign) -> None:
         create_campaign(campaign.root, campaign.settings)
     assert "choose another folder" in caught.value.fix
     assert (campaign.root / "campaign.toml").read_bytes() == before
-
-
-def test_a_campaign_opens_with_its_settings(campaign: Campaign) -> None:
     assert open_campaign(campaign.root) == campaign
 
 
 def test_what_people_sent_stays_out_of_git(campaign: Campaign) -> None:
     ignored = (campaign.root / ".gitignore").read_text().splitlines()
-    assert "2-rounds/*/raw/" in ignored
-    for name in ("tasks", "items", "rejected"):  # texts of people, and what they meant by them
-        assert f"2-rounds/*/{name}.jsonl" in ignored
+    names = ("tasks.jsonl", "items.jsonl", "rejected.jsonl")  # texts of people, and what they meant
+    assert {f"2-rounds/*/{name}" for name in ("raw/", *names)} <= set(ignored)
+
+
+def lock(campaign: Campaign) -> None:
+    with campaign.lock():
+        pass
 
 
 def test_the_lines_that_an_older_campaign_lacks_are_added(campaign: Campaign) -> None:
     path = campaign.root / ".gitignore"
-    path.write_bytes(b"secrets.env\n2-rounds/*/raw/\n!2-rounds/*/items.jsonl\n\xff")
-    with campaign.lock():
-        pass
-    before, after = (
-        b"secrets.env\n2-rounds/*/raw/\n!2-rounds/*/items.jsonl\n\xff",
-        path.read_bytes(),
-    )
+    before = b"secrets.env\n2-rounds/*/raw/\n!2-rounds/*/items.jsonl\n\xff"
+    path.write_bytes(before)
+    lock(campaign)
+    after = path.read_bytes()
     assert after.startswith(before)
     added = after.removeprefix(before).decode().split()
     assert "2-rounds/*/tasks.jsonl" in added
     assert "2-rounds/*/raw/" not in added
     assert "2-rounds/*/items.jsonl" not in added  # the team wants it in its repository
-    with campaign.lock():
-        pass
+    lock(campaign)
     assert path.read_bytes() == after
     path.unlink()
-    with campaign.lock():
-        pass
+    lock(campaign)
     assert "2-rounds/*/items.jsonl" in path.read_text("utf-8").splitlines()
 
 
@@ -271,8 +244,7 @@ def test_the_modes_of_private_files_are_repaired(campaign: Campaign, tmp_path: P
         path.write_bytes(b"")
         path.chmod(0o644)
     (folder / "pitfalls.jsonl").symlink_to(elsewhere)
-    with campaign.lock():
-        pass
+    lock(campaign)
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
     assert {path.stat().st_mode & 0o777 for path in (shared, elsewhere)} == {0o644}
 
@@ -292,37 +264,28 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path, campaign: Campaign) -
         assert caught.value.fix == "choose a folder that you can write to"
 
 
-def test_the_lock_is_held_by_one(campaign: Campaign) -> None:
+def test_the_lock_is_held_by_one_and_given_back_after_a_failure(campaign: Campaign) -> None:
     other = open_campaign(campaign.root)
     with campaign.lock():
-        with pytest.raises(CurationError, match="in use by «a Python program»"), other.lock():
-            pass
+        with pytest.raises(CurationError, match="in use by «a Python program»"):
+            lock(other)
         assert (campaign.root / ".lock-holder").exists()
-    with other.lock():
-        pass
+    lock(other)
     assert not (campaign.root / ".lock-holder").exists()
-
-
-def test_the_lock_is_given_back_after_a_failure(campaign: Campaign) -> None:
     with pytest.raises(ZeroDivisionError), campaign.lock():
         raise ZeroDivisionError
-    with campaign.lock():
-        pass
+    lock(campaign)
 
 
-def test_rounds_are_those_with_answers(campaign: Campaign, tmp_path: Path) -> None:
-    def touch(name: str) -> None:
-        path = campaign.rounds / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
+def test_rounds_are_those_with_answers(campaign: Campaign) -> None:
     assert campaign.round_names() == []
-    touch("b/raw/x.jsonl")
-    touch("a/items.jsonl")
+    for name in ("b/raw/x.jsonl", "a/items.jsonl"):
+        path = campaign.rounds / name
+        path.parent.mkdir(parents=True)
+        path.touch()
     (campaign.rounds / "empty" / "raw").mkdir(parents=True)
     assert campaign.round_names() == ["a", "b"]
 
 
-def test_ids_of_campaigns_are_new_and_valid(tmp_path: Path) -> None:
-    ids: set[Any] = {CampaignSettings(id=new_id()).id for _ in range(50)}
-    assert len(ids) == 50
+def test_ids_of_campaigns_are_new_and_valid() -> None:
+    assert len({CampaignSettings(id=new_id()).id for _ in range(50)}) == 50

@@ -21,7 +21,7 @@ from curation.files import (
     read_text,
     writing,
 )
-from curation.records import VALUES, Annotation, Label
+from curation.records import VALUES, Annotation, Label, Pitfall
 
 ROW: dict[str, Any] = {
     "id": "label-1",
@@ -40,6 +40,15 @@ def jsonl(path: Path, rows: list[Any]) -> Path:
     lines = [row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows]
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return path
+
+
+def fails(read: Any, path: Path, what: str, fix: str = "") -> None:
+    """Check that a file is refused with a text after its path, and with a fix."""
+    with pytest.raises(CurationError) as caught:
+        read(path)
+    assert caught.value.what.startswith(f"{path}{what}")
+    assert caught.value.fix
+    assert fix in ("", caught.value.fix)
 
 
 def without(name: str) -> dict[str, Any]:
@@ -72,21 +81,15 @@ def test_a_bad_field_is_named_with_file_and_line(
     tmp_path: Path, read: Any, row: dict[str, Any], field: str
 ) -> None:
     path = jsonl(tmp_path / "labels.jsonl", [ROW, ROW | {"id": "label-2"}, row, ROW])
-    with pytest.raises(CurationError) as caught:
-        read(path)
-    assert caught.value.what.startswith(f"{path} line 3, field '{field}': ")
-    assert caught.value.fix == "see schemas/label.schema.json for the fields of a Label"
+    fix = "see schemas/label.schema.json for the fields of a Label"
+    fails(read, path, f" line 3, field '{field}': ", fix)
 
 
-def test_a_number_in_quotation_marks_is_named_too(tmp_path: Path) -> None:
+def test_a_number_in_quotation_marks_and_a_missing_field_with_a_default(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "labels.jsonl", [ROW, ROW | {"seconds": "4.5"}])
-    with pytest.raises(CurationError) as caught:
-        read_table([path], Label)
-    assert caught.value.what.startswith(f"{path} line 2, field 'seconds': ")
-
-
-def test_a_field_with_a_default_may_be_missing_in_both_readers_or_in_none(tmp_path: Path) -> None:
-    path = jsonl(tmp_path / "labels.jsonl", [ROW, without("seconds")])
+    fails(lambda path: read_table([path], Label), path, " line 2, field 'seconds': ")
+    # It may be missing in both readers or in none.
+    jsonl(path, [ROW, without("seconds")])
     messages = []
     for read in (lambda: read_records(path, Label), lambda: read_table([path], Label)):
         try:
@@ -103,19 +106,13 @@ def test_a_field_with_a_default_may_be_missing_in_both_readers_or_in_none(tmp_pa
     ids=["cut off", "blank", "word", "bytes", "list", "number"],
 )
 def test_a_line_that_is_no_record_is_named(tmp_path: Path, read: Any, line: bytes) -> None:
-    path = jsonl(tmp_path / "labels.jsonl", [ROW, line, ROW])
-    with pytest.raises(CurationError, match="line 2") as caught:
-        read(path)
-    assert str(path) in caught.value.what
-    assert caught.value.fix
+    fails(read, jsonl(tmp_path / "labels.jsonl", [ROW, line, ROW]), " line 2")
 
 
 def test_two_records_on_a_line_and_one_over_two_lines(tmp_path: Path, read: Any) -> None:
     one = json.dumps(ROW).encode()
-    with pytest.raises(CurationError, match="line 2"):
-        read(jsonl(tmp_path / "two.jsonl", [ROW, one + b"," + one]))
-    with pytest.raises(CurationError, match="line 2"):
-        read(jsonl(tmp_path / "half.jsonl", [ROW, *one.rsplit(b", ", 1)]))
+    fails(read, jsonl(tmp_path / "two.jsonl", [ROW, one + b"," + one]), " line 2")
+    fails(read, jsonl(tmp_path / "half.jsonl", [ROW, *one.rsplit(b", ", 1)]), " line 2")
 
 
 def test_a_line_beyond_the_first_chunks(
@@ -125,17 +122,13 @@ def test_a_line_beyond_the_first_chunks(
     rows = [ROW | {"id": f"label-{n}"} for n in range(10)]
     path = jsonl(tmp_path / "labels.jsonl", rows)
     assert len(read(path)) == 10
-    path = jsonl(tmp_path / "labels.jsonl", [*rows[:7], ROW | {"value": "bad"}, *rows[8:]])
-    with pytest.raises(CurationError, match="line 8, field 'value'"):
-        read(path)
+    jsonl(path, [*rows[:7], ROW | {"value": "bad"}, *rows[8:]])
+    fails(read, path, " line 8, field 'value'")
 
 
 def test_a_file_that_is_not_there_and_a_folder(tmp_path: Path, read: Any) -> None:
-    with pytest.raises(CurationError, match=r"none\.jsonl: no such file") as caught:
-        read(tmp_path / "none.jsonl")
-    assert caught.value.fix == "check the path"
-    with pytest.raises(CurationError, match="is a folder, not a file"):
-        read(tmp_path)
+    fails(read, tmp_path / "none.jsonl", ": no such file", "check the path")
+    fails(read, tmp_path, ": is a folder, not a file")
 
 
 names = st.sampled_from(["a", "b", "ç", "\u2028", 'x"y', "\\"])
@@ -174,13 +167,21 @@ def test_a_table_of_nothing_has_its_columns(tmp_path: Path) -> None:
 
 
 def test_truth_values_stay_truth_values(tmp_path: Path) -> None:
-    row = {"cat_id": "c", "association_id": "a", "annotator": "p", "label": "related"}
-    table = read_table([jsonl(tmp_path / "a", [row | {"round": "r", "counted": True}])], Annotation)
-    assert table["counted"].tolist() == [True]
-    with pytest.raises(CurationError, match="line 1, field 'counted'"):
-        read_table([jsonl(tmp_path / "b", [row | {"round": "r", "counted": "yes"}])], Annotation)
-    with pytest.raises(CurationError, match="line 1, field 'counted'"):
-        read_table([jsonl(tmp_path / "c", [row | {"round": "r", "counted": 1}])], Annotation)
+    row = {"cat_id": "c", "association_id": "a", "annotator": "p", "label": "related", "round": "r"}
+    path = tmp_path / "a"
+
+    def read(path: Path) -> Any:
+        return read_table([path], Annotation)
+
+    assert read(jsonl(path, [row | {"counted": True}]))["counted"].tolist() == [True]
+    for value in ("yes", 1):
+        fails(read, jsonl(path, [row | {"counted": value}]), " line 1, field 'counted'")
+
+
+def test_a_pitfall_without_a_fix_is_refused(tmp_path: Path) -> None:
+    hit = {"code": "typo", "severity": "note", "item": "c1", "association": "c1-1", "target": None}
+    path = jsonl(tmp_path / "a", [hit | {"where": "item c1", "detail": "bakr", "how": "correct"}])
+    fails(lambda path: read_records(path, Pitfall), path, " line 1")
 
 
 # --- text and JSON ------------------------------------------------------------------------------
@@ -193,18 +194,14 @@ def test_text_comes_in_utf_8_and_utf_16(tmp_path: Path) -> None:
         assert read_text(path) == "naïve\n"
 
 
-def test_another_encoding_names_line_and_byte(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
+def test_text_and_json_say_where_they_are_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "a"
     path.write_bytes(b"one\ntwo\nna\xefve\n")
-    with pytest.raises(CurationError, match="line 3: byte 0xef is not UTF-8"):
-        read_text(path)
-
-
-def test_json_says_where_it_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
+    fails(read_text, path, " line 3: byte 0xef is not UTF-8")
     path.write_text('{"a": 1,\n "b": ?}\n')
-    with pytest.raises(CurationError, match="line 2 column 7: not JSON"):
-        read_json(path)
+    fails(read_json, path, " line 2 column 7: not JSON")
+    path.write_text("[NaN, Infinity, 1]")  # Python's own numbers are read
+    assert read_json(path)[1:] == [float("inf"), 1]
 
 
 def test_every_cut_of_a_json_file_is_called_one(tmp_path: Path) -> None:
@@ -217,12 +214,6 @@ def test_every_cut_of_a_json_file_is_called_one(tmp_path: Path) -> None:
         line = 1 + ("\n" in whole[:end])
         assert f"line {line} column " in caught.value.what, whole[:end]
         assert "cut off" in caught.value.fix
-
-
-def test_pythons_own_numbers_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("[NaN, Infinity, 1]")
-    assert read_json(path)[1:] == [float("inf"), 1]
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -241,16 +232,11 @@ def test_writing_brings_the_whole_file_or_leaves_the_old_one(tmp_path: Path) -> 
         file.write(b"old")
         assert not path.exists()
     assert path.read_bytes() == b"old"
-    with pytest.raises(ZeroDivisionError):
-        _die_writing(path)
+    for place in (path, path.with_name("new.txt")):
+        with pytest.raises(ZeroDivisionError):
+            _die_writing(place)
     assert path.read_bytes() == b"old"
     assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
-
-
-def test_a_first_writing_that_fails_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError):
-        _die_writing(tmp_path / "a.txt")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("make", "kind"), [(Path.mkdir, "a folder"), (os.mkfifo, "a pipe")])

@@ -40,32 +40,24 @@ def test_the_wheel_carries_what_the_tool_needs(wheel: Path) -> None:
 def test_a_pipeline_runs_from_the_wheel_in_a_fresh_environment(wheel: Path, tmp_path: Path) -> None:
     home = tmp_path / "venv"
     venv.create(home, with_pip=True)
-    python = home / "bin" / "python"
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wheel],
-        check=True,
-    )
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     env["CURATION_KEYS"] = str(tmp_path / "keys")
-    done = subprocess.run(
-        [home / "bin" / "curation", "demo", "made"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+
+    def run(program: str, *words: str | Path) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [home / "bin" / program, *words],
+            cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done
+
+    install = ("install", "--quiet", "-c", ROOT / "constraints.txt")
+    run("pip", *install, wheel)
+    done = run("curation", "demo", "made")
     assert "\nNo release is built: a release has Parquet files, which need pyarrow" in done.stdout
-    again = subprocess.run(
-        [home / "bin" / "curation", "run", "-c", "made", "--json"],
-        cwd=tmp_path, env=env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    again = run("curation", "run", "-c", "made", "--json")
     assert '"ran": true' not in again.stdout
     assert "release: a release has Parquet files" in " ".join(again.stderr.split())
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt",
-         f"{wheel}[parquet]"],
-        check=True,
-    )  # fmt: skip
-    subprocess.run(
-        [home / "bin" / "curation", "release", "build", "-c", "made"],
-        cwd=tmp_path, env=env, capture_output=True, check=True,
-    )  # fmt: skip
+    run("pip", *install, f"{wheel}[parquet]")
+    run("curation", "release", "build", "-c", "made")
     assert (tmp_path / "made/7-release/0.1.0/SHA256SUMS").exists()

@@ -1,12 +1,12 @@
 """The releases of the three campaigns are scored; a slow reference gives each score again."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curation.files import read_json
 from curation.models import tiny
 from curation.models.rules import ScoringRequest
 from support.desk import MEANT
@@ -45,12 +45,12 @@ def questions(team: Team) -> dict[str, ScoringRequest]:
 
 
 def test_scores_of_a_release(team_of: Team, models: dict[str, Path], tmp_path: Path) -> None:
-    folder = team_of.root / "7-release" / "0.1.0"
+    folder = team_of.release
     files: list[Any] = [part for s in ("dev", "test") for part in ("--gold", folder / f"{s}.json")]
     sentences = {
         association["id"]: association["sentence"]
         for path in files[1::2]
-        for rows in json.loads(path.read_text("utf-8"))["data"].values()
+        for rows in read_json(path)["data"].values()
         for row in rows
         for association in row["sentences"]
     }
@@ -59,7 +59,7 @@ def test_scores_of_a_release(team_of: Team, models: dict[str, Path], tmp_path: P
         done = team_of.forked("scores", "models", model, *files, "--scores", tmp_path)
         assert done.code == 0, done.err
         (run,) = tmp_path.glob(f"{family}/*/run.json")
-        rules = json.loads(run.read_text("utf-8"))["rules"]
+        rules = read_json(run)["rules"]
         scores = {
             row["association"]: row["value"] for row in read_jsonl(run.with_name("scores.jsonl"))
         }

@@ -27,98 +27,70 @@ SHORT += ("--device", "cpu", "--checkpoint-every", "1")
 # A fresh process, in which torch has not yet computed, and forks of it: one counts how often the
 # disk is touched, others get a signal at a chosen touch and are followed by one that goes on.
 KILLER = """
-import json, os, sys, tempfile
+import json, sys
 from pathlib import Path
-from support.strike import strike
-import curation.cli
-from curation import __main__ as entry
+from support.commands import load, run
+from support.strike import strike, times
 from curation.models import causal, faster, forward, loading, scoring
 from curation.models.train import next_sentence, sentiment
-from curation.scores import run_folder, running
 import transformers.models.bert.modeling_bert, transformers.models.gpt2.modeling_gpt2
-command, option, root, signals = json.loads(sys.argv[1])
-
-def run(out, before=None):
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            sys.argv = ["curation", *command, option, str(out)]
-            if before:
-                before()
-            entry.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-root = Path(root)
-with tempfile.TemporaryFile() as tell:
-    codes = [run(root / "whole", strike(root, tell=tell.fileno()))]
-    tell.seek(0)
-    count = int(tell.read())
-left = []
+load()
+command, root, signals = json.loads(sys.argv[1])
+count, ends = times(run, [*command, f"{root}/whole"], Path(root)), []
 for number, (by, share) in enumerate(signals):
-    out = root / f"ended-{number}"
-    codes.append(run(out, strike(root, at=max(1, round(share * count)), by=by)))
-    left.append([str(path) for path in out.rglob(".*.tmp")])
-    codes.append(run(out))
-json.dump([count, codes, left], open(root / "end.json", "w"))
+    words = [*command, f"{root}/ended-{number}"]
+    ended = run(*words, before=strike(Path(root), at=max(1, round(share * count)), by=by))
+    left = len(list(Path(words[-1]).rglob(".*.tmp")))
+    again = run(*words, before=lambda: None)
+    ends.append([ended.code, left, again.code, ended.err + again.err])
+json.dump([count, ends], open(f"{root}/end.json", "w"))
 """
 
 
-def command_of(name: str, root: Path) -> tuple[list[str], str]:
-    """A quick command with a model, and the option that names what it writes."""
+def command_of(name: str, root: Path) -> list[str]:
+    """A quick command with a model; its last word is the option that names what it writes."""
     if name == "nsp":
         model, corpus = tiny_bert(root / "bert"), write_corpus(root / "a.txt", 10, 6)
-        return ["scores", "train-nsp", str(model), "--corpus", str(corpus), *SHORT], "--out"
+        return ["scores", "train-nsp", str(model), "--corpus", str(corpus), *SHORT, "--out"]
     if name == "sentiment":
         model = make(root / "bert", [ALL], family="masked", steps=0)
-        reviews = write_reviews(root / "a.csv", 60)
-        words = ["measures", "train-sentiment", str(model), "--reviews", str(reviews)]
-        return [*words, *SHORT], "--out"
+        words = ["measures", "train-sentiment", str(model)]
+        return [*words, "--reviews", str(write_reviews(root / "a.csv", 60)), *SHORT, "--out"]
     model = make(root / "causal", [ALL], family="causal", steps=0)
     (root / "gold.json").write_bytes(dump_json(dataset(CATS, {}, version="1")))
-    return ["scores", "models", str(model), "--gold", str(root / "gold.json")], "--scores"
+    return ["scores", "models", str(model), "--gold", str(root / "gold.json"), "--scores"]
 
 
 def results(folder: Path) -> dict[str, Any]:
-    """The files that hold results; training.json and run.json have times."""
-    names = ("*.safetensors", "scores.jsonl", "rejected.jsonl", "results.json")
-    paths = sorted(path for name in names for path in folder.rglob(name))
+    """The files that hold results; training.json, run.json and results.json have times."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in paths
-        if path.name != "results.json"
+        for path in folder.rglob("*")
+        if path.suffix == ".safetensors" or path.name in ("scores.jsonl", "rejected.jsonl")
     }
 
 
 @pytest.mark.parametrize("name", ["nsp", "sentiment", "scores"])
 def test_killed_or_stopped_at_any_moment_and_given_again(name: str, tmp_path: Path) -> None:
-    command, option = command_of(name, tmp_path)
     draw = random.Random(name)
     by = [signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
     signals = [(int(each), draw.uniform(0.1, 0.95)) for each in by]
     place = tmp_path / "runs"
     place.mkdir()
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    given = json.dumps([command_of(name, tmp_path), str(place), signals])
     done = subprocess.run(
-        [sys.executable, "-c", KILLER, json.dumps([command, option, str(place), signals])],
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
-            "OMP_NUM_THREADS": "1",
-        },
+        [sys.executable, "-c", KILLER, given],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
         capture_output=True, encoding="utf-8", check=False, timeout=240,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    count, codes, left = json.loads((place / "end.json").read_bytes())
+    count, ends = json.loads((place / "end.json").read_bytes())
     assert count >= 10
-    assert codes == [0, -9, 0, -9, 0, 143, 0, 130, 0], done.stderr
-    assert left[2:] == [[], []]  # a stopped command cleans up itself
-    assert "Traceback" not in done.stderr
+    assert [code for code, *_ in ends] == [-9, -9, 143, 130], ends
+    assert [left for _, left, *_ in ends[2:]] == [0, 0]  # a stopped command cleans up itself
+    assert {again for *_, again, _ in ends} == {0}, ends
+    assert "Traceback" not in "".join(err for *_, err in ends)
     whole = results(place / "whole")
     assert whole
     for number in range(len(by)):

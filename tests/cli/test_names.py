@@ -1,47 +1,34 @@
 """Names that people write in several ways: on import, in ``--term``, and domains without terms."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.campaign import create_campaign
-from curation.settings import CampaignSettings, DomainSettings, Settings, new_id
-from support.desk import STUDY, Desk, at, read_csv, word, write_csv
-
-HEADS = ("item_id", "annotator", "domain", "target", "context", "stereotype", "anti_stereotype",
-         "unrelated", "submitted_at")  # fmt: skip
+from support.commands import set_to
+from support.desk import Desk, item_row, read_csv, write_csv
 
 
 @pytest.fixture
 def desk(forked: Any, tmp_path: Path) -> Desk:
     """A campaign of two domains with a pilot each, and one without terms."""
-    settings = Settings(
-        campaign=CampaignSettings(id=new_id()),
-        domains={
-            "profession": DomainSettings(words=("jobs.txt",)),
-            "hobby": DomainSettings(words=("hobbies.txt",)),
-            "town": DomainSettings(),
-        },
-    )
-    made = create_campaign(tmp_path / "c", settings)
-    made.terms.mkdir()
-    made.rounds.mkdir()
-    for name, words in (("jobs", "baker\npilot\n"), ("hobbies", "pilot\nsinger\n")):
-        (made.terms / f"{name}.txt").write_text(f"# language: en\n{words}", "utf-8")
-    (made.rounds / "text.toml").write_text(STUDY, "utf-8")
-    return Desk(forked, made.root)
+    made = Desk.make(forked, tmp_path / "c", ("baker", "pilot"), items=5)
+    hobbies = '[domains.hobby]\nwords = ["hobbies.txt"]\n[domains.town]\n\n[rounds]'
+    set_to(made.root, "[rounds]", hobbies)
+    path = made.root / "1-terms" / "hobbies.txt"
+    path.write_text("# language: en\npilot\nsinger\n", "utf-8")
+    return made
 
 
 def rows(*answers: tuple[str, str]) -> list[dict[str, Any]]:
     """Rows of a writers' table: (annotator, target)."""
     table = []
     for n, (who, target) in enumerate(answers):
-        texts = [word(who, target, n, part) for part in range(4)]
-        context = f"In {texts[3]} the {target} is BLANK."
-        cells = (f"{who}{n}", who, "profession", target, context, *texts[:3], at(n))
-        table.append(dict(zip(HEADS, cells, strict=True)))
+        row = item_row({"task_id": f"{who}{n}", "target": target, "consent": ""}, who, n)
+        row |= {"item_id": row.pop("task_id"), "domain": "profession", "target": target}
+        table.append(row | {"context": row.pop("template")})
     return table
 
 
@@ -73,48 +60,31 @@ def test_of_many_new_terms_ten_are_named(desk: Desk) -> None:
     assert "job09 and 2 more." in done.out
 
 
-def test_annotators_of_a_rounds_table_that_differ_only_in_case_are_said(desk: Desk) -> None:
+def test_people_of_a_round_that_differ_only_in_case_are_said(desk: Desk) -> None:
     desk.open("review", "r", "--term", "baker")
-    (task,) = desk.export("r")
-    table = [
-        {"task_id": task["task_id"], "annotator": who, "decision": "keep",
-         "consent": task["consent"]} for who in ("w1", "W1")
-    ]  # fmt: skip
-    done = desk.run("rounds", "import", "r", write_csv(desk.out / "r.csv", table))
-    assert "ids differ only in case or spaces: 'w1' and 'W1'." in done.err
-
-
-def test_people_of_an_export_that_differ_only_in_case_are_said(desk: Desk) -> None:
-    desk.open("review", "r", "--term", "baker")
-    people = desk.out / "people.txt"
-    people.write_text("w1\nW1\nw2\n", "utf-8")
-    done = desk.run("rounds", "export", "r", "--people", people, "--to", desk.out)
-    assert (done.code, done.err.count("ids differ only in case or spaces: 'w1' and 'W1'.")) == (
-        0,
-        1,
-    )
+    says = "ids differ only in case or spaces: 'w1' and 'W1'."
+    other = desk.copy(desk.root.parent / "other")
+    done = other.does("rounds", "export", "r", "--people", other.listed("w1", "W1", "w2"))
+    assert done.err.count(says) == 1
     assert "use one id for both in" in done.err
+    (task,) = desk.export("r")
+    row = {"task_id": task["task_id"], "decision": "keep", "consent": task["consent"]}
+    table = write_csv(desk.out / "r.csv", [{**row, "annotator": who} for who in ("w1", "W1")])
+    assert says in desk.run("rounds", "import", "r", table).err
 
 
 def test_a_domain_without_terms_is_warned_of(desk: Desk) -> None:
     says = "domain town has no term, so nobody is asked to write about it"
-    for words in (
-        ("terms", "select"),
-        ("status",),
-        ("rounds", "open", "review", "--platform", "files"),
-    ):
-        done = desk.run(*words)
+    for command in ("terms select", "status", "rounds open review --platform files"):
+        done = desk.run(*command.split())
         assert (done.code, done.err.count(says)) == (0, 1), done.err
 
 
 @pytest.mark.parametrize("name", ["baker", "Baker", "bread baker", "baxter"])
 def test_a_round_takes_any_name_of_a_term(desk: Desk, name: str) -> None:
     edits = desk.root / "1-terms" / "edits.csv"
-    edits.write_text(
-        "domain,term,action,into\nprofession,baker,rename,bread baker\n"
-        "profession,baxter,merge,baker\n",
-        "utf-8",
-    )
+    rows = "profession,baker,rename,bread baker\nprofession,baxter,merge,baker\n"
+    edits.write_text(f"domain,term,action,into\n{rows}", "utf-8")
     if name == "baxter":
         assert bring(desk, ("a", "baxter")).code == 0
     opened = desk.open("intrasentence", "w", "--term", name)
@@ -141,7 +111,5 @@ def test_one_is_not_plural(desk: Desk) -> None:
     )
     assert "1 item has no label yet." in done.out
     opened = desk.run("rounds", "open", "validation", "--platform", "files")
-    assert (
-        "1 task, 5 answers asked for" in opened.out or "1 task, 4 answers asked for" in opened.out
-    )
+    assert re.search("1 task, [45] answers asked for", opened.out)
     assert read_csv(desk.root / "1-terms" / "edits.csv") == []

@@ -1,8 +1,6 @@
 """Tables that are out: nothing in them is asked for or dealt again, unless it is recalled."""
 
 import json
-import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,42 +10,20 @@ import pytest
 from curation.files import shipped
 from curation.records import Answer, Dealing
 from support.commands import set_to
-from support.desk import Desk, Row, consenting, label_row, read_csv, told, write_csv
-from support.strike import strike, times
+from support.desk import Desk, Row, label_row, read_csv, told, write_csv
 
 pytestmark = pytest.mark.long
 PEOPLE = [f"val-{n}" for n in range(5)]
 
 
-@pytest.fixture(scope="module")
-def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two items by two writers, and an open round of validation on them."""
-    desk = Desk.make(
-        forked, tmp_path_factory.mktemp("held") / "c", ["baker", "potter"], items=1, consent=False
-    )
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    return Path(desk.root)
-
-
 class Held(Desk):
-    """A desk that deals tables to people and keeps them."""
+    """A desk whose tables of the round ``v`` are out."""
 
-    def file(self, *people: str) -> Path:
-        path = self.root.parent / f"people-{len(people)}-{people[0]}.txt"
-        path.write_text("".join(f"{person}\n" for person in people), "utf-8")
-        return path
-
-    def deal(self, *people: str, more: tuple[str, ...] = ()) -> dict[str, list[Row]]:
-        """An export to people; their tables."""
-        said = self.say("rounds", "export", "v", "--to", self.out, "--format", "csv", "--people",
-                        self.file(*people), *more)  # fmt: skip
-        index = read_csv(Path(said["who_gets_which"]))
-        return {
-            row["person"]: consenting(read_csv(self.out / row["file"]), said["consent"])
-            for row in index
-        }
+    def refuses(self, *people: str, recall: str = "") -> str:
+        """What an export says that is refused."""
+        more: tuple[Any, ...] = ("--recall", recall) if recall else ()
+        more += ("--people", self.listed(*people)) if people else ()
+        return self.refused("rounds", "export", "v", *more)
 
     def answer(self, who: str, rows: list[Row], **said: Any) -> Any:
         golds = self.golds()
@@ -65,13 +41,24 @@ class Held(Desk):
         )
 
 
+@pytest.fixture(scope="module")
+def opened(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
+    """Two items by two writers, and an open round of validation on them."""
+    root = tmp_path_factory.mktemp("held") / "c"
+    desk = Held.make(forked, root, ["baker", "potter"], items=1, consent=False)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.open("validation", "v")
+    return desk
+
+
 @pytest.fixture
-def desk(forked: Any, opened: Path, tmp_path: Path) -> Held:
-    return Held(forked, Path(shutil.copytree(opened, tmp_path / "c")))
+def desk(opened: Held, tmp_path: Path) -> Held:
+    return opened.copy(tmp_path / "c")
 
 
 def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     first, second = tables["val-0"]
     labels = {f"label_{n}": "" for n in (1, 2, 3)}
     skip = {"task_id": first["task_id"], "annotator": "val-0", **labels}
@@ -86,7 +73,7 @@ def test_top_up_says_which_answers_of_the_next_tables_are_not_new(desk: Held) ->
 def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     assert desk.counts() == (10, 0, 10)
     assert desk.advice() == "v: 10 answers missing; curation rounds export v"
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     assert {person: len(rows) for person, rows in tables.items()} == dict.fromkeys(PEOPLE, 2)
     before = {path.name: path.read_bytes() for path in desk.out.iterdir()}
     assert desk.counts() == (10, 10, 0)
@@ -98,44 +85,40 @@ def test_what_is_out_is_not_asked_for_and_not_dealt_again(desk: Held) -> None:
     assert "8 answers are out (4 tables, the oldest v-002.csv, since 20" in desk.advice()
     assert desk.advice().endswith("), 1 missing; curation rounds top-up v")
     assert desk.say("rounds", "top-up", "v")["answers"] == 1
-    assert desk.say("rounds", "top-up", "v") == {
-        "round": "v", "tasks": 0, "answers": 0, "to_export": 1,
-    }  # fmt: skip
+    again = {"round": "v", "tasks": 0, "answers": 0, "to_export": 1}
+    assert desk.say("rounds", "top-up", "v") == again
     assert desk.advice().endswith("), 1 missing; curation rounds export v")
     # The same people have had the task, or have it; a sixth gets it, and nothing else.
-    refused = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    refused = desk.refuses(*PEOPLE)
     assert "too few people, 1 missing" in refused
-    more = desk.deal(*PEOPLE, "val-5")
-    assert {person: [r["task_id"] for r in rows] for person, rows in more.items()} == {
-        "val-5": [second["task_id"]]
-    }
+    more = desk.tables("v", [*PEOPLE, "val-5"])
+    theirs = {person: [row["task_id"] for row in rows] for person, rows in more.items()}
+    assert theirs == {"val-5": [second["task_id"]]}
     names = {path.name for path in desk.out.iterdir()} - before.keys()
     assert {n for n in names if n.startswith("v-0")} == {"v-006.csv"}
     assert "v-who-gets-which-006.csv" in names
     assert {name: (desk.out / name).read_bytes() for name in before} == before
     # All is out: an export says who holds what.
-    said = desk.refused("rounds", "export", "v", "--people", desk.file(*PEOPLE))
+    said = desk.refuses(*PEOPLE)
     assert "waits for no answer that is not out already: v-002.csv (val-1, 2 answers" in said
     assert "v-006.csv (p-" in said  # not in that file of people
     assert desk.counts() == (9, 9, 0)
 
 
 def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
+    tables = desk.tables("v", PEOPLE)
     desk.answer("val-1", tables["val-1"][:1])
-    said = desk.refused("rounds", "export", "v", "--recall", "nobody")
+    said = desk.refuses(recall="nobody")
     assert "--recall nobody: nothing is out under this name" in said
     assert "v-002.csv" in said
-    again = desk.deal("new", more=("--recall", "val-1"))
+    again = desk.tables("v", ["new"], "--recall", "val-1")
     assert [row["task_id"] for row in again["new"]] == [tables["val-1"][1]["task_id"]]
     ledger = desk.records("v/dealt.jsonl", Dealing)
     assert [line.action for line in ledger] == ["deal"] * 5 + ["recall", "deal"]
     written = json.loads(shipped("schemas", "dealing.schema.json").read_text("utf-8"))
     for line in (desk.rounds / "v" / "dealt.jsonl").read_text("utf-8").splitlines():
         jsonschema.validate(json.loads(line), written)
-    assert "nothing is out under this name" in desk.refused(
-        "rounds", "export", "v", "--recall", "val-1"
-    )
+    assert "nothing is out under this name" in desk.refuses(recall="val-1")
     # By the name of a table, and into one table for anybody.
     table = desk.export("v", "--recall", "v-003.csv", "--recall", "v-004")
     assert sum(int(row["answers_needed"]) for row in table) == 4
@@ -147,8 +130,8 @@ def test_what_is_recalled_is_dealt_again_and_a_late_answer_counts(desk: Held) ->
 
 
 def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None:
-    tables = desk.deal(*PEOPLE)
-    again = desk.deal("new", more=("--recall", "val-0"))
+    tables = desk.tables("v", PEOPLE)
+    again = desk.tables("v", ["new"], "--recall", "val-0")
     for person in PEOPLE:
         desk.answer(person, tables[person])
     assert len(again["new"]) == 2
@@ -159,14 +142,14 @@ def test_a_table_that_is_out_when_nothing_is_missing_is_told(desk: Held) -> None
 
 def test_more_tasks_come_on_top_of_those_that_a_person_holds(desk: Held) -> None:
     set_to(desk.root, "per_person_label = 0", "per_person_label = 1")
-    tables = desk.deal(*PEOPLE, *(f"val-{n}" for n in range(5, 10)))
+    tables = desk.tables("v", [f"val-{n}" for n in range(10)])
     first = tables["val-0"][0]["task_id"]
     other = next(who for who, rows in tables.items() if rows[0]["task_id"] != first)
-    said = desk.refused("rounds", "export", "v", "--recall", "val-0", "--people", desk.file(other))
+    said = desk.refuses(other, recall="val-0")
     assert "as many tasks as per_person_label allows: 1" in said
     assert len(desk.records("v/dealt.jsonl", Dealing)) == 10  # nothing was taken back
     set_to(desk.root, "per_person_label = 1", "per_person_label = 2")
-    assert [r["task_id"] for r in desk.deal(other, more=("--recall", "val-0"))[other]] == [first]
+    assert [r["task_id"] for r in desk.tables("v", [other], "--recall", "val-0")[other]] == [first]
 
 
 def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> None:
@@ -179,15 +162,14 @@ def test_tables_that_the_round_does_not_know_are_not_overwritten(desk: Held) -> 
 
 
 def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) -> None:
-    tables = desk.deal(*(f"val-{n}" for n in range(10)))
-    said = desk.refused("rounds", "export", "v")
+    tables = desk.tables("v", [f"val-{n}" for n in range(10)])
+    said = desk.refuses()
     assert "v-005.csv" in said
     assert "v-006.csv" not in said
     assert " and 5 more\n" in said
     assert "«curation rounds status v» lists all tables that are out" in said
     assert desk.run("rounds", "status").out.count("v-0") < 8
-    one = desk.run("rounds", "status", "v").out
-    assert one.count("  out: v-0") == 10
+    assert desk.run("rounds", "status", "v").out.count("  out: v-0") == 10
     (first, *_, last) = desk.status("v")["tables"]
     assert (first["table"], first["answers"]) == ("v-001.csv", 1)
     assert first["person"].startswith("p-")
@@ -200,12 +182,12 @@ def test_many_holders_are_named_once_and_in_full_only_for_one_round(desk: Held) 
 def test_a_table_for_one_person_is_numbered(desk: Held) -> None:
     set_to(desk.root, "of = 5", "of = 1")
     set_to(desk.root, "needed = 3", "needed = 1")
-    assert len(desk.deal("val-0")["val-0"]) == 2
+    assert len(desk.tables("v", ["val-0"])["val-0"]) == 2
     assert [line.table for line in desk.records("v/dealt.jsonl", Dealing)] == ["v-001.csv"]
 
 
 def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
-    rows = desk.deal(*PEOPLE)["val-0"]
+    rows = desk.tables("v", PEOPLE)["val-0"]
     closed = desk.run("rounds", "close", "v")
     assert "5 tables are still out: v-001.csv (" in closed.err
     assert "curation rounds open validation --name v" in closed.err
@@ -217,15 +199,14 @@ def test_a_table_for_a_closed_round_is_told_how_to_open_it(desk: Held) -> None:
     assert desk.say("rounds", "import", "v", table)["new"] == 2
 
 
-def test_one_address_in_capitals_and_in_small_letters_is_one_person(desk: Held) -> None:
-    said = desk.refused(
-        "rounds", "export", "v", "--people", desk.file("ann@x.invalid", "ben", "Ann@X.invalid")
-    )
+def test_people_are_listed_once_however_their_address_is_written(desk: Held) -> None:
+    said = desk.refuses("ann@x.invalid", "ben", "Ann@X.invalid")
     assert "line 3: 'Ann@X.invalid' is already in line 1, as 'ann@x.invalid'" in said
+    assert "'ann' is already in line 1" in desk.refuses("ann", "ben", "ann")
 
 
 def test_void_tasks_are_not_out(desk: Held) -> None:
-    desk.deal(*PEOPLE)
+    desk.tables("v", PEOPLE)
     desk.say("rounds", "exclude", "ann", "--reason", "x")  # a writer
     status = desk.status("v")
     assert (status["void"], status["out"]) == (1, 5)
@@ -239,7 +220,7 @@ def test_void_tasks_are_not_out(desk: Held) -> None:
 def test_what_somebody_leaves_behind_is_asked_for(
     desk: Held, how: tuple[str, ...], dealt: bool
 ) -> None:
-    tables = desk.deal(*PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
+    tables = desk.tables("v", PEOPLE) if dealt else dict.fromkeys(PEOPLE, desk.export("v"))
     for person in PEOPLE[:3]:
         desk.answer(person, tables[person])
     desk.answer("val-3", tables["val-3"][:1])  # the other one is still out
@@ -263,17 +244,14 @@ def test_what_somebody_leaves_behind_is_asked_for(
 def test_an_export_killed_at_any_moment_and_repeated(
     desk: Held, content: Any, tmp_path: Path
 ) -> None:
-    command = ("rounds", "export", "v", "--people", desk.file(*PEOPLE))
-    done = Held(desk.forked, desk.copy(tmp_path / "done").root)
-    touched = times(done.run, command, done.root, seen=True)
-    files = {path.name: path.read_bytes() for path in (done.root / "tasks").iterdir()}
-    assert len(files) == 7  # five tables, who gets which, and the instructions
-    wanted = told(content, done.root)
-    for moment in range(2, touched + 1, touched // 7):
-        own = desk.copy(tmp_path / f"killed-{moment}")
-        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
-        assert died.code == -signal.SIGKILL
+    def made(desk: Held) -> tuple[Any, Any]:
+        files = {path.name: path.read_bytes() for path in (desk.root / "tasks").iterdir()}
+        return files, told(content, desk.root)
+
+    command = ("rounds", "export", "v", "--people", desk.listed(*PEOPLE))
+    done, killed = desk.killed(command, tmp_path, lambda writes: writes[1 :: len(writes) // 7])
+    assert len(made(done)[0]) == 7  # five tables, who gets which, and the instructions
+    for own in killed:
         again = own.run(*command)
         assert again.code == 0 or "waits for no answer that is not out" in again.err, again.err
-        assert {p.name: p.read_bytes() for p in (own.root / "tasks").iterdir()} == files, moment
-        assert told(content, own.root) == wanted
+        assert made(own) == made(done), own.root

@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from curation.files import read_records
+from curation.files import read_json
 from curation.records import Decision, Label, Task
 from support.commands import set_to
-from support.desk import GOLD, Desk, Row, at, consenting, item_row, label_row, read_csv, sentences
+from support.desk import GOLD, MEANT, Desk, Row, at, item_row, label_row
 
 pytestmark = pytest.mark.long
 
@@ -40,7 +39,7 @@ def stream(seed: int, task: Row, golds: dict[str, str]) -> Iterator[Row]:
         yield row
 
 
-def collect(desk: Desk, seed: int, of: int) -> dict[str, int]:
+def collect(desk: Desk, seed: int, of: int) -> Counter[str]:
     """Answer and top up until nothing is missing. Returns how many labels each item got."""
     golds, streams = desk.golds(), dict[str, Iterator[Row]]()
     tasks = {t.id: t for t in desk.records("v/tasks.jsonl", Task)}
@@ -76,27 +75,21 @@ def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, se
     desk = Desk.make(forked, tmp_path / "c", items=3, sample=0.2, labels="all")
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben", "cho", "dan"])
-    kept, given = {}, {}
+    kept, given = {}, dict[str, Counter[str]]()
     for labels in ("all", "needed"):
         own = desk.copy(tmp_path / labels)
         set_to(own.root, 'labels = "all"', f'labels = "{labels}"')
         own.open("validation", "v")
         given[labels] = collect(own, seed, 5)
         own.say("decisions", "agreement")
-        decisions = read_records(own.root / "3-decisions" / "decisions.jsonl", Decision)
+        decisions = own.records("../3-decisions/decisions.jsonl", Decision)
         kept[labels] = {d.item for d in decisions if d.kept}
         assert "too_few_labels" not in {d.reason for d in decisions}
-        report = json.loads((own.root / "3-decisions" / "agreement.json").read_text("utf-8"))
-        tasks = own.records("v/tasks.jsonl", Task)
-        full = [t.item for t in tasks if t.full]
+        full = [task.item for task in own.records("v/tasks.jsonl", Task) if task.full]
         assert len(full) == (21 if labels == "all" else 4)
-        counted = {name: report["items"][name] for name in ("in", "stopped_early")}
-        assert counted == {"in": 21, "stopped_early": 21 - len(full)}
-        whole = {t.item: 0 for t in tasks if t.full}
-        for label in own.records("v/labels.jsonl", Label):
-            if label.item in whole:
-                whole[label.item] += 1
-        assert all(n >= 15 for n in whole.values())
+        items = read_json(own.root / "3-decisions" / "agreement.json")["items"]
+        assert (items["in"], items["stopped_early"]) == (21, 21 - len(full))
+        assert min(given[labels][item] for item in full) >= 15
     assert kept["needed"] == kept["all"]
     assert 3 <= len(kept["all"]) < 21
     assert sum(given["needed"].values()) < sum(given["all"].values())
@@ -105,47 +98,37 @@ def test_needed_labels_keep_what_all_labels_keep(forked: Any, tmp_path: Path, se
 def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -> None:
     desk = Desk.make(forked, tmp_path / "c", items=1)
     desk.open("intrasentence", "w", "--term", "baker", "--term", "potter")
-    rows = [{**item_row(task, "ann", n), "answer_id": f"a-{n}", "updated_at": at(n)}
-            for n, task in enumerate(desk.export("w"))]  # fmt: skip
+    tasks = enumerate(desk.export("w"))
+    rows = [
+        item_row(task, "ann", n) | {"answer_id": f"a-{n}", "updated_at": at(n)} for n, task in tasks
+    ]
     desk.bring("w", rows)
     desk.open("validation", "v")
-    golds, table = desk.golds(), desk.export("v")
+    shown = desk.labels("v", [f"v-{k}" for k in range(5)])
     later = {**rows[0], "stereotype": "quite other", "updated_at": at(5, 3)}
     desk.bring("w", [later], "later.csv")
+    found = desk.status("v")
+    assert (found["tasks"], found["void"], found["remaining"]) == (2, 1, 5)
     # What is out shows the old words; it comes back, and none of it counts for the new ones.
-    given = [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(table) for k in range(5)]
-    assert desk.bring("v", given)["refused"] == {"text_changed": 5}
+    assert desk.bring("v", shown)["refused"] == {"text_changed": 5}
     # In that round nothing of it is asked for again: it would be in vain.
     assert desk.status("v")["remaining"] == 0
     assert desk.say("rounds", "top-up", "v")["answers"] == 0
     assert "waits for no answer" in desk.refused("rounds", "export", "v")
     desk.say("rounds", "close", "v")
-    desk.open("validation", "v2")
+    assert desk.open("validation", "v2")["tasks"] == 1
     golds, table = desk.golds(), desk.export("v2")
     assert {t[f"text_{n}"] for t in table for n in (1, 2, 3)} == {
         sentence for sentence in golds if rows[0]["template"][:12] in sentence
     }
-    given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table)
-             for k in range(int(t["answers_needed"]))]  # fmt: skip
+    given = [label_row(t, f"u-{k}", golds, n) for n, t in enumerate(table) for k in range(5)]
     assert desk.bring("v2", given)["refused"] == {}
     assert desk.run("decisions", "filter").code == 0
-    decisions = read_records(desk.root / "3-decisions" / "decisions.jsonl", Decision)
+    decisions = desk.records("../3-decisions/decisions.jsonl", Decision)
     assert [d.kept for d in decisions] == [True, True]
 
 
 # --- who gets what ------------------------------------------------------------------------------
-
-
-def dealt(desk: Desk, name: str, people: list[str]) -> dict[str, list[Row]]:
-    """The tables of an export to people, by person."""
-    shutil.rmtree(desk.out)
-    desk.out.mkdir()
-    file = desk.out / "people.txt"
-    file.write_text("# who takes part\n" + "\n".join(people) + "\n", "utf-8")
-    version = next(row["consent"] for row in desk.export(name, "--people", file))
-    index = read_csv(desk.out / f"{name}-who-gets-which.csv")
-    tables = {row["person"]: read_csv(desk.out / row["file"]) for row in index}
-    return {person: consenting(rows, version) for person, rows in tables.items()}
 
 
 def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_path: Path) -> None:
@@ -153,10 +136,14 @@ def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_p
     desk.open("intrasentence", "w")
     writers = ["ann", "ben", "cho"]
     wrote = {r["task_id"]: r for r in desk.written("w", writers)}
-    own = {text: row["annotator"] for row in wrote.values() for text in sentences(row)}
+    own = {
+        row["template"].replace("BLANK", row[name]): row["annotator"]
+        for row in wrote.values()
+        for name in MEANT
+    }
     desk.open("validation", "v")
     people = [*writers, *(f"val-{n}" for n in range(6))]
-    share = dealt(desk, "v", people)
+    share = desk.tables("v", people)
     got: dict[str, list[str]] = defaultdict(list)
     for person, rows in share.items():
         assert len(rows) <= 18
@@ -164,13 +151,12 @@ def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_p
         for row in rows:
             got[row["task_id"]].append(person)
             assert own[row["text_1"]] != person
-    assert {len(people) for people in got.values()} == {5}
-    assert all(len(set(people)) == 5 for people in got.values())
+    assert {(len(takers), len(set(takers))) for takers in got.values()} == {(5, 5)}
     loads = [len(rows) for rows in share.values()]
     assert max(loads) - min(loads) <= 1
     again = desk.copy(tmp_path / "again")
     (again.rounds / "v" / "dealt.jsonl").unlink()
-    assert dealt(again, "v", people) == share
+    assert again.tables("v", people) == share
 
     # One answers what is not theirs: their own item, another's task twice, more than the cap.
     golds = desk.golds()
@@ -190,18 +176,3 @@ def test_tasks_are_dealt_out_fairly_and_nobody_gets_their_own(forked: Any, tmp_p
     for task, n in Counter(r["task_id"] for r in rows).items():
         assert n >= 5, task
     assert desk.status("v")["remaining"] == 0
-
-
-def test_too_few_people_are_told_so(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", items=1)
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    file = tmp_path / "people.txt"
-    file.write_text("ann\nben\nv-1\nv-2\nv-3\n", "utf-8")
-    said = desk.refused("rounds", "export", "v", "--people", file)
-    assert "too few people" in said
-    file.write_text("ann\nben\nv-1\nann\n", "utf-8")
-    assert "'ann' is already in line 1" in desk.refused("rounds", "export", "v", "--people", file)
-    file.write_text("ann\nben\nv-1\nv-2\nv-3\nv-4\n", "utf-8")
-    desk.export("v", "--people", file)

@@ -1,7 +1,5 @@
 """Opening a round with options: killed and repeated; caps that need more people; old settings."""
 
-import shutil
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,7 @@ from curation.records import Round
 from curation.rounds.platforms.interface import Published
 from curation.steps.rounds import round_files, running
 from support.commands import set_to
-from support.desk import Desk, label_row, told
-from support.strike import strike, times
+from support.desk import Desk, told
 
 pytestmark = pytest.mark.long
 FILES = ("--platform", "files")
@@ -26,18 +23,18 @@ COMMANDS = {
 
 
 @pytest.fixture(scope="module")
-def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """Two items by two writers; a pilot of validation is closed."""
     root = tmp_path_factory.mktemp("opening") / "c"
     desk = Desk.make(forked, root, ["baker", "potter"], items=1)
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben"])
-    return Path(desk.root)
+    return desk
 
 
 @pytest.fixture
-def desk(forked: Any, written: Path, tmp_path: Path) -> Desk:
-    return Desk(forked, Path(shutil.copytree(written, tmp_path / "c")))
+def desk(written: Desk, tmp_path: Path) -> Desk:
+    return written.copy(tmp_path / "c")
 
 
 def read_round(path: Path) -> Round:
@@ -69,28 +66,15 @@ def test_an_opening_with_options_killed_and_repeated(
     desk: Desk, content: Any, tmp_path: Path, name: str
 ) -> None:
     command = ("rounds", "open", *COMMANDS[name], *FILES)
-    done = desk.copy(tmp_path / "done")
-    touched = times(done.run, command, done.root, seen=True)
-    wanted = told(content, done.root)
+    done, killed = desk.killed(command, tmp_path, lambda writes: writes[: 0 : -(len(writes) // 6)])
     states = set()
-    for moment in range(touched, 1, -(touched // 6)):
-        own = desk.copy(tmp_path / f"killed-{moment}")
-        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
-        assert died.code == -signal.SIGKILL
+    for own in killed:
         (plan,) = [p for p in own.rounds.glob("*/round.json") if p.parent.name != "w"] or [None]
         states.add(read_round(plan).state if plan else "nothing")
         again = own.run(*command)
         assert again.code == 0, again.err
-        assert told(content, own.root) == wanted, moment
+        assert told(content, own.root) == told(content, done.root), own.root
     assert {"nothing", "planned"} <= states
-
-
-def half_open(desk: Desk, *command: str) -> None:
-    """Open a round, and put its plan back to the state before the last write."""
-    desk.say("rounds", "open", *command, *FILES)
-    path = desk.rounds / command[2] / "round.json"
-    plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
-    path.write_text(plan.model_dump_json(), "utf-8")
 
 
 def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk: Desk) -> None:
@@ -109,8 +93,12 @@ def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk
 
 def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
     command = ("intrasentence", "--name", "intrasentence-1", "--term", "potter", "--term", "baker")
-    half_open(desk, *command)
-    goes_on = " ".join(["«curation rounds open", *command[:3], *FILES, *command[3:]]) + "»"
+    desk.say("rounds", "open", *command, *FILES)
+    path = desk.rounds / command[2] / "round.json"
+    # As before the last write.
+    plan = read_round(path).model_copy(update={"state": "planned", "opened_at": None})
+    path.write_text(plan.model_dump_json(), "utf-8")
+    goes_on = f"«curation rounds open {' '.join([*command[:3], *FILES, *command[3:]])}»"
     for other in (
         ("intrasentence", "--name", "intrasentence-1", "--term", "baker"),
         ("intrasentence", "--term", "baker"),
@@ -128,41 +116,33 @@ def test_another_command_is_given_the_one_that_goes_on(desk: Desk) -> None:
 
 
 def set_caps(desk: Desk, **caps: int) -> None:
-    path = desk.root / "campaign.toml"
-    text = path.read_text("utf-8")
     for name, value in caps.items():
-        assert f"{name} = 0\n" in text
-        text = text.replace(f"{name} = 0\n", f"{name} = {value}\n")
-    path.write_text(text, "utf-8")
+        set_to(desk.root, f"{name} = 0\n", f"{name} = {value}\n")
 
 
 def test_english_headings_of_tables_in_another_language_are_named(desk: Desk) -> None:
-    texts = desk.rounds / "text.toml"
     set_to(desk.root, 'language = "en"', 'language = "de"')
     words = desk.root / "1-terms" / "jobs.txt"
     words.write_text(words.read_text("utf-8").replace("language: en", "language: de"), "utf-8")
     english = shipped("annotation_configs", "text", "en.toml").read_text("utf-8")
     whole = english.replace('institution = ""', 'institution = "A"')
     whole = whole.replace('contact = ""', 'contact = "a@example.invalid"')
-    texts.write_text(whole, "utf-8")
-    done = desk.run("rounds", "open", "validation", "--name", "v1", *FILES)
-    assert "will have English headings, because there are none for «de»" in done.err
-    texts.write_text(f'{whole}\n[heading]\nlabel_1 = "Einordnung 1"\n', "utf-8")
-    done = desk.run("rounds", "open", "validation", "--name", "v2", *FILES)
-    assert "English headings" not in done.err
+    own, said = '\n[heading]\nlabel_1 = "Einordnung 1"\n', []
+    for name, text in (("v1", whole), ("v2", whole + own)):
+        (desk.rounds / "text.toml").write_text(text, "utf-8")
+        said.append(desk.run("rounds", "open", "validation", "--name", name, *FILES).err)
+    assert "will have English headings, because there are none for «de»" in said[0]
+    assert "English headings" not in said[1]
 
 
 def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:
     # Two items of five labels: with two labels each, ten labels need five people.
     set_caps(desk, per_person_label=2, per_term_write=1)
     done = desk.run("rounds", "open", "validation", "--name", "v", *FILES)
-    assert "per_person_label = 2: round v needs at least 5 people, and the campaign knows 2" in (
-        done.err
-    )
-    people = desk.out / "people.txt"
-    people.write_text("eve\nfay\ngil\n", "utf-8")
-    said = desk.refused("rounds", "export", "v", "--people", people)
-    assert "add more people" in said
+    says = "per_person_label = 2: round v needs at least 5 people, and the campaign knows 2"
+    assert says in done.err
+    people = desk.listed("eve", "fay", "gil")
+    assert "add more people" in desk.refused("rounds", "export", "v", "--people", people)
     # What was written is not counted among the labels, and nobody is needed for it.
     done = desk.run("rounds", "open", "intrasentence", "--name", "w2", *FILES)
     assert "needs at least" not in done.err
@@ -171,21 +151,16 @@ def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:
 def test_caps_of_writing_do_not_refuse_labels(desk: Desk) -> None:
     set_caps(desk, per_term_write=1, per_person_write=1)
     desk.open("validation", "v")
-    golds = desk.golds()
-    rows = [
-        label_row(row, who, golds, n) for n, row in enumerate(desk.export("v")) for who in "pqrst"
-    ]
-    assert desk.bring("v", rows)["refused"] == {}
+    assert desk.bring("v", desk.labels("v", "pqrst"))["refused"] == {}
     set_caps(desk, per_person_label=1)
     # The settings have changed: the values are those of now, without a pull or an import.
-    assert desk.status("v")["refused"] == 5
-    assert desk.status("v")["remaining"] == 5
+    status = desk.status("v")
+    assert (status["refused"], status["remaining"]) == (5, 5)
 
 
 def test_a_status_that_cannot_be_brought_up_to_date_says_so(desk: Desk) -> None:
     desk.open("validation", "v")
-    golds = desk.golds()
-    desk.bring("v", [label_row(row, "p", golds, n) for n, row in enumerate(desk.export("v"))])
+    desk.bring("v", desk.labels("v", "p"))
     set_caps(desk, per_person_label=1)
     with open_campaign(desk.root).lock():
         done = desk.run("rounds", "status", "v", before=lambda: None)

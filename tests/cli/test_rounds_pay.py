@@ -13,15 +13,23 @@ from curation.rounds.answers import archive
 from curation.rounds.people import KEYS, key_path
 from curation.steps.pipeline import STEPS
 from support.commands import set_to
-from support.desk import Desk, Row, item_row, label_row, read_csv, write_csv
+from support.desk import Desk, Row, item_row, read_csv, write_csv
 
 pytestmark = pytest.mark.long
 WRITERS = ["=Ann()", "Ben@example.invalid", "chris"]
 VALIDATORS = [f"val-{n}" for n in range(3)]
+WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "blue"}
+ITEM = {"domain": "profession", "target": "baker", "context": "The baker is BLANK today.", **WORDS}
+
+
+def bring_items(desk: Desk, name: str, *rows: Row) -> None:
+    """Answers that came without tasks."""
+    file = write_csv(desk.out / f"{name}.csv", list(rows))
+    desk.say("import", "answers", file, "--round", name)
 
 
 @pytest.fixture(scope="module")
-def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """Two rounds with refused and skipped answers, and answers that came without tasks."""
     desk = Desk.make(
         forked, tmp_path_factory.mktemp("pay") / "c", ["baker", "potter", "tailor"],
@@ -34,27 +42,21 @@ def worked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows[2] |= dict.fromkeys(("template", "stereotype", "anti_stereotype", "unrelated"), "")
     desk.bring("w", rows)
     desk.open("validation", "v")
-    golds = desk.golds()
-    tasks = desk.export("v")
-    labels = [label_row(row, who, golds, n) for n, row in enumerate(tasks) for who in VALIDATORS]
+    labels = desk.labels("v", VALIDATORS)
     labels[0]["seconds"] = 1
     desk.bring("v", labels, "v.csv")
-    item = {"domain": "profession", "target": "baker", "context": "The baker is BLANK today."}
-    words = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "blue"}
-    more = [{**item, **words, "writer": "dora", "item_id": "own-1", "seconds": 30}]
-    gapless = {"context": "No gap for a baker.", "kind": "intrasentence"}
-    more += [{**more[0], "item_id": "own-2", **gapless}, {**more[0], **gapless, "writer": " "}]
-    desk.say("import", "answers", write_csv(desk.out / "more.csv", more), "--round", "main")
-    given = [{"item_id": "own-1", "validator": "val-0", "association": word, "label": "unrelated",
-              "seconds": n} for n, word in enumerate(words.values(), 10)]  # fmt: skip
-    desk.say("import", "answers", write_csv(desk.out / "given.csv", given), "--round", "main")
-    return Path(desk.root)
+    own = {**ITEM, "writer": "dora", "item_id": "own-1", "seconds": 30}
+    gapless = {**own, "context": "No gap for a baker.", "kind": "intrasentence"}
+    bring_items(desk, "main", own, {**gapless, "item_id": "own-2"}, {**gapless, "writer": " "})
+    label = {"item_id": "own-1", "validator": "val-0", "label": "unrelated"}
+    words = enumerate(WORDS.values(), 10)
+    bring_items(desk, "main", *({**label, "association": word, "seconds": n} for n, word in words))
+    return desk
 
 
 @pytest.fixture
-def desk(forked: Any, worked: Path, tmp_path: Path) -> Desk:
-    shutil.copy(worked.parent / "c-out" / "v.csv", tmp_path / "v.csv")
-    return Desk(forked, Path(shutil.copytree(worked, tmp_path / "c")))
+def desk(worked: Desk, tmp_path: Path) -> Desk:
+    return worked.copy(tmp_path / "c")
 
 
 def paid(desk: Desk, *rounds: str) -> tuple[Any, dict[str, Row]]:
@@ -84,22 +86,27 @@ def test_everybody_has_one_row_by_their_id(desk: Desk) -> None:
     assert dora["minutes"] == "0.5"
 
 
+def check_costs(desk: Desk, said: Any) -> None:
+    """The amounts of a round are its cost."""
+    for line in said["rounds"]:
+        if line["round"] != "main":
+            both = Decimal(line["amount"]) + Decimal(line["amount_refused"])
+            assert both == Decimal(str(desk.status(line["round"])["cost"])), line
+
+
 def test_the_amounts_are_those_of_the_rounds_cost(desk: Desk) -> None:
     set_to(desk.root, "pay_write = 0.1\n", "pay_write = 7.0\n")
     said, people = paid(desk)
-    lines = {line["round"]: line for line in said["rounds"] if line["round"] != "main"}
-    for name, line in lines.items():
-        both = Decimal(line["amount"]) + Decimal(line["amount_refused"])
-        assert both == Decimal(str(desk.status(name)["cost"])), name
+    check_costs(desk, said)
+    lines = {line["round"]: line for line in said["rounds"]}
     # Its own pay holds for a round, the settings for answers without one.
     assert (lines["w"]["pay"], people["dora"]["amount"]) == ("0.10", "7.00")
-    assert sum(Decimal(row["amount"]) for row in people.values()) == Decimal(said["amount"])
-    refused = sum(Decimal(row["amount_refused"]) for row in people.values())
-    assert refused == Decimal(said["amount_refused"])
+    for name in ("amount", "amount_refused"):
+        assert sum(Decimal(row[name]) for row in people.values()) == Decimal(said[name])
 
 
-def test_on_label_studio_people_are_known_by_their_address(desk: Desk) -> None:
-    task = read_csv(desk.root.parent / "v.csv")[0]["task_id"]
+def test_on_label_studio_people_are_known_by_their_address(desk: Desk, worked: Desk) -> None:
+    task = read_csv(worked.out / "v.csv")[0]["task_id"]
     texts = {"label_1": "stereotype", "label_2": "anti-stereotype", "label_3": "unrelated"}
     result = [{"from_name": name, "value": {"choices": [text]}} for name, text in texts.items()]
     whole = {"id": 7, "lead_time": 33.5, "created_at": "2026-05-03T10:00:00Z", "result": result}
@@ -123,16 +130,8 @@ def test_some_rounds_and_unknown_ones(desk: Desk) -> None:
     assert not (desk.rounds / "pay.csv").exists()
     long = [f"{n}" * 99 for n in "rst"]
     for name in long:
-        row = {
-            "domain": "profession",
-            "target": name,
-            "context": f"A {name} is BLANK.",
-            "stereotype": "kind",
-            "anti_stereotype": "mean",
-            "unrelated": "flat",
-            "writer": "x",
-        }
-        desk.say("import", "answers", write_csv(desk.out / "x.csv", [row]), "--round", name)
+        context = f"A {name} is BLANK."
+        bring_items(desk, name, {**ITEM, "target": name, "context": context, "writer": "x"})
     said, people = paid(desk, *long)
     assert Path(said["file"]).name.startswith("pay-3-rounds-")
     assert people["x"]["accepted"] == "3"
@@ -150,10 +149,7 @@ def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None
         "excluded": (1, before["chris"]["amount"]),
         "withdrawn": (1, before["val-1"]["amount"]),
     }
-    for line in said["rounds"]:
-        if line["round"] != "main":
-            both = Decimal(line["amount"]) + Decimal(line["amount_refused"])
-            assert both == Decimal(str(desk.status(line["round"])["cost"])), line
+    check_costs(desk, said)
     done = desk.run("rounds", "pay")
     assert "of these, excluded: 1 person, 0.20 EUR; decide whether you pay them" in done.out
 
@@ -168,27 +164,24 @@ def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
     assert "use an earlier list" in done.err
 
 
-def test_without_the_key_there_is_no_list(desk: Desk, monkeypatch: Any, tmp_path: Path) -> None:
-    (tmp_path / "keys").mkdir()
-    monkeypatch.setenv(KEYS, str(tmp_path / "keys"))
-    said = desk.refused("rounds", "pay")
-    assert str(key_path(open_campaign(desk.root).settings.campaign.id)) in said
-    assert f"set {KEYS} to its folder" in said
-    assert not list(desk.rounds.glob("pay*"))
-
-
-def test_without_answers_or_without_the_archive_there_is_no_list(desk: Desk, forked: Any) -> None:
-    bare = Desk.make(forked, desk.root.parent / "bare", ["baker"], items=1)
+def test_when_there_is_no_list(desk: Desk, forked: Any, monkeypatch: Any, tmp_path: Path) -> None:
+    bare = Desk.make(forked, tmp_path / "bare", ["baker"], items=1)
     bare.open("intrasentence", "w")
     assert "there are no answers yet" in bare.refused("rounds", "pay")
+    with monkeypatch.context() as patch:
+        (tmp_path / "keys").mkdir()
+        patch.setenv(KEYS, str(tmp_path / "keys"))
+        said = desk.refused("rounds", "pay")
+        assert str(key_path(open_campaign(desk.root).settings.campaign.id)) in said
+        assert f"set {KEYS} to its folder" in said
     for raw in desk.rounds.glob("*/raw"):
         shutil.rmtree(raw)
     assert "the raw answers are not here" in desk.refused("rounds", "pay")
+    assert not list(desk.rounds.glob("pay*"))
 
 
 def test_nothing_of_the_list_leaves_the_campaign(desk: Desk) -> None:
-    done = desk.run("rounds", "pay")
-    shown = done.out + done.err
+    shown = str(desk.run("rounds", "pay"))
     said, people = paid(desk)
     assert not [id for id in people if id.removeprefix("'") in shown + str(said)]
     file = Path(said["file"])
@@ -199,20 +192,13 @@ def test_nothing_of_the_list_leaves_the_campaign(desk: Desk) -> None:
     assert file.stat().st_mode & 0o777 == 0o600  # repaired by every command that writes
     paid(desk)
     assert file.read_bytes() == first
-    git = ["git", "-C", str(desk.root)]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "add", "-A"], check=True)
-    listed = subprocess.run([*git, "ls-files"], check=True, capture_output=True, text=True).stdout
+    for words in (["init", "-q"], ["add", "-A"], ["ls-files"]):
+        listed = subprocess.check_output(["git", "-C", str(desk.root), *words], text=True)
     assert "2-rounds/manifest.json" in listed
     assert "pay" not in listed
     # The archive has the ids, too; no file that is shared has any.
     for name in listed.splitlines():
         text = (desk.root / name).read_text("utf-8")
         assert not [id for id in people if id.removeprefix("'") in text], name
-
-
-def test_no_step_reads_it(desk: Desk) -> None:
-    said, _ = paid(desk)
-    campaign = open_campaign(desk.root)
-    for step in STEPS:
-        assert Path(said["file"]) not in step.inputs(campaign), step.name
+    for step in STEPS:  # no step reads it
+        assert file not in step.inputs(open_campaign(desk.root)), step.name

@@ -5,20 +5,22 @@ import io
 import json
 import random
 import shutil
-import signal
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curation.campaign import open_campaign
+from curation.files import read_json
 from curation.records import FLAGS, Answer, Item, Label, Person, Rejection, Task
 from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
+from curation.text.rules import stable_id
 from support.commands import set_to
-from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
-from support.strike import strike, times
+from support.desk import MEANT, Desk, computed_once, item_row, label_row, read_csv, told, word
 
 pytestmark = pytest.mark.long
 
@@ -27,49 +29,39 @@ VALIDATORS = [f"val-{n}@Example.Invalid" for n in range(6)]
 
 
 @pytest.fixture(scope="module")
-def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     """A campaign with a release: four writers, six validators, items in dev and in test."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("whole") / "c", items=4)
     desk.open("intrasentence", "w")
-    rows = []
-    for n, task in enumerate(desk.export("w")):
-        rows.append({**task, **item_row(task, WRITERS[n % 4], n)})  # all columns come back
-    desk.bring("w", rows, "w.csv")
+    tasks = enumerate(desk.export("w"))  # all columns come back
+    desk.bring("w", [{**task, **item_row(task, WRITERS[n % 4], n)} for n, task in tasks], "w.csv")
     desk.open("validation", "v")
-    golds = desk.golds()
-    rows = []
+    golds, rows = desk.golds(), []
     for n, task in enumerate(desk.export("v")):
         rows += [{**task, **label_row(task, VALIDATORS[(n + k) % 6], golds, n)} for k in range(5)]
     desk.bring("v", rows, "v.csv")
     desk.say("rounds", "close", "v")
-    done = desk.run("run")
-    assert done.code == 0, done.err
-    return Path(desk.root)
+    desk.say("run")
+    with computed_once():
+        yield desk
 
 
 @pytest.fixture
-def desk(forked: Any, whole: Path, tmp_path: Path) -> Any:
-    made = Desk(forked, Path(shutil.copytree(whole, tmp_path / "c")))
-    shutil.copytree(whole.parent / "c-out", made.out, dirs_exist_ok=True)
+def desk(whole: Desk, tmp_path: Path) -> Desk:
+    made = whole.copy(tmp_path / "c")
+    shutil.copytree(whole.out, made.out, dirs_exist_ok=True)
     return made
 
 
-def name_of(desk: Any, person: str) -> str:
-    (line,) = [
-        line
-        for line in (desk.root / "campaign.toml").read_text("utf-8").splitlines()
-        if line.startswith("id = ")
-    ]
-    return pseudonyms(read_key(line.split('"')[1]))(person)
+def name_of(desk: Desk, person: str) -> str:
+    return pseudonyms(read_key(open_campaign(desk.root).settings.campaign.id))(person)
 
 
-def words_of(desk: Any, person: str) -> list[str]:
+def words_of(desk: Desk, person: str) -> list[str]:
     """The words that somebody wrote; each occurs nowhere else."""
-    rows = read_csv(desk.out / "w.csv")
-    own = [row for row in rows if row["annotator"] == person]
+    own = [row for row in read_csv(desk.out / "w.csv") if row["annotator"] == person]
     assert own
-    found = [row[name] for row in own for name in MEANT]
-    return found + [row["template"].split()[1] for row in own]
+    return [word for row in own for word in (row["template"].split()[1], *(row[n] for n in MEANT))]
 
 
 def holding(root: Path, *needles: str) -> dict[str, list[str]]:
@@ -87,17 +79,15 @@ def holding(root: Path, *needles: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("person", ["Ann W.", "val-0@Example.Invalid"])
-def test_an_exclusion_taken_back_leaves_no_trace(desk: Any, content: Any, person: str) -> None:
+def test_an_exclusion_taken_back_leaves_no_trace(desk: Desk, content: Any, person: str) -> None:
     before = told(content, desk.root)
     said = desk.say("rounds", "exclude", person, "--reason", "asleep")
     assert said["person"] == name_of(desk, person)
     assert said["changed"]["labels"][1] < said["changed"]["labels"][0]
     during = told(content, desk.root)
     assert during != before
-    gone = [r for r in desk.records("w/rejected.jsonl", Rejection) if r.code == "excluded"]
-    gone += [r for r in desk.records("v/rejected.jsonl", Rejection) if r.code == "excluded"]
-    assert gone
-    assert all("asleep" in r.detail for r in gone)
+    refused = [r for name in "wv" for r in desk.records(f"{name}/rejected.jsonl", Rejection)]
+    assert {"asleep" in r.detail for r in refused if r.code == "excluded"} == {True}
     desk.say("rounds", "exclude", person, "--undo")
     after = told(content, desk.root)
     standing = after.pop("2-rounds/standing.jsonl")
@@ -105,22 +95,7 @@ def test_an_exclusion_taken_back_leaves_no_trace(desk: Any, content: Any, person
     assert after == before
 
 
-def test_said_twice_it_stands_once(desk: Any) -> None:
-    path = desk.rounds / "standing.jsonl"
-    for words, says in (
-        (("exclude", "dan", "--reason", "x"), "is excluded already"),
-        (("withdraw", "dan"), "withdrew"),
-    ):
-        desk.say("rounds", *words)
-        before = path.read_bytes()
-        assert says in desk.refused("rounds", *words)
-        assert path.read_bytes() == before, words
-    assert "cannot be taken back" in desk.refused("rounds", "exclude", "dan", "--undo")
-    desk.say("rounds", "withdraw", "dan", "--erase")
-    assert desk.say("rounds", "withdraw", "dan", "--erase")["erased"] == 0
-
-
-def test_items_of_somebody_who_is_out_are_asked_of_nobody(desk: Any) -> None:
+def test_items_of_somebody_who_is_out_are_asked_of_nobody(desk: Desk) -> None:
     desk.say("rounds", "open", "validation", "--name", "v")  # again
     lost = {i.id for i in desk.records("w/items.jsonl", Item) if i.writer == name_of(desk, "dan")}
     said = desk.say("rounds", "exclude", "dan", "--reason", "all copied")
@@ -136,7 +111,7 @@ def test_items_of_somebody_who_is_out_are_asked_of_nobody(desk: Any) -> None:
     assert not {t for t in exported if tasks[t].item in lost}
 
 
-def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Any) -> None:
+def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Desk) -> None:
     said = desk.say("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
     assert said["tasks"]
     row = item_row(desk.export("w2")[0], "eve@example.invalid", 900)
@@ -152,7 +127,14 @@ def test_a_person_with_refused_answers_alone_can_be_taken_out(desk: Any) -> None
         assert holding(desk.root, person) == {}
 
 
-def test_nobody_is_named_who_is_not_there(desk: Any, untouched: Any) -> None:
+def test_nobody_is_named_outside_the_archive_or_without_being_there(
+    desk: Desk, untouched: Any
+) -> None:
+    people = [*WRITERS, *VALIDATORS, *(name.lower() for name in VALIDATORS)]
+    named = holding(desk.root, *people)
+    assert named
+    assert [path for path in named if "/raw/" not in path] == []
+    assert {path.stat().st_mode & 0o077 for path in desk.rounds.glob("*/raw")} == {0}
     before = untouched(desk.root)
     for person in ("nobody", "p-0000000000000000", ""):
         said = desk.refused("rounds", "withdraw", person)
@@ -163,7 +145,7 @@ def test_nobody_is_named_who_is_not_there(desk: Any, untouched: Any) -> None:
 # --- withdraw, and be erased ----------------------------------------------------------------------
 
 
-def counts_add_up(desk: Any) -> None:
+def counts_add_up(desk: Desk) -> None:
     """Check that everything that was ever sent counts, is refused, or was erased."""
     for round in ("w", "v"):
         events = [
@@ -188,7 +170,11 @@ def counts_add_up(desk: Any) -> None:
 
 @pytest.mark.parametrize("erase", [False, True])
 @pytest.mark.parametrize("person", ["Ann W.", "Chlöe", "val-0@Example.Invalid"])
-def test_who_withdraws_is_out_for_good(desk: Any, person: str, erase: bool) -> None:
+def test_who_withdraws_is_out_for_good(desk: Desk, person: str, erase: bool) -> None:
+    words = words_of(desk, person) if person in WRITERS else []
+    if person == "Chlöe":
+        there = {"7-release/0.1.0/test.json", "2-rounds/v/tasks.jsonl"}
+        assert there <= holding(desk.root, *words).keys()
     more = ["--erase", "--releases"] if erase else []
     said = desk.say("rounds", "withdraw", person, *more)
     assert said["released_in"] == ["0.1.0"]
@@ -201,46 +187,30 @@ def test_who_withdraws_is_out_for_good(desk: Any, person: str, erase: bool) -> N
     assert holding(desk.root / "3-decisions", out) == {}
     assert (desk.root / "7-release" / "0.1.0").exists() != erase
     assert "cannot be taken back" in desk.refused("rounds", "exclude", person, "--undo")
+    if erase:
+        assert desk.say("rounds", "withdraw", person, "--erase")["erased"] == 0  # said twice
+        assert holding(desk.root, person, person.lower(), *words) == {}
+        barred = {"2-rounds/v/tasks.jsonl"} if words else set()
+        assert set(holding(desk.root, out)) == {"2-rounds/standing.jsonl"} | barred
 
 
-def test_nothing_is_left_of_an_erased_validator(desk: Any) -> None:
-    person = VALIDATORS[0]
-    desk.say("rounds", "withdraw", person, "--erase", "--releases")
-    assert holding(desk.root, person, person.lower()) == {}
-    assert set(holding(desk.root, name_of(desk, person))) == {"2-rounds/standing.jsonl"}
-
-
-def test_nothing_is_left_of_an_erased_writer(desk: Any) -> None:
-    words = words_of(desk, "Chlöe")
-    before = holding(desk.root, *words)
-    assert "7-release/0.1.0/test.json" in before
-    assert "2-rounds/v/tasks.jsonl" in before
-    desk.say("rounds", "withdraw", "Chlöe", "--erase", "--releases")
-    assert holding(desk.root, "Chlöe") == {}
-    left = holding(desk.root, *words)
-    assert {path: len(found) for path, found in left.items()} == {}
-
-
-def test_nothing_is_left_in_what_validators_sent_back(desk: Any) -> None:
-    # A platform's table has the texts of the task in each validator's row.
-    words = words_of(desk, "Chlöe")
-    desk.say("rounds", "withdraw", "Chlöe", "--erase")
-    left = holding(desk.rounds / "v", *words)
-    assert {p: len(found) for p, found in left.items() if p != "tasks.jsonl"} == {}
-
-
-def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
+def test_a_second_delivery_brings_nothing_back(desk: Desk, content: Any) -> None:
     desk.say("rounds", "open", "intrasentence", "--name", "w")
     desk.say("rounds", "open", "validation", "--name", "v")
     words = words_of(desk, "Ann W.")
     for person in ("Ann W.", VALIDATORS[1]):
         desk.say("rounds", "withdraw", person, "--erase")
-    before = {k: v for k, v in content(desk.root).items() if k.startswith("2-rounds")}
+    # A platform's table has the texts of the task in each validator's row.
+    assert holding(desk.rounds, *words).keys() <= {"v/tasks.jsonl"}
+
+    def rounds() -> Any:
+        return {k: v for k, v in content(desk.root).items() if k.startswith("2-rounds")}
+
+    before = rounds()
     for round in ("w", "v"):
         said = desk.say("rounds", "import", round, desk.out / f"{round}.csv")
         assert (said["new"], said["refused"]) == (0, {})
-    after = {k: v for k, v in content(desk.root).items() if k.startswith("2-rounds")}
-    assert after == before
+    assert rounds() == before
     # With a column more each row is another: kept as a tombstone, and nothing of it.
     for round in ("w", "v"):
         rows = read_csv(desk.out / f"{round}.csv")
@@ -253,54 +223,48 @@ def test_a_second_delivery_brings_nothing_back(desk: Any, content: Any) -> None:
 
 @pytest.mark.parametrize("person", ["Ann W.", "val-0@Example.Invalid"])
 def test_an_erasure_killed_anywhere_and_said_again(
-    forked: Any, desk: Any, content: Any, tmp_path: Path, person: str
+    desk: Desk, content: Any, tmp_path: Path, person: str
 ) -> None:
+    def draw(writes: Sequence[int]) -> list[int]:
+        return sorted(random.Random(person).sample(writes, 6))
+
     command = ("rounds", "withdraw", person, "--erase", "--releases")
-    done = desk.copy(tmp_path / "done")
-    touched = times(done.run, command, done.root, seen=True)
-    wanted = told(content, done.root)
-    draw = random.Random(person)
-    for moment in sorted(draw.sample(range(1, touched + 1), 6)):
-        own = desk.copy(tmp_path / f"killed-{moment}")
-        died = own.run(*command, before=strike(own.root, at=moment, seen=True))
-        assert died.code == -signal.SIGKILL
+    done, killed = desk.killed(command, tmp_path, draw)
+    for own in killed:
         own.say(*command)
-        found = told(content, own.root)
+        found, wanted = told(content, own.root), told(content, done.root)
         # What was deleted before the kill is in the first of two lines.
         assert any(line["released"] for line in found["2-rounds/standing.jsonl"])
         for each in (found, wanted):
             (*_, last) = each["2-rounds/standing.jsonl"]
             each["2-rounds/standing.jsonl"] = [{**last, "released": "as then"}]
-        assert found == wanted, moment
+        assert found == wanted, own.root
         assert holding(own.root, person) == {}
         assert not (own.root / "7-release" / "0.1.0").exists()
 
 
-WORDS = {"exclude": ("exclude", "--reason", "x"), "withdraw": ("withdraw",),
-         "erase": ("withdraw", "--erase", "--releases")}  # fmt: skip
+WORDS: dict[str, tuple[str, ...]] = {
+    "exclude": ("exclude", "--reason", "x"),
+    "withdraw": ("withdraw",),
+    "erase": ("withdraw", "--erase", "--releases"),
+}
 
 
 @pytest.mark.parametrize("how", WORDS)
-def test_when_nothing_is_left_to_release(desk: Any, how: str) -> None:
-    word, *more = WORDS[how]
-    words = [word for person in WRITERS for word in words_of(desk, person)]
+def test_when_nothing_is_left_to_release(desk: Desk, how: str) -> None:
+    verb, *more = WORDS[how]
+    words = [text for person in WRITERS for text in words_of(desk, person)]
     for person in WRITERS:
-        done = desk.run("rounds", word, person, *more)
+        done = desk.run("rounds", verb, person, *more)
         assert done.code == 0, (person, done.err)
     # What was released is out of date, and an erased person's words are not left in it.
     if how == "erase":
         assert holding(desk.root / "7-release", *words) == {}
 
 
-@pytest.mark.parametrize(
-    ("setting", "wrong"),
-    [('reference = "wordfreq"', 'reference = "nothere"')],
-)
-def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
-    desk: Any, setting: str, wrong: str
-) -> None:
+def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(desk: Desk) -> None:
     words = words_of(desk, "Chlöe")
-    set_to(desk.root, setting, wrong)
+    set_to(desk.root, 'reference = "wordfreq"', 'reference = "nothere"')
     assert holding(desk.root / "4-measures", *words)
     done = desk.run("rounds", "withdraw", "Chlöe", "--erase", "--releases")
     assert done.code == 0, done.err
@@ -308,26 +272,24 @@ def test_nobody_is_kept_in_by_a_step_that_cannot_be_done(
     assert holding(desk.root, *words) == {}
 
 
-@pytest.mark.parametrize("how", WORDS)
-def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path, how: str) -> None:
+def test_a_release_whose_dev_part_is_empty(forked: Any, tmp_path: Path) -> None:
     desk = Desk.make(forked, tmp_path / "c", ["baker"], items=3, near=1.0)
     desk.open("intrasentence", "w")
     desk.written("w", ["ann", "ben", "cho"])
     desk.open("validation", "v")
-    golds = desk.golds()
-    desk.bring("v", [label_row(t, f"v-{k}", golds, n) for n, t in enumerate(desk.export("v"))
-                     for k in range(5)])  # fmt: skip
+    desk.bring("v", desk.labels("v", [f"v-{k}" for k in range(5)]))
     set_to(desk.root, "accept = []", 'accept = ["domain_in_one_split"]')
-    assert desk.run("run").code == 0
-    word, *more = WORDS[how]
-    assert len(desk.say("rounds", word, "ben", *more)["cats_lost"]) == 1
+    desk.say("run")
+    for how, (verb, *more) in WORDS.items():
+        said = desk.copy(tmp_path / how).say("rounds", verb, "ben", *more)
+        assert len(said["cats_lost"]) == 1, how
 
 
 # --- what leaves us -------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def many(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def many(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """600 written items, and a round of validation on them."""
     terms = [f"craftsman {word(n)}" for n in range(60)]
     desk = Desk.make(forked, tmp_path_factory.mktemp("many") / "c", terms, items=10, near=1.0)
@@ -335,13 +297,11 @@ def many(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     desk.written("w", [f"writer-{n}@example.invalid" for n in range(12)])
     desk.open("validation", "v")
     desk.export("v")
-    return Path(desk.root)
+    return desk
 
 
-def test_the_order_of_a_task_tells_nothing_of_what_was_meant(forked: Any, many: Path) -> None:
-    desk = Desk(forked, many)
-    golds = desk.golds()
-    tasks = desk.look("v")
+def test_the_order_of_a_task_tells_nothing_of_what_was_meant(many: Desk) -> None:
+    golds, tasks = many.golds(), many.look("v")
     assert len(tasks) == 600
     orders = Counter(tuple(golds[task[f"text_{n}"]] for n in (1, 2, 3)) for task in tasks)
     # Six orders, 100 each; 99.9 % of chi squared with 5 degrees of freedom is 20.5.
@@ -353,24 +313,23 @@ def test_the_order_of_a_task_tells_nothing_of_what_was_meant(forked: Any, many: 
     )
     assert sum((n - 200) ** 2 / 200 for n in first.values()) < 13.8  # 2 degrees of freedom
     # Nor the order of the tasks: whose items stand beside each other is chance.
-    writers = {i.id: i.writer for i in desk.records("w/items.jsonl", Item)}
-    order = [writers[str(t.item)] for t in desk.records("v/tasks.jsonl", Task)]
+    writers = {i.id: i.writer for i in many.records("w/items.jsonl", Item)}
+    order = [writers[str(t.item)] for t in many.records("v/tasks.jsonl", Task)]
     same = sum(a == b for a, b in pairwise(order))
     assert same < 90  # 600 / 12 are 50
 
 
-def test_nothing_of_what_was_meant_or_who_wrote_leaves(forked: Any, many: Path) -> None:
-    desk = Desk(forked, many)
-    items = desk.records("w/items.jsonl", Item)
+def test_nothing_of_what_was_meant_or_who_wrote_leaves(many: Desk) -> None:
+    items, tasks = many.records("w/items.jsonl", Item), many.records("v/tasks.jsonl", Task)
     secret = {i.id for i in items} | {a.id for i in items for a in i.associations}
     secret |= {str(i.writer) for i in items} | {f"writer-{n}@" for n in range(12)}
-    secret |= {t.barred for t in desk.records("v/tasks.jsonl", Task)}
-    tasks = desk.records("v/tasks.jsonl", Task)
-    texts = pages.texts("en", desk.rounds / "text.toml")
+    secret |= {t.barred for t in tasks}
+    texts = pages.texts("en", many.rounds / "text.toml")
     data = json.dumps([pages.task_data(t, "validation", texts=texts) for t in tasks])
     form = pages.config("validation", texts) + pages.instruction("validation", texts)
-    table = (desk.out / "v.csv").read_text("utf-8")
-    page = (desk.out / "v-instructions.html").read_text("utf-8")
+    table, page = (
+        (many.out / f"v{end}").read_text("utf-8") for end in (".csv", "-instructions.html")
+    )
     for sent in (data, table, page, form):
         assert [s for s in secret if s in sent] == []
     heads = list(csv.DictReader(io.StringIO(table)).fieldnames or [])
@@ -381,15 +340,11 @@ def test_nothing_of_what_was_meant_or_who_wrote_leaves(forked: Any, many: Path) 
     assert "stereotype" not in data
 
 
-def test_ids_say_nothing_without_the_key(forked: Any, whole: Path, tmp_path: Path) -> None:
-    from curation.text.rules import stable_id
-
-    desk = Desk(forked, whole)
-    tasks = desk.records("v/tasks.jsonl", Task)
+def test_ids_say_nothing_without_the_key(whole: Desk) -> None:
+    tasks = whole.records("v/tasks.jsonl", Task)
     shown = {s.id for t in tasks for s in t.shown} | {t.id for t in tasks}
-    items = desk.records("w/items.jsonl", Item)
     tries = set()
-    for item in items:
+    for item in whole.records("w/items.jsonl", Item):
         for association in item.associations:
             for parts in ((association.sentence,), (item.id, association.sentence),
                           (item.id, str(association.intent)), (association.id,),
@@ -398,49 +353,28 @@ def test_ids_say_nothing_without_the_key(forked: Any, whole: Path, tmp_path: Pat
                     tries.add(stable_id(prefix, *parts)[-20:][:16])
                     tries.add(pseudonyms(b"")("\x1f".join(("sealed", prefix, *parts)))[2:])
     assert not {id.partition("-")[2][:16] for id in shown} & tries
-    # The same item under another key has another id.
-    other = Desk.make(forked, tmp_path / "other", items=4)
-    other.open("intrasentence", "w")
-    assert not {row["task_id"] for row in other.export("w")} & {
-        t.id for t in desk.records("w/tasks.jsonl", Task)
-    }
 
 
-def test_a_release_names_nobody_and_tells_no_intent(forked: Any, desk: Any) -> None:
+def test_a_release_names_nobody_and_tells_no_intent(desk: Desk) -> None:
     release = desk.root / "7-release" / "0.1.0"
     writers = [name_of(desk, person) for person in WRITERS]
     (release / "LICENSE").unlink()  # its English words contain short names
     assert holding(release, *WRITERS, *VALIDATORS, *writers) == {}
     # Where validators saw it otherwise than the writer, the order must not tell what was meant.
-    desk.say("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
+    desk.open("intrasentence", "w2")
     desk.written("w2", ["eve", "fay"])
-    desk.say("rounds", "open", "validation", "--name", "v2", "--platform", "files")
+    desk.open("validation", "v2")
     golds = desk.golds()
     swap = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
-    other = {text: swap.get(gold, gold) for text, gold in golds.items()}
-    rows = [label_row(t, f"v-{k}", other, n) for n, t in enumerate(desk.export("v2"))
-            for k in range(5)]  # fmt: skip
-    desk.bring("v2", rows)
+    rows = desk.labels("v2", [f"v-{k}" for k in range(5)])
+    desk.bring("v2", [{name: swap.get(cell, cell) for name, cell in row.items()} for row in rows])
     set_to(desk.root, 'version = "0.1.0"', 'version = "0.2.0"')
-    assert desk.run("run").code == 0
-    release = release.with_name("0.2.0")
-    orders = Counter()
+    desk.say("run")
+    orders: dict[bool, set[tuple[str, ...]]] = {True: set(), False: set()}
     for name in ("dev.json", "test.json"):
-        data = json.loads((release / name).read_text("utf-8"))["data"]
-        for items in data.values():
+        for items in read_json(release.with_name("0.2.0") / name)["data"].values():
             for item in items:
-                said = tuple(s["gold_label"] for s in item["sentences"])
-                first = item["sentences"][0]["sentence"]
-                orders[said, golds[first] != item["sentences"][0]["gold_label"]] += 1
-    swapped = Counter(order for (order, other), n in orders.items() if other for _ in range(n))
-    straight = Counter(order for (order, other), n in orders.items() if not other for _ in range(n))
-    assert not (len(swapped) == 1 and len(straight) == 1), (swapped, straight)
-
-
-def test_no_personal_datum_is_in_a_file_that_git_would_take(desk: Any) -> None:
-    people = [*WRITERS, *VALIDATORS, *(v.lower() for v in VALIDATORS)]
-    kept = {p for p in holding(desk.root, *people) if "/raw/" not in p}
-    assert kept == set()
-    assert holding(desk.root, *people)  # in the archive
-    for folder in desk.rounds.glob("*/raw"):
-        assert folder.stat().st_mode & 0o077 == 0
+                first, *_ = item["sentences"]
+                swapped = golds[first["sentence"]] != first["gold_label"]
+                orders[swapped].add(tuple(s["gold_label"] for s in item["sentences"]))
+    assert not (len(orders[True]) == 1 and len(orders[False]) == 1), orders

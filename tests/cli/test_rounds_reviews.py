@@ -10,26 +10,28 @@ from support.desk import Desk, Row, at, read_csv
 # --- reviews ------------------------------------------------------------------------------------
 
 
-def reviewed(desk: Desk, said: dict[str, list[Row]], name: str = "r") -> Any:
-    """Run a round of review in which terms get these answers. Returns what closing it prints."""
-    desk.open("review", name, *(a for term in said for a in ("--term", term)))
+def reviewed(desk: Desk, said: dict[str, list[Row]]) -> Any:
+    """A round of review in which terms get these answers; what closing it prints."""
+    desk.open("review", "r", *(word for term in said for word in ("--term", term)))
     rows = []
-    for task in desk.export(name):
+    for task in desk.export("r"):
+        ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["merge_choices"].split(" | ")}
+        whole = {"task_id": task["task_id"], "consent": task["consent"], "seconds": 9}
         for n, row in enumerate(said[task["term"]]):
-            into = row.pop("into", "")
-            ids = {c.split(": ")[1]: c.split(": ")[0] for c in task["merge_choices"].split(" | ")}
-            rows.append({"task_id": task["task_id"], "annotator": f"r-{n}", "seconds": 9,
-                         "consent": task["consent"], "submitted_at": at(n),
-                         "merge_into": ids.get(into, into), **row})  # fmt: skip
-    desk.bring(name, rows, "reviews.csv")
-    return desk.run("rounds", "close", name)
+            into = row.get("merge_into", "")
+            who = {"annotator": f"r-{n}", "submitted_at": at(n), "merge_into": ids.get(into, into)}
+            rows.append({**whole, **row, **who})
+    desk.bring("r", rows, "reviews.csv")
+    done = desk.run("rounds", "close", "r")
+    assert done.code == 0, done.err
+    return done
 
 
 KEEP, DROP = {"decision": "keep"}, {"decision": "drop", "reasons": "an insult"}
 
 
 def merge(into: str) -> Row:
-    return {"decision": "merge", "into": into}
+    return {"decision": "merge", "merge_into": into}
 
 
 @pytest.mark.parametrize(
@@ -51,17 +53,14 @@ def test_reviews_join_the_word_that_stands(forked: Any, tmp_path: Path, before: 
     path.write_text(before, "utf-8")
     desk.say("terms", "select")
     path.write_text(before.replace("drop", ""), "utf-8")  # under review: nothing stands on it yet
-    done = reviewed(
-        desk,
-        {
-            "baker": [dict(DROP), dict(DROP), dict(KEEP)],
-            "potter": [{**KEEP, "rename": "clay, potter"}, {**KEEP, "rename": "clay, potter"}],
-            "thatcher": [merge("potter"), merge("potter"), merge("baker")],
-            "lamplighter": [dict(KEEP), dict(DROP)],
-        },
-    )
-    assert done.code == 0, done.err
-    assert "reviewers are divided on lamplighter" in done.err
+    renamed = {**KEEP, "rename": "clay, potter"}
+    said = {
+        "baker": [DROP, DROP, KEEP],
+        "potter": [renamed, renamed],
+        "thatcher": [merge("potter"), merge("potter"), merge("baker")],
+        "lamplighter": [KEEP, DROP],
+    }
+    assert "reviewers are divided on lamplighter" in reviewed(desk, said).err
     desk.say("terms", "select")  # it can still be read
     rows = read_csv(desk.root / "1-terms" / "candidates.csv")
     status = {row["term"]: (row["status"], row["into"]) for row in rows}
@@ -83,11 +82,9 @@ def test_peoples_own_word_stays_and_what_it_hides_is_said(forked: Any, tmp_path:
         "profession,fiddler,rename,violinist,,\n",
         "utf-8",
     )
-    said = {t: [dict(DROP)] * 3 for t in ("baker", "lacemaker", "potter", "violinist", "thatcher")}
-    done = reviewed(desk, {term: [dict(row) for row in rows] for term, rows in said.items()})
-    assert done.code == 0, done.err
-    edits = read_csv(path)
-    words = [(e["term"], e["action"]) for e in edits]
+    names = ("baker", "lacemaker", "potter", "violinist", "thatcher")
+    done = reviewed(desk, dict.fromkeys(names, [DROP] * 3))
+    words = [(edit["term"], edit["action"]) for edit in read_csv(path)]
     assert words[:4] == [("baker", "keep"), ("lacemaker", "add"), ("potter", ""),
                          ("fiddler", "rename")]  # fmt: skip
     assert ("thatcher", "drop") in words
@@ -104,15 +101,9 @@ def test_peoples_own_word_stays_and_what_it_hides_is_said(forked: Any, tmp_path:
 def test_reviews_that_do_not_go_together(forked: Any, tmp_path: Path, what: str) -> None:
     desk = Desk.make(forked, tmp_path / "c")
     other = merge("baker") if what == "each other" else DROP
-    done = reviewed(
-        desk,
-        {
-            "baker": [merge("potter") for _ in range(3)],
-            "potter": [dict(other) for _ in range(3)],
-            "lamplighter": [{**merge("other"), "merge_into_other": "lamp"} for _ in range(3)],
-        },
-    )
-    assert done.code == 0, done.err
+    elsewhere = {**merge("other"), "merge_into_other": "lamp"}
+    said = {"baker": merge("potter"), "potter": other, "lamplighter": elsewhere}
+    done = reviewed(desk, {term: [row] * 3 for term, row in said.items()})
     assert "lamplighter" in done.err  # the term into which it should merge is not a term yet
     selected = desk.run("terms", "select")  # what the command wrote must be readable
     assert selected.code == 0, selected.err
@@ -123,35 +114,21 @@ def test_reviews_that_do_not_go_together(forked: Any, tmp_path: Path, what: str)
     assert "baker" in done.err, done.err
 
 
-def test_without_a_majority_nothing_is_said_of_a_term(forked: Any, tmp_path: Path) -> None:
-    desk = Desk.make(forked, tmp_path / "c", reviewers=4)
-    done = reviewed(
-        desk,
-        {
-            "baker": [dict(DROP), dict(DROP), dict(KEEP), dict(KEEP)],
-            "potter": [merge("baker"), merge("baker"), merge("thatcher"), merge("thatcher")],
-            "thatcher": [dict(KEEP), merge("baker"), dict(DROP), merge("potter")],
-        },
-    )
-    assert "reviewers are divided on baker, potter, thatcher" in done.err
-    path = desk.root / "1-terms" / "edits.csv"
-    assert not path.exists() or read_csv(path) == []
-
-
 def test_the_line_says_how_many_propose_it_and_single_proposals_are_shown(
     forked: Any, tmp_path: Path
 ) -> None:
     desk = Desk.make(forked, tmp_path / "c")
     renamed = {**KEEP, "rename": "bread baker"}
-    done = reviewed(
-        desk,
-        {
-            "baker": [dict(renamed), dict(renamed), dict(KEEP)],
-            "potter": [dict(DROP), dict(DROP)],  # the third reviewer never came
-            "thatcher": [dict(DROP), dict(KEEP), dict(KEEP)],
-        },
-    )  # fmt: skip
-    assert done.code == 0, done.err
+    said = {
+        "baker": [renamed, renamed, KEEP],
+        "potter": [DROP, DROP],  # the third reviewer never came
+        "thatcher": [DROP, KEEP, KEEP],
+        # Without a majority nothing is said of a term.
+        "fiddler": [KEEP, DROP, merge("potter")],
+        "wheelwright": [merge("baker"), merge("thatcher"), KEEP],
+    }
+    done = reviewed(desk, said)
+    assert "reviewers are divided on fiddler, wheelwright" in done.err
     notes = {e["term"]: e["note"] for e in read_csv(desk.root / "1-terms" / "edits.csv")}
     assert notes == {
         "baker": "r: proposed by 2 of 3 reviewers",
@@ -165,15 +142,13 @@ def test_the_line_says_how_many_propose_it_and_single_proposals_are_shown(
 def test_a_review_may_name_the_term_to_merge_into_by_its_text(
     forked: Any, tmp_path: Path, name: str
 ) -> None:
-    terms = ("baker", "potter", "lacemaker")
-    desk = Desk.make(forked, tmp_path / "c", terms)
+    desk = Desk.make(forked, tmp_path / "c", ("baker", "potter", "lacemaker"))
     desk.open("review", "r", "--term", "baker")
     (task,) = desk.export("r")
-    rows = [{"task_id": task["task_id"], "annotator": f"r-{n}", "consent": task["consent"],
-             "decision": "merge", "merge_into": name} for n in range(3)]  # fmt: skip
-    rows += [{**rows[0], "annotator": "r-4", "merge_into": "nobody"}]
-    brought = desk.bring("r", rows)
-    assert brought["refused"] == {"bad_value": 1}
+    row = {"task_id": task["task_id"], "consent": task["consent"], **merge(name)}
+    rows = [{**row, "annotator": f"r-{n}"} for n in range(3)]
+    rows += [{**row, **merge("nobody"), "annotator": "r-4"}]
+    assert desk.bring("r", rows)["refused"] == {"bad_value": 1}
     assert desk.run("rounds", "close", "r").code == 0
     (line,) = read_csv(desk.root / "1-terms" / "edits.csv")
     assert (line["action"], line["into"]) == ("merge", name.strip().lower())

@@ -17,18 +17,18 @@ HEADS = ("Sentence with BLANK", "Stereotype", "Anti-stereotype", "Unrelated", "Y
 
 
 @pytest.fixture(scope="module")
-def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def begun(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign with an open round of writing, and its workbook for anybody."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("begun") / "c", TERMS, items=1)
     desk.open("intrasentence", "w")
     made = desk.say("rounds", "export", "w", "--to", desk.out)
     shutil.copyfile(made["files"][1], desk.root / "w.xlsx")
-    return desk.root
+    return desk
 
 
 @pytest.fixture
-def desk(forked: Any, begun: Path, tmp_path: Path) -> Desk:
-    return Desk(forked, Path(shutil.copytree(begun, tmp_path / "c")))
+def desk(begun: Desk, tmp_path: Path) -> Desk:
+    return begun.copy(tmp_path / "c")
 
 
 def filled(desk: Desk, change: Callable[[Any], object] = lambda book: None) -> Path:
@@ -59,10 +59,7 @@ def test_answers_come_back_in_the_workbook(desk: Desk) -> None:
 
 
 def test_an_id_that_is_typed_once_holds_for_the_whole_table(desk: Desk) -> None:
-    def once(book: Any) -> None:
-        book.worksheets[0]["I3"] = " "
-
-    path = filled(desk, once)
+    path = filled(desk, lambda book: book.worksheets[0].__setitem__("I3", " "))
     done = desk.run("rounds", "import", "w", path)
     said = " ".join(done.err.split())
     assert "1 row with answers and without an id" in said
@@ -74,34 +71,28 @@ def test_an_id_that_is_typed_once_holds_for_the_whole_table(desk: Desk) -> None:
 
 
 def test_another_sheet_is_named(desk: Desk) -> None:
-    def add(book: Any) -> None:
-        book.create_sheet("Notes").append(["call", "Ann"])
-
-    done = desk.run("rounds", "import", "w", filled(desk, add))
+    path = filled(desk, lambda book: book.create_sheet("Notes").append(["call", "Ann"]))
+    done = desk.run("rounds", "import", "w", path)
     assert done.code == 0, done.err
     assert "only sheet 'Tasks' is read; 'Notes' has data, too" in "".join(done.err.split("\n"))
 
 
 def test_nothing_is_kept_of_a_workbook_that_is_refused(desk: Desk, untouched: Any) -> None:
+    """What else can be wrong with one is in ``tests/rounds/tables/test_workbook_tables.py``."""
+
     def rename(book: Any) -> None:
         book.worksheets[0]["A1"] = "task-no"
         book.worksheets[0].delete_cols(9)  # whose answers they are
 
-    def copy(book: Any) -> None:
-        book.copy_worksheet(book.worksheets[0])
-
     before = untouched(desk.root)
     for change, says in {
-        (lambda book: book.worksheets[0].merge_cells("E2:E3")): "cells E2:E3 are merged",
         (lambda book: book.worksheets[0].__setitem__("F3", "=E2")): "cell F3 with a formula",
         (lambda book: book.worksheets[0].__setitem__("F3", date(2026, 4, 3))): (
             "cell F3 with a date, which the spreadsheet program made of what was typed"
         ),
         rename: "sheet 'Tasks': no column task_id; it has task-no, Group",
-        copy: "the sheets 'Tasks', 'Tasks Copy' look like tables of answers",
     }.items():
         assert says in desk.refused("rounds", "import", "w", filled(desk, change))
-    assert "nobody has filled in a row" in desk.refused(
-        "rounds", "import", "w", desk.root / "w.xlsx"
-    )
+    said = desk.refused("rounds", "import", "w", desk.root / "w.xlsx")
+    assert "nobody has filled in a row" in said
     assert untouched(desk.root) == before

@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+from curation.formats.word_vectors import write_vectors
 from curation.steps.trust.files import read_run
 from support.commands import Ran, set_to
 
@@ -26,7 +28,6 @@ WORDS = {
     "moth": (-0.2, 1.9, -0.4, 0.3),
     "bride": (1.8, 0.9, 0.2, 0.1),
 }
-Run = Callable[..., Ran]
 SETTINGS = """
 [campaign]
 id = "mild-tests"
@@ -52,86 +53,94 @@ LISTS = {
     "flowers": "rose tulip",
     "odd": "smith lamplighter",
     "pairs": "rose,beetle",
+    "twice": "rose,beetle moth,rose",
 }
 
 
+class Crafts(NamedTuple):
+    """A campaign with two tables of groups, and the file of vectors ``mild.npz``."""
+
+    root: Path
+    forked: Callable[..., Ran]
+
+    def words(self, name: str) -> Path:
+        return self.root / "6-trust" / f"{name}.txt"
+
+    def prior(self, *options: str | Path) -> Ran:
+        groups = () if "--groups" in options else ("--groups", "gender")
+        words = ("trust", "prior", self.root / "mild.npz", "-c", self.root, *groups)
+        return self.forked(*words, *options)
+
+    def debias(self, *options: str | Path, method: str = "hard") -> Ran:
+        groups = "three" if method == "multiclass" else "gender"
+        words = ("trust", "debias", self.root / "mild.npz", "-c", self.root, "--method", method)
+        return self.forked(*words, "--groups", groups, "--out", self.root / "less.npz", *options)
+
+    def runs(self, name: str) -> list[str]:
+        """The measures that have a run of this name."""
+        return sorted(path.parent.name for path in self.root.glob(f"6-trust/runs/*/{name}"))
+
+    def json(self, path: str) -> Any:
+        return json.loads((self.root / path).read_text("utf-8"))
+
+
 @pytest.fixture
-def campaign(tmp_path: Path) -> Path:
+def crafts(tmp_path: Path, forked: Callable[..., Ran]) -> Crafts:
+    made = Crafts(tmp_path, forked)
     (tmp_path / "6-trust").mkdir()
     (tmp_path / "campaign.toml").write_text(SETTINGS, "utf-8")
     for name, words in LISTS.items():
-        (tmp_path / "6-trust" / f"{name}.txt").write_text(words.replace(" ", "\n"), "utf-8")
-    np.savez(
-        tmp_path / "mild.npz",
-        words=np.array(list(WORDS)),
-        vectors=np.array(list(WORDS.values()), np.float32),
-    )
-    return tmp_path
+        made.words(name).write_text(words.replace(" ", "\n"), "utf-8")
+    write_vectors(tmp_path / "mild.npz", [(list(WORDS), np.array([*WORDS.values()], np.float32))])
+    return made
 
 
-def words(campaign: Path, name: str) -> Path:
-    return campaign / "6-trust" / f"{name}.txt"
-
-
-def test_every_measure_that_fits_is_a_run(campaign: Path, forked: Run) -> None:
-    vectors = campaign / "mild.npz"
-    done = forked("trust", "prior", vectors, "-c", campaign, "--groups", "gender")
+def test_every_measure_that_fits_is_a_run(crafts: Crafts) -> None:
+    done = crafts.prior()
     assert done.code == 0, done.err
     assert "positive, if a measure is signed: closer to first" in done.out
     assert done.err.count("no result for") == 1  # the same targets for all measures
-    runs = sorted(path.parent.name for path in campaign.glob("6-trust/runs/*/gender-mild"))
+    runs = crafts.runs("gender-mild")
     assert len(runs) == 8
     assert not [name for name in runs if "uncentred" in name]
-    about = json.loads((campaign / "6-trust/runs/ripa-pairs/gender-mild/run.json").read_text())
+    about = crafts.json("6-trust/runs/ripa-pairs/gender-mild/run.json")
     assert (about["pairs"], about["signed"], about["unit"]) == (3, True, False)
-    lines = (campaign / "6-trust/runs/caliskan/gender-mild/bias.jsonl").read_text().splitlines()
+    lines = (crafts.root / "6-trust/runs/caliskan/gender-mild/bias.jsonl").read_text().splitlines()
     baker, *_, smith = map(json.loads, lines)
     assert baker["value"] > 0
     assert len(baker["value_ci"]) == 2
     assert smith["undefined"] == "missing_target"
-    again = forked("trust", "prior", vectors, "-c", campaign, "--groups", "gender")
-    assert again.out.count("(measured before)") == 8
+    assert crafts.prior().out.count("(measured before)") == 8
+    # Three groups are measured by manzini only.
+    done = crafts.prior("--groups", "three")
+    assert done.code == 0, done.err
+    assert crafts.runs("three-mild") == ["manzini"]
 
 
-def test_one_measure_on_vectors_of_length_1(campaign: Path, forked: Run) -> None:
-    done = forked(
-        *("trust", "prior", campaign / "mild.npz", "-c", campaign, "--json"),
-        *("--groups", "gender", "--scale", "unit"),
-        *("--measure", "bolukbasi-uncentred", "--measure", "bolukbasi-uncentred"),
-    )
+def test_one_measure_on_vectors_of_length_1(crafts: Crafts) -> None:
+    done = crafts.prior("--json", "--scale", "unit", *("--measure", "bolukbasi-uncentred") * 2)
     (run,) = json.loads(done.out)["runs"]
     assert run["run"] == "bolukbasi-uncentred/gender-mild+unit"
     assert (run["pairs"], run["unit"], len(run["biases"])) == (3, True, 4)
 
 
-def test_three_groups_are_measured_by_manzini_only(campaign: Path, forked: Run) -> None:
-    done = forked("trust", "prior", campaign / "mild.npz", "-c", campaign, "--groups", "three")
-    assert done.code == 0, done.err
-    assert [path.parent.name for path in campaign.glob("6-trust/runs/*/three-mild")] == ["manzini"]
-
-
-def test_lists_that_do_not_pair_up(campaign: Path, forked: Run) -> None:
-    words(campaign, "first").write_text("she\nlass\n", "utf-8")
-    words(campaign, "second").write_text("lad\nhe\n", "utf-8")
-    done = forked("trust", "prior", campaign / "mild.npz", "-c", campaign, "--groups", "gender")
+def test_lists_that_do_not_pair_up(crafts: Crafts) -> None:
+    crafts.words("first").write_text("she\nlass\n", "utf-8")
+    crafts.words("second").write_text("lad\nhe\n", "utf-8")
+    done = crafts.prior()
     assert done.code == 0, done.err
     assert "ripa-pairs needs 1 or more pairs of words with vectors; there are 0" in done.err
-    assert len(list(campaign.glob("6-trust/runs/*/gender-mild"))) == 4
+    assert len(crafts.runs("gender-mild")) == 4
     assert done.err.count("1 word of 2 of the group «first» left out") == 1
 
 
-def test_weat_is_in_the_run_of_caliskan(campaign: Path, forked: Run) -> None:
-    x, y = words(campaign, "flowers"), campaign / "mild insects.v1.txt"
-    words(campaign, "insects").rename(y)
-    done = forked(
-        *("trust", "prior", campaign / "mild.npz", "-c", campaign, "--groups", "gender"),
-        *("--x", x, "--y", y),
-    )
+def test_weat_is_in_the_run_of_caliskan(crafts: Crafts) -> None:
+    y = crafts.words("insects").rename(crafts.root / "mild insects.v1.txt")
+    done = crafts.prior("--x", crafts.words("flowers"), "--y", y)
     assert done.code == 0, done.err
-    assert [path.name for path in campaign.glob("6-trust/runs/*")] == ["caliskan"]
+    assert crafts.runs("*") == ["caliskan"]
     assert "positive: flowers is closer to first than mild-insects.v1 is" in done.out
-    folder = campaign / "6-trust/runs/caliskan/gender-mild+flowers-mild-insects.v1"
-    weat = json.loads((folder / "run.json").read_text())["weat"]
+    weat = crafts.json("6-trust/runs/caliskan/gender-mild+flowers-mild-insects.v1/run.json")["weat"]
     assert weat["missing"] == ["wasp"]
     assert weat["statistic"] > 0
     assert (weat["partitions"], weat["exact"]) == (6, True)  # two of four
@@ -153,33 +162,23 @@ def test_weat_is_in_the_run_of_caliskan(campaign: Path, forked: Run) -> None:
         (["--source", "../out"], "--source ../out"),
     ],
 )
-def test_prior_refuses(campaign: Path, forked: Run, options: list[str], message: str) -> None:
-    files = {name: words(campaign, name) for name in (*LISTS, "none")}
-    args = [files.get(option, option) for option in options]
-    args += [] if "--groups" in options else ["--groups", "gender"]
-    done = forked("trust", "prior", campaign / "mild.npz", "-c", campaign, *args)
+def test_prior_refuses(crafts: Crafts, options: list[str], message: str) -> None:
+    files = {name: crafts.words(name) for name in (*LISTS, "none")}
+    done = crafts.prior(*(files.get(option, option) for option in options))
     assert done.code == 1, done.out
     assert message in done.err
     assert "fix:" in done.err
-    assert not list(campaign.glob("6-trust/runs/*/*"))
+    assert crafts.runs("*") == []
 
 
 # --- debias -------------------------------------------------------------------------------------
 
 
-def debias(campaign: Path, forked: Run, *options: str | Path, method: str = "hard") -> Ran:
-    groups = "three" if method == "multiclass" else "gender"
-    return forked(
-        *("trust", "debias", campaign / "mild.npz", "-c", campaign, "--method", method),
-        *("--groups", groups, "--out", campaign / "less.npz", *options),
-    )
-
-
 @pytest.mark.parametrize("method", ["hard", "multiclass", "soft"])
-def test_debias_writes_vectors_and_what_was_done(campaign: Path, forked: Run, method: str) -> None:
-    done = debias(campaign, forked, "--json", method=method)
+def test_debias_writes_vectors_and_what_was_done(crafts: Crafts, method: str) -> None:
+    done = crafts.debias("--json", method=method)
     assert done.code == 0, done.err
-    about = json.loads((campaign / "less.npz.json").read_text())
+    about = crafts.json("less.npz.json")
     assert about["words"] == len(WORDS)
     changes = {each["measure"]: each for each in about["changes"]}
     targeted = next(name for name in changes if changes[name]["targeted"])
@@ -188,16 +187,16 @@ def test_debias_writes_vectors_and_what_was_done(campaign: Path, forked: Run, me
         assert changes[targeted]["after"] < changes[targeted]["before"]
     assert changes["vectors (L1)"]["n"] <= 3  # smith has no vector
     assert json.loads(done.out)["sha256_written"] == about["sha256_written"]
-    with np.load(campaign / "less.npz") as saved:
+    with np.load(crafts.root / "less.npz") as saved:
         assert saved["words"].tolist() == list(WORDS)
         np.testing.assert_allclose(np.linalg.norm(saved["vectors"], axis=1), 1, rtol=1e-5)
-    again = debias(campaign, forked, method=method)  # it may write its own file again
+    again = crafts.debias(method=method)  # it may write its own file again
     assert again.code == 0, again.err
-    assert json.loads((campaign / "less.npz.json").read_text()) == about
+    assert crafts.json("less.npz.json") == about
 
 
-def test_the_report_compares_the_runs_that_debias_made(campaign: Path, forked: Run) -> None:
-    done = debias(campaign, forked)
+def test_the_report_compares_the_runs_that_debias_made(crafts: Crafts) -> None:
+    done = crafts.debias()
     assert done.code == 0, done.err
     pairs = [
         ["vectors/gender-less", "vectors/gender-mild"],
@@ -205,27 +204,26 @@ def test_the_report_compares_the_runs_that_debias_made(campaign: Path, forked: R
     ]
     setting = f"mitigation = {json.dumps(pairs)}"
     assert f"write {setting} into [trust]" in " ".join(done.out.split())
-    set_to(campaign, "[trust]", f"[trust]\n{setting}")
-    assert forked("trust", "report", "-c", campaign).code == 0
-    rows = json.loads((campaign / "6-trust" / "report.json").read_text())["rows"]
+    set_to(crafts.root, "[trust]", f"[trust]\n{setting}")
+    assert crafts.forked("trust", "report", "-c", crafts.root).code == 0
+    rows = crafts.json("6-trust/report.json")["rows"]
     compared = {row["check"] for row in rows if row["criterion"] == "mitigation"}
     assert {"optimised", "independent"} <= compared
     own = {row["name"] for row in rows if row["check"] == "optimised"}
     assert own == {"bolukbasi-pairs/gender-less"}
 
 
-def test_words_that_are_kept_and_equalised(campaign: Path, forked: Run) -> None:
-    (campaign / "keep.txt").write_text("bride\n", "utf-8")
-    (campaign / "sets.txt").write_text("# pairs\nrose, beetle\nlass lad\n", "utf-8")
-    done = debias(
-        campaign, forked, "--keep", campaign / "keep.txt", "--equalise", campaign / "sets.txt"
-    )
+def test_words_that_are_kept_and_equalised(crafts: Crafts) -> None:
+    keep, sets = crafts.root / "keep.txt", crafts.root / "sets.txt"
+    keep.write_text("bride\n", "utf-8")
+    sets.write_text("# pairs\nrose, beetle\nlass lad\n", "utf-8")
+    done = crafts.debias("--keep", keep, "--equalise", sets)
     assert done.code == 0, done.err
-    about = json.loads((campaign / "less.npz.json").read_text())
+    about = crafts.json("less.npz.json")
     assert about["equalised"] == ["beetle", "rose"]
     assert about["not_equalised"] == [["lass", "lad"]]
     assert {"bride", "she", "he"} <= set(about["kept"])
-    with np.load(campaign / "less.npz") as saved:
+    with np.load(crafts.root / "less.npz") as saved:
         rows = dict(zip(saved["words"].tolist(), saved["vectors"], strict=True))
     for word in ("bride", "she"):
         expected = np.array(WORDS[word]) / np.linalg.norm(WORDS[word])
@@ -233,13 +231,13 @@ def test_words_that_are_kept_and_equalised(campaign: Path, forked: Run) -> None:
     assert rows["baker"] @ rows["rose"] == pytest.approx(rows["baker"] @ rows["beetle"], abs=1e-6)
 
 
-def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> None:
-    words(campaign, "other").write_text("rose\nshe\n", "utf-8")
-    words(campaign, "another").write_text("beetle\nHE\n", "utf-8")
-    path = campaign / "campaign.toml"
+def test_words_that_were_fitted_do_not_judge(crafts: Crafts) -> None:
+    crafts.words("other").write_text("rose\nshe\n", "utf-8")
+    crafts.words("another").write_text("beetle\nHE\n", "utf-8")
+    path = crafts.root / "campaign.toml"
     lists = 'lists = { first = "other.txt", second = "another.txt" }\ntargets = "crafts.txt"'
     path.write_text(f"{path.read_text('utf-8')}\n[groups.other]\n{lists}\n", "utf-8")
-    done = debias(campaign, forked, "--json", "--judge", "other", "--judge", "gender")
+    done = crafts.debias("--json", "--judge", "other", "--judge", "gender")
     assert done.code == 0, done.err
     about = json.loads(done.out)
     assert about["fitted"] == sorted(about["fitted"])
@@ -251,7 +249,7 @@ def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> Non
         for name in ("other", "gender")
     ]
     for name in ("other", "gender"):
-        after = read_run(campaign / f"6-trust/runs/vectors/{name}-less")
+        after = read_run(crafts.root / f"6-trust/runs/vectors/{name}-less")
         fitted = {"method": "hard", "fitted": about["fitted"]}
         assert after.about["debiased"] == after.about["identity"]["debiased"] == fitted
         (found,) = (each for each in after.evidence if each.check == "held_out")
@@ -263,17 +261,17 @@ def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> Non
         else:
             assert found.value is not None
             assert "of 4 group words 2, and of 4 targets 3 have a vector" in found.detail
-        before = read_run(campaign / f"6-trust/runs/vectors/{name}-mild")
+        before = read_run(crafts.root / f"6-trust/runs/vectors/{name}-mild")
         assert "debiased" not in before.about
         assert not [each for each in before.evidence if each.check == "held_out"]
     # Measured alone, the run is the same; with other settings, debias adds the evidence again.
-    less = ("trust", "vectors", campaign / "less.npz", "-c", campaign, "--groups", "other")
-    assert "measured before" in forked(*less).out
-    set_to(campaign, "[trust]", '[trust]\nnegative = "clip"')
-    assert "measured before" not in forked(*less).out
-    folder = campaign / "6-trust/runs/vectors/other-less"
+    less = ("trust", "vectors", crafts.root / "less.npz", "-c", crafts.root, "--groups", "other")
+    assert "measured before" in crafts.forked(*less).out
+    set_to(crafts.root, "[trust]", '[trust]\nnegative = "clip"')
+    assert "measured before" not in crafts.forked(*less).out
+    folder = crafts.root / "6-trust/runs/vectors/other-less"
     assert "held_out" not in {each.check for each in read_run(folder).evidence}
-    assert debias(campaign, forked, "--judge", "other").code == 0
+    assert crafts.debias("--judge", "other").code == 0
     assert "held_out" in {each.check for each in read_run(folder).evidence}
 
 
@@ -285,6 +283,7 @@ def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> Non
         ("hard", ["--groups", "three"], "hard takes two groups, and there are 3"),
         ("soft", ["--equalise", "pairs"], "soft does not equalise words"),
         ("hard", ["--equalise", "flowers"], "flowers.txt line 1: has 1 words, not 2"),
+        ("hard", ["--equalise", "twice"], "twice.txt line 2: «rose» is also in line 1"),
         ("hard", ["--dimensions", "9"], "the words span 3 dimensions, not 9"),
         ("hard", ["--out", "mild.npz"], "is the file that is read"),
         ("hard", ["--out", "campaign.toml"], "this command did not write it"),
@@ -292,42 +291,32 @@ def test_words_that_were_fitted_do_not_judge(campaign: Path, forked: Run) -> Non
         ("hard", ["--keep", "none"], "none.txt: no such list of words"),
     ],
 )
-def test_debias_refuses(
-    campaign: Path, forked: Run, method: str, options: list[str], message: str
-) -> None:
-    places = {name: words(campaign, name) for name in (*LISTS, "none")}
-    places |= {name: campaign / name for name in ("mild.npz", "campaign.toml", "less.kv")}
-    before = {path: path.read_bytes() for path in campaign.glob("*.*")}
+def test_debias_refuses(crafts: Crafts, method: str, options: list[str], message: str) -> None:
+    places = {name: crafts.words(name) for name in (*LISTS, "none")}
+    places |= {name: crafts.root / name for name in ("mild.npz", "campaign.toml", "less.kv")}
+    before = {path: path.read_bytes() for path in crafts.root.glob("*.*")}
     args = [o if o == "three" else places.get(o, o) for o in options]
-    done = debias(campaign, forked, *args, method=method)
+    done = crafts.debias(*args, method=method)
     assert done.code == 1, done.out
     assert message in done.err
-    assert {path: path.read_bytes() for path in campaign.glob("*.*")} == before
+    assert {path: path.read_bytes() for path in crafts.root.glob("*.*")} == before
 
 
-def test_debias_replaces_only_its_own_files(campaign: Path, forked: Run) -> None:
-    notes = campaign / "less.npz.json"
+def test_debias_replaces_only_its_own_files(crafts: Crafts) -> None:
+    notes = crafts.root / "less.npz.json"
     notes.write_text("my notes", "utf-8")
-    done = debias(campaign, forked)
+    done = crafts.debias()
     assert done.code == 1
     assert "less.npz.json, and this command did not write it" in " ".join(done.err.split())
     assert notes.read_text("utf-8") == "my notes"
-    assert not (campaign / "less.npz").exists()
+    assert not (crafts.root / "less.npz").exists()
 
 
-def test_debias_names_the_file_without_the_words(campaign: Path, forked: Run) -> None:
-    words(campaign, "first").write_text("lass\nmaid\n", "utf-8")
-    for done in (
-        debias(campaign, forked),
-        forked("trust", "prior", campaign / "mild.npz", "-c", campaign),
-    ):
+def test_debias_names_the_file_without_the_words(crafts: Crafts) -> None:
+    crafts.words("first").write_text("lass\nmaid\n", "utf-8")
+    every = ("trust", "prior", crafts.root / "mild.npz", "-c", crafts.root)
+    for done in (crafts.debias(), crafts.forked(*every)):
         error = " ".join(done.err.split())
         assert done.code == 1
         assert "mild.npz: [groups.gender]: no word of the group" in error
         assert "has a vector: lass, maid fix:" in error
-
-
-def test_a_word_in_two_sets_is_refused(campaign: Path, forked: Run) -> None:
-    (campaign / "sets.txt").write_text("rose beetle\nmoth rose\n", "utf-8")
-    done = debias(campaign, forked, "--equalise", campaign / "sets.txt")
-    assert (done.code, "sets.txt line 2: «rose» is also in line 1" in done.err) == (1, True)

@@ -1,5 +1,6 @@
 """``curation trust text``: what it writes and shows, and every bad input through the command."""
 
+import csv
 import gzip
 import json
 import stat
@@ -20,7 +21,7 @@ TEXTS = [
     "The sailor saw a giant. The dwarf did not. The end.",
     "Short, baker.",
 ]
-HEAD = "passage,target,group,annotator,submitted_at,text\n"
+HEAD = "passage,target,group,annotator,submitted_at,text"
 
 
 class Texts(Place):
@@ -51,27 +52,22 @@ def test_a_run_on_texts(place: Texts) -> None:
     done = place.measure(place.file)
     assert done.code == 0, done.err
     assert "text-automated/size-harbour" in done.out
-    assert (
-        "text-automated/size-harbour: no result for 1 of 3 targets: missing_target 1 (weaver)."
-        in (done.err)
-    )
+    says = "text-automated/size-harbour: no result for 1 of 3 targets: missing_target 1 (weaver)."
+    assert says in done.err
     assert done.err.count("weaver") == 1
     about, found = place.results("text-automated/size-harbour")
-    assert found["baker"]["soa"] == [2, 2]
-    assert found["baker"]["n"] == 4
-    assert found["sailor"]["soa"] == [0, 1]
+    counts = {name: (row["soa"], row["n"]) for name, row in found.items() if row["n"]}
+    assert counts == {"baker": ([2, 2], 4), "sailor": ([0, 1], 2)}
     assert found["weaver"]["undefined"] == "missing_target"
     assert about["contexts"]["sailor"] == {"no_group": 0, "one_group": 1, "several_groups": 1}
-    assert about["files"] == [
-        {"file": "harbour.txt", "bytes": place.file.stat().st_size, "documents": 5, "too_short": 1}
-    ]
+    size = place.file.stat().st_size
+    read = {"file": "harbour.txt", "bytes": size, "documents": 5, "too_short": 1}
+    assert about["files"] == [read]
     assert about["words_without_context"] == {"tall": ["mountain"]}
     assert about["targets_without_context"] == ["weaver"]
     assert about["identity"]["window"] == 3
     assert "measured before" in place.measure(place.file).out
-
-
-def test_json_and_another_window(place: Texts) -> None:
+    # As JSON, and with another window.
     done = place.measure(place.file, "--json", "--window", "1", "--groups", "size")
     assert done.code == 0, done.err
     [run] = json.loads(done.out)["runs"]
@@ -80,27 +76,23 @@ def test_json_and_another_window(place: Texts) -> None:
     assert run["biases"][0]["n"] == 4
 
 
-def test_texts_with_a_sentence_per_line_are_a_warning(place: Texts, tmp_path: Path) -> None:
+def test_sentences_without_contexts_are_a_warning(place: Texts, tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
     file.write_text("A giant is a baker.\nA dwarf is a sailor.\n", "utf-8")
     error = " ".join(place.measure(file).err.split())
     assert "2 of 2 documents have fewer than 3 sentences and no context" in error
     assert "--window 1" in error
     assert "documents have fewer" not in place.measure(place.file).err
-
-
-def test_a_group_that_no_text_mentions_is_a_warning(place: Texts) -> None:
     place.write("short.txt", "gnome\n")
-    done = place.measure(place.file)
-    assert done.code == 0
-    assert "no word of the group «short» is in a context of a target" in " ".join(done.err.split())
+    error = " ".join(place.measure(place.file).err.split())
+    assert "no word of the group «short» is in a context of a target" in error
 
 
 # --- labels of people -----------------------------------------------------------------------------
 
 
-def labels(place: Texts, *rows: str, name: str = "labels.csv") -> Path:
-    return place.write(name, HEAD + "".join(f"{row}\n" for row in rows))
+def labels(place: Texts, *rows: str, head: str = HEAD) -> Path:
+    return place.write("labels.csv", "\n".join([head, *rows, ""]))
 
 
 ROWS = [
@@ -125,14 +117,12 @@ def test_a_run_on_labels(place: Texts) -> None:
     done = place.measure("--labels", labels(place, *later, *ROWS))
     assert done.code == 0, done.err
     about, found = place.results("text-human/size-labels")
-    assert found["baker"]["soa"] == [1, 0]  # p2 has no majority
-    assert (found["baker"]["n"], found["sailor"]["n"]) == (3, 2)
-    assert found["sailor"]["soa"] == [0, 2]
+    assert (found["baker"]["soa"], found["baker"]["n"]) == ([1, 0], 3)  # p2 has no majority
+    assert (found["sailor"]["soa"], found["sailor"]["n"]) == ([0, 2], 2)
     assert found["weaver"]["undefined"] == "missing_target"
-    assert about["labelled_again"] == 2
-    assert about["later_labels"] == 1
-    assert about["no_majority"] == 1
-    assert (about["passages"], about["annotators"]) == (5, 3)
+    counts = {"labelled_again": 2, "later_labels": 1, "no_majority": 1}
+    counts |= {"passages": 5, "annotators": 3}
+    assert {name: about[name] for name in counts} == counts
     checks = {(each["criterion"], each["check"]) for each in about["evidence"]}
     assert {
         ("agreement", "annotators"),
@@ -164,12 +154,8 @@ def test_bad_rows_are_refused_and_kept(place: Texts) -> None:
 
 
 def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Texts) -> None:
-    head = HEAD.strip() + ",email\n"
-    path = place.write(
-        "labels.csv",
-        head + "\n".join(f"{row},ann@example.org" for row in (*ROWS, ROWS[0])) + "\n",
-    )
-    assert place.measure("--labels", path).code == 0
+    rows = (f"{row},ann@example.org" for row in (*ROWS, ROWS[0]))
+    assert place.measure("--labels", labels(place, *rows, head=f"{HEAD},email")).code == 0
     refused = place.campaign.trust / "runs" / "text-human" / "size-labels" / "rejected.jsonl"
     assert "ann" not in refused.read_text("utf-8")
     assert "The baker" in refused.read_text("utf-8")
@@ -180,8 +166,7 @@ def test_refused_rows_do_not_say_who_labelled_and_are_private(place: Texts) -> N
 
 
 def test_labels_in_json_lines(place: Texts) -> None:
-    names = HEAD.strip().split(",")
-    rows: list[dict[str, Any]] = [dict(zip(names, row.split(","), strict=True)) for row in ROWS]
+    rows: list[dict[str, Any]] = list(csv.DictReader([HEAD, *ROWS]))
     rows += [
         {**rows[0], "annotator": 7},
         {**rows[0], "annotator": ["x"]},
@@ -199,26 +184,13 @@ def test_labels_in_json_lines(place: Texts) -> None:
 # --- bad input ------------------------------------------------------------------------------------
 
 
-def test_bad_files(place: Texts, tmp_path: Path) -> None:
-    empty, blank = tmp_path / "empty.txt", tmp_path / "blank.txt"
-    empty.touch()
-    blank.write_text("\n ... \n", "utf-8")
+def test_bad_files_and_options(place: Texts, tmp_path: Path) -> None:
+    """What can be wrong with a file is in ``tests/measures/test_counting.py``."""
     place.fails("no such file", tmp_path / "no.txt")
-    place.fails("is empty", empty)
-    place.fails("contains no words", blank)
     place.fails("is given twice", place.file, place.file)
-    place.fails("is a folder", tmp_path)
-    (tmp_path / "a.csv").write_text("x\n")
-    place.fails("cannot tell the type", tmp_path / "a.csv")
     other = tmp_path / "other.jsonl"
     other.write_text('{"text": "x"}\n{"texts": "x"}\n', "utf-8")
     place.fails("other.jsonl line 2: no text in the field 'text'", other)
-    other.write_text('{"text": "x"}\n{"text": "\\ud800"}\n', "utf-8")
-    place.fails("other.jsonl line 2: not JSON", other)
-    blank.write_bytes(b"fine\ncaf\xe9\n")
-    place.fails("blank.txt line 2: byte 0xe9 is not UTF-8", blank)
-    blank.write_bytes(b"fine\n\0\n")
-    place.fails("blank.txt line 2: not text", blank)
     cut = tmp_path / "cut.txt.gz"
     cut.write_bytes(gzip.compress(b"The baker. " * 1000)[:-9])
     place.fails("cut.txt.gz: cannot be decompressed", cut)
@@ -235,16 +207,8 @@ def test_bad_labels(place: Texts, tmp_path: Path) -> None:
 
 
 def test_bad_groups(place: Texts) -> None:
-    place.write("short.txt", "# nothing\n")
-    place.fails("the group «short» has no words")
+    """What else can be wrong with groups is in ``tests/trust/test_groups.py``."""
     place.write("short.txt", "dwarf\nsailor\n")
     place.fails("the target «sailor» is in the list of the group «short»")
     place.write("short.txt", "dwarf\n---\n")
     place.fails("'---': has no letters")
-    place.write("short.txt", "dwarf\n")
-    place.write("p0.csv", "target,tall,short\nbaker,0.5,0.6\n")
-    place.settings('reference = "p0.csv"')
-    place.fails("the shares sum to 1.1, not to 1")
-    path = place.campaign.root / "campaign.toml"
-    path.write_text(path.read_text("utf-8").partition("\n[groups.size]")[0], "utf-8")
-    place.fails("has no groups to measure")

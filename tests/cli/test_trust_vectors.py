@@ -1,6 +1,5 @@
 """``curation trust vectors``: what it writes and shows, and every bad input through the command."""
 
-import gzip
 import hashlib
 import json
 import threading
@@ -20,8 +19,6 @@ from curation.trust.vectors.cosine import known_words
 from support.commands import set_to
 from support.places import Place
 
-Run = Callable[..., Any]
-
 PLANE = {
     "tower": (2, 0.5),
     "giant": (4, 0),
@@ -40,18 +37,30 @@ class Plane(Place):
         words = ("trust", "vectors", file or self.file, "--campaign", self.campaign.root)
         return self.run(*words, *args)
 
+    def shown(self, *args: str | Path, file: Path | None = None) -> Any:
+        """The run that a command shows as JSON."""
+        return json.loads(self.measure("--json", *args, file=file).out)["runs"][0]
+
+    def says(self, message: str) -> None:
+        """Check what a command says that measures the same vectors under another name."""
+        done = self.measure("--source", "other")
+        assert done.code == 1
+        assert message in " ".join(done.err.split())
+        assert "fix:" in done.err
+
+    def folder(self, name: str = "size-plane") -> Path:
+        return self.campaign.trust / "runs" / "vectors" / name
+
+    def about(self, name: str = "size-plane") -> Mapping[str, Any]:
+        content: Mapping[str, Any] = json.loads((self.folder(name) / "run.json").read_bytes())
+        return content
+
 
 @pytest.fixture
-def place(campaign: Campaign, tmp_path: Path, forked: Run) -> Plane:
+def place(campaign: Campaign, tmp_path: Path, forked: Callable[..., Any]) -> Plane:
     file = tmp_path / "plane.vec"
     write_vectors(file, [(list(PLANE), np.array(list(PLANE.values()), np.float32))])
     return Plane(campaign, file, forked, "baker\nsailor\nmiller\nweaver\n")
-
-
-def run_file(place: Plane, name: str = "size-plane") -> Mapping[str, Any]:
-    path = place.campaign.trust / "runs" / "vectors" / name / "run.json"
-    content: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
-    return content
 
 
 def test_a_run(place: Plane) -> None:
@@ -65,18 +74,18 @@ def test_a_run(place: Plane) -> None:
     assert "no result for 2 of 4 targets: " in errors
     assert "negative_soa 1 (" in errors
     assert "missing_target 1 (weaver)" in errors
-    about = run_file(place)
-    assert about["missing"] == {"tall": ["mountain"]}
-    assert about["missing_targets"] == ["weaver"]
-    assert about["spellings"] == {"dwarf": "Dwarf"}
-    assert about["dimensions"] == 2
-    rows = (place.campaign.trust / "runs/vectors/size-plane/bias.jsonl").read_text().splitlines()
+    assert {
+        "missing": {"tall": ["mountain"]},
+        "missing_targets": ["weaver"],
+        "spellings": {"dwarf": "Dwarf"},
+        "dimensions": 2,
+    }.items() <= place.about().items()
+    rows = (place.folder() / "bias.jsonl").read_text().splitlines()
     baker = json.loads(rows[0])
     assert baker["n"] == 4
     assert baker["signed"][0] < 0
     assert baker["ci"][0][0] < baker["signed"][0] < baker["ci"][0][1]
-    again = place.measure("--json")
-    shown = json.loads(again.out)["runs"][0]
+    shown = place.shown()
     assert shown["measured"] is False
     assert [bias["target"] for bias in shown["biases"]] == ["baker", "sailor", "miller", "weaver"]
 
@@ -84,25 +93,28 @@ def test_a_run(place: Plane) -> None:
 def test_a_run_is_made_again_if_something_changed(place: Plane) -> None:
     place.measure()
     place.write("short.txt", "dwarf\n")
-    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
-    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is False
-    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
-    (folder / "run.json").write_text("{", "utf-8")
-    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
-    (folder / "bias.jsonl").write_text("", "utf-8")
-    assert json.loads(place.measure("--json").out)["runs"][0]["measured"] is True
+    assert [place.shown()["measured"] for _ in range(2)] == [True, False]
+    for name, content in (("run.json", "{"), ("bias.jsonl", "")):
+        (place.folder() / name).write_text(content, "utf-8")
+        assert place.shown()["measured"] is True
+    # The order of the groups identifies a run.
+    lists = 'tall = "tall.txt", short = "short.txt"'
+    set_to(place.campaign.root, lists, 'short = "short.txt", tall = "tall.txt"')
+    run = place.shown()
+    assert run["measured"] is True
+    assert run["biases"][0]["groups"] == ["short", "tall"]
 
 
 def test_a_debiased_file_beside_the_original(place: Plane, tmp_path: Path) -> None:
     other = tmp_path / "other.npz"
     write_vectors(other, [(list(PLANE), np.ones((len(PLANE), 2), np.float32))])
-    original = json.loads(place.measure("--json").out)["runs"][0]["biases"]
-    shown = json.loads(place.measure("--json", "--source", "plane-debiased", file=other).out)
-    assert shown["runs"][0]["run"] == "vectors/size-plane-debiased"
-    assert [bias["l1"] for bias in shown["runs"][0]["biases"][:3]] == [0, 0, 0]
+    original = place.shown()["biases"]
+    shown = place.shown("--source", "plane-debiased", file=other)
+    assert shown["run"] == "vectors/size-plane-debiased"
+    assert [bias["l1"] for bias in shown["biases"][:3]] == [0, 0, 0]
     # The original as the reference: p0 is what was there before.
     place.settings('reference = "run:vectors/size-plane"')
-    after = json.loads(place.measure("--json", "--source", "after", file=other).out)["runs"][0]
+    after = place.shown("--source", "after", file=other)
     assert after["biases"][0]["reference"] == original[0]["p"]
     assert after["biases"][3]["undefined"] == "no_reference"
 
@@ -110,41 +122,38 @@ def test_a_debiased_file_beside_the_original(place: Plane, tmp_path: Path) -> No
 def test_vectors_of_a_year(place: Plane) -> None:
     error = place.fails("--year 1900: the vectors of all years need one name", "--year", "1900")
     assert "--source NAME" in error
-    done = place.measure("--year", "1900", "--source", "books", "--json")
-    assert json.loads(done.out)["runs"][0]["run"] == "vectors/size-books+1900"
-    about = run_file(place, "size-books+1900")
+    year = ("--year", "1900", "--source", "books")
+    assert place.shown(*year)["run"] == "vectors/size-books+1900"
+    about = place.about("size-books+1900")
     assert (about["year"], about["identity"]["year"]) == (1900, 1900)
     root = ("--campaign", place.campaign.root)
     prior = ("trust", "prior", place.file, "--measure", "manzini", "--scale", "raw", *root)
-    done = place.run(*prior, "--year", "1900", "--source", "books", "--json")
+    done = place.run(*prior, *year, "--json")
     assert json.loads(done.out)["runs"][0]["run"] == "manzini/size-books+1900+raw"
     place.write("short.txt", "dwarf\n")
     shown = json.loads(place.run("status", *root, "--json").out)["trust"]
-    for row, name in zip(shown, ("prior", "vectors"), strict=True):
-        command = f"curation trust {name} FILE --groups size --source books --year 1900"
-        assert row["again"] == command
+    assert [row["again"] for row in shown] == [
+        f"curation trust {name} FILE --groups size --source books --year 1900"
+        for name in ("prior", "vectors")
+    ]
 
 
 def test_raw_warns_of_values_that_are_not_divergences(place: Plane) -> None:
     place.settings(trust='negative = "raw"')
-    done = place.measure()
-    assert "1 of 4 targets have a negative association" in " ".join(done.err.split())
-    assert "L1 of 1 is above its maximum, up to" in " ".join(done.err.split())
+    errors = " ".join(place.measure().err.split())
+    assert "1 of 4 targets have a negative association" in errors
+    assert "L1 of 1 is above its maximum, up to" in errors
+    # Such a run is not a reference.
+    place.settings('reference = "run:vectors/size-plane"')
+    place.says("p of «miller» has a negative entry")
 
 
 # --- bad input ----------------------------------------------------------------------------------
 
 
-def test_a_group_that_is_wholly_out_of_vocabulary(place: Plane) -> None:
-    place.write("short.txt", "gnome\ndroplet\n")
-    error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")
-    assert "use words of the language" in error
-    assert str(place.file) in error
-
-
 def test_a_damaged_run_is_not_used_and_is_measured_again(place: Plane) -> None:
     assert place.measure().code == 0
-    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
+    folder = place.folder()
     results, about = (folder / name for name in ("bias.jsonl", "run.json"))
     content = json.loads(about.read_bytes())
     assert content["file"] == "plane.vec"  # a path may have the name of a person
@@ -180,111 +189,54 @@ def test_lists_that_cannot_be_measured(place: Plane) -> None:
     place.write("short.txt", "# only a comment\n")
     assert "short.txt: the group «short» has no words" in place.fails("has no words")
     place.write("short.txt", "dwarf\nGiant\n")
-    assert "campaign.toml [groups.size]:" in place.fails(
-        "«Giant» is in the lists of «tall» and «short»"
-    )
+    error = place.fails("«Giant» is in the lists of «tall» and «short»")
+    assert "campaign.toml [groups.size]:" in error
     (place.campaign.trust / "short.txt").unlink()
     place.fails("no such list of words")
+    place.write("short.txt", "gnome\ndroplet\n")
+    error = place.fails("[groups.size]: no word of the group «short» has a vector: gnome, droplet")
+    assert "use words of the language" in error
+    assert str(place.file) in error
 
 
-def test_vectors_cut_short(place: Plane, tmp_path: Path) -> None:
-    """Every cut has its error in ``tests/trust/vectors/test_files.py``; here, it is said."""
-    for form, cut, message in (
-        (".vec", 20, "line 2"),
-        (".bin", 40, "(word 2): the file ends in a vector"),
-        (".npz", 300, "is not .npz data"),
-    ):
-        path = tmp_path / f"cut{form}"
-        write_vectors(path, [(list(PLANE), np.ones((len(PLANE), 2), np.float32))])
-        path.write_bytes(path.read_bytes()[:cut])
-        assert str(path) in place.fails(message, file=path)
-    packed = tmp_path / "cut.vec.gz"
-    packed.write_bytes(gzip.compress(place.file.read_bytes())[:-12])
-    assert str(packed) in place.fails("cannot be decompressed", file=packed)
-
-
-def test_other_files(place: Plane, tmp_path: Path) -> None:
+def test_files_that_are_not_vectors(place: Plane, tmp_path: Path) -> None:
+    """Every cut has its error in ``tests/formats/test_word_vectors.py``; here, it is said."""
     assert place.fails("no such file", file=tmp_path / "none.vec").count("none.vec") == 1
     prior = place.run("trust", "prior", tmp_path / "none.vec", "-c", place.campaign.root)
     assert prior.err.count("none.vec") == 1
     path = tmp_path / "model.kv"
     path.write_bytes(b"\x80\x04")
     assert "save_word2vec_format" in place.fails("a pickle can run any code", file=path)
-
-
-def test_references_that_are_not_distributions(place: Plane) -> None:
-    place.settings('reference = "p0.csv"')
-    for table, message in (
-        ("target,tall,short\nbaker,0.5,0.4\n", "p0.csv line 2: the shares sum to 0.9, not to 1"),
-        ("target,tall,short\nbaker,2,-1\n", "p0.csv line 2: needs one share from 0 to 1"),
-        ("target,tall,short\nbaker,nan,1\n", "p0.csv line 2: needs one share from 0 to 1"),
-        ("target,tall,short\nbaker,half,0.5\n", "p0.csv line 2: a share is not a number"),
-        ("target,tall\nbaker,1\n", "no column «short»"),
-        ("target,tall,short\nbaker,,1\n", "p0.csv line 2: «tall» is empty"),
-        ("target,tall,short\nbaker,1,0\nbaker,0,1\n", "p0.csv line 3: «baker» is there twice"),
-    ):
-        place.write("p0.csv", table)
-        place.fails(message)
+    path = tmp_path / "cut.bin"
+    write_vectors(path, [(list(PLANE), np.ones((len(PLANE), 2), np.float32))])
+    path.write_bytes(path.read_bytes()[:40])
+    assert str(path) in place.fails("(word 2): the file ends in a vector", file=path)
 
 
 def test_a_reference_run_that_does_not_fit(place: Plane) -> None:
     place.settings('reference = "run:vectors/size-none"')
     place.fails("there is no such run")
     place.settings()
-    folder = place.campaign.trust / "runs" / "vectors" / "size-plane"
-
-    def refused(message: str) -> None:
-        place.settings('reference = "run:vectors/size-plane"')
-        done = place.measure("--source", "other")
-        assert done.code == 1
-        assert message in " ".join(done.err.split())
-        assert "fix:" in done.err
-        place.settings()
-
     place.measure()
-    whole = (folder / "run.json").read_bytes()
+    whole = (place.folder() / "run.json").read_bytes()
     place.write("third.txt", "pebble\n")
     place.write("short.txt", "dwarf\n")
-    place.settings()
     set_to(place.campaign.root, 'short = "short.txt"', 'short = "short.txt", c = "third.txt"')
     place.measure("--source", "three")
     place.settings('reference = "run:vectors/size-three"')
-    done = place.measure("--source", "other")
-    assert "has the groups tall, short, c, not tall, short" in " ".join(done.err.split())
-    (folder / "run.json").write_bytes(whole[:50])
-    refused("the file ends in the middle")
-
-
-def test_a_raw_run_is_not_a_reference(place: Plane) -> None:
-    place.settings(trust='negative = "raw"')
-    place.measure()
+    place.says("has the groups tall, short, c, not tall, short")
+    (place.folder() / "run.json").write_bytes(whole[:50])
     place.settings('reference = "run:vectors/size-plane"')
-    done = place.measure("--source", "other")
-    assert "p of «miller» has a negative entry" in " ".join(done.err.split())
+    place.says("the file ends in the middle")
 
 
-def test_sources_that_cannot_be_folders(place: Plane) -> None:
+def test_sources_and_groups_that_cannot_be(place: Plane) -> None:
     for source in ("a/b", "..", ".hidden", "a b", "a\nb", "x" * 200):
         place.fails("not a name for a folder", "--source", source)
-
-
-def test_groups_that_are_not_there(place: Plane) -> None:
     assert "use one of: size" in place.fails("there are no groups «colour»", "--groups", "colour")
     path = place.campaign.root / "campaign.toml"
     path.write_text(path.read_text("utf-8").partition("\n[groups.size]")[0])
     place.fails("has no groups to measure")
-
-
-def test_targets_and_anchors_given_twice(place: Plane) -> None:
-    place.write("targets.csv", "target,also\nbaker,bakers;the baker\nbaker,\n")
-    place.settings()
-    set_to(place.campaign.root, "targets.txt", "targets.csv")
-    place.fails("targets.csv line 3: «baker» is there twice")
-    place.write("anchors.csv", "target,group\nbaker,wide\n")
-    place.settings('anchors = "anchors.csv"')
-    place.fails("anchors.csv line 2: there is no group «wide»")
-    place.write("anchors.csv", "target,group\nbaker,tall\nbaker,short\n")
-    place.fails("anchors.csv line 3: «baker» is there twice")
 
 
 def test_frequencies_and_history(place: Plane) -> None:
@@ -305,42 +257,50 @@ def test_frequencies_and_history(place: Plane) -> None:
     assert known.history == groups.history
 
 
-def test_bad_frequencies_and_history(place: Plane) -> None:
-    for setting, table, message in (
-        ("frequencies", "target\nbaker\n", "a.csv: no column «count»"),
-        ("frequencies", "target,count,Year\nbaker,1,1\n", "a.csv: no use for the column «Year»"),
-        ("frequencies", "target,count\nbaker,0\n", "a.csv line 2: the count 0 is not positive"),
-        ("frequencies", "target,count\nbaker,nan\n", "a.csv line 2: the count nan is not positive"),
-        ("frequencies", "target,count\nbaker,many\n", "a.csv line 2: the count is not a number"),
-        ("frequencies", "target,count\nbaker,1\nbaker,2\n", "line 3: «baker» is there twice"),
-        (
-            "frequencies",
-            "target,count,year\nbaker,1,\nbaker,2,1900\nbaker,2,1900\n",
-            "a.csv line 4: «baker» in 1900 is there twice",
-        ),
-        ("history", "target,tall,short\nbaker,1,0\n", "a.csv: no column «year»"),
-        ("history", "target,year,tall,short\nbaker,,1,0\n", "a.csv line 2: «year» is empty"),
-        ("history", "target,year,tall,short\nbaker,19x,1,0\n", "line 2: «19x» is not a year"),
-        ("history", "target,year,tall,short\nbaker,10000,1,0\n", "«10000» is not a year"),
-        ("history", "target,year,tall,short\nbaker,1900,1,1\n", "line 2: the shares sum to 2"),
-        (
-            "history",
-            "target,year,tall,short\nbaker,1900,1,0\nbaker,1900,0,1\n",
-            "a.csv line 3: «baker» in 1900 is there twice",
-        ),
-    ):
+TABLES = (
+    ("reference", "target,tall,short\nbaker,0.5,0.4\n", "line 2: the shares sum to 0.9, not to 1"),
+    ("reference", "target,tall,short\nbaker,2,-1\n", "line 2: needs one share from 0 to 1"),
+    ("reference", "target,tall,short\nbaker,nan,1\n", "line 2: needs one share from 0 to 1"),
+    ("reference", "target,tall,short\nbaker,half,0.5\n", "line 2: a share is not a number"),
+    ("reference", "target,tall\nbaker,1\n", "no column «short»"),
+    ("reference", "target,tall,short\nbaker,,1\n", "line 2: «tall» is empty"),
+    ("reference", "target,tall,short\nbaker,1,0\nbaker,0,1\n", "line 3: «baker» is there twice"),
+    ("targets", "target,also\nbaker,bakers;the baker\nbaker,\n", "line 3: «baker» is there twice"),
+    ("anchors", "target,group\nbaker,wide\n", "line 2: there is no group «wide»"),
+    ("anchors", "target,group\nbaker,tall\nbaker,short\n", "line 3: «baker» is there twice"),
+    ("frequencies", "target\nbaker\n", "no column «count»"),
+    ("frequencies", "target,count,Year\nbaker,1,1\n", "no use for the column «Year»"),
+    ("frequencies", "target,count\nbaker,0\n", "line 2: the count 0 is not positive"),
+    ("frequencies", "target,count\nbaker,nan\n", "line 2: the count nan is not positive"),
+    ("frequencies", "target,count\nbaker,many\n", "line 2: the count is not a number"),
+    ("frequencies", "target,count\nbaker,1\nbaker,2\n", "line 3: «baker» is there twice"),
+    (
+        "frequencies",
+        "target,count,year\nbaker,1,\nbaker,2,1900\nbaker,2,1900\n",
+        "line 4: «baker» in 1900 is there twice",
+    ),
+    ("history", "target,tall,short\nbaker,1,0\n", "no column «year»"),
+    ("history", "target,year,tall,short\nbaker,,1,0\n", "line 2: «year» is empty"),
+    ("history", "target,year,tall,short\nbaker,19x,1,0\n", "line 2: «19x» is not a year"),
+    ("history", "target,year,tall,short\nbaker,10000,1,0\n", "«10000» is not a year"),
+    ("history", "target,year,tall,short\nbaker,1900,1,1\n", "line 2: the shares sum to 2"),
+    (
+        "history",
+        "target,year,tall,short\nbaker,1900,1,0\nbaker,1900,0,1\n",
+        "line 3: «baker» in 1900 is there twice",
+    ),
+)
+
+
+def test_tables_that_are_wrong(place: Plane) -> None:
+    for setting, table, message in TABLES:
         place.write("a.csv", table)
-        place.settings(f'{setting} = "a.csv"')
-        place.fails(message)
-
-
-def test_the_order_of_the_groups_identifies_a_run(place: Plane) -> None:
-    place.measure()
-    lists = 'tall = "tall.txt", short = "short.txt"'
-    set_to(place.campaign.root, lists, 'short = "short.txt", tall = "tall.txt"')
-    run = json.loads(place.measure("--json").out)["runs"][0]
-    assert run["measured"] is True
-    assert run["biases"][0]["groups"] == ["short", "tall"]
+        if setting == "targets":
+            place.settings()
+            set_to(place.campaign.root, "targets.txt", "a.csv")
+        else:
+            place.settings(f'{setting} = "a.csv"')
+        assert "a.csv" in place.fails(message)
 
 
 def test_a_run_of_other_groups_is_not_replaced(place: Plane) -> None:
@@ -348,7 +308,7 @@ def test_a_run_of_other_groups_is_not_replaced(place: Plane) -> None:
     set_to(place.campaign.root, "[groups.size]", "[groups.size-a]")
     done = place.measure("--source", "b")
     assert "has a run of the groups «size»" in " ".join(done.err.split())
-    assert run_file(place, "size-a-b")["groups"] == "size"
+    assert place.about("size-a-b")["groups"] == "size"
 
 
 def test_results_wait_for_a_command_that_holds_the_lock(

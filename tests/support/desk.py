@@ -2,14 +2,20 @@
 
 import csv
 import json
+import pickle
 import random
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
+
+import pytest
 
 from curation.campaign import create_campaign
+from curation.decisions import agreement
 from curation.files import read_records
 from curation.records import Item
 from curation.settings import (
@@ -19,6 +25,8 @@ from curation.settings import (
     Settings,
     new_id,
 )
+from curation.steps.release import scored as baselines
+from support.strike import strike, times
 
 MEANT = ("stereotype", "anti_stereotype", "unrelated")
 GOLD = dict(zip(MEANT, ("stereotype", "anti-stereotype", "unrelated"), strict=True))
@@ -43,7 +51,7 @@ class Desk:
     @classmethod
     def make(
         cls, forked: Any, root: Path, terms: Iterable[str] = TERMS, **round_settings: Any
-    ) -> "Desk":
+    ) -> Self:
         chosen = {"items": 2, "consent": True, **round_settings}
         decisions = chosen.pop("decisions", {})
         settings = Settings(
@@ -59,25 +67,34 @@ class Desk:
         (made.rounds / "text.toml").write_text(STUDY, "utf-8")
         return cls(forked, root)
 
-    def copy(self, to: Path) -> "Desk":
-        return Desk(self.forked, Path(shutil.copytree(self.root, to)))
+    def copy(self, to: Path) -> Self:
+        return type(self)(self.forked, Path(shutil.copytree(self.root, to)))
 
     def run(self, *args: Any, **how: Any) -> Any:
         """A command, however it ends."""
         return self.forked(*args, "-c", self.root, **how)
 
+    def does(self, *args: Any) -> Any:
+        """A command that does its work."""
+        done = self.run(*args)
+        assert done.code == 0, done.err
+        return done
+
     def say(self, *args: Any) -> Any:
         """A command that does its work, and what it says as JSON."""
-        done = self.run(*args, "--json")
-        assert done.code == 0, done.err
-        return json.loads(done.out)
+        return json.loads(self.does(*args, "--json").out)
 
     def refused(self, *args: Any) -> str:
         """A command that is refused in two lines, with its fix; what it says."""
         done = self.run(*args)
-        assert (done.code, done.out) == (1, ""), (done.out, done.err)
-        assert "Traceback" not in done.err, done.err
-        first, *fixes = done.err.splitlines()
+        assert done.code == 1, (done.out, done.err)
+        error = done.err
+        if args == ("run",):  # it tells before what it did
+            error = error[error.find("error: ") :]
+        else:
+            assert done.out == ""
+        assert "Traceback" not in error, done.err
+        first, *fixes = error.splitlines()
         assert first.startswith("error: "), done.err
         assert fixes, done.err
         assert fixes[-1].startswith("fix:   "), done.err
@@ -92,6 +109,21 @@ class Desk:
         made = self.say("rounds", "export", name, "--to", self.out, "--format", "csv", *more)
         rows = [row for path in made["files"][1:] for row in read_csv(Path(path))]
         return consenting(rows, made["consent"])
+
+    def listed(self, *people: str) -> Path:
+        """A file that lists people."""
+        path = self.out / f"people-{len(people)}-{people[0]}.txt"
+        path.write_text("\n".join([*people, "# nobody else", ""]), "utf-8")
+        return path
+
+    def tables(self, name: str, people: Sequence[str], *more: Any) -> dict[str, list[Row]]:
+        """An export to people; the table of each."""
+        to = ("--to", self.out, "--format", "csv", "--people", self.listed(*people))
+        said = self.say("rounds", "export", name, *to, *more)
+        return {
+            row["person"]: consenting(read_csv(self.out / row["file"]), said["consent"])
+            for row in read_csv(Path(said["who_gets_which"]))
+        }
 
     def look(self, name: str) -> list[Row]:
         """A round's tasks that wait for answers, also those that are out; nothing changes."""
@@ -118,10 +150,76 @@ class Desk:
         self.bring(name, rows, f"{name}.csv", *more)
         return rows
 
+    def labels(self, name: str, people: Sequence[str]) -> list[Row]:
+        """What people say of every task of an export: what its writer meant."""
+        golds, tasks = self.golds(), enumerate(self.export(name))
+        return [label_row(task, who, golds, n) for n, task in tasks for who in people]
+
+    def killed(
+        self,
+        command: Sequence[Any],
+        folder: Path,
+        moments: Callable[[Sequence[int]], Iterable[int]] = lambda writes: writes,
+    ) -> tuple[Self, Iterator[Self]]:
+        """A command that is killed at some of its writes, each time in another copy.
+
+        Args:
+            command: its words.
+            folder: where the copies are made.
+            moments: chooses writes, which are counted from 1; by default all.
+
+        Returns:
+            A copy in which the command did its work, and those in which it was killed.
+        """
+        done = self.copy(folder / "done")
+        writes = range(1, times(done.run, command, done.root, seen=True) + 1)
+
+        def copies() -> Iterator[Self]:
+            for at in moments(writes):
+                own = self.copy(folder / f"killed-{at}")
+                died = own.run(*command, before=strike(own.root, at=at, seen=True))
+                assert died.code == -signal.SIGKILL, died.err
+                yield own
+
+        return done, copies()
+
     def golds(self) -> dict[str, str]:
         """By sentence what its writer meant."""
         items = [i for path in self.rounds.glob("*/items.jsonl") for i in read_records(path, Item)]
         return {a.sentence: str(a.intent) for item in items for a in item.associations}
+
+
+@contextmanager
+def computed_once() -> Iterator[None]:
+    """Coefficients and baselines are computed once for the same input: many commands need them.
+
+    They touch no disk, so that a command can be killed at the same moments as ever.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agreement, "measured", _once(agreement.measured))
+        patch.setattr(baselines, "baseline_results", _once(baselines.baseline_results))
+        yield
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that keeps its results, by the content of its arguments; a fork knows them too."""
+    kept: dict[bytes, bytes] = {}
+
+    def call(*args: Any, **options: Any) -> Any:
+        key = pickle.dumps((args, options))
+        if key not in kept:
+            kept[key] = pickle.dumps(function(*args, **options))
+        return pickle.loads(kept[key])
+
+    return call
+
+
+class Stage(NamedTuple):
+    """A command, and an undisturbed campaign before and after it."""
+
+    command: tuple[Any, ...]
+    before: Desk
+    after: Desk
 
 
 def read_csv(path: Path) -> list[Row]:
@@ -191,7 +289,3 @@ def told(content: Any, root: Path) -> dict[str, Any]:
                 for each in [name for name in step["inputs"] if name.endswith(timed)]:
                     del step["inputs"][each]
     return found
-
-
-def sentences(row: Row) -> list[str]:
-    return [str(row["template"]).replace("BLANK", row[name]) for name in MEANT]
