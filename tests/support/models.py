@@ -43,6 +43,12 @@ Make = Callable[[Path], Path]
 Made = Callable[[str], Path]
 
 
+def edit(path: Path, **values: Any) -> None:
+    """Change fields of a JSON file, which need not be there."""
+    content = json.loads(path.read_bytes()) if path.exists() else {}
+    path.write_text(json.dumps({**content, **values}), "utf-8")
+
+
 # --- tokenizers ---------------------------------------------------------------------------------
 
 

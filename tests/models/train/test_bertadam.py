@@ -10,6 +10,7 @@ from curation.models.train.corpus import read_corpus
 from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
 from curation.models.train.settings import NextSentenceSettings
 from support.topics import tiny_bert, write_corpus
+from support.trainings import Training
 
 
 def test_two_steps_are_those_of_hand_arithmetic() -> None:
@@ -49,20 +50,16 @@ def test_a_training_takes_it_and_clips_each_gradient_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
-    bert = tiny_bert(tmp_path / "bert")
-    clipped = list[int]()
-    monkeypatch.setattr(
-        torch.nn.utils, "clip_grad_norm_", lambda parts, most: clipped.append(len(parts))
-    )
-    made = list[Any]()
+    usual = {"length": 32, "batch": 40, "epochs": 1, "held_out": 0.2}
+    usual["model"] = str(tiny_bert(tmp_path / "bert"))
+    run = Training(train, NextSentenceSettings, corpus, tmp_path, usual)
+    clipped, made = list[int](), list[Any]()
+    clip = lambda parts, most: clipped.append(len(parts))  # noqa: E731
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
     finish = NextSentenceTrainer._finish
     monkeypatch.setattr(NextSentenceTrainer, "_finish", lambda run: made.append(run) or finish(run))
     for optimizer in ("bertadam", "adamw"):
-        wanted = NextSentenceSettings(
-            model=str(bert), length=32, batch=40, epochs=1, held_out=0.2, optimizer=optimizer
-        )
-        report = train(wanted, corpus, tmp_path / optimizer)
-        assert report["settings"]["optimizer"] == optimizer
+        assert run(optimizer, optimizer=optimizer)["settings"]["optimizer"] == optimizer
     assert [type(run.optimizer) for run in made] == [BertAdam, torch.optim.AdamW]
     weights = len(list(made[0].model.parameters()))
     assert clipped == [*([1] * weights), weights]  # one step each
