@@ -2,23 +2,43 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from curation.files import CurationError
 from curation.models.train.corpus import Corpus, divide, pairs, read_corpus, split
+from support.expected import fails
+
+Read = Callable[..., Corpus]
 
 
-def lettered(path: Path, sizes: tuple[int, ...]) -> Corpus:
-    """A corpus whose article A has the sentences A0, A1, …"""
-    articles = [[f"{chr(65 + n)}{k}" for k in range(size)] for n, size in enumerate(sizes)]
-    path.write_text("\n\n".join("\n".join(article) for article in articles), "utf-8")
-    return read_corpus([path])
+@pytest.fixture
+def corpus(tmp_path: Path) -> Read:
+    """What is read from a file with this content."""
+
+    def read(content: str | bytes, name: str = "a.txt", **how: Any) -> Corpus:
+        data = content if isinstance(content, bytes) else content.encode()
+        (tmp_path / name).write_bytes(data)
+        return read_corpus([tmp_path / name], **how)
+
+    return read
 
 
-def read(corpus: Corpus) -> list[list[str]]:
+@pytest.fixture
+def lettered(corpus: Read) -> Read:
+    """A corpus of articles of these sizes; article A has the sentences A0, A1, …"""
+
+    def read(*sizes: int) -> Corpus:
+        articles = [[f"{chr(65 + n)}{k}" for k in range(size)] for n, size in enumerate(sizes)]
+        return corpus("\n\n".join("\n".join(article) for article in articles))
+
+    return read
+
+
+def articles(corpus: Corpus) -> list[list[str]]:
     """The articles, as they come out again."""
     return [
         [corpus.sentence(n) for n in range(first, after)]
@@ -66,46 +86,37 @@ def test_a_long_text_is_split_in_little_time() -> None:
 # --- files --------------------------------------------------------------------------------------
 
 
-def test_a_text_file_has_a_sentence_a_line_and_empty_lines_between_articles(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(
-        "\ufeffDr. Lind sings.\r\nHe  hums. Loudly.\r\n\r\n \n\nRain.\nSun.\n".encode()
-    )
-    corpus = read_corpus([path])
-    assert read(corpus) == [["Dr. Lind sings.", "He hums. Loudly."], ["Rain.", "Sun."]]
-    assert (corpus.articles, corpus.sentences, corpus.single, corpus.repeated) == (2, 4, 0, 0)
+def test_a_text_file_has_a_sentence_a_line_and_empty_lines_between_articles(corpus: Read) -> None:
+    found = corpus("\ufeffDr. Lind sings.\r\nHe  hums. Loudly.\r\n\r\n \n\nRain.\nSun.\n")
+    assert articles(found) == [["Dr. Lind sings.", "He hums. Loudly."], ["Rain.", "Sun."]]
+    assert (found.articles, found.sentences, found.single, found.repeated) == (2, 4, 0, 0)
 
 
-def test_lines_of_running_text_are_split_where_that_is_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("He hums. She sings.\nIt rains.\n\nSun. Wind.", "utf-8")
-    assert read(read_corpus([path], running=True)) == [
-        ["He hums.", "She sings.", "It rains."],
-        ["Sun.", "Wind."],
-    ]
+def test_lines_of_running_text_are_split_where_that_is_asked_for(corpus: Read) -> None:
+    found = corpus("He hums. She sings.\nIt rains.\n\nSun. Wind.", running=True)
+    assert articles(found) == [["He hums.", "She sings.", "It rains."], ["Sun.", "Wind."]]
 
 
-def test_json_lines_have_texts_or_sentences(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
+def test_json_lines_have_texts_or_sentences(corpus: Read) -> None:
     lines = [
         {"text": "He hums. She sings.", "title": "left alone"},
         {"sentences": ["Dr. Lind came.", " ", "He\nleft."]},
     ]
-    path.write_text("\n\n".join(json.dumps(line) for line in lines), "utf-8")
-    assert read(read_corpus([path])) == [["He hums.", "She sings."], ["Dr. Lind came.", "He left."]]
+    found = corpus("\n\n".join(map(json.dumps, lines)), "a.jsonl")
+    assert articles(found) == [["He hums.", "She sings."], ["Dr. Lind came.", "He left."]]
 
 
 def test_several_files_and_packed_ones_make_one_corpus(tmp_path: Path) -> None:
     plain, packed = tmp_path / "a.txt", tmp_path / "b.jsonl.gz"
     plain.write_text("Ö1\nÖ2", "utf-8")
     packed.write_bytes(gzip.compress(json.dumps({"sentences": ["雨", "日"]}).encode()))
-    corpus = read_corpus([plain, packed])
-    assert read(corpus) == [["Ö1", "Ö2"], ["雨", "日"]]
+    found = read_corpus([plain, packed])
+    assert articles(found) == [["Ö1", "Ö2"], ["雨", "日"]]
     # Ö has two bytes, a Chinese character three.
-    assert corpus.sizes(np.array([0, 1, 2])).tolist() == [3, 3, 3]
-    assert [file["file"] for file in corpus.files] == ["a.txt", "b.jsonl.gz"]
-    assert corpus.files[0]["bytes"] == 7
-    assert len(corpus.files[1]["sha256"]) == 64
+    assert found.sizes(np.array([0, 1, 2])).tolist() == [3, 3, 3]
+    assert [file["file"] for file in found.files] == ["a.txt", "b.jsonl.gz"]
+    assert found.files[0]["bytes"] == 7
+    assert len(found.files[1]["sha256"]) == 64
 
 
 def test_articles_of_one_sentence_and_repeated_ones_are_counted_and_left_out(
@@ -113,16 +124,14 @@ def test_articles_of_one_sentence_and_repeated_ones_are_counted_and_left_out(
 ) -> None:
     path = tmp_path / "a.txt"
     path.write_text("A0\nA1\n\nalone\n\nB0\nB1\n\nA0\nA1\n\nC0\nC1", "utf-8")
-    corpus = read_corpus([path, path])  # so everything comes twice
-    assert read(corpus) == [["A0", "A1"], ["B0", "B1"], ["C0", "C1"]]
-    assert (corpus.single, corpus.repeated) == (2, 5)  # of 8 articles three are new
-    assert corpus.sentences == 6
+    found = read_corpus([path, path])  # so everything comes twice
+    assert articles(found) == [["A0", "A1"], ["B0", "B1"], ["C0", "C1"]]
+    # Of 8 articles three are new.
+    assert (found.single, found.repeated, found.sentences) == (2, 5, 6)
 
 
-def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("ab\nc\n\na\nbc", "utf-8")
-    assert read_corpus([path]).repeated == 0
+def test_articles_are_told_apart_by_where_their_sentences_end(corpus: Read) -> None:
+    assert corpus("ab\nc\n\na\nbc").repeated == 0
 
 
 @pytest.mark.parametrize(
@@ -143,28 +152,26 @@ def test_articles_are_told_apart_by_where_their_sentences_end(tmp_path: Path) ->
     ],
 )
 def test_what_is_no_corpus_is_an_error_that_names_the_place(
-    tmp_path: Path, name: str, content: bytes, says: str
+    corpus: Read, name: str, content: bytes, says: str
 ) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CurationError, match=says) as error:
-        read_corpus([tmp_path / name])
-    assert name in error.value.what
-    assert error.value.fix
+    with fails(says) as failed:
+        corpus(content, name)
+    assert name in failed.value.what
 
 
 def test_a_missing_file_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="no such file"):
+    with fails("no such file"):
         read_corpus([tmp_path / "a.txt"])
     (tmp_path / "b.txt").mkdir()
-    with pytest.raises(CurationError, match="no file of articles in this folder"):
+    with fails("no file of articles in this folder"):
         read_corpus([tmp_path / "b.txt"])
 
 
 # --- sides and pairs ----------------------------------------------------------------------------
 
 
-def test_whole_articles_are_held_out(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+def test_whole_articles_are_held_out(lettered: Read) -> None:
+    corpus = lettered(*[3] * 20)
     learnt, held = divide(corpus, share=0.25, seed=1)
     assert (len(learnt), len(held)) == (15, 5)  # 20 · 0.25
     assert sorted([*learnt, *held]) == list(range(20))
@@ -172,18 +179,17 @@ def test_whole_articles_are_held_out(tmp_path: Path) -> None:
     assert divide(corpus, share=0.25, seed=2)[1].tolist() != held.tolist()
 
 
-def test_either_side_has_at_least_two_articles(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (2, 2, 2, 2))
-    assert [len(side) for side in divide(corpus, share=0.0, seed=1)] == [2, 2]
-    assert [len(side) for side in divide(corpus, share=0.9, seed=1)] == [2, 2]
-    with pytest.raises(CurationError, match="has 3 different articles"):
-        divide(lettered(tmp_path / "b.txt", (2, 2, 2)), share=0.5, seed=1)
+def test_either_side_has_at_least_two_articles(lettered: Read) -> None:
+    for share in (0.0, 0.9):
+        assert [len(side) for side in divide(lettered(2, 2, 2, 2), share=share, seed=1)] == [2, 2]
+    with fails("has 3 different articles"):
+        divide(lettered(2, 2, 2), share=0.5, seed=1)
 
 
-def test_articles_are_held_out_until_they_have_so_many_pairs(tmp_path: Path) -> None:
+def test_articles_are_held_out_until_they_have_so_many_pairs(lettered: Read) -> None:
     # Twenty articles of 3 sentences have 2 pairs each: 7 pairs take four articles, 8 also four,
     # 9 five. The pairs themselves are then limited to the number that was asked for.
-    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
+    corpus = lettered(*[3] * 20)
     for wanted, taken in ((7, 4), (8, 4), (9, 5), (1, 2), (36, 18)):
         learnt, held = divide(corpus, share=0.9, seed=1, held_pairs=wanted)
         assert (len(learnt), len(held)) == (20 - taken, taken)
@@ -196,56 +202,50 @@ def test_articles_are_held_out_until_they_have_so_many_pairs(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("wanted", [37, 40, 41, 10**9])
 def test_a_corpus_that_is_too_small_for_the_test_pairs_is_an_error(
-    tmp_path: Path, wanted: int
+    lettered: Read, wanted: int
 ) -> None:
     # 40 pairs; 37 take 19 of the 20 articles, and two must be left.
-    corpus = lettered(tmp_path / "a.txt", (3,) * 20)
-    with pytest.raises(CurationError, match=f"{wanted} test pairs are too many: .*40 pairs") as no:
-        divide(corpus, share=0.1, seed=1, held_pairs=wanted)
-    assert "--test-pairs" in no.value.fix
+    with fails(f"{wanted} test pairs are too many: .*40 pairs", "--test-pairs"):
+        divide(lettered(*[3] * 20), share=0.1, seed=1, held_pairs=wanted)
 
 
-def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (4, 2, 7, 3, 5))
-    some = np.array([0, 2, 3])
-    found = pairs(corpus, some, seed=[1, 0])
+def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(lettered: Read) -> None:
+    corpus = lettered(4, 2, 7, 3, 5)
+    found = pairs(corpus, np.array([0, 2, 3]), seed=[1, 0])
     # All but each article's last sentence begin a pair: 3 + 6 + 2 = 11, and 6 of 11 are «next».
     first = [corpus.sentence(n) for n in found.first]
-    second = [corpus.sentence(n) for n in found.second]
     assert first == [*("A0", "A1", "A2"), *("C0", "C1", "C2", "C3", "C4", "C5"), "D0", "D1"]
     assert found.label.sum() == 6
-    for one, other, label in zip(first, second, found.label, strict=True):
+    for one, second, label in zip(first, found.second, found.label, strict=True):
+        other = corpus.sentence(second)
         if label:
             assert (other[0], int(other[1])) == (one[0], int(one[1]) + 1)
         else:
             assert other[0] in "ACD".replace(one[0], "")  # never of an article of the other side
 
 
-def test_any_sentence_of_another_article_may_come_instead_and_all_do_evenly(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (2, 3, 1, 4))  # C is left out: one sentence
+def test_any_sentence_of_another_article_may_come_instead_and_all_do_evenly(
+    lettered: Read,
+) -> None:
+    corpus = lettered(2, 3, 1, 4)  # C is left out: one sentence
     drawn = [pairs(corpus, np.array([0, 1, 2]), seed=[1, n]) for n in range(3000)]
-    of_first = [
-        corpus.sentence(found.second[0]) for found in drawn if found.label[0] == 0
-    ]  # instead of A1
-    names, counts = np.unique(of_first, return_counts=True)
+    instead = [corpus.sentence(found.second[0]) for found in drawn if not found.label[0]]  # of A1
+    names, counts = np.unique(instead, return_counts=True)
     assert names.tolist() == ["B0", "B1", "B2", "D0", "D1", "D2", "D3"]
     # 6 begins, 3 of them «next»: about 1500 draws among 7, so 214 each with a deviation of 14.
-    assert counts.min() > 150
-    assert counts.max() < 280
+    assert 150 < counts.min() <= counts.max() < 280
 
 
-def test_pairs_come_from_their_seed_and_differ_from_epoch_to_epoch(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (9, 9, 9, 9))
-    every = np.arange(4)
+def test_pairs_come_from_their_seed_and_differ_from_epoch_to_epoch(lettered: Read) -> None:
+    corpus, every = lettered(9, 9, 9, 9), np.arange(4)
     once, again, later = (pairs(corpus, every, seed=[1, n]) for n in (0, 0, 1))
     assert once.second.tolist() == again.second.tolist()
     assert once.second.tolist() != later.second.tolist()
     assert once.label.tolist() != later.label.tolist()
 
 
-def test_a_limit_takes_the_same_beginnings_in_every_epoch(tmp_path: Path) -> None:
-    corpus = lettered(tmp_path / "a.txt", (9, 9, 9, 9))
-    every = np.arange(4)
+def test_a_limit_takes_the_same_beginnings_in_every_epoch(lettered: Read) -> None:
+    corpus, every = lettered(9, 9, 9, 9), np.arange(4)
     once, later = (pairs(corpus, every, seed=[1, n], limit=7) for n in (0, 1))
     assert once.first.tolist() == later.first.tolist()
     assert (len(once.first), once.label.sum()) == (7, 4)
@@ -253,11 +253,11 @@ def test_a_limit_takes_the_same_beginnings_in_every_epoch(tmp_path: Path) -> Non
     assert len(pairs(corpus, every, seed=[1, 0], limit=1000).first) == 32
 
 
-def test_a_corpus_is_known_by_its_sentences(tmp_path: Path) -> None:
-    text, lines = tmp_path / "a.txt", tmp_path / "a.jsonl"
-    text.write_text("One. Two.\nThree.\n\nRain.\nSun.", "utf-8")
-    lines.write_text('{"text": "One. Two. Three."}\n{"text": "Rain. Sun."}\n', "utf-8")
-    plain, running = read_corpus([text]), read_corpus([text], running=True)
+def test_a_corpus_is_known_by_its_sentences(corpus: Read, tmp_path: Path) -> None:
+    text = "One. Two.\nThree.\n\nRain.\nSun."
+    plain, running = corpus(text), corpus(text, running=True)
     assert plain.identity != running.identity  # the same file, other sentences
-    assert read_corpus([lines]).identity == running.identity
-    assert read_corpus([lines, text], running=True).identity == running.identity
+    lines = corpus('{"text": "One. Two. Three."}\n{"text": "Rain. Sun."}\n', "a.jsonl")
+    assert lines.identity == running.identity
+    both = read_corpus([tmp_path / "a.jsonl", tmp_path / "a.txt"], running=True)
+    assert both.identity == running.identity

@@ -1,14 +1,16 @@
 """Reviews are read from folders as aclImdb has them, and test sets are kept apart."""
 
 import gzip
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from curation.files import CurationError
-from curation.models.train.reviews import Reviews, divide, has_test, read_reviews
+from curation.models.train.reviews import divide, has_test, read_reviews
+from support.expected import fails
+from support.reviews import found
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -38,13 +40,6 @@ def imdb(tmp_path: Path) -> Path:
     write(root / "README", "about")
     write(root / "train" / "urls_pos.txt", "https://example.org")
     return root
-
-
-def found(reviews: Reviews) -> list[tuple[str, str]]:
-    return [
-        (reviews.text(int(number)), reviews.names[sort])
-        for number, sort in zip(reviews.numbers, reviews.classes, strict=True)
-    ]
 
 
 TRAIN = [
@@ -87,40 +82,36 @@ def test_a_folder_and_a_table_of_the_same_reviews_are_the_same_corpus(
 
 
 @pytest.mark.parametrize(
-    ("change", "says", "fix"),
+    ("name", "content", "says", "fix"),
     [
-        ({"train/neg": None}, r"aclImdb/train: has no folder «neg»", "aclImdb/train"),
-        ({"train/pos": None}, r"aclImdb/train: has no folder «pos»", "aclImdb/train"),
-        ({"train/neg": "empty"}, r"aclImdb/train/neg: has no \.txt file", "unpack"),
-        ({"train/neg/1_1.txt": b"d\xfcll"}, r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
-        ({"train/neg/1_1.txt": b""}, r"train/neg/1_1\.txt: is empty", "cut off"),
-        ({"train/neg/1_1.txt": b" \n"}, r"train/neg/1_1\.txt: has no text", "delete this review"),
+        ("neg", None, r"aclImdb/train: has no folder «neg»", "aclImdb/train"),
+        ("pos", None, r"aclImdb/train: has no folder «pos»", "aclImdb/train"),
+        ("neg", "empty", r"aclImdb/train/neg: has no \.txt file", "unpack"),
+        ("neg/1_1.txt", b"d\xfcll", r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
+        ("neg/1_1.txt", b"", r"train/neg/1_1\.txt: is empty", "cut off"),
+        ("neg/1_1.txt", b" \n", r"train/neg/1_1\.txt: has no text", "delete this review"),
     ],
 )
 def test_what_is_wrong_with_a_folder_is_said(
-    imdb: Path, change: dict[str, Any], says: str, fix: str
+    imdb: Path, name: str, content: Any, says: str, fix: str
 ) -> None:
-    for name, content in change.items():
-        path = imdb / name
-        if isinstance(content, bytes):
-            path.write_bytes(content)
-            continue
-        for file in path.iterdir():
-            file.unlink()
-        if content is None:
-            path.rmdir()
-    with pytest.raises(CurationError, match=says) as error:
+    path = imdb / "train" / name
+    if path.is_dir():
+        shutil.rmtree(path)
+        if content == "empty":
+            path.mkdir()
+    else:
+        path.write_bytes(content)
+    with fails(says, fix):
         read_reviews([imdb])
-    assert fix in error.value.fix
 
 
 def test_missing_folders_and_archives_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="aclImdb: no such file or folder"):
+    with fails("aclImdb: no such file or folder"):
         read_reviews([tmp_path / "aclImdb"])
     for name in ("aclImdb_v1.tar.gz", "a.zip"):
-        with pytest.raises(CurationError, match="is an archive") as error:
+        with fails("is an archive", "unpack it"):
             read_reviews([write(tmp_path / name, b"PK")])
-        assert "unpack it" in error.value.fix
 
 
 # --- test sets ----------------------------------------------------------------------------------
@@ -150,11 +141,10 @@ def test_a_text_of_the_test_set_is_not_learnt_from(imdb: Path) -> None:
 
 def test_every_class_is_on_both_sides(imdb: Path, tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", "text,label\nawful song,0\n")
-    with pytest.raises(CurationError, match=r"the test set has 0 different reviews of .*positive"):
+    with fails(r"the test set has 0 different reviews of .*positive"):
         read_reviews([one], part="test")
     both = read_reviews([write(tmp_path / "b.csv", "text,label\na,0\nb,1\n")], part="test")
     few = read_reviews([write(tmp_path / "c.csv", "text,label\nc,0\nd,1\n")], test=both)
     assert [len(side) for side in divide(few, share=0.1, seed=1)] == [2, 2]  # one of each will do
-    with pytest.raises(CurationError, match=r"the corpus has 0 different reviews of .*neg") as no:
+    with fails(r"the corpus has 0 different reviews of .*neg", "text is not in the test set"):
         read_reviews([imdb], test=read_reviews([imdb / "train"], part="test"))
-    assert "text is not in the test set" in no.value.fix
