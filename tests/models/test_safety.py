@@ -1,11 +1,9 @@
 """A model's own files run no code: not from a hub, and not while its weights are read."""
 
-import json
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +12,10 @@ import torch
 from safetensors.torch import load_file
 from transformers.integrations import hub_kernels
 
-from curation.files import CurationError
 from curation.models import tiny
 from curation.models.loading import identity, load
-
-Copy = Callable[[], Path]
+from support.expected import fails
+from support.models import edit
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +26,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def copy(small: Path, tmp_path: Path) -> Copy:
-    return lambda: Path(shutil.copytree(small, tmp_path / "small"))
-
-
-def edit(path: Path, **values: Any) -> None:
-    content = json.loads(path.read_bytes()) if path.exists() else {}
-    path.write_text(json.dumps({**content, **values}), "utf-8")
+def folder(small: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be harmed."""
+    return Path(shutil.copytree(small, tmp_path / "small"))
 
 
 class Touch:
@@ -64,7 +57,7 @@ class Touch:
     ],
 )
 def test_a_configuration_cannot_load_layers_from_a_hub(
-    copy: Copy, monkeypatch: pytest.MonkeyPatch, field: str, value: Any
+    folder: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: Any
 ) -> None:
     def reached(*_: Any, **__: Any) -> None:
         raise AssertionError("a hub was asked for code")
@@ -73,7 +66,6 @@ def test_a_configuration_cannot_load_layers_from_a_hub(
     monkeypatch.setattr("transformers.modeling_utils.lazy_import_flash_attention", reached)
     for name in ("load_and_register_attn_kernel", "get_kernel"):
         monkeypatch.setattr(hub_kernels, name, reached)
-    folder = copy()
     edit(folder / "config.json", **{field: value})
     identity(str(folder))
     loaded = load(str(folder))
@@ -84,15 +76,16 @@ def test_a_configuration_cannot_load_layers_from_a_hub(
 
 
 @pytest.mark.parametrize("layers", ["eager", "sdpa"])
-def test_a_configuration_can_choose_layers_of_torch(copy: Copy, layers: str) -> None:
-    folder = copy()
+def test_a_configuration_can_choose_layers_of_torch(folder: Path, layers: str) -> None:
     edit(folder / "config.json", attn_implementation=layers)
     loaded = load(str(folder))
     assert (loaded.model.config._attn_implementation, loaded.notices) == (layers, [])
 
 
-def test_code_beside_a_model_does_not_run_unless_it_is_allowed(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_code_beside_a_model_does_not_run_unless_it_is_allowed(
+    folder: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
     code = f"import os\nos.mkdir({str(ran)!r})\n"
     for module in ("own", "configuration_own", "tokenization_own"):
         (folder / f"{module}.py").write_text(code, "utf-8")
@@ -103,9 +96,8 @@ def test_code_beside_a_model_does_not_run_unless_it_is_allowed(copy: Copy, tmp_p
     load(str(folder))  # transformers knows this type itself
     edit(folder / "config.json", model_type="abacus")
     for opening in (identity, load):
-        with pytest.raises(CurationError, match="without code that comes with it") as caught:
+        with fails("without code that comes with it", "--trust-remote-code"):
             opening(str(folder))
-        assert "--trust-remote-code" in caught.value.fix
     assert not ran.exists()
 
 
@@ -127,8 +119,7 @@ def convert(fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exec(code, {})
 
 
-def test_of_pickled_weights_tensors_alone_are_read(copy: Copy, small: Path) -> None:
-    folder = copy()
+def test_of_pickled_weights_tensors_alone_are_read(folder: Path, small: Path) -> None:
     pickled(folder, "pytorch_model.bin")
     loaded = load(str(folder))
     (notice,) = loaded.notices
@@ -137,12 +128,11 @@ def test_of_pickled_weights_tensors_alone_are_read(copy: Copy, small: Path) -> N
     assert all(torch.equal(value, usual[name]) for name, value in loaded.model.state_dict().items())
 
 
-def test_a_pickle_with_more_than_tensors_is_not_loaded(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_a_pickle_with_more_than_tensors_is_not_loaded(folder: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
     path = pickled(folder, "pytorch_model.bin", more=Touch(ran))
-    with pytest.raises(CurationError) as caught:
+    with fails(f"^{path}: is a pickle file with more than weights") as caught:
         load(str(folder))
-    assert caught.value.what.startswith(f"{path}: is a pickle file with more than weights")
     assert "only if you trust the author" in caught.value.fix
     assert "weights_only=False" in caught.value.fix
     assert not ran.exists()
@@ -150,20 +140,18 @@ def test_a_pickle_with_more_than_tensors_is_not_loaded(copy: Copy, tmp_path: Pat
 
 @pytest.mark.parametrize("file", ["model.ckpt", "weights.pt", "consolidated.00.pth"])
 def test_a_pickle_with_another_name_is_named_with_a_way_to_convert_it(
-    copy: Copy, monkeypatch: pytest.MonkeyPatch, file: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
-    folder = copy()
     path = pickled(folder, file)
-    with pytest.raises(CurationError) as caught:
+    with fails(f"^{path}: weights in a pickle file with this name are not loaded") as caught:
         load(str(folder))
-    assert caught.value.what == f"{path}: weights in a pickle file with this name are not loaded"
     if file == "model.ckpt":
         convert(caught.value.fix, monkeypatch)
         assert load(str(folder)).notices == []
 
 
-def test_other_pickles_beside_safetensors_are_not_read(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_other_pickles_beside_safetensors_are_not_read(folder: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
     for name in ("pytorch_model.bin", "training_args.bin", "optimizer.pt"):
         torch.save({"x": Touch(ran)}, folder / name)
     assert load(str(folder)).notices == []

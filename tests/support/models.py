@@ -6,6 +6,10 @@ matters: a wrong mask or position is seen in a score's first digits.
 
 import importlib
 import json
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -35,6 +39,7 @@ TEXTS = (
 )
 """What the tokenizers are trained on: English, agglutinating languages, Hangul, accents, emoji."""
 
+ROOT = Path(__file__).parents[2]
 WINDOW = 96  # tokens, of those models that have one
 _HF: Any = importlib.import_module("transformers")
 _HF.utils.logging.disable_progress_bar()
@@ -47,6 +52,38 @@ def edit(path: Path, **values: Any) -> None:
     """Change fields of a JSON file, which need not be there."""
     content = json.loads(path.read_bytes()) if path.exists() else {}
     path.write_text(json.dumps({**content, **values}), "utf-8")
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+_NO_NETWORK = """
+import socket, sys
+def nobody(*args, **settings):
+    print("the network was asked", file=sys.stderr)
+    raise OSError("nobody there")
+socket.getaddrinfo = socket.create_connection = nobody
+names = sys.argv[1:]
+"""
+
+
+def cached(folder: Path, home: Path) -> str:
+    """Lay a model into a cache of the hub as bakery/small, as the hub's client does; its commit."""
+    root = home / "hub" / "models--bakery--small"
+    shutil.copytree(folder, root / "snapshots" / COMMIT)
+    (root / "refs").mkdir()
+    (root / "refs" / "main").write_text(COMMIT, "utf-8")
+    return COMMIT
+
+
+def offline(code: str, home: Path, *names: str, **env: str) -> str:
+    """What code prints about ``names`` in a process in which nothing asks the network."""
+    done = subprocess.run(
+        [sys.executable, "-c", _NO_NETWORK + code, *names],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(home), **env},
+        capture_output=True, encoding="utf-8", check=False, timeout=120,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    assert "the network was asked" not in done.stderr
+    return done.stdout.strip()
 
 
 # --- tokenizers ---------------------------------------------------------------------------------
