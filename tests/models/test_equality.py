@@ -1,15 +1,11 @@
 """Every rule, on every sort of model, equals a slow and plain computation of the same."""
 
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.text.item_form import attribute, fill_all
-from support.models import CAUSAL, MAKERS, MASKED
+from support.models import CAUSAL, MASKED, Made
 from support.reference import reference
 
 SENTENCES = {
@@ -20,14 +16,10 @@ SENTENCES = {
     "BLANK people like BLANK people.": ("kind", "well-read", "old"),
 }
 PAIRS = {
-    "The librarian sings in the choir.": (
-        "She is kind.",
-        "he lives alone",
-        "Clouds drift 🌞 slowly.",
-    ),
+    "The librarian sings in the choir.": ("She is kind.", "he lives alone", "Clouds drift 🌞."),
     "Bir fırıncı gördüm. ": ("Çok çalışkandır!", "İyi.", "The weather is lovely."),
     " ": ("A text after nothing.", "An other.", "Kind"),
-    "My neighbour the baker " * 9: ("sings.", "is kind.", "sleeps."),
+    "My neighbour the baker " * 9: ("sings.",),  # long texts take long: one is enough
 }
 
 
@@ -41,20 +33,11 @@ def intra(context: str, words: str) -> ScoringRequest:
 
 
 def asks(rule: str) -> list[list[ScoringRequest]]:
-    """CATs, as lists of three or more asks."""
-    found = []
-    if "intrasentence" in RULES[rule].kinds:
-        found += [[intra(c, w) for w in words] for c, words in SENTENCES.items()]
-    if "intersentence" in RULES[rule].kinds:
-        found += [
-            [ScoringRequest("intersentence", c, s) for s in said] for c, said in PAIRS.items()
-        ]
-    return found
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("models") / name))
+    """CATs, as lists of asks."""
+    within = [[intra(c, w) for w in words] for c, words in SENTENCES.items()]
+    across = [[ScoringRequest("intersentence", c, s) for s in said] for c, said in PAIRS.items()]
+    kinds = RULES[rule].kinds
+    return within * ("intrasentence" in kinds) + across * ("intersentence" in kinds)
 
 
 def of(family: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -73,19 +56,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "rule"), CASES)
-def test_scores_equal_the_reference(model: Callable[[str], Path], name: str, rule: str) -> None:
-    folder, cats = model(name), asks(rule)
+def test_scores_equal_the_reference(made: Made, name: str, rule: str) -> None:
+    folder, cats = made(name), asks(rule)
     if name == "neox":  # nor can it score a text after nothing
         cats = [cat for cat in cats if cat[0].context.strip()]
     flat = [ask for cat in cats for ask in cat]
     wanted = [reference(folder, rule, ask) for ask in flat]
-    for how in (
-        ModelSpec(str(folder)),
-        ModelSpec(str(folder), batch_tokens=24),
-        ModelSpec(str(folder), plain=True),
-    ):
-        found = Scorer(how).score(rule, flat)
-        assert len(found) == len(wanted)
+    for how in ({}, {"batch_tokens": 24}, {"plain": True}):
+        found = Scorer(ModelSpec(str(folder), **how)).score(rule, flat)  # type: ignore[arg-type]
         for ask, value, right in zip(flat, found, wanted, strict=True):
             if right is None:
                 assert isinstance(value, Refusal), (ask, value)
@@ -100,10 +78,6 @@ def orders(
     cats: list[list[ScoringRequest]], values: list[Scored] | list[float | None]
 ) -> list[list[int]]:
     """Each CAT's associations from the least likely to the likeliest; refused ones first."""
-    left = iter(values)
-    found = []
-    for cat in cats:
-        row = [next(left) for _ in cat]
-        numbers = [value if isinstance(value, float) else float("-inf") for value in row]
-        found.append(sorted(range(len(cat)), key=numbers.__getitem__))
-    return found
+    left = (value if isinstance(value, float) else float("-inf") for value in values)
+    rows = [[next(left) for _ in cat] for cat in cats]
+    return [sorted(range(len(row)), key=row.__getitem__) for row in rows]

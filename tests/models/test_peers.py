@@ -1,14 +1,12 @@
 """Scores equal those of lm-eval and minicons, where they compute the same."""
 
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
-from support.models import MAKERS
+from support.models import Made
 from support.peers import Worker, close
 
 CONTEXTS = (
@@ -33,112 +31,92 @@ SENTENCES = (
 )
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("models") / name))
-
-
-def cats(kind: str) -> list[list[ScoringRequest]]:
-    """One for each context, with three of the sentences in turn."""
-    found = []
-    for n, context in enumerate(CONTEXTS):
-        three = (SENTENCES * 2)[n : n + 3]
-        if kind == "intrasentence":
-            found.append(
-                [ScoringRequest("intrasentence", "BLANK", f"{context} {text}") for text in three]
-            )
-        else:
-            found.append([ScoringRequest("intersentence", context, text) for text in three])
-    return found
-
-
-def ours(folder: Path, rule: str, kind: str) -> list[float]:
-    scored = Scorer(ModelSpec(str(folder))).score(rule, [ask for cat in cats(kind) for ask in cat])
-    values = [value for value in scored if isinstance(value, float)]
-    assert len(values) == len(scored), scored
-    return values
-
-
 BOTH = ("intrasentence", "intersentence")
 
 
+def asks(kind: str) -> list[ScoringRequest]:
+    """Three for each context, with the sentences in turn."""
+    pairs = [(c, text) for n, c in enumerate(CONTEXTS) for text in (SENTENCES * 2)[n : n + 3]]
+    if kind == "intersentence":
+        return [ScoringRequest("intersentence", *pair) for pair in pairs]
+    return [ScoringRequest("intrasentence", "BLANK", " ".join(pair)) for pair in pairs]
+
+
+INTER = asks("intersentence")
+PAIRS = [(ask.context, ask.sentence) for ask in INTER]
+
+
+@pytest.fixture
+def ours(made: Made) -> Any:
+    """Our scores."""
+
+    def score(name: str, rule: str, asked: list[ScoringRequest]) -> list[float]:
+        scored = Scorer(ModelSpec(str(made(name)))).score(rule, asked)
+        values = [value for value in scored if isinstance(value, float)]
+        assert len(values) == len(scored), scored
+        return values
+
+    return score
+
+
+@pytest.fixture
+def theirs(made: Made, peers: Worker) -> Any:
+    """Another's scores."""
+
+    def score(peer: str, name: str, items: list[Any]) -> list[float]:
+        peers.open(peer, made(name))
+        return peers.score(items).values
+
+    return score
+
+
 @pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_whole_text_by_lm_eval(
-    model: Callable[[str], Path], peers: Worker, name: str, kind: str
-) -> None:
-    folder = model(name)
-    peers.open("lm-eval", folder)
-    theirs = peers.score([("", ask.text) for cat in cats(kind) for ask in cat]).values
-    close(ours(folder, "ll-bos", kind), theirs)
+def test_a_whole_text_by_lm_eval(ours: Any, theirs: Any, name: str, kind: str) -> None:
+    right = theirs("lm-eval", name, [("", ask.text) for ask in asks(kind)])
+    close(ours(name, "ll-bos", asks(kind)), right)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "llama", "qwen2"])
-def test_a_text_after_its_context_by_lm_eval(
-    model: Callable[[str], Path], peers: Worker, name: str
-) -> None:
-    folder = model(name)
-    peers.open("lm-eval", folder)
-    items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
-    close(ours(folder, "conditional", "intersentence"), peers.score(items).values)
+@pytest.mark.parametrize(
+    ("peer", "name"),
+    [
+        *[("lm-eval", name) for name in ("gpt2", "llama", "qwen2")],
+        *[("minicons-conditional", name) for name in ("gpt2", "llama")],
+    ],
+)
+def test_a_text_after_its_context(ours: Any, theirs: Any, peer: str, name: str) -> None:
+    close(ours(name, "conditional", INTER), theirs(peer, name, PAIRS))
 
 
-def test_by_characters_is_what_lm_eval_compares_in_acc_norm(
-    model: Callable[[str], Path], peers: Worker
-) -> None:
-    folder = model("gpt2")
-    peers.open("lm-eval", folder)
-    items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
-    theirs = [
+def test_by_characters_is_what_lm_eval_compares_in_acc_norm(ours: Any, theirs: Any) -> None:
+    values = theirs("lm-eval", "gpt2", PAIRS)
+    by_length = [
         value / float(len(choice))  # as in lm_eval.api.task
-        for value, (_, choice) in zip(peers.score(items).values, items, strict=True)
+        for value, (_, choice) in zip(values, PAIRS, strict=True)
     ]
-    close(ours(folder, "conditional-chars", "intersentence"), theirs)
+    close(ours("gpt2", "conditional-chars", INTER), by_length)
 
 
-def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(
-    model: Callable[[str], Path], peers: Worker
-) -> None:
-    asks = [
-        ScoringRequest("intersentence", f"{context}  ", text)
-        for context in CONTEXTS
-        for text in SENTENCES[:3]
-    ]
-    folder = model("gpt2")
-    peers.open("lm-eval", folder)
-    theirs = peers.score([(ask.context, ask.sentence) for ask in asks]).values
-    found = Scorer(ModelSpec(str(folder))).score("conditional", asks)
-    close([value for value in found if isinstance(value, float)], theirs)
+def test_spaces_after_a_context_belong_to_the_text_as_in_lm_eval(ours: Any, theirs: Any) -> None:
+    pairs = [(f"{context}  ", text) for context in CONTEXTS for text in SENTENCES[:3]]
+    found = ours("gpt2", "conditional", [ScoringRequest("intersentence", *pair) for pair in pairs])
+    close(found, theirs("lm-eval", "gpt2", pairs))
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_whole_text_by_minicons(model: Callable[[str], Path], peers: Worker, kind: str) -> None:
-    folder = model("gpt2")
-    peers.open("minicons", folder)
-    theirs = peers.score([ask.text for cat in cats(kind) for ask in cat]).values
-    close(ours(folder, "ll-bos", kind), theirs)
-
-
-@pytest.mark.parametrize("name", ["gpt2", "llama"])
-def test_a_text_after_its_context_by_minicons(
-    model: Callable[[str], Path], peers: Worker, name: str
-) -> None:
-    folder = model(name)
-    peers.open("minicons-conditional", folder)
-    items = [(ask.context, ask.sentence) for cat in cats("intersentence") for ask in cat]
-    close(ours(folder, "conditional", "intersentence"), peers.score(items).values)
+def test_a_whole_text_by_minicons(ours: Any, theirs: Any, kind: str) -> None:
+    right = theirs("minicons", "gpt2", [ask.text for ask in asks(kind)])
+    close(ours("gpt2", "ll-bos", asks(kind)), right)
 
 
 @pytest.mark.parametrize("name", ["bert", "bert_uncased", "roberta", "distilbert"])
 @pytest.mark.parametrize("rule", ["pll", "pll-word-l2r"])
 @pytest.mark.parametrize("kind", BOTH)
 def test_pseudo_log_likelihoods_by_minicons(
-    model: Callable[[str], Path], peers: Worker, name: str, rule: str, kind: str
+    ours: Any, theirs: Any, name: str, rule: str, kind: str
 ) -> None:
-    folder = model(name)
-    peers.open(f"minicons-{rule}", folder)
-    theirs = peers.score([ask.text for cat in cats(kind) for ask in cat]).values
-    close(ours(folder, rule, kind), theirs)
+    right = theirs(f"minicons-{rule}", name, [ask.text for ask in asks(kind)])
+    close(ours(name, rule, asks(kind)), right)
     if rule == "pll-word-l2r":  # words of several pieces tell the two rules apart
-        other = ours(folder, "pll", kind)
-        assert max(abs(a - b) / abs(b) for a, b in zip(theirs, other, strict=True)) > 1e-3
+        other = ours(name, "pll", asks(kind))
+        assert max(abs(a - b) / abs(b) for a, b in zip(right, other, strict=True)) > 1e-3
