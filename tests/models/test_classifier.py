@@ -14,7 +14,7 @@ import torch
 from curation.models import loading
 from curation.models.classifier import Sentiment, classify, load
 from support import models as tiny
-from support.expected import fails
+from support.expected import Patch, fails, raising, short_of_memory
 from support.models import Made, edit, offline
 
 HF: Any = importlib.import_module("transformers")
@@ -169,47 +169,30 @@ def test_a_long_text_loses_its_end_and_that_is_said(built: Classifiers) -> None:
     assert len(start) == 96
 
 
-def test_where_memory_runs_out_batches_are_halved(
-    built: Classifiers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_halves_the_batches(built: Classifiers, monkeypatch: Patch) -> None:
     classifier = load(str(built()))
     whole = classify(classifier, TEXTS, batch_tokens=100_000)
-    model, sizes = classifier.loaded.model, list[int]()
-    forward = model.forward
-
-    def small(**inputs: Any) -> Any:
-        sizes.append(inputs["input_ids"].numel())
-        if sizes[-1] > 200:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(model, "forward", small)
+    model = classifier.loaded.model
+    monkeypatch.setattr(model, "forward", short_of_memory(model.forward, most=200))
     np.testing.assert_allclose(classify(classifier, TEXTS), whole, atol=1e-5)
-    assert max(sizes) > 200 >= sizes[-1]
     assert classifier.batch_tokens <= 200 * 2
     assert any("out of memory: using batches of" in notice for notice in classifier.notices)
 
 
-def test_where_one_text_is_too_much_there_is_an_error_and_other_faults_are_not_hidden(
-    built: Classifiers, monkeypatch: pytest.MonkeyPatch
+def test_no_memory_for_one_text_is_an_error_and_others_stay(
+    built: Classifiers, monkeypatch: Patch
 ) -> None:
     classifier = load(str(built()))
-    error: Exception = torch.OutOfMemoryError("CUDA out of memory")
-
-    def broken(**_: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(classifier.loaded.model, "forward", broken)
+    full, odd = torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("something else")
+    monkeypatch.setattr(classifier.loaded.model, "forward", raising(full))
     with fails("not enough memory for one text of 96 tokens", "on the CPU"):
         classify(classifier, TEXTS)
-    error = RuntimeError("something else")
+    monkeypatch.setattr(classifier.loaded.model, "forward", raising(odd))
     with pytest.raises(RuntimeError, match="something else"):
         classify(classifier, TEXTS)
 
 
-def test_a_model_that_sees_padding_reads_texts_one_by_one(
-    built: Classifiers, tmp_path: Path
-) -> None:
+def test_a_model_that_sees_padding_reads_one_by_one(built: Classifiers, tmp_path: Path) -> None:
     # FNet mixes all tokens of a row by a Fourier transform, and knows no mask.
     tokenizer = HF.AutoTokenizer.from_pretrained(built())
     torch.manual_seed(0)
@@ -301,9 +284,7 @@ def test_a_model_without_a_trained_head_is_an_error(made: Made, name: str, says:
         ({"id2label": {"0": "neutral", "1": "negative"}}, "for negative or for positive"),
     ],
 )
-def test_what_tells_something_else_is_an_error(
-    changed: Classifiers, told: dict[str, Any], says: str
-) -> None:
+def test_another_output_is_an_error(changed: Classifiers, told: dict[str, Any], says: str) -> None:
     with fails(says):
         load(str(changed(**told)))
 
@@ -325,9 +306,7 @@ def test_a_folder_that_is_no_model_is_an_error(changed: Classifiers, tmp_path: P
         load(str(folder))
 
 
-def test_a_classifier_in_the_hubs_cache_needs_no_network(
-    built: Classifiers, tmp_path: Path
-) -> None:
+def test_a_classifier_in_a_cache_needs_no_network(built: Classifiers, tmp_path: Path) -> None:
     commit = tiny.cached(built(), tmp_path)
     code = "from curation.models.classifier import classify, load\nfound = load(*names)\n"
     code += "print(found.about['revision'], classify(found, ['bread'])[0].positive)"

@@ -87,7 +87,7 @@ def figures(folder: Path, rule: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("family", RULES)
-def test_figures_are_what_the_model_learnt(
+def test_figures_are_what_was_learnt(
     learnt: Callable[[str, float, int], Path], family: str
 ) -> None:
     for rule in RULES[family]:

@@ -14,7 +14,7 @@ from curation.models.forward import Runner, Text
 from curation.models.loading import Loaded, load, position_offset
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
-from support.expected import fails
+from support.expected import Patch, fails, raising
 from support.models import Made
 
 CAUSAL, MASKED = ("gpt2", "llama", "qwen2", "neox"), ("bert", "distilbert", "electra", "roberta")
@@ -106,9 +106,7 @@ def test_texts_beyond_local_attention_go_alone(opened: Open) -> None:
         MemoryError(),
     ],
 )
-def test_without_memory_batches_are_halved(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_no_memory_halves_the_batches(opened: Open, monkeypatch: Patch, error: Exception) -> None:
     runner = Runner(opened("bert"), batch_tokens=512)
     wanted = pytest.approx(scores(runner), rel=1e-5)
     run = Runner._batch
@@ -125,19 +123,14 @@ def test_without_memory_batches_are_halved(
     assert runner.loaded.notices[-1].startswith("out of memory: using batches of ")
 
 
-def test_one_text_that_finds_no_memory_is_an_error_and_others_are_raised_as_they_are(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
+def test_no_memory_for_one_text_is_an_error_and_others_stay(
+    opened: Open, monkeypatch: Patch
 ) -> None:
     runner = Runner(opened("bert"))
-    error: Exception = MemoryError()
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(Runner, "_batch", fail)
+    monkeypatch.setattr(Runner, "_batch", raising(MemoryError()))
     with fails("not enough memory for one text of"):
         runner.log_probs(texts())
-    error = RuntimeError("a bug")
+    monkeypatch.setattr(Runner, "_batch", raising(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
         runner.log_probs(texts())
 
@@ -149,7 +142,7 @@ def test_nothing_asked_gives_nothing(opened: Open) -> None:
 
 
 @pytest.fixture
-def onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+def onednn(monkeypatch: Patch) -> None:
     """OneDNN's layers are taken for the faster ones."""
     monkeypatch.setattr("curation.models.faster._onednn_is_faster", lambda kind: True)
 
@@ -170,16 +163,14 @@ def test_layers_are_swapped_and_scores_stay(opened: Open, name: str) -> None:
 
 @pytest.mark.parametrize("how", ["told not to", "not there", "wrong"])
 def test_without_the_private_operation_nothing_is_swapped(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, how: str
+    opened: Open, monkeypatch: Patch, how: str
 ) -> None:
-    def gone(*_: Any) -> None:
-        raise AttributeError("_reorder_linear_weight")
-
     trial = faster._onednn_is_faster.__wrapped__  # not what an earlier trial found
     monkeypatch.setattr("curation.models.faster._onednn_is_faster", trial)
     wanted = near(opened("gpt2"))
     if how == "not there":
-        monkeypatch.setattr("curation.models.faster._pack", gone)
+        gone = AttributeError("_reorder_linear_weight")
+        monkeypatch.setattr("curation.models.faster._pack", raising(gone))
     if how == "wrong":
         monkeypatch.setattr(PackedLinear, "forward", lambda self, x: torch.zeros(1))
     loaded = opened("gpt2")

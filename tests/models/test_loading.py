@@ -12,7 +12,7 @@ import torch
 from curation.models import loading, tiny
 from curation.models.forward import Runner, Text
 from curation.models.loading import called, family_of, fingerprint, identity, load
-from support.expected import fails
+from support.expected import Patch, fails, raising
 from support.models import CAUSAL, MASKED, SEQ2SEQ, WINDOW, Made, cached, edit, offline
 
 HF: Any = importlib.import_module("transformers")
@@ -154,9 +154,7 @@ def test_damaged_weights(copy: Made, harm: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert"])
-def test_without_tokenizer_files_there_is_an_error_and_no_empty_tokenizer(
-    copy: Made, name: str
-) -> None:
+def test_without_tokenizer_files_there_is_no_empty_tokenizer(copy: Made, name: str) -> None:
     # transformers makes one that knows its special tokens only: every text would be empty.
     folder = copy(name)
     for path in folder.glob("*token*"):
@@ -203,7 +201,7 @@ def test_a_next_sentence_head_must_have_been_trained(made: Made) -> None:
         ({"dtype": "float7"}, "no dtype «float7»", "auto, float32, bfloat16, float16"),
     ],
 )
-def test_a_device_or_dtype_that_is_not_known(
+def test_an_unknown_device_or_dtype(
     made: Made, wanted: dict[str, Any], says: str, fix: str
 ) -> None:
     for opening in OPENINGS:
@@ -245,13 +243,9 @@ def test_a_model_that_is_spread_gives_the_same(copy: Made, name: str) -> None:
         assert a == pytest.approx(b, abs=1e-5)
 
 
-def test_spreading_without_accelerate_says_what_to_install(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: Any, **__: Any) -> None:
-        raise ImportError("Using `device_map` requires Accelerate: `pip install accelerate`")
-
-    monkeypatch.setattr(HF.AutoModelForCausalLM, "from_pretrained", missing)
+def test_without_accelerate_it_says_what_to_install(made: Made, monkeypatch: Patch) -> None:
+    error = ImportError("Using `device_map` requires Accelerate: `pip install accelerate`")
+    monkeypatch.setattr(HF.AutoModelForCausalLM, "from_pretrained", raising(error))
     with fails("pip install accelerate"):
         load(str(made("gpt2")), device="map")
 
@@ -324,9 +318,7 @@ def test_a_changed_weight_changes_the_identity(copy: Made) -> None:
     assert [key for key in before if before[key] != after[key]] == ["revision"]
 
 
-def test_a_file_is_read_once_while_it_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_while_it_stays(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "a.bin").write_bytes(b"some bytes")
     read: list[str] = []
     original = loading.hashlib.file_digest
@@ -340,7 +332,7 @@ def test_a_file_is_read_once_while_it_stays_as_it_is(
     assert read == [str((tmp_path / "a.bin").resolve())]
 
 
-def test_what_a_model_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_model_is_called(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "small").mkdir()
     monkeypatch.chdir(tmp_path / "small")
     for name in (".", "../small", "../small/", str(tmp_path / "small")):
@@ -348,7 +340,7 @@ def test_what_a_model_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert called("bakery/small") == "bakery/small"
 
 
-def test_without_torch_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_mend_is_to_install_it(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with fails("models cannot be run", "pip install 'curation[models]'"):
         identity("bakery/small")

@@ -1,6 +1,5 @@
 """The rule nsp: BERT's own head and trained ones, laid out in every way."""
 
-import functools
 import json
 import math
 import shutil
@@ -23,7 +22,7 @@ from curation.models import nsp
 from curation.models.forward import Row
 from curation.models.loading import Loaded
 from curation.models.rules import Refusal, ScoringRequest
-from support.expected import fails
+from support.expected import Patch, fails, short_of_memory
 from support.heads import with_head
 from support.models import Made, edit
 
@@ -217,9 +216,7 @@ def test_what_is_not_finite_is_refused_and_another_rule_is_an_error(bert: Loaded
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "roberta", "xlnet"])
-def test_a_model_without_a_trained_head_is_an_error_that_names_the_fix(
-    made: Made, name: str
-) -> None:
+def test_a_model_without_a_trained_head_is_an_error(made: Made, name: str) -> None:
     with fails(name, "train-nsp"):
         nsp.load_next_sentence(str(made(name)))
 
@@ -272,8 +269,8 @@ def test_what_cannot_be_packed_is_padded_with_a_notice(made: Made) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_probe_sees_a_mask_that_lets_pairs_see_each_other(
-    bert: Loaded, dtype: Any, monkeypatch: pytest.MonkeyPatch
+def test_the_probe_sees_a_mask_that_hides_nothing(
+    bert: Loaded, dtype: Any, monkeypatch: Patch
 ) -> None:
     bert.model.body.to(dtype)
     assert nsp.PairRunner(bert).pack
@@ -296,19 +293,10 @@ def test_a_model_that_takes_no_mask_is_run_pair_by_pair(bert: Loaded, tmp_path: 
     assert scores(runner) == pytest.approx(wanted, abs=2e-5)
 
 
-def test_where_memory_runs_out_batches_are_halved(
-    bert: Loaded, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_halves_the_batches(bert: Loaded, monkeypatch: Patch) -> None:
     runner = nsp.PairRunner(bert, plain=True)
     wanted = near(runner)
-    forward = bert.model.body.forward
-
-    @functools.wraps(forward)
-    def small(**inputs: Any) -> Any:
-        if inputs["input_ids"].numel() > 60:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(bert.model.body, "forward", small)
+    body = bert.model.body
+    monkeypatch.setattr(body, "forward", short_of_memory(body.forward, most=60))
     assert scores(runner) == wanted
     assert any("out of memory" in notice for notice in runner.notices)

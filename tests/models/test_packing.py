@@ -30,9 +30,7 @@ def seen(layout: Layout) -> dict[int, tuple[tuple[int, ...], int]]:
 
 
 @given(st.lists(TOKENS, max_size=8), st.integers(1, 12))
-def test_in_a_trie_each_read_sees_its_own_text_and_no_other(
-    ids: list[list[int]], width: int
-) -> None:
+def test_in_a_trie_each_read_sees_its_own_text_alone(ids: list[list[int]], width: int) -> None:
     layout = tries([read_all(one) for one in ids], row=width)
     shown = seen(layout)
     assert len(layout.slots) == len(ids)

@@ -112,7 +112,7 @@ def test_a_whole_text_by_minicons(ours: Any, theirs: Any, kind: str) -> None:
 @pytest.mark.parametrize("name", ["bert", "bert_uncased", "roberta", "distilbert"])
 @pytest.mark.parametrize("rule", ["pll", "pll-word-l2r"])
 @pytest.mark.parametrize("kind", BOTH)
-def test_pseudo_log_likelihoods_by_minicons(
+def test_pseudo_likelihoods_by_minicons(
     ours: Any, theirs: Any, name: str, rule: str, kind: str
 ) -> None:
     right = theirs(f"minicons-{rule}", name, [ask.text for ask in asks(kind)])

@@ -14,7 +14,7 @@ from transformers.integrations import hub_kernels
 
 from curation.models import tiny
 from curation.models.loading import identity, load
-from support.expected import fails
+from support.expected import Patch, fails, raising
 from support.models import edit
 
 
@@ -56,12 +56,10 @@ class Touch:
         ("experts_implementation", "sonicmoe"),
     ],
 )
-def test_a_configuration_cannot_load_layers_from_a_hub(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: Any
+def test_a_configuration_cannot_load_layers(
+    folder: Path, monkeypatch: Patch, field: str, value: Any
 ) -> None:
-    def reached(*_: Any, **__: Any) -> None:
-        raise AssertionError("a hub was asked for code")
-
+    reached = raising(AssertionError("a hub was asked for code"))
     monkeypatch.setattr("transformers.modeling_utils.is_kernels_available", lambda: True)
     monkeypatch.setattr("transformers.modeling_utils.lazy_import_flash_attention", reached)
     for name in ("load_and_register_attn_kernel", "get_kernel"):
@@ -82,9 +80,7 @@ def test_a_configuration_can_choose_layers_of_torch(folder: Path, layers: str) -
     assert (loaded.model.config._attn_implementation, loaded.notices) == (layers, [])
 
 
-def test_code_beside_a_model_does_not_run_unless_it_is_allowed(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_code_beside_a_model_does_not_run_unless_allowed(folder: Path, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     code = f"import os\nos.mkdir({str(ran)!r})\n"
     for module in ("own", "configuration_own", "tokenization_own"):
@@ -112,7 +108,7 @@ def pickled(folder: Path, file: str, **more: Any) -> Path:
     return folder / file
 
 
-def convert(fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def convert(fix: str, monkeypatch: Patch) -> None:
     """Do in this process what the command in an error does."""
     *_, code, output, file = shlex.split(fix[fix.index("python -c") :])
     monkeypatch.setattr(sys, "argv", ["-c", output, file])
@@ -139,9 +135,7 @@ def test_a_pickle_with_more_than_tensors_is_not_loaded(folder: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("file", ["model.ckpt", "weights.pt", "consolidated.00.pth"])
-def test_a_pickle_with_another_name_is_named_with_a_way_to_convert_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
+def test_a_pickle_with_another_name_is_named(folder: Path, monkeypatch: Patch, file: str) -> None:
     path = pickled(folder, file)
     with fails(f"^{path}: weights in a pickle file with this name are not loaded") as caught:
         load(str(folder))

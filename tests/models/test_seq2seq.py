@@ -9,7 +9,7 @@ from curation.models import seq2seq
 from curation.models.faster import quicken
 from curation.models.loading import Loaded, load
 from curation.models.rules import ScoringRequest
-from support.expected import fails
+from support.expected import Patch, fails, raising, short_of_memory
 from support.models import SEQ2SEQ, Made
 from support.reference import EMPTY, INTER, INTRA, codes, intra, reference
 
@@ -49,9 +49,7 @@ def shown(loaded: Loaded, rule: str, ask: ScoringRequest, **how: Any) -> seq2seq
 
 
 @pytest.mark.parametrize("name", SEQ2SEQ)
-def test_scores_are_those_of_the_reference_in_any_company(
-    made: Made, wanted: Wanted, name: str
-) -> None:
+def test_scores_are_those_of_the_reference(made: Made, wanted: Wanted, name: str) -> None:
     loaded = load(str(made(name)), device="cpu")
     for rule in rules(name):
         for tokens in (None, 1, 100):
@@ -148,34 +146,22 @@ def test_the_same_question_is_put_once(t5: Loaded) -> None:
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder"])
-def test_batches_halve_when_memory_runs_out(
-    t5: Loaded, wanted: Wanted, monkeypatch: pytest.MonkeyPatch, part: str
+def test_no_memory_halves_the_batches(
+    t5: Loaded, wanted: Wanted, monkeypatch: Patch, part: str
 ) -> None:
     module = getattr(t5.model, part)
-    forward = module.forward
-
-    def short_of_memory(**inputs: Any) -> Any:
-        if len(inputs["input_ids"]) > 2:
-            raise RuntimeError("CUDA out of memory")
-        return forward(**inputs)
-
-    def no_memory(**inputs: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr(module, "forward", short_of_memory)
+    forward = short_of_memory(module.forward, most=2, rows=True)
+    monkeypatch.setattr(module, "forward", forward)
     found = seq2seq.score(t5, "infill", INTRA, batch_tokens=150)
     assert found == pytest.approx(wanted["t5"]["infill"], rel=1e-5)
     assert {"out of memory" in notice for notice in t5.notices} == {True}
-    monkeypatch.setattr(module, "forward", no_memory)
+    monkeypatch.setattr(module, "forward", raising(MemoryError()))
     with fails("not enough memory for one text", "--dtype"):
         seq2seq.score(t5, "infill", INTRA[:2])
 
 
-def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(**inputs: Any) -> Any:
-        raise RuntimeError("shapes differ")
-
-    monkeypatch.setattr(t5.model.decoder, "forward", broken)
+def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(t5.model.decoder, "forward", raising(RuntimeError("shapes differ")))
     with pytest.raises(RuntimeError, match="shapes differ"):
         seq2seq.score(t5, "infill", INTRA[:1])
 

@@ -13,7 +13,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from curation.models.loading import load
 from curation.models.states import Place, StateReader, StatesSpec, _cut, open_states
-from support.expected import fails
+from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
 TEXTS = (
@@ -134,9 +134,7 @@ def test_a_text_is_read_once_for_all_its_words(made: Made) -> None:
     assert sum(told) == 1
 
 
-def test_memory_that_runs_out_halves_the_batches(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_halves_the_batches(made: Made, monkeypatch: Patch) -> None:
     read = reader(made("bert"), batch_tokens=400)
     whole, forward = read.states(places()).vectors, read._forward
 

@@ -72,9 +72,7 @@ def test_bytes_leave_no_text_unknown_and_pieces_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_same_seed_gives_the_same_weights_whatever_the_number_of_threads(
-    tmp_path: Path, family: Any
-) -> None:
+def test_a_seed_gives_the_same_weights_on_any_threads(tmp_path: Path, family: Any) -> None:
     def made(name: str, seed: int, threads: int = 1) -> tuple[str, bytes]:
         torch.set_num_threads(threads)
         folder = tiny.make(tmp_path / name, TEXTS, family=family, steps=3, seed=seed)
@@ -94,7 +92,7 @@ def test_the_vocabulary_is_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_few_texts_will_do_and_nothing_is_printed(
+def test_few_texts_will_do_in_silence(
     tmp_path: Path, family: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tiny.make(tmp_path / "m", ["kind"], family=family, steps=2)

@@ -21,9 +21,7 @@ def tokenizer(made: Made) -> Tokenizers:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_tokens_of_a_part_cover_its_characters_and_no_others(
-    tokenizer: Tokenizers, name: str
-) -> None:
+def test_tokens_of_a_part_cover_its_characters(tokenizer: Tokenizers, name: str) -> None:
     texts = [f"The baker, {words}, sings." for words in WORDS]
     for words, text, tokens in zip(WORDS, texts, tokenize(tokenizer(name), texts), strict=True):
         start, end = text.index(words), text.index(words) + len(words)
@@ -61,7 +59,7 @@ def test_touching_by_hand() -> None:
         ("xlnet", [], ["<sep>", "<cls>"]),
     ],
 )
-def test_what_a_tokenizer_puts_around_a_text(
+def test_what_is_put_around_a_text(
     tokenizer: Tokenizers, name: str, before: list[str], after: list[str]
 ) -> None:
     found = surround(tokenizer(name))

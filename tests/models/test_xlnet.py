@@ -11,6 +11,7 @@ from curation.models.forward import Row, Text
 from curation.models.loading import Loaded, load
 from curation.models.rules import ScoringRequest
 from curation.models.xlnet import XLNetRunner, repair
+from support.expected import Patch, short_of_memory
 from support.models import Made
 from support.reference import EMPTY, INTER, INTRA, codes, reference
 
@@ -90,8 +91,8 @@ def test_only_what_is_asked_is_projected(loaded: Loaded) -> None:
     assert list(map(tuple, shapes)) == [(start - the, loaded.model.config.vocab_size)]
 
 
-def test_a_model_that_mixes_texts_of_a_row_is_run_on_padded_rows(
-    loaded: Loaded, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+def test_a_model_that_mixes_texts_gets_padded_rows(
+    loaded: Loaded, wanted: Wanted, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(Row, "mask", lambda row: torch.ones(len(row), len(row)).bool().numpy())
     runner = XLNetRunner(loaded)
@@ -101,26 +102,18 @@ def test_a_model_that_mixes_texts_of_a_row_is_run_on_padded_rows(
     assert found == pytest.approx(wanted["attribute-acl"], rel=1e-5)
 
 
-def test_a_model_whose_output_layer_is_not_known_is_projected_everywhere(
-    loaded: Loaded, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
+def test_an_unknown_output_layer_is_projected_everywhere(
+    loaded: Loaded, wanted: Wanted, monkeypatch: Patch
 ) -> None:
     monkeypatch.setattr(loaded.model, "get_output_embeddings", lambda: None)
     found = masked.score(XLNetRunner(loaded), "pll", ASKS["pll"])
     assert found == pytest.approx(wanted["pll"], rel=1e-5)
 
 
-def test_batches_halve_when_memory_runs_out(
-    loaded: Loaded, wanted: Wanted, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_halves_the_batches(loaded: Loaded, wanted: Wanted, monkeypatch: Patch) -> None:
     runner = XLNetRunner(loaded, batch_tokens=2048)
-    forward = loaded.model.forward
-
-    def short_of_memory(**inputs: Any) -> Any:
-        if inputs["input_ids"].numel() > 300:
-            raise RuntimeError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(loaded.model, "forward", short_of_memory)
+    model = loaded.model
+    monkeypatch.setattr(model, "forward", short_of_memory(model.forward, most=300))
     found = masked.score(runner, "attribute-acl", INTRA)
     assert found == pytest.approx(wanted["attribute-acl"], rel=1e-5)
     assert any("out of memory" in notice for notice in loaded.notices)

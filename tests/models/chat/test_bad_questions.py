@@ -17,7 +17,7 @@ from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint
 from curation.models.endpoint import connection
 from support.chat_client import SPEC, TEXTS, ask, opened
 from support.chats import MODEL, Chats
-from support.expected import fails
+from support.expected import Patch, fails
 from support.servers import HALF, RESET, Fault, error
 
 LOGPROBS = error(400, "Unsupported parameter: 'logprobs' is not supported")
@@ -116,13 +116,13 @@ def test_a_body_is_read_up_to_a_size() -> None:
     assert len(list(parts)) > 3000, "the rest is not read"
 
 
-def test_a_reply_that_is_too_large_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_is_too_large_is_reported(monkeypatch: Patch) -> None:
     monkeypatch.setattr(http, "LARGEST", 9)
     with opened() as (endpoint, _), fails("is larger than"):
         ask(endpoint, TEXTS[:2])
 
 
-def test_a_reply_that_trickles_is_read_up_to_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_trickles_is_read_up_to_a_time(monkeypatch: Patch) -> None:
     """The server sends a blank before each pause, so no single wait is long."""
     monkeypatch.setattr(connection, "PATIENCE", 0.001)
     with trickling(pause=0.02) as url:

@@ -16,12 +16,12 @@ from curation.work.interrupts import Stopped
 from support.chat_answers import SORRY, Said
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
 from support.chats import MODEL, Quirks, chatting
-from support.expected import fails
+from support.expected import Patch, fails
 from support.servers import HALF, RESET, Fault, error
 
 
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_keys(monkeypatch: Patch) -> None:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
 
@@ -451,7 +451,7 @@ def test_either_address_of_a_service_is_understood(end: str) -> None:
         assert content(ask(endpoint, TEXTS[:1])[0]) == "A"
 
 
-def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys(monkeypatch: Patch) -> None:
     monkeypatch.setenv("CURATION_ENDPOINT_KEY", "s3cret")
     assert "does not accept the key: answered 401" in failing(Quirks(key="right")).what
     with opened(Quirks(key="s3cret")) as (endpoint, _):
@@ -461,7 +461,7 @@ def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_error_says_that_a_key_is_not_sent_in_the_open(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: Patch,
 ) -> None:
     monkeypatch.setattr(connection, "LOCAL", set())
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")

@@ -21,7 +21,7 @@ from curation.records import KINDS, Kind
 from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
 from support.choice_reference import choice, letters, values
-from support.expected import fails
+from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
 PROMPTS = Prompts(("A", "B"), (), (), {}, "", "prompts.toml")
@@ -87,7 +87,7 @@ def test_16_bits(model: Made) -> None:
         assert body["letters"] == pytest.approx([slow.first, slow.second], abs=0.3)
 
 
-def test_batches_are_halved_without_memory(model: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_memory_halves_the_batches(model: Made, monkeypatch: Patch) -> None:
     usual = bodies(opened(model("gpt2")))
     shown: list[str] = []
     chat = opened(model("gpt2"), batch_tokens=4096, notice=shown.append)
@@ -104,7 +104,7 @@ def test_batches_are_halved_without_memory(model: Made, monkeypatch: pytest.Monk
     assert any("out of memory" in text for text in shown)
 
 
-def test_replies_come_part_by_part(model: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_come_part_by_part(model: Made, monkeypatch: Patch) -> None:
     monkeypatch.setattr(local, "PART", 2)
     order: list[int] = []
     chat = opened(model("gpt2"))

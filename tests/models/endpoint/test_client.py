@@ -19,7 +19,7 @@ from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint, open_endpoi
 from curation.models.endpoint.connection import KEYS, host
 from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
-from support.expected import fails
+from support.expected import Patch, fails
 from support.servers import HALF, RESET, SLOW, Fault, error
 
 INTRA = ScoringRequest("intrasentence", "The BLANK baker sings.", "The old baker sings.", 4, 7)
@@ -30,7 +30,7 @@ ENDPOINTS = [rule for rule, known in RULES.items() if "endpoint" in known.famili
 
 
 @pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_keys(monkeypatch: Patch) -> None:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
 
@@ -294,7 +294,7 @@ def test_about_says_where_and_what() -> None:
 # --- keys
 
 
-def test_the_key_is_sent_and_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_sent_and_not_told(monkeypatch: Patch) -> None:
     with serving(tiny(), Quirks(key="s3cret")) as server:
         with Endpoint(server.url, "tiny", key="s3cret") as found:
             assert "s3cret" not in json.dumps(found.about())
@@ -314,7 +314,7 @@ def test_the_address_is_told_without_credentials() -> None:
     assert host("http://localhost:8000/v1/") == "http://localhost:8000/v1"
 
 
-def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
     def key(place: str) -> str:
         return connection.find_key(None, connection._address(f"{place}/v1"))
 
@@ -513,7 +513,7 @@ def test_one_failure_ends_the_waiting_of_the_others() -> None:
         assert len(server.faults) > 20
 
 
-def test_no_proxy_stands_before_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_stands_before_this_machine(monkeypatch: Patch) -> None:
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")

@@ -12,7 +12,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from curation.models.train.corpus import article_files, articles, read_corpus
-from support.expected import fails
+from support.expected import Patch, fails
 
 BAKERS = "The bakers\n\nThey bake bread. They sell rolls.\nTea & cake < 3 coins.\n"
 RIVER = "River\n\nIt runs fast. It bends twice."
@@ -187,9 +187,7 @@ def test_damaged_parquet_is_an_error(tmp_path: Path) -> None:
         list(articles(path))
 
 
-def test_without_pyarrow_an_error_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyarrow_an_error_says_what_to_install(tmp_path: Path, monkeypatch: Patch) -> None:
     path = table(tmp_path / "a.parquet", WIKIPEDIA)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with fails("pyarrow, which is not installed", "curation[parquet]"):

@@ -9,6 +9,7 @@ import torch
 from curation.models.train.corpus import read_corpus
 from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
 from curation.models.train.settings import NextSentenceSettings
+from support.expected import Patch
 from support.topics import tiny_bert, write_corpus
 from support.trainings import Training
 
@@ -46,9 +47,7 @@ def test_a_weight_without_a_gradient_stays() -> None:
     assert weight.tolist() == [1, 1]
 
 
-def test_a_training_takes_it_and_clips_each_gradient_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_takes_it_and_clips_each_gradient(tmp_path: Path, monkeypatch: Patch) -> None:
     corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
     usual = {"length": 32, "batch": 40, "epochs": 1, "held_out": 0.2}
     usual["model"] = str(tiny_bert(tmp_path / "bert"))

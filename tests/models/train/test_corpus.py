@@ -119,7 +119,7 @@ def test_several_files_and_packed_ones_make_one_corpus(tmp_path: Path) -> None:
     assert len(found.files[1]["sha256"]) == 64
 
 
-def test_articles_of_one_sentence_and_repeated_ones_are_counted_and_left_out(
+def test_short_articles_and_repeated_ones_are_counted_and_left_out(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.txt"
@@ -151,9 +151,7 @@ def test_articles_are_told_apart_by_where_their_sentences_end(corpus: Read) -> N
         ("a.txt.gz", gzip.compress(b"A\nB\n" * 99, mtime=0)[:-9], "cannot be decompressed"),
     ],
 )
-def test_what_is_no_corpus_is_an_error_that_names_the_place(
-    corpus: Read, name: str, content: bytes, says: str
-) -> None:
+def test_what_is_no_corpus_is_an_error(corpus: Read, name: str, content: bytes, says: str) -> None:
     with fails(says) as failed:
         corpus(content, name)
     assert name in failed.value.what
@@ -201,9 +199,7 @@ def test_articles_are_held_out_until_they_have_so_many_pairs(lettered: Read) -> 
 
 
 @pytest.mark.parametrize("wanted", [37, 40, 41, 10**9])
-def test_a_corpus_that_is_too_small_for_the_test_pairs_is_an_error(
-    lettered: Read, wanted: int
-) -> None:
+def test_a_corpus_too_small_for_the_test_pairs_is_an_error(lettered: Read, wanted: int) -> None:
     # 40 pairs; 37 take 19 of the 20 articles, and two must be left.
     with fails(f"{wanted} test pairs are too many: .*40 pairs", "--test-pairs"):
         divide(lettered(*[3] * 20), share=0.1, seed=1, held_pairs=wanted)
@@ -224,7 +220,7 @@ def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(letter
             assert other[0] in "ACD".replace(one[0], "")  # never of an article of the other side
 
 
-def test_any_sentence_of_another_article_may_come_instead_and_all_do_evenly(
+def test_any_sentence_of_another_article_may_come_and_all_do_evenly(
     lettered: Read,
 ) -> None:
     corpus = lettered(2, 3, 1, 4)  # C is left out: one sentence

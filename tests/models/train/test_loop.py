@@ -16,7 +16,7 @@ from curation.models.train.loop import read_checkpoint
 from curation.models.train.reviews import Reviews
 from curation.models.train.sentiment import SentimentTrainer
 from curation.work.run_folder import disk_errors
-from support.expected import fails
+from support.expected import Patch, fails, raising
 from support.strike import KilledError, half_written
 from support.trainings import Training
 
@@ -25,7 +25,7 @@ from support.trainings import Training
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_steps_gradient_is_that_of_the_mean_loss(
-    run: Training, small: Reviews, monkeypatch: pytest.MonkeyPatch, parts: int
+    run: Training, small: Reviews, monkeypatch: Patch, parts: int
 ) -> None:
     # By plain torch; eight reviews in three parts are 3, 3 and 2. No dropout, no clipping.
     monkeypatch.setattr(SentimentTrainer, "_set_mode", lambda run, *, training: run.model.eval())
@@ -58,7 +58,7 @@ def test_a_steps_gradient_is_that_of_the_mean_loss(
     assert max(float(grad.abs().max()) for grad, _ in found) > 1e-3
 
 
-def test_the_rate_rises_and_falls_as_said(run: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rate_rises_and_falls_as_said(run: Training, monkeypatch: Patch) -> None:
     rates = list[float]()
     learn = SentimentTrainer._take_step
 
@@ -75,9 +75,7 @@ def test_the_rate_rises_and_falls_as_said(run: Training, monkeypatch: pytest.Mon
 # --- going on -----------------------------------------------------------------------------------
 
 
-def test_a_training_goes_on_in_another_precision_of_another_device(
-    run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_goes_on_in_another_precision(run: Training, monkeypatch: Patch) -> None:
     # Begun on a CPU, gone on with on a GPU that knows no bfloat16: only there losses are scaled.
     run.kill(4, checkpoint_every=2)
     state = read_checkpoint(run.root)
@@ -170,13 +168,11 @@ def test_what_was_half_written_goes(run: Training) -> None:
         (8, "give a shorter --length and --restart"),
     ],
 )
-def test_where_memory_runs_out_the_fix_can_be_followed(
-    run: Training, monkeypatch: pytest.MonkeyPatch, parts: int, fix: str
+def test_no_memory_has_a_fix_that_can_be_followed(
+    run: Training, monkeypatch: Patch, parts: int, fix: str
 ) -> None:
-    def full(*_: Any, **__: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(SentimentTrainer, "_logits", full)
+    full = torch.OutOfMemoryError("CUDA out of memory")
+    monkeypatch.setattr(SentimentTrainer, "_logits", raising(full))
     with fails(f"out of memory with 8 reviews in {parts} parts") as failed:
         run(accumulate=parts)
     assert failed.value.fix == fix

@@ -18,7 +18,7 @@ from curation.models.train.corpus import Corpus, read_corpus
 from curation.models.train.next_sentence import train
 from curation.models.train.settings import NextSentenceSettings as Settings
 from curation.models.train.settings import Progress, rate_at, warmup_steps
-from support.expected import fails
+from support.expected import Patch, fails, raising
 from support.models import Made
 from support.strike import KilledError, half_written, kill_at
 from support.topics import tiny_bert, write_corpus
@@ -111,9 +111,7 @@ def test_the_report_says_what_was_done(learnt: Any, still: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "xlnet", "albert", "deberta"])
-def test_every_family_can_be_trained_and_scored(
-    made: Made, run: Training, name: str, tmp_path: Path
-) -> None:
+def test_every_family_can_be_trained(made: Made, run: Training, name: str, tmp_path: Path) -> None:
     report = run(model=str(made(name)), length=64, epochs=1)
     family = load(str(made(name)), head="none").family
     assert (report["family"], report["pool"]) == (family, nsp.POOLS[family])
@@ -145,9 +143,7 @@ def test_frozen_bodies_alone_stay_as_they_are(bert: Path, whole: Any, run: Train
     ]
 
 
-def test_a_batch_in_parts_is_the_same_batch(
-    still: Path, run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_in_parts_is_the_same_batch(still: Path, run: Training, monkeypatch: Patch) -> None:
     # Dropout alone would draw differently, so the head has none here.
     monkeypatch.setattr(next_sentence, "Head", lambda width: nsp.Head(width, dropout=0.0))
     losses = []
@@ -188,7 +184,7 @@ def test_so_many_pairs_are_tested_on(run: Training) -> None:
     ("step", "freeze"),
     [*((step, False) for step in (1, 2, 3, 4, 5)), (2, True), (4, True)],
 )
-def test_a_killed_training_ends_as_if_it_had_not_been(
+def test_a_killed_training_ends_like_a_whole_one(
     whole: Any, run: Training, step: int, *, freeze: bool
 ) -> None:
     changed = {"freeze": freeze, "optimizer": "bertadam" if step == 4 else "adamw"}
@@ -224,9 +220,7 @@ def test_a_training_that_has_ended_is_not_done_again(run: Training) -> None:
     assert not (run.root / "head.json").exists()  # what is half new does not pass for a model
 
 
-def test_a_kill_while_the_model_is_written_is_made_good(
-    whole: Any, run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatch: Patch) -> None:
     def half(folder: Path, *_: Any, **__: Any) -> None:
         (folder / "model.safetensors").write_bytes(b"half")
         raise KilledError
@@ -251,9 +245,7 @@ def test_a_kill_while_the_model_is_written_is_made_good(
         ({"seed": 2, "freeze": True}, "--freeze was False, is True; --seed was 1, is 2"),
     ],
 )
-def test_other_settings_are_an_error_that_says_which(
-    run: Training, change: dict[str, Any], says: str
-) -> None:
+def test_other_settings_are_an_error(run: Training, change: dict[str, Any], says: str) -> None:
     run.kill(2, checkpoint_every=1)
     run.fails(says, "--restart", **change)
     told: list[Progress] = []
@@ -315,26 +307,16 @@ def test_settings_that_do_not_go_are_errors(
     run.fails(says, **change)
 
 
-def test_where_memory_runs_out_the_fix_is_more_parts(
-    run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failing(monkeypatch, torch.OutOfMemoryError("CUDA out of memory"))
+def test_no_memory_is_fixed_by_more_parts(run: Training, monkeypatch: Patch) -> None:
+    full = torch.OutOfMemoryError("CUDA out of memory")
+    monkeypatch.setattr(nsp.PairRunner, "logits", raising(full))
     run.fails("out of memory with 16 pairs in 2 parts", "--accumulate 4", accumulate=2)
 
 
-def test_other_faults_are_not_hidden(run: Training, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, RuntimeError("something else"))
+def test_other_faults_are_not_hidden(run: Training, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(nsp.PairRunner, "logits", raising(RuntimeError("something else")))
     with pytest.raises(RuntimeError, match="something else"):
         run()
-
-
-def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Each step of a training ends in an error."""
-
-    def logits(*_: Any, **__: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(nsp.PairRunner, "logits", logits)
 
 
 # --- the schedule -------------------------------------------------------------------------------

@@ -73,9 +73,7 @@ def test_a_folder_has_a_file_a_review_and_unsup_is_counted(imdb: Path) -> None:
     assert read_reviews([imdb / "test"], part="test").unlabelled == 0
 
 
-def test_a_folder_and_a_table_of_the_same_reviews_are_the_same_corpus(
-    imdb: Path, tmp_path: Path
-) -> None:
+def test_a_folder_and_a_table_may_be_the_same_corpus(imdb: Path, tmp_path: Path) -> None:
     rows = "".join(f"{text},{sort}\n" for text, sort in TRAIN)
     path = write(tmp_path / "a.csv.gz", gzip.compress(f"text,label\n{rows}".encode()))
     assert read_reviews([path]).identity == read_reviews([imdb]).identity
@@ -92,9 +90,7 @@ def test_a_folder_and_a_table_of_the_same_reviews_are_the_same_corpus(
         ("neg/1_1.txt", b" \n", r"train/neg/1_1\.txt: has no text", "delete this review"),
     ],
 )
-def test_what_is_wrong_with_a_folder_is_said(
-    imdb: Path, name: str, content: Any, says: str, fix: str
-) -> None:
+def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fix: str) -> None:
     path = imdb / "train" / name
     if path.is_dir():
         shutil.rmtree(path)

@@ -15,7 +15,7 @@ from curation.models import classifier
 from curation.models.train import sentiment
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.settings import Progress, SentimentSettings
-from support.expected import fails
+from support.expected import Patch, fails
 from support.models import Made, edit
 from support.reviews import BAD, GOOD, PLAIN, sentence, write_folder, write_reviews
 from support.strike import KilledError, kill_at
@@ -95,9 +95,7 @@ def test_the_defaults_are_the_papers() -> None:
     assert (usual.length, usual.batch, usual.lr, usual.epochs) == (256, 32, 1e-4, 7)
 
 
-def test_the_optimiser_is_adam_without_decay(
-    run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_optimiser_is_adam_without_decay(run: Training, monkeypatch: Patch) -> None:
     made = list[Any]()
     adam = torch.optim.Adam
     monkeypatch.setattr(torch.optim, "Adam", lambda *a, **k: made.append(adam(*a, **k)) or made[0])
@@ -122,9 +120,7 @@ def test_three_classes_have_neutral_between(run: Training, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "xlnet", "bart"])
-def test_every_type_with_a_head_for_classes_can_be_trained(
-    made: Made, run: Training, name: str
-) -> None:
+def test_every_type_with_a_head_can_be_trained(made: Made, run: Training, name: str) -> None:
     report = run(model=str(made(name)), length=64, epochs=1)
     assert 0 <= report["held_out_accuracy"] <= 100
     told = classifier.classify(classifier.load(str(run.root)), ["a map was dull here"])[0]
@@ -132,9 +128,7 @@ def test_every_type_with_a_head_for_classes_can_be_trained(
     assert score["score"] == pytest.approx(max(told), abs=1e-5)
 
 
-def test_a_classifier_of_other_classes_gets_a_new_head(
-    run: Training, whole: Any, tmp_path: Path
-) -> None:
+def test_other_classes_get_a_new_head(run: Training, whole: Any, tmp_path: Path) -> None:
     reviews = read_reviews([write_reviews(tmp_path / "a.csv", 30, three=True)], classes=3)
     run("three", model=str(whole[0]), corpus=reviews, classes=3)
     found = classifier.load(str(tmp_path / "three"))
@@ -161,7 +155,7 @@ def test_a_limit_holds_on_both_sides(run: Training) -> None:
 
 
 @pytest.mark.parametrize("step", [None, 2])
-def test_a_test_set_takes_the_place_of_the_held_out_share(
+def test_a_test_set_replaces_the_held_out_share(
     run: Training, tmp_path: Path, step: int | None
 ) -> None:
     folder = tmp_path / "aclImdb"
@@ -193,9 +187,7 @@ def test_a_test_set_takes_the_place_of_the_held_out_share(
     assert report["test_accuracy"] == pytest.approx(100 * right / 9)
 
 
-def test_long_reviews_lose_their_ends(
-    small: Reviews, run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_reviews_lose_their_ends(small: Reviews, run: Training, monkeypatch: Patch) -> None:
     seen = set[tuple[int, ...]]()
     outputs = classifier.Classifier.outputs
 
@@ -218,7 +210,7 @@ def test_long_reviews_lose_their_ends(
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5])
-def test_a_killed_training_ends_as_if_it_had_not_been(whole: Any, run: Training, step: int) -> None:
+def test_a_killed_training_ends_like_a_whole_one(whole: Any, run: Training, step: int) -> None:
     run.kill(step, checkpoint_every=2)
     with fails("has not ended"):
         classifier.load(str(run.root))
@@ -238,9 +230,7 @@ def test_dropout_differs_from_seed_to_seed(whole: Any, run: Training) -> None:
     assert not same(whole[0], run.root)
 
 
-def test_a_kill_while_the_model_is_written_is_made_good(
-    whole: Any, run: Training, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatch: Patch) -> None:
     def half(run: Any) -> None:
         (run.out / "config.json").write_bytes(b"half")
         raise KilledError
@@ -269,9 +259,7 @@ def test_a_training_that_has_ended_is_not_done_again(run: Training) -> None:
         ({"epochs": 3, "batch": 9}, "--batch was 8, is 9; --epochs was 2, is 3"),
     ],
 )
-def test_other_settings_are_an_error_that_says_which(
-    run: Training, change: dict[str, Any], says: str
-) -> None:
+def test_other_settings_are_an_error(run: Training, change: dict[str, Any], says: str) -> None:
     run.kill(2, checkpoint_every=1)
     run.fails(says, "--restart", **change)
     other = read_reviews([write_reviews(run.root.with_suffix(".csv"), 26)])
