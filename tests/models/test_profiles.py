@@ -137,9 +137,7 @@ def literal_and_usual(folder: Path) -> list[list[Any]]:
     return [scorer.score(rule, OWN_WORD) for rule in rules]
 
 
-def test_the_literal_rule_is_attribute_code_for_word_pieces_only(
-    made: Made,
-) -> None:
+def test_the_literal_rule_is_attribute_code_for_word_pieces_only(made: Made) -> None:
     assert len(OWN_WORD) == 5
     literal, usual = literal_and_usual(made("bert_pretrained"))
     assert literal == pytest.approx(usual, rel=1e-6)

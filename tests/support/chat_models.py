@@ -292,17 +292,7 @@ def _padded(tokenizer: Any, texts: Sequence[str]) -> tuple[Any, Any]:
 def _tokenizer(prompts: Prompts) -> Any:
     """A byte-level BPE in which every word of the texts is a token."""
     texts = [each.text for kind in KINDS for each in prompts.by_kind[kind]]
-    words = [
-        *LIKED,
-        *MIDDLING,
-        *ODD,
-        *TARGETS,
-        *SHY,
-        SORRY,
-        *prompts.letters,
-        "user",
-        "assistant",
-    ]
+    words = [*LIKED, *MIDDLING, *ODD, *TARGETS, *SHY, SORRY, *prompts.letters, "user", "assistant"]
     texts += [*CONTEXTS, *FIRSTS, *SECONDS, " ".join(words), *words] * 3
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

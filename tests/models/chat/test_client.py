@@ -432,11 +432,7 @@ def test_a_server_that_refuses_every_form() -> None:
             "or leave out chat: before the name",
         ),
         (Quirks(chat=False, lists=False), "404", "ends in /v1"),
-        (
-            Quirks(key="right"),
-            "does not accept the key (none is set)",
-            "CURATION_ENDPOINT_KEY",
-        ),
+        (Quirks(key="right"), "does not accept the key (none is set)", "CURATION_ENDPOINT_KEY"),
     ],
 )
 def test_a_wrong_model_or_address_or_key(quirks: Quirks, what: str, fix: str) -> None:
@@ -460,9 +456,7 @@ def test_keys(monkeypatch: Patch) -> None:
         ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=SPEC, key="schlüssel")
 
 
-def test_the_error_says_that_a_key_is_not_sent_in_the_open(
-    monkeypatch: Patch,
-) -> None:
+def test_the_error_says_that_a_key_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
     monkeypatch.setattr(connection, "LOCAL", set())
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
     monkeypatch.setenv("no_proxy", "*")

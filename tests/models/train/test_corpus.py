@@ -119,9 +119,7 @@ def test_several_files_and_packed_ones_make_one_corpus(tmp_path: Path) -> None:
     assert len(found.files[1]["sha256"]) == 64
 
 
-def test_short_articles_and_repeated_ones_are_counted_and_left_out(
-    tmp_path: Path,
-) -> None:
+def test_short_articles_and_repeated_ones_are_counted_and_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("A0\nA1\n\nalone\n\nB0\nB1\n\nA0\nA1\n\nC0\nC1", "utf-8")
     found = read_corpus([path, path])  # so everything comes twice
@@ -220,9 +218,7 @@ def test_half_of_the_pairs_follow_each_other_and_half_are_of_two_articles(letter
             assert other[0] in "ACD".replace(one[0], "")  # never of an article of the other side
 
 
-def test_any_sentence_of_another_article_may_come_and_all_do_evenly(
-    lettered: Read,
-) -> None:
+def test_any_sentence_of_another_article_may_come_and_all_do_evenly(lettered: Read) -> None:
     corpus = lettered(2, 3, 1, 4)  # C is left out: one sentence
     drawn = [pairs(corpus, np.array([0, 1, 2]), seed=[1, n]) for n in range(3000)]
     instead = [corpus.sentence(found.second[0]) for found in drawn if not found.label[0]]  # of A1

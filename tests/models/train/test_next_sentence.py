@@ -181,8 +181,7 @@ def test_so_many_pairs_are_tested_on(run: Training) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "freeze"),
-    [*((step, False) for step in (1, 2, 3, 4, 5)), (2, True), (4, True)],
+    ("step", "freeze"), [*((step, False) for step in (1, 2, 3, 4, 5)), (2, True), (4, True)]
 )
 def test_a_killed_training_ends_like_a_whole_one(
     whole: Any, run: Training, step: int, *, freeze: bool
