@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from curation.models import loading, tiny
+from curation.models import loading
 from curation.models.forward import Runner, Text
 from curation.models.loading import called, family_of, fingerprint, identity, load
 from support.expected import Patch, fails, raising
@@ -304,18 +304,11 @@ def test_a_fingerprint_is_of_what_a_model_is_loaded_from(copy: Made, tmp_path: P
     assert fingerprint(folder) == before
     folder = folder.rename(tmp_path / "elsewhere")
     assert fingerprint(folder) == before  # it is the content's, not the place's
+    known = identity(str(folder))
     edit(folder / "tokenizer_config.json", model_max_length=7)
     assert fingerprint(folder) != before
-
-
-def test_a_changed_weight_changes_the_identity(copy: Made) -> None:
-    folder = copy("gpt2")
-    before = identity(str(folder))
-    model: Any = HF.AutoModelForCausalLM.from_pretrained(folder)
-    model.transformer.h[1].mlp.c_fc.bias.data[3] += 1e-3
-    model.save_pretrained(folder)
-    after = identity(str(folder))
-    assert [key for key in before if before[key] != after[key]] == ["revision"]
+    now = identity(str(folder))
+    assert [key for key in known if known[key] != now[key]] == ["revision"]
 
 
 def test_a_file_is_read_once_while_it_stays(tmp_path: Path, monkeypatch: Patch) -> None:
@@ -344,9 +337,3 @@ def test_without_torch_the_mend_is_to_install_it(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with fails("models cannot be run", "pip install 'curation[models]'"):
         identity("bakery/small")
-
-
-def test_a_tiny_model_is_one_like_any_other(tmp_path: Path) -> None:
-    folder = tiny.make(tmp_path / "tiny", ["the baker sings"], steps=0)
-    assert identity(str(folder))["model"] == "tiny"
-    assert load(str(folder)).window == 128

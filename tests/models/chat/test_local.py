@@ -20,7 +20,7 @@ from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind
 from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
-from support.choice_reference import choice, letters, values
+from support.choice_reference import choice, letters
 from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
@@ -302,20 +302,3 @@ def test_the_reference_recovers_the_planted_share(planted_model: Path, kind: Kin
     assert found == pytest.approx({"lms": 100, "ss": 80, "icat": 40, "cats": 40})
     shy = chat_models.planted_cats(8, prefers=0.5, kind=kind, shy=0.5)
     assert choice(planted_model, shy, INCLUDED)["cats"] == 4
-
-
-def test_models_that_answer_always_alike_or_at_random(tmp_path: Path) -> None:
-    cats = chat_models.planted_cats(8, prefers=0.5)
-    always = chat_models.constant_chat_model(tmp_path / "always", "B")
-    assert choice(always, cats, INCLUDED) == {"lms": 50, "ss": 50, "icat": 50, "cats": 8}
-    never = chat_models.constant_chat_model(tmp_path / "never", chat_models.SORRY)
-    assert values(never, cats[0], INCLUDED) == [None] * 3
-    random = opened(chat_models.random_chat_model(tmp_path / "random"), INCLUDED)
-    texts = [
-        prompt.fill(context="", first=cat.associations[one].sentence, second=other.sentence)
-        for cat in cats
-        for one, other in ((0, cat.associations[1]), (1, cat.associations[0]))
-        for prompt in INCLUDED.by_kind["intrasentence"]
-    ]
-    found = [read_letters(body).letter for body in bodies(random, texts)]
-    assert 0.3 < found.count("first") / len(found) < 0.7

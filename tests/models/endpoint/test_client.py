@@ -341,16 +341,21 @@ def test_a_server_without_log_probabilities_of_prompts(quirks: Quirks) -> None:
     assert "vLLM" in ECHO
 
 
-def test_a_server_that_refuses_echo_is_quoted() -> None:
-    said = "Setting 'echo' and 'logprobs' at the same time is not supported for this model."
-    found = failure(None, *[error(400, said)] * 8)
-    assert found.what.endswith(f"{NO_ECHO}; it answered 400: {said}")
+ONLY = "Setting 'echo' and 'logprobs' at the same time is not supported for this model."
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (error(400, ONLY), f"; it answered 400: {ONLY}"),
+        (Fault(200, '{"error": "Only no echo is supported"}'), "Only no echo is supported"),
+    ],
+)
+def test_a_server_that_refuses_echo_is_quoted(fault: Fault, said: str) -> None:
+    found = failure(None, *[fault] * 8)
+    assert NO_ECHO in found.what
+    assert found.what.endswith(said)
     assert found.fix == ECHO
-
-
-def test_an_error_that_comes_as_success() -> None:
-    found = failure(None, *[Fault(200, '{"error": "Only no echo is supported"}')] * 8)
-    assert "Only no echo is supported" in found.what
 
 
 @pytest.mark.parametrize(

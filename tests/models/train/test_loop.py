@@ -81,16 +81,10 @@ def test_a_training_goes_on_in_another_precision(run: Training, monkeypatch: Pat
     state = read_checkpoint(run.root)
     assert state is not None
     assert state["scaler"] == {}
+    assert read_checkpoint(run.root / "none") is None
     monkeypatch.setattr(loop, "precision_of", lambda *_: "float16")
     report = run(checkpoint_every=2)
     assert (report["precision"], report["continued"]) == ("float16", 1)
-
-
-def test_half_a_checkpoint_is_an_error(tmp_path: Path) -> None:
-    assert read_checkpoint(tmp_path) is None
-    (tmp_path / "checkpoint.pt").write_bytes(b"half")
-    with fails(r"checkpoint\.pt: cannot be read", "--restart"):
-        read_checkpoint(tmp_path)
 
 
 class Full(io.RawIOBase):

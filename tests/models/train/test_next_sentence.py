@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from filelock import FileLock
 
 from curation.models import nsp
 from curation.models.loading import load
@@ -277,11 +276,6 @@ def test_a_folder_of_something_else_is_left_alone(run: Training) -> None:
     for restart in (False, True):
         run.fails(r"contains thesis\.tex", restart=restart)
     assert (run.root / "thesis.tex").read_text("utf-8") == "dear"
-
-
-def test_two_trainings_in_a_folder_are_an_error(run: Training) -> None:
-    with FileLock(run.root / ".train-nsp.lock"):
-        run.fails("another training is running")
 
 
 # --- what does not go ---------------------------------------------------------------------------
