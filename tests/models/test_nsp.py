@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 from transformers import (
-    AutoModel,
     AutoTokenizer,
     BertForNextSentencePrediction,
     FNetConfig,
@@ -26,6 +25,7 @@ from curation.models.rules import Refusal, ScoringRequest
 from support.expected import Patch, fails, short_of_memory
 from support.heads import with_head
 from support.models import Made, edit
+from support.profiles import trained_head
 
 CONTEXT = "My neighbour the baker gets up before the sun does, and sings."
 PAIRS = [
@@ -95,26 +95,13 @@ def test_berts_own_head_says_what_transformers_says(made: Made) -> None:
     assert max(found) - min(found) > 0.02  # a thousand times what may differ
 
 
-@torch.inference_mode()
 @pytest.mark.parametrize("name", TRAINED)
-def test_a_trained_head_pools_as_its_family_says(made: Made, name: str) -> None:
-    loaded = with_head(made(name))
-    found = scores(nsp.PairRunner(loaded))
-    body = AutoModel.from_pretrained(made(name)).eval()
-    tokenizer, head = loaded.tokenizer, loaded.model.head
-    for (context, sentence), value in zip(PAIRS, found, strict=True):
-        if loaded.family == "causal":
-            given = tokenizer(f"{context} {sentence}", return_tensors="pt")
-            state = body(input_ids=given["input_ids"])[0].mean(1)
-        else:
-            segments = name not in ("distilbert", "roberta", "deberta")
-            how = {"return_tensors": "pt", "return_token_type_ids": segments}
-            given = tokenizer(context, sentence, **how)
-            hidden = body(**given)[0]
-            state = hidden[:, -1] if name == "xlnet" else hidden[:, 0]
-        pooled = torch.tanh(state @ head.dense.weight.T + head.dense.bias)
-        logits = (pooled @ head.out.weight.T + head.out.bias)[0].double()
-        assert value == pytest.approx(float(torch.log_softmax(logits, -1)[1]), abs=5e-5)
+def test_a_trained_head_pools_as_its_family_says(made: Made, tmp_path: Path, name: str) -> None:
+    nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
+    found = scores(nsp.PairRunner(with_head(made(name))))
+    segments = name in ("bert", "albert")
+    wanted = [trained_head(tmp_path, ask, segments=segments) for ask in ASKS]
+    assert found == pytest.approx(wanted, abs=5e-5)
     assert max(found) - min(found) > 0.02
 
 

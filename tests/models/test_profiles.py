@@ -1,7 +1,6 @@
 """Each profile, on each sort of model, is what the papers and StereoSet's code say."""
 
 import math
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from curation.models import masked, nsp
 from curation.models.loading import load
-from curation.models.rules import PROFILES, Family, ScoringRequest, rules_for
+from curation.models.rules import PROFILES, Family, rules_for
 from curation.models.scoring import ModelSpec, Scorer
 from support.heads import with_head
 from support.models import Made
@@ -38,23 +37,6 @@ def head(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:
         return root / name
 
     return cache(make)
-
-
-@pytest.fixture
-def rows(made: Made) -> Callable[..., tuple[Any, list[Any]]]:
-    """The tokenizer of a model, and the texts that a masked model reads for a rule and an ask."""
-
-    def lay(name: str, rule: str, ask: ScoringRequest) -> tuple[Any, list[Any]]:
-        tokenizer = load(str(made(name)), head="none").tokenizer
-        [found] = masked.texts(tokenizer, rule, [ask])
-        assert isinstance(found, list)
-        return tokenizer, found
-
-    return lay
-
-
-def bare(tokenizer: Any, text: str) -> Any:
-    return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
 def test_every_profile_of_a_paper_is_defined() -> None:
@@ -90,9 +72,6 @@ def test_a_models_own_head_is_not_its_trained_one(made: Made, head: Made) -> Non
     assert trained != pytest.approx(own, abs=1e-2)
 
 
-# --- attribute-acl ------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rule", ["attribute-acl", "attribute-code", "attribute-code-literal"])
 def test_probabilities_of_pieces_are_averaged(rule: str) -> None:
     # (0.5 + 0.125) / 2 = 0.3125; the sum of the logarithms would be log 0.0625.
@@ -100,32 +79,6 @@ def test_probabilities_of_pieces_are_averaged(rule: str) -> None:
     assert masked._combined(rule, values) == pytest.approx(math.log(0.3125))
     assert masked._combined(rule, values[:1]) == pytest.approx(math.log(0.5))
     assert masked._combined(rule, np.array([-900.0, -900.0])) == pytest.approx(-900)
-
-
-def test_later_pieces_are_masked_and_earlier_ones_revealed(rows: Any) -> None:
-    ask = intra("The BLANK is kind.", "court jester")
-    tokenizer, found = rows("bert_pretrained", "attribute-acl", ask)
-    pieces = bare(tokenizer, "court jester")
-    whole = tokenizer("The court jester is kind.")["input_ids"]
-    at = whole.index(pieces[0])
-    assert len(found) == len(pieces) > 2
-    for k, row in enumerate(found):
-        hidden = [tokenizer.mask_token_id] * (len(pieces) - k)
-        assert list(row.ids) == whole[: at + k] + hidden + whole[at + len(pieces) :]
-        assert list(row.reads) == [(at + k, pieces[k])]
-
-
-# --- pll-shared ---------------------------------------------------------------------------------
-
-
-def test_the_tokens_of_the_context_sentence_are_masked_in_turn(rows: Any) -> None:
-    ask = ScoringRequest("intersentence", "My neighbour is a baker.", "He sings at dawn.")
-    tokenizer, found = rows("bert_pretrained", "pll-shared", ask)
-    whole = tokenizer(ask.text)["input_ids"]
-    assert len(found) == len(bare(tokenizer, ask.context))
-    for n, row in enumerate(found, start=1):  # after [CLS]
-        assert list(row.ids) == [*whole[:n], tokenizer.mask_token_id, *whole[n + 1 :]]
-        assert list(row.reads) == [(n, whole[n])]
 
 
 # --- attribute-code-literal ---------------------------------------------------------------------
@@ -145,11 +98,13 @@ def test_the_literal_rule_is_attribute_code_for_word_pieces_only(made: Made) -> 
     assert all(a != pytest.approx(b, rel=1e-5) for a, b in zip(literal, usual, strict=True))
 
 
-def test_a_text_is_made_as_stereosets_loader_makes_it(rows: Any) -> None:
+def test_a_text_is_made_as_stereosets_loader_makes_it(made: Made) -> None:
+    tokenizer = load(str(made("roberta")), head="none").tokenizer
     ask = intra("The BLANK met a BLANK.", "court")
-    tokenizer, found = rows("roberta", "attribute-code-literal", ask)
-    alone = bare(tokenizer, "court")
-    assert alone != bare(tokenizer, " court")
+    [found] = masked.texts(tokenizer, "attribute-code-literal", [ask])
+    alone, other = tokenizer(["court", " court"], add_special_tokens=False)["input_ids"]
+    assert alone != other
+    assert isinstance(found, list)
     assert len(found) == len(alone) > 1
     for k, row in enumerate(found):
         pasted = tokenizer.decode(alone[:k]) + "<mask>"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-# These stand in for a status: no answer in time; the connection is torn, before or in the answer.
-SLOW, RESET, HALF = 1, 2, 3
+# These stand in for a status: no answer in time; the connection is torn, before or in the answer;
+# an answer of blanks, one by one.
+SLOW, RESET, HALF, TRICKLE = 1, 2, 3, 4
 
 
 class Fault(NamedTuple):
@@ -127,9 +128,9 @@ class _Connection(asyncio.Protocol):
             connection = self.transport.get_extra_info("socket")
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.transport.abort()
-        elif response.status == HALF:
-            self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
-            self.transport.close()
+        elif response.status in (HALF, TRICKLE):
+            self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+            self._trickle(1 if response.status == HALF else 200)
         elif response.status != SLOW:  # to a slow request, nothing is sent
             data = response.body.encode("utf-8", "surrogatepass")
             headers = {"Content-Type": "application/json", "Content-Length": len(data)}
@@ -137,6 +138,13 @@ class _Connection(asyncio.Protocol):
             lines = [f"{name}: {value}" for name, value in headers.items()]
             head = "\r\n".join([f"HTTP/1.1 {response.status} X", *lines, "\r\n"])
             self.transport.write(head.encode("latin-1") + data)
+
+    def _trickle(self, blanks: int) -> None:
+        self.transport.write(b" ")
+        if blanks == 1:
+            self.transport.close()
+        else:
+            asyncio.get_running_loop().call_later(0.02, self._trickle, blanks - 1)
 
 
 @contextmanager

@@ -3,12 +3,9 @@
 import json
 import re
 import signal
-import socket
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +21,7 @@ from support.chat_answers import SORRY, Said
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
 from support.chats import MODEL, Chats, Quirks, chatting
 from support.expected import Patch, fails
-from support.servers import HALF, RESET, Fault, error
+from support.servers import HALF, RESET, TRICKLE, Fault, error
 
 
 @pytest.fixture(autouse=True)
@@ -619,30 +616,9 @@ def test_a_reply_that_is_too_large_is_reported(monkeypatch: Patch) -> None:
 def test_a_reply_that_trickles_is_read_up_to_a_time(monkeypatch: Patch) -> None:
     """The server sends a blank before each pause, so no single wait is long."""
     monkeypatch.setattr(connection, "PATIENCE", 0.001)
-    with trickling(pause=0.02) as url:
-        begin = time.monotonic()
-        with ChatEndpoint(url, MODEL, spec=SPEC, waits=()) as endpoint, fails("not end within"):
+    with opened(waits=()) as (endpoint, server):
+        server.faults = [Fault(TRICKLE)] * 9
+        began = time.monotonic()
+        with fails("did not end within"):
             ask(endpoint, TEXTS[:1])
-        assert time.monotonic() - begin < 5
-
-
-@contextmanager
-def trickling(pause: float) -> Iterator[str]:
-    """A server that sends a blank after each pause."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(5)
-
-        def serve() -> None:
-            for _ in range(2):
-                client, _ = server.accept()
-                with client, suppress(OSError):  # until the client closes the connection
-                    client.recv(1 << 16)
-                    client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000000000\r\n\r\n")
-                    for _ in range(200):
-                        client.sendall(b" ")
-                        time.sleep(pause)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        thread.join()
+        assert time.monotonic() - began < 5

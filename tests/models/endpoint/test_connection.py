@@ -1,7 +1,7 @@
 """When requests are sent again. A request in another's ``send`` stands for another thread's."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -49,14 +49,18 @@ class Clock:
         return Gate(waits, notice=self.heard.append, pause=self.pause, clock=lambda: self.now)
 
 
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
 def sending(*results: Any) -> Callable[[], Any]:
     """Each call gives the next result; a function is called first, and gives it."""
-    rest: Iterator[Any] = iter(results)
+    rest = iter(results)
 
     def send() -> Any:
         result = next(rest)
-        if callable(result):
-            result = result()
+        result = result() if callable(result) else result
         if isinstance(result, Exception):
             raise result
         return result
@@ -64,16 +68,14 @@ def sending(*results: Any) -> Callable[[], Any]:
     return send
 
 
-def test_waits_grow_and_the_last_failure_is_the_error() -> None:
-    clock = Clock()
+def test_waits_grow_and_the_last_failure_is_the_error(clock: Clock) -> None:
     with pytest.raises(CurationError, match="busy"):
         clock.gate(1, 4, 15).run(sending(*[BUSY] * 4))
     assert clock.waited == [1, 4, 15]
     assert clock.heard == [f"busy; trying again in {wait} s" for wait in (1, 4, 15)]
 
 
-def test_the_server_can_ask_for_longer_waits_up_to_a_limit() -> None:
-    clock = Clock()
+def test_the_server_can_ask_for_longer_waits_up_to_a_limit(clock: Clock) -> None:
     later = [LIMITED._replace(wait=wait) for wait in (12.5, 0.5, LONGEST)]
     assert clock.gate(1, 1, 1).run(sending(*later, "yes")) == "yes"
     assert clock.waited == [12.5, 1, LONGEST]
@@ -82,8 +84,7 @@ def test_the_server_can_ask_for_longer_waits_up_to_a_limit() -> None:
     assert len(clock.waited) == 3
 
 
-def test_nobody_sends_before_the_time_that_a_rate_limit_names() -> None:
-    clock = Clock()
+def test_nobody_sends_before_the_time_that_a_rate_limit_names(clock: Clock) -> None:
     gate = clock.gate(1, 1)
     sent: list[float] = []
 
@@ -104,16 +105,14 @@ def test_nobody_sends_before_the_time_that_a_rate_limit_names() -> None:
 
 
 @pytest.mark.parametrize("failure", [BUSY, BUSY._replace(wait=9)])
-def test_other_failures_make_only_their_own_request_wait(failure: Failure) -> None:
-    clock = Clock()
+def test_other_failures_make_only_their_own_request_wait(clock: Clock, failure: Failure) -> None:
     gate = clock.gate(1, 4)
     gate.pause = lambda seconds: gate.run(sending("yes"))  # sent at once, without a wait
     assert gate.run(sending(failure, "yes")) == "yes"
     assert clock.waited == []
 
 
-def test_tries_are_counted_since_the_last_answer_of_any_thread() -> None:
-    clock = Clock()
+def test_tries_are_counted_since_the_last_answer_of_any_thread(clock: Clock) -> None:
     gate = clock.gate(1, 2)
 
     def limited_but_others_are_not() -> Failure:
@@ -126,8 +125,7 @@ def test_tries_are_counted_since_the_last_answer_of_any_thread() -> None:
         gate.run(sending(limited_but_others_are_not, LIMITED, LIMITED))
 
 
-def test_a_request_that_fails_by_itself_is_sent_less_and_less_often() -> None:
-    clock = Clock()
+def test_a_request_that_fails_by_itself_is_sent_less_and_less_often(clock: Clock) -> None:
     gate = clock.gate(1, 4, 15)
 
     def only_this_fails() -> Failure:
@@ -138,8 +136,7 @@ def test_a_request_that_fails_by_itself_is_sent_less_and_less_often() -> None:
     assert clock.waited == [1, 4, 15, 15, 15]
 
 
-def test_a_request_that_always_fails_alone_ends_at_last() -> None:
-    clock = Clock()
+def test_a_request_that_always_fails_alone_ends_at_last(clock: Clock) -> None:
     gate = clock.gate(1)
     tries = []
 
@@ -152,8 +149,7 @@ def test_a_request_that_always_fails_alone_ends_at_last() -> None:
     assert (failed.value.failure.status, len(tries)) == (500, OWN)
 
 
-def test_a_refusal_is_an_answer() -> None:
-    clock = Clock()
+def test_a_refusal_is_an_answer(clock: Clock) -> None:
     gate = clock.gate(1)
 
     def another_is_refused() -> Failure:
@@ -164,8 +160,7 @@ def test_a_refusal_is_an_answer() -> None:
     assert gate.run(sending(*[another_is_refused] * 9, "yes")) == "yes"
 
 
-def test_requests_under_way_do_not_report_the_same_failure() -> None:
-    clock = Clock()
+def test_requests_under_way_do_not_report_the_same_failure(clock: Clock) -> None:
     gate = clock.gate(1, 1)
 
     def together() -> Failure:
@@ -181,8 +176,7 @@ def test_requests_under_way_do_not_report_the_same_failure() -> None:
     assert len(clock.heard) == 2, "a later failure is reported again"
 
 
-def test_many_short_waits_for_a_rate_limit_are_reported_once() -> None:
-    clock = Clock()
+def test_many_short_waits_for_a_rate_limit_are_reported_once(clock: Clock) -> None:
     gate = clock.gate(1, 2)
     for _ in range(10):
         assert gate.run(sending(LIMITED, "yes")) == "yes"
@@ -194,14 +188,12 @@ def test_many_short_waits_for_a_rate_limit_are_reported_once() -> None:
     assert clock.heard[2:] == ["too many; trying again in 20 s"] * 3, "long waits, each time"
 
 
-def test_a_stopped_gate_does_not_wait_or_try_again() -> None:
-    clock = Clock()
+def test_a_stopped_gate_does_not_wait_or_try_again(clock: Clock) -> None:
     gate = clock.gate(1, 1)
     gate.pause = lambda _: gate.stopped.set()
-    with pytest.raises(CurationError, match="busy"):
-        gate.run(sending(BUSY))
-    with pytest.raises(CurationError, match="busy"):
-        gate.run(sending(BUSY))
+    for _ in range(2):
+        with pytest.raises(CurationError, match="busy"):
+            gate.run(sending(BUSY))
 
 
 def test_the_wait_that_a_server_asks_for() -> None:
