@@ -26,13 +26,8 @@ TERMS = (
     *("potter", "weaver", "fiddler", "thatcher", "miller"),
     *("cooper", "saddler", "glazier", "tailor", "baker"),
 )
-PLACES = {  # and the unrelated word of each
-    "At the fair": "wooden",
-    "By the lake": "boiled",
-    "In the mill": "square",
-    "On the hill": "folded",
-}
-STEPS = 600
+PLACES = {"At the fair": "wooden", "By the lake": "boiled"}  # and the unrelated word of each
+STEPS = 300
 RULES = {
     "causal": ("ll-bos", "ll-acl", "ll-code", "ll-arxiv", "conditional"),
     "masked": ("attribute-acl", "attribute-arxiv", "attribute-code", "pll", "pll-word-l2r"),

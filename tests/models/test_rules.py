@@ -3,23 +3,13 @@
 import pytest
 
 from curation.models import rules
-from curation.models.rules import (
-    BOTH,
-    PROFILES,
-    RULES,
-    SOURCES,
-    Family,
-    ScoringRequest,
-    profiles_of,
-    rules_for,
-    rules_name,
-)
+from curation.models.rules import BOTH, PROFILES, RULES, ScoringRequest, profiles_of, rules_for
 from support.expected import fails
 
 
 def test_the_contract_speaks_of_every_rule_and_profile() -> None:
     assert [rule for rule in RULES if rule not in (rules.__doc__ or "")] == []
-    assert list(SOURCES) == list(PROFILES)
+    assert list(rules.SOURCES) == list(PROFILES)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -68,7 +58,7 @@ SERVE = "use one of: acl-pll, default"  # those that serve endpoints
     ],
 )
 def test_what_does_not_fit_is_named(
-    family: Family, rule: str | None, profile: str | None, what: str, fix: str
+    family: rules.Family, rule: str | None, profile: str | None, what: str, fix: str
 ) -> None:
     with fails(what) as failed:
         rules_for(family, rule=rule, profile=profile)
@@ -76,7 +66,7 @@ def test_what_does_not_fit_is_named(
 
 
 @pytest.mark.parametrize(
-    ("rules", "name"),
+    ("by_kind", "name"),
     [
         ({"intrasentence": "ll-acl", "intersentence": "nsp"}, "ll-acl_nsp"),
         ({"intersentence": "nsp", "intrasentence": "ll-acl"}, "ll-acl_nsp"),
@@ -84,8 +74,8 @@ def test_what_does_not_fit_is_named(
         ({"intersentence": "nsp"}, "nsp"),
     ],
 )
-def test_what_a_run_is_called(rules: dict[str, str], name: str) -> None:
-    assert rules_name(rules) == name
+def test_what_a_run_is_called(by_kind: dict[str, str], name: str) -> None:
+    assert rules.rules_name(by_kind) == name
 
 
 def test_a_run_serves_no_profile_whose_rules_it_does_not_have() -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,23 +11,15 @@ import torch
 from safetensors.torch import load_file
 from transformers.integrations import hub_kernels
 
-from curation.models import tiny
 from curation.models.loading import identity, load
 from support.expected import Patch, fails, raising
-from support.models import edit
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model with random weights."""
-    texts = ["The baker sang a song.", "The cook is kind."]
-    return tiny.make(tmp_path_factory.mktemp("safety") / "small", texts, steps=0, layers=1)
+from support.models import Made, edit
 
 
 @pytest.fixture
-def folder(small: Path, tmp_path: Path) -> Path:
-    """A copy of it that may be harmed."""
-    return Path(shutil.copytree(small, tmp_path / "small"))
+def folder(copy: Made) -> Path:
+    """A tiny model that may be harmed."""
+    return copy("gpt2")
 
 
 class Touch:
@@ -69,7 +60,7 @@ def test_a_configuration_cannot_load_layers(
     loaded = load(str(folder))
     assert loaded.model.config._attn_implementation in ("sdpa", "eager")
     (notice,) = loaded.notices
-    assert notice.startswith("small: its configuration asks for «")
+    assert notice.startswith("gpt2: its configuration asks for «")
     assert loaded.model(torch.tensor([[1, 2]])).logits.shape[:2] == (1, 2)
 
 
@@ -115,12 +106,12 @@ def convert(fix: str, monkeypatch: Patch) -> None:
     exec(code, {})
 
 
-def test_of_pickled_weights_tensors_alone_are_read(folder: Path, small: Path) -> None:
+def test_of_pickled_weights_tensors_alone_are_read(folder: Path, made: Made) -> None:
     pickled(folder, "pytorch_model.bin")
     loaded = load(str(folder))
     (notice,) = loaded.notices
     assert "a pickle file (pytorch_model.bin); only tensors are read" in notice
-    usual = load(str(small)).model.state_dict()
+    usual = load(str(made("gpt2"))).model.state_dict()
     assert all(torch.equal(value, usual[name]) for name, value in loaded.model.state_dict().items())
 
 

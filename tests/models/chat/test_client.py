@@ -176,10 +176,7 @@ def test_an_error_hands_over_the_replies_under_way() -> None:
     [
         Fault(429, "slow down", {"Retry-After": "1"}),
         Fault(503, "busy"),
-        Fault(500, "oh"),
         Fault(RESET),
-        Fault(HALF),
-        Fault(200, '{"choices": [{"mess'),
         Fault(200, ""),
         Fault(200, '{"error": {"code": 502, "message": "the provider failed"}}'),
         Fault(200, '{"choices": [{"error": {"code": 429, "message": "slow down"}}]}'),
@@ -380,11 +377,7 @@ CLOSED = error(400, "we are closed")
     ("fault", "what", "fix"),
     [
         (Fault(405, "no"), "answered 405: no", "/chat/completions is added"),
-        (Fault(200, "<html>Log in to CoffeeNet"), "a web page instead of results", "browser"),
-        (Fault(308, "", {"Location": "https://models.example/v1"}), "308", "models.example"),
         (Fault(402, "Insufficient Balance"), "402", "account is used up"),
-        (Fault(429, '{"error": {"code": "insufficient_quota"}}'), "429", "account is used up"),
-        (Fault(429, "", {"Retry-After": "7200"}), "asks to wait 2:00:00 h", "try again later"),
         (Fault(429, "", {"Retry-After": "9" * 30}), "asks to wait", "try again later"),
         (error(404, "This is not a chat model"), "not a chat model", "leave out chat:"),
         (error(400, "it does not support chat"), "not support chat", "leave out chat:"),
@@ -456,8 +449,6 @@ def test_keys(monkeypatch: Patch) -> None:
     assert "does not accept the key: answered 401" in failing(Quirks(key="right")).what
     with opened(Quirks(key="s3cret")) as (endpoint, _):
         assert len(ask(endpoint)) == 60
-    with pytest.raises(CurationError, match="characters that a key cannot have"):
-        ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=SPEC, key="schlüssel")
 
 
 def test_the_error_says_that_a_key_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
@@ -478,13 +469,6 @@ def test_no_body_has_the_key() -> None:
         replies = ask(endpoint, TEXTS[:2])
     assert replies[0][1]["error"]["message"] == "filtered for …"
     assert content(replies[1]) == "…, see https://a.example/?q=1", "addresses in answers stay"
-
-
-def test_nobody_there() -> None:
-    with opened() as (endpoint, _):
-        pass  # the server is gone
-    with fails("no connection", "check that the server runs"):
-        ask(endpoint)
 
 
 @pytest.mark.parametrize("name", ["a" * 70 + ".example", "a..example", "[::1", "ä\u2028b"])

@@ -20,7 +20,7 @@ from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind
 from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
-from support.choice_reference import choice, letters
+from support.choice_reference import letters
 from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
@@ -142,21 +142,12 @@ def test_thinking_is_turned_off_or_named(model: Made, tmp_path: Path) -> None:
     assert "endpoint" in notice
 
 
-@pytest.mark.parametrize(
-    ("text", "thinks"),
-    [
-        ("<|im_start|>assistant\n<think>\n", True),
-        ("<think>\n\n</think>\n\n", False),
-        ("[THINK]", True),
-        ("<|begin_of_thought|>", True),
-        ("<|start_thinking|>", True),
-        ("<|channel|>", True),
-        ("[/INST]", False),
-        ("I think", False),
-    ],
-)
-def test_marks_of_thinking(text: str, *, thinks: bool) -> None:
-    assert bool(local._THINKS.search(text)) is thinks
+def test_marks_of_thinking() -> None:
+    texts = ("<|im_start|>assistant\n<think>\n", "[THINK]", "<|begin_of_thought|>")
+    for text in (*texts, "<|start_thinking|>", "<|channel|>"):
+        assert local._THINKS.search(text), text
+    for text in ("<think>\n\n</think>\n\n", "[/INST]", "I think"):
+        assert not local._THINKS.search(text), text
 
 
 def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:
@@ -293,12 +284,3 @@ def test_the_planted_model_answers_as_planted(planted_model: Path, kind: Kind) -
     found = [read_letters(body).letter for body in bodies(opened(planted_model, INCLUDED), asked)]
     right = [letter == wanted for letter, wanted in zip(found, expected, strict=True)]
     assert sum(right) > 0.99 * len(right)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_reference_recovers_the_planted_share(planted_model: Path, kind: Kind) -> None:
-    cats = chat_models.planted_cats(40, prefers=0.8, kind=kind)
-    found = choice(planted_model, cats, INCLUDED)
-    assert found == pytest.approx({"lms": 100, "ss": 80, "icat": 40, "cats": 40})
-    shy = chat_models.planted_cats(8, prefers=0.5, kind=kind, shy=0.5)
-    assert choice(planted_model, shy, INCLUDED)["cats"] == 4

@@ -9,24 +9,8 @@ from typing import Any
 import pytest
 
 from curation.files import CurationError
-from curation.models.endpoint.connection import (
-    FILTERED,
-    LARGE_MAX_TOKENS,
-    LONGEST,
-    NO_CHAT,
-    NO_TEMPLATE,
-    OFTEN,
-    OWN,
-    WRONG_MODEL,
-    FailedError,
-    Failure,
-    Gate,
-    RefusedError,
-    asked_wait,
-    error_in,
-    gist,
-    words,
-)
+from curation.models.endpoint import connection
+from curation.models.endpoint.connection import Failure, Gate, RefusedError, asked_wait
 from curation.models.endpoint.echoes import TOO_LONG
 
 BUSY = Failure("busy", "wait")
@@ -76,11 +60,11 @@ def test_waits_grow_and_the_last_failure_is_the_error(clock: Clock) -> None:
 
 
 def test_the_server_can_ask_for_longer_waits_up_to_a_limit(clock: Clock) -> None:
-    later = [LIMITED._replace(wait=wait) for wait in (12.5, 0.5, LONGEST)]
+    later = [LIMITED._replace(wait=wait) for wait in (12.5, 0.5, connection.LONGEST)]
     assert clock.gate(1, 1, 1).run(sending(*later, "yes")) == "yes"
-    assert clock.waited == [12.5, 1, LONGEST]
+    assert clock.waited == [12.5, 1, connection.LONGEST]
     with pytest.raises(CurationError):
-        clock.gate(1).run(sending(LIMITED._replace(wait=LONGEST + 1)))
+        clock.gate(1).run(sending(LIMITED._replace(wait=connection.LONGEST + 1)))
     assert len(clock.waited) == 3
 
 
@@ -144,9 +128,9 @@ def test_a_request_that_always_fails_alone_ends_at_last(clock: Clock) -> None:
         tries.append(gate.run(sending("yes")))
         return BUSY._replace(status=500)
 
-    with pytest.raises(FailedError, match="busy") as failed:
+    with pytest.raises(connection.FailedError, match="busy") as failed:
         gate.run(only_this_fails)
-    assert (failed.value.failure.status, len(tries)) == (500, OWN)
+    assert (failed.value.failure.status, len(tries)) == (500, connection.OWN)
 
 
 def test_a_refusal_is_an_answer(clock: Clock) -> None:
@@ -171,7 +155,7 @@ def test_requests_under_way_do_not_report_the_same_failure(clock: Clock) -> None
     assert clock.heard == ["busy; trying again in 1 s"]
     assert gate.run(sending(BUSY, "yes")) == "yes"
     assert len(clock.heard) == 1, "many failures of a bad connection are not reported one by one"
-    clock.now += OFTEN
+    clock.now += connection.OFTEN
     assert gate.run(sending(BUSY, "yes")) == "yes"
     assert len(clock.heard) == 2, "a later failure is reported again"
 
@@ -226,7 +210,7 @@ SORTS: dict[re.Pattern[str] | None, tuple[str, ...]] = {
         "logprobs is not supported for chat completions",
         "Requested sample logprobs of 20, which is greater than max allowed: 5",
     ),
-    FILTERED: (
+    connection.FILTERED: (
         "Your request was rejected as a result of our safety system.",
         "400 SAFETY",
         "the prompt triggered Azure OpenAI's content management policy",
@@ -235,7 +219,7 @@ SORTS: dict[re.Pattern[str] | None, tuple[str, ...]] = {
         "Content Exists Risk",
         "Invalid prompt: your prompt was flagged as potentially violating our policy.",
     ),
-    WRONG_MODEL: (
+    connection.WRONG_MODEL: (
         "The model `huge` does not exist or you do not have access to it.",
         "model 'huge:8b' not found, try pulling it first",
         "Model Not Exist",
@@ -243,17 +227,17 @@ SORTS: dict[re.Pattern[str] | None, tuple[str, ...]] = {
         "huge is not a valid model ID",
         "Invalid model name passed in model=huge",
     ),
-    NO_CHAT: (
+    connection.NO_CHAT: (
         "This is not a chat model and thus not supported in the v1/chat/completions endpoint.",
         "The chatCompletion operation does not work with the specified model, davinci",
         '"nomic-embed-text" does not support chat',
         "The model does not support Chat Completions API",
     ),
-    NO_TEMPLATE: (
+    connection.NO_TEMPLATE: (
         "As of transformers v4.44, default chat template is no longer allowed, so you must provide "
         "a chat template if the tokenizer does not define one.",
     ),
-    LARGE_MAX_TOKENS: (
+    connection.LARGE_MAX_TOKENS: (
         "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, "
         "whereas you provided 100000.",
         "`max_completion_tokens` must be less than or equal to `8192`, the maximum value for "
@@ -271,24 +255,26 @@ SORTS: dict[re.Pattern[str] | None, tuple[str, ...]] = {
 @pytest.mark.parametrize(("sort", "text"), [(sort, text) for sort in SORTS for text in SORTS[sort]])
 def test_each_error_is_of_one_sort(sort: re.Pattern[str] | None, text: str) -> None:
     found = {each for each in SORTS if each and each.search(text)}
-    if sort is LARGE_MAX_TOKENS:  # it is looked for before TOO_LONG
+    if sort is connection.LARGE_MAX_TOKENS:  # it is looked for before TOO_LONG
         found.discard(TOO_LONG)
     assert found == ({sort} if sort else set())
 
 
 def test_words_of_an_error_leave_out_what_it_repeats_of_the_request() -> None:
     body = {"detail": [{"type": "extra", "msg": "not permitted", "input": {"content": "flagged"}}]}
-    assert words(body) == "not permitted extra"
+    assert connection.words(body) == "not permitted extra"
     azure = {"error": {"code": None, "innererror": {"code": "ResponsibleAIPolicyViolation"}}}
-    assert FILTERED.search(words(azure))
-    assert FILTERED.search(words({"error": {"code": 400, "status": "SAFETY"}}))
-    assert words(None) == words(3.5) == words({}) == ""
+    assert connection.FILTERED.search(connection.words(azure))
+    assert connection.FILTERED.search(
+        connection.words({"error": {"code": 400, "status": "SAFETY"}})
+    )
+    assert connection.words(None) == connection.words(3.5) == connection.words({}) == ""
 
 
 def test_gist_and_error_of_odd_contents() -> None:
-    assert gist([{"error": {"message": "blocked"}}]) == "blocked"
-    assert gist({"message": " two\n lines "}) == "two lines"
-    assert gist("x" * 300) == "x" * 200 + "…"
+    assert connection.gist([{"error": {"message": "blocked"}}]) == "blocked"
+    assert connection.gist({"message": " two\n lines "}) == "two lines"
+    assert connection.gist("x" * 300) == "x" * 200 + "…"
     odd = ({}, [], None, 1, {"choices": None}, {"choices": []}, {"choices": [1]}, {"error": None})
-    assert [error_in(content) for content in odd] == [None] * len(odd)
-    assert error_in({"error": "no"}) == "no"
+    assert [connection.error_in(content) for content in odd] == [None] * len(odd)
+    assert connection.error_in({"error": "no"}) == "no"

@@ -14,15 +14,8 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from curation.models.train.corpus import (
-    Corpus,
-    article_files,
-    articles,
-    divide,
-    pairs,
-    read_corpus,
-    split,
-)
+from curation.models.train import corpus as corpora
+from curation.models.train.corpus import Corpus, articles, divide, pairs, read_corpus
 from support.expected import Patch, fails
 
 Read = Callable[..., Corpus]
@@ -88,12 +81,12 @@ def all_articles(corpus: Corpus) -> list[list[str]]:
     ],
 )
 def test_running_text_is_split_into_sentences(text: str, sentences: list[str]) -> None:
-    assert split(text) == sentences
+    assert corpora.split(text) == sentences
 
 
 def test_a_long_text_is_split_in_little_time() -> None:
     # Twice the text must not take four times as long: 400,000 sentences would then take minutes.
-    assert len(split("He sang. " * 200_000)) == 200_000
+    assert len(corpora.split("He sang. " * 200_000)) == 200_000
 
 
 # --- files --------------------------------------------------------------------------------------
@@ -368,7 +361,7 @@ def test_a_folder_is_read_in_sorted_order_and_other_files_are_left_alone(tmp_pat
     write(folder / "AA" / "wiki_00", block("A", "A0. A1.") + block("Short", "Short\n\nOne."))
     write(folder / "README.md", "no article")
     write(folder / ".cache" / "wiki_00", "broken")
-    named = [file.relative_to(folder).as_posix() for file in article_files(folder)]
+    named = [file.relative_to(folder).as_posix() for file in corpora.article_files(folder)]
     assert named == ["AA/wiki_00", "AA/wiki_01.bz2", "AB/wiki_00"]
     told = list[tuple[int, int]]()
     corpus = read_corpus([folder], tell=lambda done, total: told.append((done, total)))
@@ -395,10 +388,10 @@ def test_a_file_without_articles_is_no_error_in_a_folder(tmp_path: Path) -> None
 
 def test_missing_paths_and_folders_without_articles_are_errors(tmp_path: Path) -> None:
     with fails("text: no such file or folder"):
-        article_files(tmp_path / "text")
+        corpora.article_files(tmp_path / "text")
     write(tmp_path / "text" / "notes.md", "no article")
     with fails("text: there is no file of articles in this folder", "wiki_00"):
-        article_files(tmp_path / "text")
+        corpora.article_files(tmp_path / "text")
 
 
 # --- Parquet ------------------------------------------------------------------------------------
