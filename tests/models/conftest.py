@@ -1,4 +1,4 @@
-"""Tiny models of every sort, each made once."""
+"""Tiny models of every sort, each made once; no keys."""
 
 import shutil
 from collections.abc import Callable
@@ -21,3 +21,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 def copy(made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
     """A copy of it that may be harmed."""
     return lambda name: Path(shutil.copytree(made(name), tmp_path / name))
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key of an endpoint is set on this machine."""
+    from curation.models.endpoint.connection import KEYS
+
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""The rule nsp: BERT's own head and trained ones, laid out in every way."""
+"""The rule nsp: BERT's own head and trained ones, and two sentences as one text."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from curation.models.forward import Row
 from curation.models.loading import Loaded, load
 from curation.models.nsp import Frame, frame_of, texts
 from curation.models.rules import Refusal, ScoringRequest
-from support.expected import Patch, fails, short_of_memory
+from support.expected import Patch, fails
 from support.heads import with_head
 from support.models import Made, edit
 from support.profiles import trained_head
@@ -279,15 +279,6 @@ def test_a_model_that_takes_no_mask_is_run_pair_by_pair(bert: Loaded, tmp_path: 
     assert (runner.pack, runner.batch_tokens, len(runner.notices)) == (False, 1, 2)
     wanted = of_transformers(model, bert.tokenizer, "attention_mask")
     assert scores(runner) == pytest.approx(wanted, abs=2e-5)
-
-
-def test_no_memory_halves_the_batches(bert: Loaded, monkeypatch: Patch) -> None:
-    runner = nsp.PairRunner(bert, plain=True)
-    wanted = near(runner)
-    body = bert.model.body
-    monkeypatch.setattr(body, "forward", short_of_memory(body.forward, most=60))
-    assert scores(runner) == wanted
-    assert any("out of memory" in notice for notice in runner.notices)
 
 
 # --- two sentences become one text ----------------------------------------------------------------

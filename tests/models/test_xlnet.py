@@ -11,7 +11,7 @@ from curation.models.forward import Row, Text
 from curation.models.loading import Loaded, load
 from curation.models.rules import ScoringRequest
 from curation.models.xlnet import XLNetRunner, repair
-from support.expected import Patch, short_of_memory
+from support.expected import Patch
 from support.models import Made
 from support.reference import EMPTY, INTER, INTRA, codes, reference
 
@@ -101,15 +101,6 @@ def test_an_unknown_output_layer_is_projected_everywhere(
     monkeypatch.setattr(loaded.model, "get_output_embeddings", lambda: None)
     found = masked.score(XLNetRunner(loaded), "pll", ASKS["pll"])
     assert found == pytest.approx(wanted["pll"], rel=1e-5)
-
-
-def test_no_memory_halves_the_batches(loaded: Loaded, wanted: Wanted, monkeypatch: Patch) -> None:
-    runner = XLNetRunner(loaded, batch_tokens=2048)
-    model = loaded.model
-    monkeypatch.setattr(model, "forward", short_of_memory(model.forward, most=300))
-    found = masked.score(runner, "attribute-acl", INTRA)
-    assert found == pytest.approx(wanted["attribute-acl"], rel=1e-5)
-    assert any("out of memory" in notice for notice in loaded.notices)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

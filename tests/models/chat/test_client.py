@@ -15,19 +15,12 @@ from curation.files import CurationError, dump_json
 from curation.http import TooLargeError, read_body
 from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint, Form
 from curation.models.endpoint import connection
-from curation.models.endpoint.connection import KEYS
 from curation.work.interrupts import Stopped
 from support.chat_answers import SORRY, Said
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
 from support.chats import MODEL, Chats, Quirks, chatting
 from support.expected import Patch, fails
 from support.servers import HALF, RESET, TRICKLE, Fault, error
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: Patch) -> None:
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
 
 
 def content(reply: tuple[int, dict[str, Any]]) -> Any:

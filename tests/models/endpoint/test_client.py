@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from functools import cache
 from typing import Any
 
@@ -16,7 +15,7 @@ import pytest
 from curation.files import CurationError
 from curation.models.endpoint import connection
 from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint, open_endpoint
-from curation.models.endpoint.connection import KEYS, host
+from curation.models.endpoint.connection import host
 from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
 from support.expected import Patch, fails
@@ -27,12 +26,6 @@ INTER = ScoringRequest("intersentence", "A cat sat on the mat.", "It is kind.")
 CAFE = ScoringRequest("intrasentence", "The BLANK is open.", "The café 🌍 is open.", 4, 10)
 EMOJI = ScoringRequest("intersentence", "The roses grow 🌍", "🙂 北京 rain, naïve cat 🌍.")
 ENDPOINTS = [rule for rule, known in RULES.items() if "endpoint" in known.families]
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: Patch) -> None:
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
 
 
 @contextmanager
@@ -481,15 +474,6 @@ def test_it_is_not_asked_for_ever() -> None:
     with bad as (found, _), fails("502: bad gateway", "continues from there"):
         found.score("ll-arxiv", [INTRA])
     assert waited == [1, 4]
-
-
-def test_a_server_that_says_how_long_to_wait_is_followed() -> None:
-    waited: list[float] = []
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    faults = [Fault(429, headers={"Retry-After": asked}) for asked in ("12", "0", later, "soon")]
-    with opened(None, *faults, waits=(1, 1, 1, 1), pause=waited.append) as (found, _):
-        assert found.score("ll-arxiv", [INTRA]) == near("ll-arxiv", INTRA)
-    assert waited == [12, 1, pytest.approx(27.5, abs=2.5), 1]
 
 
 def test_nobody_there() -> None:

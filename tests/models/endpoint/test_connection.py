@@ -1,4 +1,7 @@
-"""When requests are sent again. A request in another's ``send`` stands for another thread's."""
+"""When requests are sent again, and the errors of real servers.
+
+A request in another's ``send`` stands for another thread's.
+"""
 
 import re
 from collections.abc import Callable

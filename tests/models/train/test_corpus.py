@@ -1,4 +1,4 @@
-"""Articles are read from files of several forms, and pairs are drawn from them."""
+"""Articles are read from files of every form and from folders, and pairs are drawn from them."""
 
 import bz2
 import gzip
@@ -159,14 +159,6 @@ def test_what_is_no_corpus_is_an_error(corpus: Read, name: str, content: bytes, 
     with fails(says) as failed:
         corpus(content, name)
     assert name in failed.value.what
-
-
-def test_a_missing_file_and_an_empty_folder_are_errors(tmp_path: Path) -> None:
-    with fails("no such file"):
-        read_corpus([tmp_path / "a.txt"])
-    (tmp_path / "b.txt").mkdir()
-    with fails("no file of articles in this folder"):
-        read_corpus([tmp_path / "b.txt"])
 
 
 # --- sides and pairs ----------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A next-sentence head learns, is gone on with after a kill, and serves the rule nsp."""
+"""A next-sentence head learns, goes on after a kill, and serves the rule nsp; and BertAdam."""
 
 import json
 from collections.abc import Callable

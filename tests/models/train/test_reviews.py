@@ -1,4 +1,4 @@
-"""Reviews are read, each text once, and divided; what cannot be read is said with its line."""
+"""Reviews are read from tables and folders, each text once, and divided; test sets stay apart."""
 
 import csv
 import gzip

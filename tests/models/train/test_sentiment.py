@@ -12,13 +12,12 @@ import torch
 from transformers import AutoModelForSequenceClassification, pipeline
 
 from curation.models import classifier
-from curation.models.train import sentiment
 from curation.models.train.reviews import Reviews, read_reviews
 from curation.models.train.settings import Progress, SentimentSettings
 from support.expected import Patch, fails
 from support.models import Made, edit
 from support.reviews import BAD, GOOD, PLAIN, sentence, write_folder, write_reviews
-from support.strike import KilledError, kill_at
+from support.strike import kill_at
 from support.trainings import Training, of_sentiment, same
 
 LEARNS: dict[str, Any] = {"length": 32, "batch": 16, "epochs": 6, "held_out": 0.2, "lr": 2e-3}
@@ -218,33 +217,11 @@ def test_dropout_differs_from_seed_to_seed(whole: Any, run: Training) -> None:
     assert not same(whole[0], run.root)
 
 
-def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatch: Patch) -> None:
-    def half(run: Any) -> None:
-        (run.out / "config.json").write_bytes(b"half")
-        raise KilledError
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sentiment.SentimentTrainer, "_save_model", half)
-        with pytest.raises(KilledError):
-            run()
-    with fails("has not ended"):
-        classifier.load(str(run.root))
-    run()
-    assert same(whole[0], run.root)
-
-
 def test_a_training_that_has_ended_is_not_done_again(run: Training) -> None:
     report = run()
     assert run(tell=kill_at(1)) == report
     run.kill(1, restart=True)
     assert not (run.root / "config.json").exists()  # what is half new does not pass for a model
-
-
-def test_a_folder_of_something_else_is_left_alone(run: Training) -> None:
-    theirs = run.root / "train-nsp.json"
-    theirs.write_text("{}", "utf-8")  # another sort of training's
-    run.fails(r"contains train-nsp\.json", restart=True)
-    assert theirs.read_text("utf-8") == "{}"
 
 
 # --- what does not go ---------------------------------------------------------------------------
