@@ -66,14 +66,11 @@ def test_what_is_put_around_a_text(
     assert [tokenizer(name).convert_ids_to_tokens(ids) for ids in found] == [before, after]
 
 
-def test_where_a_text_begins(tokenizer: Tokenizers) -> None:
+def test_where_a_text_begins_and_what_has_no_token(tokenizer: Tokenizers) -> None:
     assert start_token(tokenizer("llama")) == tokenizer("llama").bos_token_id
     assert start_token(tokenizer("qwen2")) == tokenizer("qwen2").eos_token_id  # it has no other
     with fails("no token for the beginning"):
         start_token(tokenizer("neox"))
-
-
-def test_no_text_has_no_tokens(tokenizer: Tokenizers) -> None:
     assert tokenize(tokenizer("bert"), []) == []
     assert tokenize(tokenizer("bert"), [""])[0].ids == []
 

@@ -48,6 +48,7 @@ class Server:
     """
 
     path = ""
+    listed: Any = None
 
     def __init__(self, quirks: Any) -> None:
         self.quirks = quirks
@@ -60,10 +61,6 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
-
-    @property
-    def listed(self) -> Mapping[str, Any] | None:
-        raise NotImplementedError
 
     def answer_to(self, body: dict[str, Any]) -> Fault:
         """The response to a request that came to the right path with the right key."""
@@ -86,7 +83,7 @@ class Server:
         if self.quirks.key and key != f"Bearer {self.quirks.key}":
             return error(401, f"Incorrect API key provided: {key}.", "invalid_api_key")
         if method == "GET":
-            return ok({"data": [{**(self.listed or {}), "created": time.time()}]})
+            return ok({"data": [{**self.listed, "created": time.time()}]})
         return self.answer_to(json.loads(raw))
 
     def fault(self) -> Fault | None:

@@ -32,6 +32,8 @@ def content(reply: tuple[int, dict[str, Any]]) -> Any:
 
 def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
     with opened() as (endpoint, server):
+        assert ask(endpoint, []) == {}
+        assert server.requests == 0
         replies = ask(endpoint)
         assert sorted(replies) == list(range(60))
         assert Counter(server.texts) == Counter(TEXTS)
@@ -115,12 +117,6 @@ def test_about_says_where_and_what() -> None:
                 "system_fingerprint": ["fp-1"],
                 "form": {"limit": "max_tokens", "temperature": True, "top_logprobs": 20},
             }
-
-
-def test_nothing_is_sent_without_questions() -> None:
-    with opened() as (endpoint, server):
-        assert ask(endpoint, []) == {}
-    assert server.requests == 0
 
 
 # --- several at a time

@@ -98,9 +98,7 @@ def test_errors(code: str, status: int) -> None:
             reading = read_answer(status, error, PROMPTS)
             assert reading.code == code, error
             assert text[:20] in reading.detail
-
-
-def test_a_local_model() -> None:
+    # A local model says it without words.
     assert read_answer(0, {"too_long": 5000}, PROMPTS).code == "answer_too_long"
 
 
