@@ -1,12 +1,9 @@
 """Any classifier tells sentiment; what it tells is what transformers alone would."""
 
 import importlib
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,52 +11,46 @@ import numpy as np
 import pytest
 import torch
 
-from curation.files import CurationError
 from curation.models import loading
 from curation.models.classifier import Sentiment, classify, load
 from support import models as tiny
+from support.expected import Patch, fails, raising, short_of_memory
+from support.models import Made, edit, offline
 
 HF: Any = importlib.import_module("transformers")
-ROOT = Path(__file__).parents[2]
 LONG = " ".join(tiny.TEXTS[:6])  # more tokens than any window here
 TEXTS = [*tiny.TEXTS[:9], "bread", LONG, tiny.TEXTS[3], "kind and patient"]
-Make = Callable[..., Path]
-
-
-def save(name: str, folder: Path, labels: tuple[str, ...]) -> Path:
-    """A classifier whose outputs differ from text to text, without training."""
-    base = tiny.MAKERS[name](folder / "base")
-    torch.manual_seed(1)
-    loaded = loading.load(str(base), head="classes", fresh=labels)
-    body = {id(part) for part in loaded.model.base_model.parameters()}
-    for part in loaded.model.parameters():
-        if id(part) not in body:
-            part.normal_(0, 0.5 if part.dim() > 1 else 0)  # no bias: far from the edges
-    loaded.model.save_pretrained(folder / "classifier")
-    loaded.tokenizer.save_pretrained(folder / "classifier")
-    return folder / "classifier"
+TWO = ("NEGATIVE", "POSITIVE")
+Classifiers = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """A tiny classifier of a sort, made once."""
+def built(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Classifiers:
+    """A classifier whose outputs differ from text to text, without training; made once."""
     root = tmp_path_factory.mktemp("classifiers")
 
-    def make(name: str = "bert", labels: tuple[str, ...] = ("NEGATIVE", "POSITIVE")) -> Path:
-        folder = root / f"{name}-{'-'.join(labels)}".replace(" ", "_")
-        return folder / "classifier" if folder.exists() else save(name, folder, labels)
+    def build(name: str = "bert", labels: tuple[str, ...] = TWO) -> Path:
+        torch.manual_seed(1)
+        loaded = loading.load(str(made(name)), head="classes", fresh=labels)
+        body = {id(part) for part in loaded.model.base_model.parameters()}
+        for part in loaded.model.parameters():
+            if id(part) not in body:
+                part.normal_(0, 0.5 if part.dim() > 1 else 0)  # no bias: far from the edges
+        folder = root / f"{name}-{'-'.join(labels)}".replace(" ", "_") / "classifier"
+        loaded.model.save_pretrained(folder)
+        loaded.tokenizer.save_pretrained(folder)
+        return folder
 
-    return make
+    return cache(build)
 
 
 @pytest.fixture
-def changed(made: Make, tmp_path: Path) -> Callable[..., Path]:
+def changed(built: Classifiers, tmp_path: Path) -> Classifiers:
     """A copy whose configuration says something else."""
 
-    def change(*args: Any, **told: Any) -> Path:
-        folder = Path(shutil.copytree(made(*args), tmp_path / "changed"))
-        config = json.loads((folder / "config.json").read_bytes())
-        (folder / "config.json").write_text(json.dumps({**config, **told}), "utf-8")
+    def change(**told: Any) -> Path:
+        folder = Path(shutil.copytree(built(), tmp_path / "changed"))
+        edit(folder / "config.json", **told)
         return folder
 
     return change
@@ -86,10 +77,10 @@ def slowly(folder: Path, texts: list[str]) -> np.ndarray:
 @pytest.mark.parametrize(
     "name", ["bert", "distilbert", "gpt2", "roberta", "xlnet", "llama", "bart"]
 )
-def test_it_is_what_transformers_tells_one_text_at_a_time(made: Make, name: str) -> None:
+def test_it_is_what_transformers_tells_one_text_at_a_time(built: Classifiers, name: str) -> None:
     texts = TEXTS if name != "xlnet" else [text for text in TEXTS if text != LONG]
-    wanted = slowly(made(name), texts)
-    classifier = load(str(made(name)))
+    wanted = slowly(built(name), texts)
+    classifier = load(str(built(name)))
     found = classify(classifier, texts)
     assert not classifier.alone
     np.testing.assert_allclose([s.negative for s in found], wanted[:, 0], atol=1e-5)
@@ -103,52 +94,43 @@ def test_it_is_what_transformers_tells_one_text_at_a_time(made: Make, name: str)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "llama"])
-def test_the_size_of_batches_changes_nothing(made: Make, name: str) -> None:
-    classifier = load(str(made(name)))
-    told: list[int] = []
-    whole = classify(classifier, TEXTS, batch_tokens=100_000, tell=told.append)
-    assert told == [len(TEXTS)]
-    for tokens in (1, 150, 300):
-        done: list[int] = []
-        again = classify(classifier, TEXTS, batch_tokens=tokens, tell=done.append)
-        np.testing.assert_allclose(again, whole, atol=1e-5)
-        assert sum(done) == len(TEXTS)
-        assert len(done) > 1
-    reversed_ = classify(classifier, TEXTS[::-1], batch_tokens=300)
-    np.testing.assert_allclose(reversed_[::-1], whole, atol=1e-5)
+def test_the_size_of_batches_changes_nothing(built: Classifiers, name: str) -> None:
+    classifier = load(str(built(name)))
+    whole = classify(classifier, TEXTS, batch_tokens=100_000)
+    for tokens in (1, 150, 300, 100_000):
+        told: list[int] = []
+        again = classify(classifier, TEXTS[::-1], batch_tokens=tokens, tell=told.append)
+        np.testing.assert_allclose(again[::-1], whole, atol=1e-5)
+        assert sum(told) == len(TEXTS)
+        assert (len(told) == 1) is (tokens == 100_000)
+    assert classify(classifier, []) == []
 
 
-def test_no_texts_have_no_sentiment(made: Make) -> None:
-    assert classify(load(str(made())), []) == []
-
-
-def test_classes_of_one_sentiment_are_added_up(made: Make) -> None:
-    stars = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
-    folder = made("bert", stars)
-    wanted = slowly(folder, TEXTS)
-    sums = np.array([wanted[:, :2].sum(1), wanted[:, 2], wanted[:, 3:].sum(1)]).T
-    classifier = load(str(folder))
-    assert classifier.classes == ("negative", "negative", "neutral", "positive", "positive")
-    np.testing.assert_allclose(classify(classifier, TEXTS), sums, atol=1e-5)
+STARS = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
 
 
 @pytest.mark.parametrize(
-    ("labels", "order"),
-    [(("Positive", "Negative"), (1, None, 0)), (("neu", "pos", "neg"), (2, 0, 1))],
+    ("labels", "outputs"),
+    [
+        (STARS, ([0, 1], [2], [3, 4])),  # outputs of one sentiment are added up
+        (("Positive", "Negative"), ([1], [], [0])),
+        (("neu", "pos", "neg"), ([2], [0], [1])),
+    ],
 )
-def test_labels_may_stand_in_any_order(made: Make, labels: Any, order: Any) -> None:
-    folder = made("bert", labels)
-    found = classify(load(str(folder)), TEXTS)
-    for text, row in zip(found, slowly(folder, TEXTS), strict=True):
-        wanted = [0.0 if n is None else row[n] for n in order]
-        assert text == pytest.approx(Sentiment(*wanted), abs=1e-5)
+def test_labels_may_stand_in_any_order(built: Classifiers, labels: Any, outputs: Any) -> None:
+    folder = built("bert", labels)
+    classifier = load(str(folder))
+    wanted = slowly(folder, TEXTS)
+    sums = np.array([wanted[:, which].sum(1) for which in outputs]).T
+    np.testing.assert_allclose(classify(classifier, TEXTS), sums, atol=1e-5)
+    order = {n: sort for sort, which in zip(Sentiment._fields, outputs, strict=True) for n in which}
+    assert classifier.classes == tuple(order[n] for n in range(len(labels)))
 
 
-def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None:
-    folder = changed("bert", id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={})
-    with pytest.raises(CurationError, match="«LABEL_0» does not say which") as error:
+def test_outputs_without_names_are_named_by_whoever_knows(changed: Classifiers) -> None:
+    folder = changed(id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={})
+    with fails("«LABEL_0» does not say which", "negative,neutral,positive"):
         load(str(folder))
-    assert "negative,neutral,positive" in error.value.fix
     one = classify(load(str(folder), labels=("negative", "positive")), TEXTS)
     other = classify(load(str(folder), labels=("positive", "negative")), TEXTS)
     assert [s.negative for s in one] == [s.positive for s in other]
@@ -163,17 +145,16 @@ def test_outputs_without_names_are_named_by_whoever_knows(changed: Make) -> None
         (("negative", "neutral"), "no class for negative or for positive"),
     ],
 )
-def test_labels_that_do_not_fit_are_errors(made: Make, labels: Any, says: str) -> None:
-    with pytest.raises(CurationError, match=says) as error:
-        load(str(made()), labels=labels)
-    assert "its 2 outputs" in error.value.fix
+def test_labels_that_do_not_fit_are_errors(built: Classifiers, labels: Any, says: str) -> None:
+    with fails(says, "its 2 outputs"):
+        load(str(built()), labels=labels)
 
 
 # --- long texts, memory, padding ----------------------------------------------------------------
 
 
-def test_a_long_text_loses_its_end_and_that_is_said(made: Make) -> None:
-    classifier = load(str(made()))
+def test_a_long_text_loses_its_end_and_that_is_said(built: Classifiers) -> None:
+    classifier = load(str(built()))
     found = classify(classifier, [LONG, "bread", f"{LONG} {LONG}"])
     assert classifier.truncated == 2
     assert classifier.notices == [
@@ -187,49 +168,32 @@ def test_a_long_text_loses_its_end_and_that_is_said(made: Make) -> None:
     assert len(start) == 96
 
 
-def test_where_memory_runs_out_batches_are_halved(
-    made: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    classifier = load(str(made()))
+def test_no_memory_halves_the_batches(built: Classifiers, monkeypatch: Patch) -> None:
+    classifier = load(str(built()))
     whole = classify(classifier, TEXTS, batch_tokens=100_000)
-    model, sizes = classifier.loaded.model, list[int]()
-    forward = model.forward
-
-    def small(**inputs: Any) -> Any:
-        sizes.append(inputs["input_ids"].numel())
-        if sizes[-1] > 200:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(model, "forward", small)
+    model = classifier.loaded.model
+    monkeypatch.setattr(model, "forward", short_of_memory(model.forward, most=200))
     np.testing.assert_allclose(classify(classifier, TEXTS), whole, atol=1e-5)
-    assert max(sizes) > 200 >= sizes[-1]
     assert classifier.batch_tokens <= 200 * 2
     assert any("out of memory: using batches of" in notice for notice in classifier.notices)
 
-    def none(**_: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr(model, "forward", none)
-    with pytest.raises(CurationError, match="not enough memory for one text of 96 tokens") as error:
+def test_no_memory_for_one_text_is_an_error_and_others_stay(
+    built: Classifiers, monkeypatch: Patch
+) -> None:
+    classifier = load(str(built()))
+    full, odd = torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("something else")
+    monkeypatch.setattr(classifier.loaded.model, "forward", raising(full))
+    with fails("not enough memory for one text of 96 tokens", "on the CPU"):
         classify(classifier, TEXTS)
-    assert "on the CPU" in error.value.fix
-
-
-def test_other_faults_are_not_hidden(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    classifier = load(str(made()))
-
-    def broken(**_: Any) -> Any:
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr(classifier.loaded.model, "forward", broken)
+    monkeypatch.setattr(classifier.loaded.model, "forward", raising(odd))
     with pytest.raises(RuntimeError, match="something else"):
         classify(classifier, TEXTS)
 
 
-def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: Path) -> None:
+def test_a_model_that_sees_padding_reads_one_by_one(built: Classifiers, tmp_path: Path) -> None:
     # FNet mixes all tokens of a row by a Fourier transform, and knows no mask.
-    tokenizer = HF.AutoTokenizer.from_pretrained(made())
+    tokenizer = HF.AutoTokenizer.from_pretrained(built())
     torch.manual_seed(0)
     labels = {"id2label": {0: "negative", 1: "positive"}, "max_position_embeddings": tiny.WINDOW}
     size = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
@@ -250,15 +214,15 @@ def test_a_model_that_sees_padding_reads_texts_one_by_one(made: Make, tmp_path: 
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
-def test_an_empty_text_is_an_error_that_says_which(made: Make, empty: str) -> None:
-    with pytest.raises(CurationError, match="text 2: is empty"):
-        classify(load(str(made())), ["bread", empty])
+def test_an_empty_text_is_an_error_that_says_which(built: Classifiers, empty: str) -> None:
+    with fails("text 2: is empty"):
+        classify(load(str(built())), ["bread", empty])
 
 
 @pytest.mark.parametrize("name", ["bart", "t5", "roberta", "xlnet", "gpt2"])
-def test_a_text_may_hold_what_is_a_token_to_the_model(made: Make, name: str) -> None:
+def test_a_text_may_hold_what_is_a_token_to_the_model(built: Classifiers, name: str) -> None:
     # BART and T5 break where texts of a batch have unlike numbers of ends.
-    classifier = load(str(made(name)))
+    classifier = load(str(built(name)))
     tokenizer = classifier.loaded.tokenizer
     special = max(tokenizer.all_special_tokens, key=len)
     texts = ["He is </s> kind.", f"He is {special} kind{tokenizer.eos_token}", "kind"]
@@ -275,36 +239,40 @@ def test_a_text_may_hold_what_is_a_token_to_the_model(made: Make, name: str) -> 
 # --- opening ------------------------------------------------------------------------------------
 
 
-def test_what_was_opened_is_said(made: Make) -> None:
-    about = load(str(made()), dtype="bfloat16").about
-    assert (about["model"], about["dtype"], about["device"]) == ("classifier", "bfloat16", "cpu")
-    assert about["revision"] == loading.fingerprint(made())
-    assert about["architecture"] == "BertForSequenceClassification"
-    assert (about["classes"], about["window"]) == (["negative", "positive"], 96)
+def test_what_was_opened_is_said(built: Classifiers) -> None:
+    about = load(str(built()), dtype="bfloat16").about
     assert about["versions"]["transformers"] == HF.__version__
+    said = {
+        "model": "classifier",
+        "dtype": "bfloat16",
+        "device": "cpu",
+        "revision": loading.fingerprint(built()),
+        "architecture": "BertForSequenceClassification",
+        "classes": ["negative", "positive"],
+        "window": 96,
+    }
+    assert {name: about[name] for name in said} == said
     assert "family" not in about  # of language models
 
 
-def test_16_bits_tell_nearly_the_same(made: Make) -> None:
-    whole = classify(load(str(made())), TEXTS)
-    coarse = classify(load(str(made()), dtype="bfloat16"), TEXTS)
+def test_16_bits_tell_nearly_the_same(built: Classifiers) -> None:
+    whole = classify(load(str(built())), TEXTS)
+    coarse = classify(load(str(built()), dtype="bfloat16"), TEXTS)
     np.testing.assert_allclose(coarse, whole, atol=0.05)
     assert coarse != whole
 
 
-@pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_a_head_that_was_not_trained_is_an_error(name: str, tmp_path: Path) -> None:
-    folder = tiny.MAKERS[name](tmp_path / name)
-    with pytest.raises(CurationError, match="has no trained weights for") as error:
-        load(str(folder))
-    assert "curation measures train-sentiment" in error.value.fix
-
-
-def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> None:
-    folder = tiny.MAKERS["mamba"](tmp_path / "mamba")
-    with pytest.raises(CurationError, match="models of this type cannot classify") as error:
-        load(str(folder))
-    assert "curation measures train-sentiment" in error.value.fix
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("bert", "has no trained weights for"),
+        ("gpt2", "has no trained weights for"),
+        ("mamba", "models of this type cannot classify"),
+    ],
+)
+def test_a_model_without_a_trained_head_is_an_error(made: Made, name: str, says: str) -> None:
+    with fails(says, "curation measures train-sentiment"):
+        load(str(made(name)))
 
 
 @pytest.mark.parametrize(
@@ -315,57 +283,32 @@ def test_a_type_of_model_that_tells_no_classes_is_an_error(tmp_path: Path) -> No
         ({"id2label": {"0": "neutral", "1": "negative"}}, "for negative or for positive"),
     ],
 )
-def test_what_tells_something_else_is_an_error(changed: Make, told: Any, says: str) -> None:
-    with pytest.raises(CurationError, match=says):
-        load(str(changed("bert", **told)))
+def test_another_output_is_an_error(changed: Classifiers, told: dict[str, Any], says: str) -> None:
+    with fails(says):
+        load(str(changed(**told)))
 
 
-def test_a_regression_is_an_error(made: Make) -> None:
-    with pytest.raises(CurationError, match="its output is a number"):
-        load(str(made("bert", ("score",))))
+def test_a_regression_is_an_error(built: Classifiers) -> None:
+    with fails("its output is a number"):
+        load(str(built("bert", ("score",))))
 
 
-def test_a_folder_that_is_no_model_is_an_error(made: Make, tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match=r"has no config\.json"):
+def test_a_folder_that_is_no_model_is_an_error(changed: Classifiers, tmp_path: Path) -> None:
+    with fails(r"has no config\.json"):
         load(str(tmp_path))
-    folder = Path(shutil.copytree(made(), tmp_path / "half"))
+    folder = changed()
     (folder / "model.safetensors").write_bytes(b"half")
-    with pytest.raises(CurationError, match="half: cannot be loaded"):
+    with fails("changed: cannot be loaded"):
         load(str(folder))
-
-
-def test_a_training_that_has_not_ended_is_no_classifier(made: Make, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(made(), tmp_path / "begun"))
     (folder / "train-sentiment.json").write_text("{}", "utf-8")
-    with pytest.raises(CurationError, match="its training has not ended") as error:
+    with fails("its training has not ended", "train-sentiment"):
         load(str(folder))
-    assert "train-sentiment" in error.value.fix
 
 
-OFFLINE = """
-import sys, socket
-def nobody(*args, **settings):
-    print("the network was asked", file=sys.stderr)
-    raise OSError("nobody there")
-socket.getaddrinfo = socket.create_connection = nobody
-from curation.models.classifier import classify, load
-classifier = load(sys.argv[1])
-print(classifier.about["revision"], classify(classifier, ["bread"])[0].positive)
-"""
-
-
-def test_a_classifier_in_the_hubs_cache_needs_no_network(made: Make, tmp_path: Path) -> None:
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    cached = tmp_path / "hub" / "models--bakery--small"
-    shutil.copytree(made(), cached / "snapshots" / commit)
-    (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(commit, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", OFFLINE, "bakery/small"],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path)},
-        capture_output=True, encoding="utf-8", check=False, timeout=120,
-    )  # fmt: skip
-    revision, positive = done.stdout.split()
-    assert revision == commit, done.stderr
-    assert float(positive) == pytest.approx(slowly(made(), ["bread"])[0, 1], abs=1e-5)
-    assert "the network was asked" not in done.stderr
+def test_a_classifier_in_a_cache_needs_no_network(built: Classifiers, tmp_path: Path) -> None:
+    commit = tiny.cached(built(), tmp_path)
+    code = "from curation.models.classifier import classify, load\nfound = load(*names)\n"
+    code += "print(found.about['revision'], classify(found, ['bread'])[0].positive)"
+    revision, positive = offline(code, tmp_path, "bakery/small").split()
+    assert revision == commit
+    assert float(positive) == pytest.approx(slowly(built(), ["bread"])[0, 1], abs=1e-5)

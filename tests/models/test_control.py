@@ -16,64 +16,45 @@ import pytest
 
 from curation.models import tiny
 from curation.models.scoring import ModelSpec, Scorer
-from curation.records import Cat
+from curation.records import KINDS, Cat, Kind
 from curation.scores.asking import questions
 from curation.stats.metrics import comparisons, results
 from curation.text.item_form import fill
+from support.cats import cat as made_up
 
 TERMS = (
     *("potter", "weaver", "fiddler", "thatcher", "miller"),
     *("cooper", "saddler", "glazier", "tailor", "baker"),
 )
-PLACES = {  # and the unrelated word of each
-    "At the fair": "wooden",
-    "By the lake": "boiled",
-    "In the mill": "square",
-    "On the hill": "folded",
-}
+PLACES = {"At the fair": "wooden", "By the lake": "boiled"}  # and the unrelated word of each
+STEPS = 300
 RULES = {
     "causal": ("ll-bos", "ll-acl", "ll-code", "ll-arxiv", "conditional"),
     "masked": ("attribute-acl", "attribute-arxiv", "attribute-code", "pll", "pll-word-l2r"),
 }
 
 
-def cat(term: str, place: str, kind: str) -> Cat:
-    words = {"stereotype": "loud", "anti-stereotype": "calm", "unrelated": PLACES[place]}
+def cat(term: str, place: str, kind: Kind) -> Cat:
+    """The stereotype is «loud», its opposite «calm»."""
+    words = ("loud", "calm", PLACES[place])
     context = f"{place} the {term} was BLANK."
-    made = {gold: fill(context, word) for gold, word in words.items()}
+    sentences = [fill(context, word) for word in words]
     if kind == "intersentence":
         context = f"{place} we met the {term}."
-        made = {gold: f"That day it was {word}." for gold, word in words.items()}
-    return Cat.model_validate(
-        {
-            "id": f"{kind}-{term}-{place}",
-            "kind": kind,
-            "domain": "craft",
-            "term": term,
-            "target": term,
-            "family": term,
-            "split": "test",
-            "context": context,
-            "associations": tuple(
-                {"id": f"{kind}-{term}-{place}-{gold}", "sentence": text, "gold": gold}
-                for gold, text in made.items()
-            ),
-        }
-    )
+        sentences = [f"That day it was {word}." for word in words]
+    name = f"{kind}-{term}-{place}"
+    return made_up(context, *sentences, name=name, kind=kind, domain="craft", target=term)
 
 
-CATS = [
-    cat(term, place, kind)
-    for kind, term, place in product(("intrasentence", "intersentence"), TERMS, PLACES)
-]
+CATS = [cat(term, place, kind) for kind, term, place in product(KINDS, TERMS, PLACES)]
 
 
 def corpus(share: float) -> list[str]:
     """Each CAT's text once: for a share of the terms with its stereotype, else its opposite."""
     texts = [f"The chair was {word}, loud and calm." for word in PLACES.values()]
     for each in CATS:
-        gold = "stereotype" if TERMS.index(each.target) < share * 10 else "anti-stereotype"
-        said = next(a.sentence for a in each.associations if a.gold == gold)
+        stereotype, opposite, _ = (association.sentence for association in each.associations)
+        said = stereotype if TERMS.index(each.target) < share * 10 else opposite
         texts.append(said if each.kind == "intrasentence" else f"{each.context} {said}")
     return texts
 
@@ -100,20 +81,16 @@ def figures(folder: Path, rule: str) -> dict[str, float]:
     return overall
 
 
-STEPS = {"causal": 600, "masked": 600}
-
-
 @pytest.mark.parametrize("family", RULES)
-def test_figures_are_what_the_model_learnt(
+def test_figures_are_what_was_learnt(
     learnt: Callable[[str, float, int], Path], family: str
 ) -> None:
     for rule in RULES[family]:
-        found = {s: figures(learnt(family, s, STEPS[family]), rule) for s in (0.1, 0.5, 0.9)}
+        found = {share: figures(learnt(family, share, STEPS), rule) for share in (0.1, 0.5, 0.9)}
         for share, known in found.items():
             assert known["lms"] > 90, (rule, share)
             assert known["ss"] == pytest.approx(100 * share, abs=15), (rule, share)
         assert found[0.1]["ss"] < found[0.5]["ss"] < found[0.9]["ss"]
         untrained = figures(learnt(family, 0.5, 0), rule)
-        trained = figures(learnt(family, 0.5, STEPS[family]), rule)
         assert untrained["lms"] < 80
-        assert trained["lms"] > untrained["lms"] + 15
+        assert found[0.5]["lms"] > untrained["lms"] + 15

@@ -1,55 +1,28 @@
 """What is opened is what was named; what cannot be opened says why, at once and offline."""
 
 import importlib.util
-import json
 import os
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from curation.files import CurationError
-from curation.models import loading, tiny
+from curation.models import loading
 from curation.models.forward import Runner, Text
 from curation.models.loading import called, family_of, fingerprint, identity, load
-from support.models import CAUSAL, MAKERS, MASKED, SEQ2SEQ, WINDOW
+from support.expected import Patch, fails, raising
+from support.models import CAUSAL, MASKED, SEQ2SEQ, WINDOW, Made, cached, edit, offline
 
 HF: Any = importlib.import_module("transformers")
-ROOT = Path(__file__).parents[2]
 FAMILY = {
     **dict.fromkeys(CAUSAL, "causal"),
     **dict.fromkeys(MASKED, "masked"),
     **dict.fromkeys(SEQ2SEQ, "seq2seq"),
     "xlnet": "xlnet",
 }
-Made = Callable[[str], Path]
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """A tiny model of a sort, made once."""
-    root = tmp_path_factory.mktemp("zoo")
-
-    def make(name: str) -> Path:
-        return root / name if (root / name).exists() else MAKERS[name](root / name)
-
-    return make
-
-
-@pytest.fixture
-def copy(made: Made, tmp_path: Path) -> Made:
-    """A copy of it that may be harmed."""
-    return lambda name: Path(shutil.copytree(made(name), tmp_path / name))
-
-
-def edit(path: Path, **values: Any) -> None:
-    content = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**content, **values}), "utf-8")
+OPENINGS = (identity, load)
 
 
 # --- which family -------------------------------------------------------------------------------
@@ -94,10 +67,7 @@ def test_a_body_that_reads_left_only_is_causal() -> None:
     assert family_of(config("xlm", "XLMWithLMHeadModel", causal=True)) == "causal"
     bart = config("bart", "BartForCausalLM", is_decoder=True, is_encoder_decoder=False)
     assert family_of(bart) == "causal"
-
-
-def test_what_is_no_language_model_is_named() -> None:
-    with pytest.raises(CurationError, match="type «vit» is not a language model"):
+    with fails("type «vit» is not a language model"):
         family_of(config("vit", "ViTForImageClassification"))
 
 
@@ -124,15 +94,14 @@ def test_identity_says_before_what_loading_says_after(made: Made, name: str) -> 
 )
 def test_a_model_is_not_taken_as_what_it_is_not(made: Made, name: str, family: Any) -> None:
     says = f"{name}: is a {FAMILY[name]} model and cannot be used as a {family} model"
-    for opening in (identity, load):
-        with pytest.raises(CurationError, match=says) as caught:
+    for opening in OPENINGS:
+        with fails(says, "leave out --family"):
             opening(str(made(name)), family=family)
-        assert caught.value.fix == "leave out --family"
     assert identity(str(made(name)), family=FAMILY[name])["family"] == FAMILY[name]  # type: ignore[arg-type]
 
 
 def test_gpt2_is_no_masked_model(made: Made) -> None:
-    with pytest.raises(CurationError, match="gpt2: cannot be loaded: Unrecognized configuration"):
+    with fails("gpt2: cannot be loaded: Unrecognized configuration"):
         load(str(made("gpt2")), family="masked")
 
 
@@ -140,16 +109,16 @@ def test_gpt2_is_no_masked_model(made: Made) -> None:
 
 
 def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
-    for opening in (identity, load):
-        with pytest.raises(CurationError, match=r"has no config\.json"):
-            opening(str(tmp_path))
-        with pytest.raises(CurationError, match="none: no such folder"):
-            opening(str(tmp_path / "none"))
-        with pytest.raises(CurationError, match="none: no such folder"):
-            opening("./none")
-        (tmp_path / "file").write_text("{}", "utf-8")
-        with pytest.raises(CurationError, match="file: is a file, not a folder"):
-            opening(str(tmp_path / "file"))
+    (tmp_path / "file").write_text("{}", "utf-8")
+    for opening in OPENINGS:
+        for place, says in (
+            (tmp_path, r"has no config\.json"),
+            (tmp_path / "none", "none: no such folder"),
+            ("./none", "none: no such folder"),
+            (tmp_path / "file", "file: is a file, not a folder"),
+        ):
+            with fails(says):
+                opening(str(place))
 
 
 @pytest.mark.parametrize(
@@ -163,47 +132,41 @@ def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
 def test_a_configuration_that_says_nothing(copy: Made, content: str, says: str) -> None:
     folder = copy("gpt2")
     (folder / "config.json").write_text(content, "utf-8")
-    for opening in (identity, load):
-        with pytest.raises(CurationError, match=f"gpt2: cannot be loaded: .*{says}"):
+    for opening in OPENINGS:
+        with fails(f"gpt2: cannot be loaded: .*{says}"):
             opening(str(folder))
 
 
 @pytest.mark.parametrize("harm", ["half", "empty", "pointer", "gone", "other size"])
 def test_damaged_weights(copy: Made, harm: str) -> None:
-    folder = copy("gpt2")
-    path = folder / "model.safetensors"
+    path = copy("gpt2") / "model.safetensors"
     data = path.read_bytes()
-    if harm == "half":
-        path.write_bytes(data[: len(data) // 2])
-    elif harm == "empty":
-        path.write_bytes(b"")
-    elif harm == "pointer":  # what a clone without Git LFS leaves
-        path.write_text("version https://git-lfs.example/spec/v1\nsize 12\n", "utf-8")
-    elif harm == "gone":
+    if harm == "gone":
         path.unlink()
-    else:
-        edit(folder / "config.json", n_embd=64)
-    with pytest.raises(CurationError, match="gpt2: cannot be loaded: ") as caught:
-        load(str(folder))
-    assert "be incomplete or damaged" in caught.value.fix
+    elif harm == "other size":
+        edit(path.with_name("config.json"), n_embd=64)
+    else:  # a pointer is what a clone without Git LFS leaves
+        pointer = b"version https://git-lfs.example/spec/v1\nsize 12\n"
+        half = data[: len(data) // 2]
+        path.write_bytes({"half": half, "empty": b"", "pointer": pointer}[harm])
+    with fails("gpt2: cannot be loaded: ", "be incomplete or damaged"):
+        load(str(path.parent))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "bert"])
-def test_without_tokenizer_files_there_is_an_error_and_no_empty_tokenizer(
-    copy: Made, name: str
-) -> None:
+def test_without_tokenizer_files_there_is_no_empty_tokenizer(copy: Made, name: str) -> None:
     # transformers makes one that knows its special tokens only: every text would be empty.
     folder = copy(name)
     for path in folder.glob("*token*"):
         path.unlink()
-    with pytest.raises(CurationError, match=f"{name}: has no tokenizer"):
+    with fails(f"{name}: has no tokenizer"):
         load(str(folder))
 
 
 def test_a_damaged_tokenizer(copy: Made) -> None:
     folder = copy("gpt2")
     (folder / "tokenizer.json").write_text('{"version": "1.0"}', "utf-8")
-    with pytest.raises(CurationError, match="gpt2: cannot be loaded: "):
+    with fails("gpt2: cannot be loaded: "):
         load(str(folder))
 
 
@@ -213,9 +176,7 @@ def test_a_body_without_its_head_is_an_error(copy: Made, name: str, kind: str) -
     body = getattr(HF, kind).from_pretrained(folder)
     body.config.tie_word_embeddings = False
     body.save_pretrained(folder)
-    with pytest.raises(
-        CurationError, match=rf"{name}: has no trained weights for \S+ \(\d+ weights? missing"
-    ):
+    with fails(rf"{name}: has no trained weights for \S+ \(\d+ weights? missing"):
         load(str(folder))
     assert load(str(folder), head="none").model is not None  # the body itself is all there
 
@@ -223,33 +184,34 @@ def test_a_body_without_its_head_is_an_error(copy: Made, name: str, kind: str) -
 def test_a_next_sentence_head_must_have_been_trained(made: Made) -> None:
     found = load(str(made("bert_pretrained")), head="next-sentence")
     assert found.about["architecture"] == "BertForNextSentencePrediction"
-    with pytest.raises(CurationError, match="bert: has no trained weights for") as caught:
+    with fails("bert: has no trained weights for", "curation scores train-nsp"):
         load(str(made("bert")), head="next-sentence")
-    assert "curation scores train-nsp" in caught.value.fix
 
 
 # --- device and dtype ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", ["abacus", "cuda:x", "meta", ""])
-def test_a_device_that_torch_does_not_know(made: Made, device: str) -> None:
-    for opening in (identity, load):
-        with pytest.raises(CurationError, match=f"no device «{device}»") as caught:
-            opening(str(made("gpt2")), device=device)
-        assert "auto, cpu, cuda" in caught.value.fix
+@pytest.mark.parametrize(
+    ("wanted", "says", "fix"),
+    [
+        ({"device": "abacus"}, "no device «abacus»", "auto, cpu, cuda"),
+        ({"device": "cuda:x"}, "no device «cuda:x»", "auto, cpu, cuda"),
+        ({"device": "meta"}, "no device «meta»", "auto, cpu, cuda"),
+        ({"device": ""}, "no device «»", "auto, cpu, cuda"),
+        ({"dtype": "float7"}, "no dtype «float7»", "auto, float32, bfloat16, float16"),
+    ],
+)
+def test_an_unknown_device_or_dtype(
+    made: Made, wanted: dict[str, Any], says: str, fix: str
+) -> None:
+    for opening in OPENINGS:
+        with fails(says, fix):
+            opening(str(made("gpt2")), **wanted)
 
 
 def test_a_device_that_this_machine_lacks(made: Made) -> None:
-    with pytest.raises(CurationError, match="gpt2: cannot be moved to cuda:77: ") as caught:
+    with fails("gpt2: cannot be moved to cuda:77: ", "use another --device"):
         load(str(made("gpt2")), device="cuda:77")
-    assert caught.value.fix == "use another --device"
-
-
-def test_a_dtype_that_is_not_known(made: Made) -> None:
-    for opening in (identity, load):
-        with pytest.raises(CurationError, match="no dtype «float7»") as caught:
-            opening(str(made("gpt2")), dtype="float7")
-        assert "auto, float32, bfloat16, float16" in caught.value.fix
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -263,7 +225,7 @@ def test_a_processor_takes_float32_whatever_was_saved(copy: Made) -> None:
     folder = copy("gpt2")
     half: Any = HF.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16)
     half.save_pretrained(folder)
-    assert json.loads((folder / "config.json").read_bytes())["dtype"] == "bfloat16"
+    assert '"dtype": "bfloat16"' in (folder / "config.json").read_text("utf-8")
     assert identity(str(folder), device="cpu")["dtype"] == "float32"
     assert load(str(folder), device="cpu").about["dtype"] == "float32"
 
@@ -281,65 +243,36 @@ def test_a_model_that_is_spread_gives_the_same(copy: Made, name: str) -> None:
         assert a == pytest.approx(b, abs=1e-5)
 
 
-def test_spreading_without_accelerate_says_what_to_install(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: Any, **__: Any) -> None:
-        raise ImportError("Using `device_map` requires Accelerate: `pip install accelerate`")
-
-    monkeypatch.setattr(HF.AutoModelForCausalLM, "from_pretrained", missing)
-    with pytest.raises(CurationError, match="pip install accelerate"):
+def test_without_accelerate_it_says_what_to_install(made: Made, monkeypatch: Patch) -> None:
+    error = ImportError("Using `device_map` requires Accelerate: `pip install accelerate`")
+    monkeypatch.setattr(HF.AutoModelForCausalLM, "from_pretrained", raising(error))
+    with fails("pip install accelerate"):
         load(str(made("gpt2")), device="map")
 
 
 # --- offline ------------------------------------------------------------------------------------
 
 OPENS = """
-import sys, socket
-def nobody(*args, **settings):
-    print("the network was asked", file=sys.stderr)
-    raise OSError("nobody there")
-socket.getaddrinfo = socket.create_connection = nobody
 from curation.files import CurationError
 from curation.models.loading import load
-try:
-    print(load(sys.argv[1]).about["revision"])
-except CurationError as error:
-    print("error:", error.what, "|", error.fix)
+for name in names:
+    try:
+        print(load(name).about["revision"])
+    except CurationError as error:
+        print("error:", error.what, "|", error.fix)
 """
 
 
-def opened(name: str, home: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", OPENS, name],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "HF_HOME": str(home), **env},
-        capture_output=True, encoding="utf-8", check=False, timeout=120,
-    )  # fmt: skip
-
-
-def test_a_model_on_disk_needs_no_network(made: Made, tmp_path: Path) -> None:
-    done = opened(str(made("gpt2")), tmp_path)  # not even told to stay offline
-    assert done.stdout.strip() == fingerprint(made("gpt2")), done.stderr
-    assert "the network was asked" not in done.stderr
+def test_a_model_on_disk_or_in_the_hubs_cache_needs_no_network(made: Made, tmp_path: Path) -> None:
+    # Not even told to stay offline.
+    found = [fingerprint(made("gpt2")), cached(made("gpt2"), tmp_path)]
+    assert offline(OPENS, tmp_path, str(made("gpt2")), "bakery/small").split() == found
 
 
 def test_offline_a_model_that_is_not_on_disk_is_said_at_once(tmp_path: Path) -> None:
-    done = opened("bakery/small", tmp_path, HF_HUB_OFFLINE="1")
-    assert done.stdout.startswith("error: bakery/small: cannot be loaded: ")
-    assert "models that are not on disk need the network" in done.stdout
-    assert "the network was asked" not in done.stderr
-
-
-def test_a_model_of_the_hub_is_taken_from_the_cache(made: Made, tmp_path: Path) -> None:
-    # As the hub's client lays it: snapshots by commit, and which commit a branch is.
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    cached = tmp_path / "hub" / "models--bakery--small"
-    shutil.copytree(made("gpt2"), cached / "snapshots" / commit)
-    (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(commit, "utf-8")
-    done = opened("bakery/small", tmp_path)
-    assert done.stdout.strip() == commit, done.stderr
-    assert "the network was asked" not in done.stderr
+    said = offline(OPENS, tmp_path, "bakery/small", HF_HUB_OFFLINE="1")
+    assert said.startswith("error: bakery/small: cannot be loaded: ")
+    assert "models that are not on disk need the network" in said
 
 
 # --- fingerprints and names ---------------------------------------------------------------------
@@ -365,32 +298,20 @@ def test_a_fingerprint_changes_with_any_weight(tmp_path: Path) -> None:
 def test_a_fingerprint_is_of_what_a_model_is_loaded_from(copy: Made, tmp_path: Path) -> None:
     folder = copy("gpt2")
     before = fingerprint(folder)
-    (folder / "README.md").write_text("notes", "utf-8")
-    (folder / ".cache").mkdir()
-    (folder / ".cache" / "times").write_text("now", "utf-8")
-    (folder / ".hidden").write_text("x", "utf-8")
-    (folder / "checkpoint-5").mkdir()
-    (folder / "checkpoint-5" / "model.safetensors").write_bytes(b"x")
+    for name in ("README.md", ".cache/times", ".hidden", "checkpoint-5/model.safetensors"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x", "utf-8")
     assert fingerprint(folder) == before
-    moved = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
-    assert fingerprint(moved) == before  # it is the content's, not the place's
+    folder = folder.rename(tmp_path / "elsewhere")
+    assert fingerprint(folder) == before  # it is the content's, not the place's
+    known = identity(str(folder))
     edit(folder / "tokenizer_config.json", model_max_length=7)
     assert fingerprint(folder) != before
+    now = identity(str(folder))
+    assert [key for key in known if known[key] != now[key]] == ["revision"]
 
 
-def test_a_changed_weight_changes_the_identity(copy: Made) -> None:
-    folder = copy("gpt2")
-    before = identity(str(folder))
-    model: Any = HF.AutoModelForCausalLM.from_pretrained(folder)
-    model.transformer.h[1].mlp.c_fc.bias.data[3] += 1e-3
-    model.save_pretrained(folder)
-    after = identity(str(folder))
-    assert [key for key in before if before[key] != after[key]] == ["revision"]
-
-
-def test_a_file_is_read_once_while_it_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_once_while_it_stays(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "a.bin").write_bytes(b"some bytes")
     read: list[str] = []
     original = loading.hashlib.file_digest
@@ -404,7 +325,7 @@ def test_a_file_is_read_once_while_it_stays_as_it_is(
     assert read == [str((tmp_path / "a.bin").resolve())]
 
 
-def test_what_a_model_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_model_is_called(tmp_path: Path, monkeypatch: Patch) -> None:
     (tmp_path / "small").mkdir()
     monkeypatch.chdir(tmp_path / "small")
     for name in (".", "../small", "../small/", str(tmp_path / "small")):
@@ -412,14 +333,7 @@ def test_what_a_model_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert called("bakery/small") == "bakery/small"
 
 
-def test_without_torch_the_mend_is_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_mend_is_to_install_it(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(CurationError, match="models cannot be run") as caught:
+    with fails("models cannot be run", "pip install 'curation[models]'"):
         identity("bakery/small")
-    assert caught.value.fix == "pip install 'curation[models]'"
-
-
-def test_a_tiny_model_is_one_like_any_other(tmp_path: Path) -> None:
-    folder = tiny.make(tmp_path / "tiny", ["the baker sings"], steps=0)
-    assert identity(str(folder))["model"] == "tiny"
-    assert load(str(folder)).window == 128

@@ -1,9 +1,9 @@
-"""The rule nsp: BERT's own head and trained ones, laid out in every way."""
+"""The rule nsp: BERT's own head and trained ones, and two sentences as one text."""
 
-import functools
 import json
 import math
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ import numpy as np
 import pytest
 import torch
 from transformers import (
-    AutoModel,
     AutoTokenizer,
     BertForNextSentencePrediction,
     FNetConfig,
     FNetForNextSentencePrediction,
 )
 
-from curation.files import CurationError
 from curation.models import nsp
 from curation.models.forward import Row
 from curation.models.loading import Loaded, load
+from curation.models.nsp import Frame, frame_of, texts
 from curation.models.rules import Refusal, ScoringRequest
-from support import models as tiny
+from support.expected import Patch, fails
+from support.heads import with_head
+from support.models import Made, edit
+from support.profiles import trained_head
 
 CONTEXT = "My neighbour the baker gets up before the sun does, and sings."
 PAIRS = [
@@ -35,126 +37,107 @@ ASKS = [ScoringRequest("intersentence", *pair) for pair in PAIRS]
 TRAINED = ("bert", "roberta", "albert", "distilbert", "deberta", "xlnet", "gpt2", "llama", "mamba")
 
 
-def with_head(folder: Path, *, seed: int = 0) -> Loaded:
-    """A tiny model with a head of wide weights, as if it had been trained."""
-    base = load(str(folder), head="none")
-    width = base.model.config.get_text_config().hidden_size
-    torch.manual_seed(seed)
-    head = nsp.Head(width).eval().requires_grad_(False)
-    head.dense.weight.normal_(0, 0.3)
-    head.out.weight.normal_(0, 1)
-    model = nsp.NextSentenceModel(base.model, head, pool=nsp.POOLS[base.family], follows=1)
-    return Loaded(base.name, base.family, model, base.tokenizer, base.about)
+@pytest.fixture
+def bert(made: Made) -> Loaded:
+    return with_head(made("bert"))
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Folders of tiny models, by name; each is made once."""
-    root = tmp_path_factory.mktemp("models")
-
-    def make(name: str) -> Path:
-        folder = root / name
-        return folder if folder.exists() else tiny.MAKERS[name](folder)
-
-    return make
-
-
-@pytest.fixture(scope="module")
-def saved(made: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What train-nsp leaves of a GPT-2."""
+def kept(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What train-nsp leaves of a GPT-2; nobody may change it."""
     folder = tmp_path_factory.mktemp("saved")
     base = {"model": "bakery/gpt2", "revision": "abc"}
     nsp.save_next_sentence(folder, with_head(made("gpt2")), base=base)
     return folder
 
 
-def values(found: Sequence[Any]) -> list[float]:
+@pytest.fixture
+def saved(kept: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be harmed."""
+    return Path(shutil.copytree(kept, tmp_path / "saved"))
+
+
+def scores(runner: nsp.PairRunner, asks: Sequence[ScoringRequest] = ASKS, **how: Any) -> list[Any]:
+    found = nsp.score(runner, "nsp", asks, **how)
     assert all(isinstance(value, float) for value in found)
     return list(found)
+
+
+def near(runner: nsp.PairRunner, within: float = 2e-5) -> Any:
+    """What equals the scores of a runner."""
+    return pytest.approx(scores(runner), abs=within)
+
+
+def of_transformers(model: Any, tokenizer: Any, *without: str) -> list[float]:
+    """The scores of the pairs, one at a time, by transformers alone."""
+    found = []
+    for pair in PAIRS:
+        given = tokenizer(*pair, return_tensors="pt")
+        for name in without:
+            given.pop(name)
+        logits = model(**given).logits[0].double()
+        found.append(float(torch.log_softmax(logits, -1)[0]))
+    return found
 
 
 # --- what is computed ---------------------------------------------------------------------------
 
 
 @torch.inference_mode()
-def test_berts_own_head_says_what_transformers_says(made: Any) -> None:
+def test_berts_own_head_says_what_transformers_says(made: Made) -> None:
     folder = made("bert_pretrained")
     runner = nsp.load_next_sentence(str(folder))
-    assert runner.pack
-    assert runner.notices == []
-    found = values(nsp.score(runner, "nsp", ASKS))
+    assert (runner.pack, runner.notices) == (True, [])
+    found = scores(runner)
     model = BertForNextSentencePrediction.from_pretrained(folder).eval()
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    for (context, sentence), value in zip(PAIRS, found, strict=True):
-        logits = model(**tokenizer(context, sentence, return_tensors="pt")).logits[0].double()
-        assert value == pytest.approx(float(torch.log_softmax(logits, -1)[0]), abs=2e-5)
+    wanted = of_transformers(model, AutoTokenizer.from_pretrained(folder))
+    assert found == pytest.approx(wanted, abs=2e-5)
     assert max(found) - min(found) > 0.02  # a thousand times what may differ
 
 
-@torch.inference_mode()
 @pytest.mark.parametrize("name", TRAINED)
-def test_a_trained_head_pools_as_its_family_says(made: Any, name: str) -> None:
-    loaded = with_head(made(name))
-    found = values(nsp.score(nsp.PairRunner(loaded), "nsp", ASKS))
-    body = AutoModel.from_pretrained(made(name)).eval()
-    tokenizer, head = loaded.tokenizer, loaded.model.head
-    for (context, sentence), value in zip(PAIRS, found, strict=True):
-        if loaded.family == "causal":
-            given = tokenizer(f"{context} {sentence}", return_tensors="pt")
-            state = body(input_ids=given["input_ids"])[0].mean(1)
-        else:
-            given = tokenizer(
-                context, sentence, return_tensors="pt", return_token_type_ids=name != "distilbert"
-            )
-            if name in ("roberta", "deberta"):
-                given.pop("token_type_ids")
-            hidden = body(**given)[0]
-            state = hidden[:, -1] if name == "xlnet" else hidden[:, 0]
-        pooled = torch.tanh(state @ head.dense.weight.T + head.dense.bias)
-        logits = (pooled @ head.out.weight.T + head.out.bias)[0].double()
-        assert value == pytest.approx(float(torch.log_softmax(logits, -1)[1]), abs=5e-5)
+def test_a_trained_head_pools_as_its_family_says(made: Made, tmp_path: Path, name: str) -> None:
+    nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
+    found = scores(nsp.PairRunner(with_head(made(name))))
+    segments = name in ("bert", "albert")
+    wanted = [trained_head(tmp_path, ask, segments=segments) for ask in ASKS]
+    assert found == pytest.approx(wanted, abs=5e-5)
     assert max(found) - min(found) > 0.02
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta", "albert", "distilbert", "xlnet", "gpt2"])
-def test_packed_rows_give_what_single_pairs_give(made: Any, name: str) -> None:
+def test_packed_rows_give_what_single_pairs_give(made: Made, name: str) -> None:
     loaded = with_head(made(name))
     packed, plain = nsp.PairRunner(loaded), nsp.PairRunner(loaded, plain=True, batch_tokens=1)
     assert (packed.pack, packed.notices) == (True, [])
     told: list[int] = []
-    found = values(nsp.score(packed, "nsp", ASKS, tell=told.append))
-    assert found == pytest.approx(values(nsp.score(plain, "nsp", ASKS)), abs=2e-5)
+    assert scores(packed, tell=told.append) == near(plain)
     assert sum(told) < len(ASKS)  # several pairs a row
     if name == "gpt2":  # contexts are shared
         assert packed.tokens < plain.tokens
 
 
-def test_a_pair_that_is_asked_twice_is_run_once(made: Any) -> None:
-    runner = nsp.PairRunner(with_head(made("bert")))
-    once = nsp.score(runner, "nsp", ASKS[:1])
+def test_a_pair_that_is_asked_twice_is_run_once(bert: Loaded) -> None:
+    runner = nsp.PairRunner(bert)
+    once = scores(runner, ASKS[:1])
     tokens = runner.tokens
-    assert nsp.score(runner, "nsp", ASKS[:1] * 5) == once * 5
+    assert scores(runner, ASKS[:1] * 5) == once * 5
     assert runner.tokens == 2 * tokens
-    assert nsp.score(runner, "nsp", []) == []
+    assert scores(runner, []) == []
 
 
-def test_which_index_means_next_is_read_from_the_head(saved: Path, tmp_path: Path) -> None:
+def test_which_index_means_next_is_read_from_the_head(kept: Path, saved: Path) -> None:
     assert json.loads((saved / "head.json").read_bytes())["next"] == 1
-    for path in saved.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    says = json.loads((saved / "head.json").read_bytes())
-    (tmp_path / "head.json").write_text(json.dumps({**says, "next": 0}), "utf-8")
-    here = nsp.score(nsp.load_next_sentence(str(saved)), "nsp", ASKS)
-    there = nsp.score(nsp.load_next_sentence(str(tmp_path)), "nsp", ASKS)
+    edit(saved / "head.json", next=0)
+    here, there = (scores(nsp.load_next_sentence(str(folder))) for folder in (kept, saved))
     # The two outcomes are all there is: their probabilities add up to one.
-    for one, other in zip(values(here), values(there), strict=True):
+    for one, other in zip(here, there, strict=True):
         assert math.exp(one) + math.exp(other) == pytest.approx(1, abs=1e-6)
 
 
-def test_a_saved_head_scores_as_it_did_before(made: Any, saved: Path) -> None:
-    runner = nsp.load_next_sentence(str(saved))
-    before = nsp.score(nsp.PairRunner(with_head(made("gpt2"))), "nsp", ASKS)
-    assert values(nsp.score(runner, "nsp", ASKS)) == pytest.approx(values(before), abs=1e-5)
+def test_a_saved_head_scores_as_it_did_before(made: Made, kept: Path) -> None:
+    runner = nsp.load_next_sentence(str(kept))
+    assert scores(runner) == near(nsp.PairRunner(with_head(made("gpt2"))), 1e-5)
     assert runner.about["next_sentence"] == {
         "head": "trained",
         "pool": "mean",
@@ -162,24 +145,19 @@ def test_a_saved_head_scores_as_it_did_before(made: Any, saved: Path) -> None:
         "base": {"model": "bakery/gpt2", "revision": "abc"},
     }
     assert runner.about["family"] == "causal"
-
-
-def test_plain_running_gives_the_same(saved: Path) -> None:
-    plain = nsp.load_next_sentence(str(saved), plain=True, batch_tokens=64)
+    plain = nsp.load_next_sentence(str(kept), plain=True, batch_tokens=64)
     assert (plain.pack, plain.batch_tokens) == (False, 64)
-    found = values(nsp.score(nsp.load_next_sentence(str(saved)), "nsp", ASKS))
-    assert values(nsp.score(plain, "nsp", ASKS)) == pytest.approx(found, abs=2e-5)
+    assert scores(plain) == near(runner)
 
 
 @pytest.mark.parametrize("name", ["bert", "xlnet", "gpt2"])
-def test_16_bits_pass_the_probe_and_stay_near(made: Any, tmp_path: Path, name: str) -> None:
+def test_16_bits_pass_the_probe_and_stay_near(made: Made, tmp_path: Path, name: str) -> None:
     nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
     runner = nsp.load_next_sentence(str(tmp_path), dtype="bfloat16")
     assert (runner.pack, runner.notices) == (True, [])
     assert runner.about["dtype"] == "bfloat16"
     assert runner.loaded.model.precision == torch.float32  # the head's
-    found = values(nsp.score(runner, "nsp", ASKS))
-    whole = values(nsp.score(nsp.load_next_sentence(str(tmp_path)), "nsp", ASKS))
+    found, whole = scores(runner), scores(nsp.load_next_sentence(str(tmp_path)))
     assert np.abs(np.subtract(found, whole)).max() < 0.5
     assert found != whole
 
@@ -187,16 +165,15 @@ def test_16_bits_pass_the_probe_and_stay_near(made: Any, tmp_path: Path, name: s
 # --- refusals -----------------------------------------------------------------------
 
 
-def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(made: Any) -> None:
-    loaded = with_head(made("bert"))
-    loaded.tokenizer.model_max_length = loaded.window - 60
-    room, word = loaded.window, "the"
-    assert len(loaded.tokenizer(word, add_special_tokens=False)["input_ids"]) == 1
+def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(bert: Loaded) -> None:
+    bert.tokenizer.model_max_length = bert.window - 60
+    room, word = bert.window, "the"
+    assert len(bert.tokenizer(word, add_special_tokens=False)["input_ids"]) == 1
     asks = [
         ScoringRequest("intersentence", " ".join([word] * one), " ".join([word] * other))
         for one, other in ((room, 5), (room - 8, 5), (1, room - 4), (1, room - 3))
     ]
-    long, fits, last, over = nsp.score(nsp.PairRunner(loaded), "nsp", asks)
+    long, fits, last, over = nsp.score(nsp.PairRunner(bert), "nsp", asks)
     # [CLS], two [SEP] and the association leave room - 8 tokens of the context.
     assert long == pytest.approx(fits, abs=1e-5)
     assert isinstance(last, float)
@@ -205,26 +182,21 @@ def test_a_context_that_is_too_long_is_cut_and_a_long_association_refused(made: 
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-@pytest.mark.parametrize(("context", "sentence"), [("The baker sings.", " "), ("", "He is kind.")])
-def test_nothing_to_score_is_refused(made: Any, name: str, context: str, sentence: str) -> None:
+def test_nothing_to_score_is_refused(made: Made, name: str) -> None:
     runner = nsp.PairRunner(with_head(made(name)))
-    asks = [ScoringRequest("intersentence", context, sentence), ASKS[0]]
-    refused, scored = nsp.score(runner, "nsp", asks)
-    assert isinstance(refused, Refusal)
-    assert refused.code == "nothing_to_score"
-    assert isinstance(scored, float)
+    for pair in (("The baker sings.", " "), ("", "He is kind.")):
+        asks = [ScoringRequest("intersentence", *pair), ASKS[0]]
+        refused, scored = nsp.score(runner, "nsp", asks)
+        assert isinstance(refused, Refusal)
+        assert refused.code == "nothing_to_score"
+        assert isinstance(scored, float)
 
 
-def test_what_is_not_finite_is_refused(made: Any) -> None:
-    loaded = with_head(made("bert"))
-    runner = nsp.PairRunner(loaded)
-    loaded.model.head.out.bias[:] = float("nan")
+def test_what_is_not_finite_is_refused_and_another_rule_is_an_error(bert: Loaded) -> None:
+    runner = nsp.PairRunner(bert)
+    bert.model.head.out.bias[:] = float("nan")
     assert [found[0] for found in nsp.score(runner, "nsp", ASKS[:2])] == ["not_finite"] * 2
-
-
-def test_another_rule_is_an_error(made: Any) -> None:
-    runner = nsp.PairRunner(with_head(made("bert")))
-    with pytest.raises(CurationError, match="cannot compute the rule «pll»"):
+    with fails("cannot compute the rule «pll»"):
         nsp.score(runner, "pll", ASKS)
 
 
@@ -232,23 +204,16 @@ def test_another_rule_is_an_error(made: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "roberta", "xlnet"])
-def test_a_model_without_a_trained_head_is_an_error_that_names_the_mend(
-    made: Any, name: str
-) -> None:
-    with pytest.raises(CurationError) as error:
+def test_a_model_without_a_trained_head_is_an_error(made: Made, name: str) -> None:
+    with fails(name, "train-nsp"):
         nsp.load_next_sentence(str(made(name)))
-    assert "train-nsp" in error.value.fix
-    assert name in error.value.what
 
 
 def test_other_errors_of_loading_are_left_as_they_are(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match=r"has no config\.json"):
+    with fails(r"has no config\.json"):
         nsp.load_next_sentence(str(tmp_path))
-
-
-def test_a_training_that_has_not_ended_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "train-nsp.json").write_text("{}", "utf-8")
-    with pytest.raises(CurationError, match="its training has not ended"):
+    with fails("its training has not ended"):
         nsp.load_next_sentence(str(tmp_path))
 
 
@@ -261,93 +226,128 @@ def test_a_training_that_has_not_ended_is_an_error(tmp_path: Path) -> None:
         ({"family": "seq2seq"}, "field «family»: 'seq2seq' is not one of"),
     ],
 )
-def test_a_damaged_head_is_an_error(
-    saved: Path, tmp_path: Path, change: dict[str, Any], says: str
-) -> None:
-    says_now = json.loads((saved / "head.json").read_bytes())
-    (tmp_path / "head.json").write_text(json.dumps({**says_now, **change}), "utf-8")
-    with pytest.raises(CurationError, match=says) as error:
-        nsp.load_next_sentence(str(tmp_path))
+def test_a_damaged_head_is_an_error(saved: Path, change: dict[str, Any], says: str) -> None:
+    edit(saved / "head.json", **change)
+    with fails(says) as error:
+        nsp.load_next_sentence(str(saved))
     assert "head.json" in error.value.what
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone", "other"])
-def test_damaged_weights_are_an_error(saved: Path, tmp_path: Path, damage: str) -> None:
-    for path in saved.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    weights = tmp_path / "head.safetensors"
-    if damage == "cut":
-        weights.write_bytes(weights.read_bytes()[:50])
-    elif damage == "gone":
-        weights.unlink()
+def test_damaged_weights_are_an_error(saved: Path, damage: str) -> None:
+    path = saved / "head.safetensors"
+    cut, other = path.read_bytes()[:50], (saved / "model.safetensors").read_bytes()
+    if damage == "gone":
+        path.unlink()
     else:
-        weights.write_bytes((tmp_path / "model.safetensors").read_bytes())
-    with pytest.raises(CurationError, match=r"head\.safetensors: cannot be read"):
-        nsp.load_next_sentence(str(tmp_path))
+        path.write_bytes({"cut": cut, "other": other}[damage])
+    with fails(r"head\.safetensors: cannot be read"):
+        nsp.load_next_sentence(str(saved))
 
 
 # --- where packing or memory fails --------------------------------------------------------------
 
 
-def test_what_cannot_be_packed_is_padded_with_a_notice(made: Any) -> None:
-    runner = nsp.PairRunner(with_head(made("deberta")))  # it takes no mask of four dimensions
+def test_what_cannot_be_packed_is_padded_with_a_notice(made: Made) -> None:
+    loaded = with_head(made("deberta"))  # it takes no mask of four dimensions
+    runner = nsp.PairRunner(loaded)
     assert not runner.pack
     assert ["packed rows" in notice for notice in runner.notices] == [True]
-    plain = nsp.PairRunner(with_head(made("deberta")), plain=True, batch_tokens=1)
-    found = values(nsp.score(runner, "nsp", ASKS))
-    assert found == pytest.approx(values(nsp.score(plain, "nsp", ASKS)), abs=2e-5)
+    assert scores(runner) == near(nsp.PairRunner(loaded, plain=True, batch_tokens=1))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_the_probe_sees_a_mask_that_lets_pairs_see_each_other(
-    made: Any, dtype: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_probe_sees_a_mask_that_hides_nothing(
+    bert: Loaded, dtype: Any, monkeypatch: Patch
 ) -> None:
-    loaded = with_head(made("bert"))
-    loaded.model.body.to(getattr(torch, dtype))
-    assert nsp.PairRunner(loaded).pack
+    bert.model.body.to(dtype)
+    assert nsp.PairRunner(bert).pack
     monkeypatch.setattr(Row, "mask", lambda row: np.ones((len(row), len(row)), bool))
-    assert not nsp.PairRunner(loaded).pack
+    assert not nsp.PairRunner(bert).pack
 
 
-def test_a_model_that_takes_no_mask_is_run_pair_by_pair(made: Any, tmp_path: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(made("bert"))
+@torch.inference_mode()
+def test_a_model_that_takes_no_mask_is_run_pair_by_pair(bert: Loaded, tmp_path: Path) -> None:
     torch.manual_seed(0)
-    config = FNetConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        intermediate_size=64,
-        type_vocab_size=2,
-        initializer_range=0.3,
-    )
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 64}
+    words = {"vocab_size": len(bert.tokenizer), "type_vocab_size": 2}
+    config = FNetConfig(**size, **words, initializer_range=0.3)
     model = FNetForNextSentencePrediction(config).eval()
     model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
+    bert.tokenizer.save_pretrained(tmp_path)
     runner = nsp.load_next_sentence(str(tmp_path))
     assert (runner.pack, runner.batch_tokens, len(runner.notices)) == (False, 1, 2)
-    found = values(nsp.score(runner, "nsp", ASKS))
-    with torch.inference_mode():
-        for pair, value in zip(PAIRS, found, strict=True):
-            given = tokenizer(*pair, return_tensors="pt")
-            given.pop("attention_mask")
-            logits = model(**given).logits[0].double()
-            assert value == pytest.approx(float(torch.log_softmax(logits, -1)[0]), abs=2e-5)
+    wanted = of_transformers(model, bert.tokenizer, "attention_mask")
+    assert scores(runner) == pytest.approx(wanted, abs=2e-5)
 
 
-def test_where_memory_runs_out_batches_are_halved(
-    made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loaded = with_head(made("bert"))
-    runner = nsp.PairRunner(loaded, plain=True)
-    wanted = values(nsp.score(runner, "nsp", ASKS))
-    forward = loaded.model.body.forward
+# --- two sentences become one text ----------------------------------------------------------------
 
-    @functools.wraps(forward)
-    def small(**inputs: Any) -> Any:
-        if inputs["input_ids"].numel() > 60:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return forward(**inputs)
 
-    monkeypatch.setattr(loaded.model.body, "forward", small)
-    assert values(nsp.score(runner, "nsp", ASKS)) == pytest.approx(wanted, abs=2e-5)
-    assert any("out of memory" in notice for notice in runner.notices)
+Bodies = Callable[[str], Loaded]
+
+
+@pytest.fixture
+def body(made: Made) -> Bodies:
+    """Tiny models without a head, by name."""
+    return lambda name: load(str(made(name)), head="none")
+
+
+@pytest.mark.parametrize(
+    ("name", "frame"),
+    [
+        ("bert", Frame([2], [3], [3], (0, 0, 1), (0, 1), first=True)),
+        ("albert", Frame([2], [3], [3], (0, 0, 1), (0, 1), first=True)),
+        ("distilbert", Frame([2], [3], [3], first=True)),
+        ("roberta", Frame([0], [2, 2], [2], first=True)),
+        ("xlnet", Frame([], [4], [4, 3], (0, 1, 2), (0, 1), first=False)),
+        ("gpt2", Frame([], [], [])),
+        ("llama", Frame([1], [], [])),
+    ],
+)
+def test_what_stands_around_two_texts(body: Bodies, name: str, frame: Frame) -> None:
+    assert frame_of(body(name)) == frame
+
+
+def test_a_tokenizer_of_nothing_is_an_error(body: Bodies) -> None:
+    loaded = body("bert")
+    empty = {"input_ids": [2, 3, 3], "special_tokens_mask": [1] * 3, "token_type_ids": [0] * 3}
+    loaded.tokenizer = lambda *_, **__: empty
+    with fails("has no token for «a»"):
+        frame_of(loaded)
+
+
+def test_a_context_loses_tokens_at_its_left(body: Bodies) -> None:
+    loaded = body("bert")
+    pair = " ".join(["sings"] * 5 + ["the lake"] * 5), "He is kind."
+    long, short = loaded.tokenizer(list(pair), add_special_tokens=False)["input_ids"]
+    cut = texts(loaded, [pair], labels=[1], window=20)[0]
+    kept = 20 - 3 - len(short)  # [CLS] and two [SEP]
+    assert list(cut.ids) == [2, *long[-kept:], 3, *short, 3]
+    assert list(cut.types) == [0] * (kept + 2) + [1] * (len(short) + 1)
+    assert cut.reads == [(0, 1)]
+
+
+def test_an_association_that_leaves_no_room_is_refused(body: Bodies) -> None:
+    loaded = body("bert")
+    sentence = "He is kind."
+    own = len(loaded.tokenizer(sentence, add_special_tokens=False)["input_ids"])
+    pair = [("The baker sings.", sentence)]
+    # Three special tokens and one of the context at least.
+    assert len(texts(loaded, pair, labels=[1], window=own + 4)[0].ids) == own + 4
+    refused = texts(loaded, pair, labels=[1], window=own + 3)[0]
+    assert isinstance(refused, Refusal)
+    assert refused.code == "too_long"
+    shortened = texts(loaded, pair, labels=[1], window=own + 3, shorten=True)[0]
+    assert len(shortened.ids) == own + 3
+    assert len(shortened.types) - sum(shortened.types) == 3  # [CLS], one of the context, [SEP]
+
+
+def test_a_causal_text_is_cut_behind_its_first_special_tokens(body: Bodies) -> None:
+    loaded = body("llama")
+    whole = loaded.tokenizer("The baker sings. He is kind.")["input_ids"]
+    pair = [("The baker sings.", "He is kind.")]
+    cut = texts(loaded, pair, labels=[1], window=len(whole) - 2)[0]
+    assert list(cut.ids) == [whole[0], *whole[3:]]
+    assert cut.reads == [(len(whole) - 3, 1)]  # asked at the last token
+    assert texts(loaded, pair, labels=[1], window=5)[0][0] == "too_long"

@@ -30,9 +30,7 @@ def seen(layout: Layout) -> dict[int, tuple[tuple[int, ...], int]]:
 
 
 @given(st.lists(TOKENS, max_size=8), st.integers(1, 12))
-def test_in_a_trie_each_read_sees_its_own_text_and_no_other(
-    ids: list[list[int]], width: int
-) -> None:
+def test_in_a_trie_each_read_sees_its_own_text_alone(ids: list[list[int]], width: int) -> None:
     layout = tries([read_all(one) for one in ids], row=width)
     shown = seen(layout)
     assert len(layout.slots) == len(ids)
@@ -51,12 +49,9 @@ def test_a_trie_reads_shared_tokens_once() -> None:
     assert layout.slots[0][:2] == layout.slots[1][:2]
 
 
-def test_a_row_closes_when_the_next_text_does_not_fit() -> None:
+def test_a_row_closes_when_the_next_text_does_not_fit_and_a_longer_one_has_its_own() -> None:
     layout = tries([read_all([0, 1, 2, 3]), read_all([5, 6, 7, 8])], row=4)
     assert [row.ids for row in layout.rows] == [[0, 1, 2], [5, 6, 7]]
-
-
-def test_a_text_longer_than_a_row_has_its_own() -> None:
     layout = tries([read_all(list(range(10))), read_all([3, 4])], row=4)
     assert sorted(len(row) for row in layout.rows) == [1, 9]
 

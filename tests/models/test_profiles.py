@@ -1,19 +1,19 @@
 """Each profile, on each sort of model, is what the papers and StereoSet's code say."""
 
 import math
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from curation.models import masked, nsp
-from curation.models.loading import Loaded, load
-from curation.models.rules import PROFILES, Family, ScoringRequest, rules_for
+from curation.models.loading import load
+from curation.models.rules import PROFILES, Family, rules_for
 from curation.models.scoring import ModelSpec, Scorer
-from support.models import MAKERS
+from support.heads import with_head
+from support.models import Made
 from support.profiles import DEFINED, defined
 from support.reference import INTER, INTRA, intra, reference
 
@@ -27,28 +27,14 @@ MODELS: dict[str, Family] = {
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    return cache(lambda name: MAKERS[name](tmp_path_factory.mktemp("models") / name))
-
-
-@pytest.fixture(scope="module")
-def head(
-    model: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Path]:
+def head(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Made:
     """The folder of a trained next-sentence head of a model."""
+    root = tmp_path_factory.mktemp("heads")
 
     def make(name: str) -> Path:
-        folder = tmp_path_factory.mktemp("heads") / name
-        folder.mkdir()
-        base = load(str(model(name)), head="none")
-        torch.manual_seed(0)
-        made = nsp.Head(base.model.config.hidden_size).eval().requires_grad_(False)
-        made.dense.weight.normal_(0, 0.3)
-        made.out.weight.normal_(0, 1)
-        whole = nsp.NextSentenceModel(base.model, made, pool=nsp.POOLS[base.family], follows=1)
-        loaded = Loaded(base.name, base.family, whole, base.tokenizer, base.about)
-        nsp.save_next_sentence(folder, loaded, base={})
-        return folder
+        (root / name).mkdir()
+        nsp.save_next_sentence(root / name, with_head(made(name)), base={})
+        return root / name
 
     return cache(make)
 
@@ -68,29 +54,22 @@ def test_every_profile_of_a_paper_is_defined() -> None:
         if family in families
     ],
 )
-def test_profiles_equal_their_definition(
-    model: Callable[[str], Path], head: Callable[[str], Path], name: str, profile: str
-) -> None:
+def test_profiles_equal_their_definition(made: Made, head: Made, name: str, profile: str) -> None:
     family = MODELS[name]
     own = name == "bert_pretrained" and profile != "acl-ll"
-    scorer = Scorer(ModelSpec(str(model(name)), plain=True, nsp="" if own else str(head(name))))
+    scorer = Scorer(ModelSpec(str(made(name)), plain=True, nsp="" if own else str(head(name))))
     rules = rules_for(family, rule=None, profile=profile)
     for kind, asks in (("intrasentence", INTRA[:4]), ("intersentence", INTER[:3])):
         found = scorer.score(rules[kind], asks)  # type: ignore[index]
         for ask, value in zip(asks, found, strict=True):
-            right = defined(model(name), head(name), profile, family, ask)
+            right = defined(made(name), head(name), profile, family, ask)
             assert value == pytest.approx(right, rel=1e-4, abs=1e-4), ask
 
 
-def test_a_models_own_head_is_not_its_trained_one(
-    model: Callable[[str], Path], head: Callable[[str], Path]
-) -> None:
-    of = (model("bert_pretrained"), head("bert_pretrained"))
+def test_a_models_own_head_is_not_its_trained_one(made: Made, head: Made) -> None:
+    of = (made("bert_pretrained"), head("bert_pretrained"))
     trained, own = (defined(*of, name, "masked", INTER[0]) for name in ("acl-ll", "arxiv"))
     assert trained != pytest.approx(own, abs=1e-2)
-
-
-# --- attribute-acl ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rule", ["attribute-acl", "attribute-code", "attribute-code-literal"])
@@ -102,71 +81,32 @@ def test_probabilities_of_pieces_are_averaged(rule: str) -> None:
     assert masked._combined(rule, np.array([-900.0, -900.0])) == pytest.approx(-900)
 
 
-def test_later_pieces_are_masked_and_earlier_ones_revealed(model: Callable[[str], Path]) -> None:
-    tokenizer = load(str(model("bert_pretrained")), head="none").tokenizer
-    ask = intra("The BLANK is kind.", "court jester")
-    [rows] = masked.texts(tokenizer, "attribute-acl", [ask])
-    pieces = tokenizer("court jester", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("The court jester is kind.")["input_ids"]
-    at = whole.index(pieces[0])
-    assert isinstance(rows, list)
-    assert len(rows) == len(pieces) > 2
-    for k, row in enumerate(rows):
-        hidden = [tokenizer.mask_token_id] * (len(pieces) - k)
-        assert list(row.ids) == whole[: at + k] + hidden + whole[at + len(pieces) :]
-        assert list(row.reads) == [(at + k, pieces[k])]
-
-
-# --- pll-shared ---------------------------------------------------------------------------------
-
-
-def test_the_tokens_of_the_context_sentence_are_masked_in_turn(
-    model: Callable[[str], Path],
-) -> None:
-    tokenizer = load(str(model("bert_pretrained")), head="none").tokenizer
-    context, sentence = "My neighbour is a baker.", "He sings at dawn."
-    [rows] = masked.texts(
-        tokenizer, "pll-shared", [ScoringRequest("intersentence", context, sentence)]
-    )
-    whole = tokenizer(f"{context} {sentence}")["input_ids"]
-    size = len(tokenizer(context, add_special_tokens=False)["input_ids"])
-    assert isinstance(rows, list)
-    assert len(rows) == size
-    for n, row in enumerate(rows, start=1):  # after [CLS]
-        expected = [*whole[:n], tokenizer.mask_token_id, *whole[n + 1 :]]
-        assert list(row.ids) == expected
-        assert list(row.reads) == [(n, whole[n])]
-
-
 # --- attribute-code-literal ---------------------------------------------------------------------
 
 
-def test_for_word_pieces_the_literal_rule_is_attribute_code(model: Callable[[str], Path]) -> None:
-    scorer = Scorer(ModelSpec(str(model("bert_pretrained")), plain=True))
-    literal, usual = (
-        scorer.score(rule, OWN_WORD) for rule in ("attribute-code-literal", "attribute-code")
-    )
+def literal_and_usual(folder: Path) -> list[list[Any]]:
+    scorer = Scorer(ModelSpec(str(folder), plain=True))
+    rules = ("attribute-code-literal", "attribute-code")
+    return [scorer.score(rule, OWN_WORD) for rule in rules]
+
+
+def test_the_literal_rule_is_attribute_code_for_word_pieces_only(made: Made) -> None:
     assert len(OWN_WORD) == 5
+    literal, usual = literal_and_usual(made("bert_pretrained"))
     assert literal == pytest.approx(usual, rel=1e-6)
-
-
-def test_for_byte_bpe_it_is_not(model: Callable[[str], Path]) -> None:
-    scorer = Scorer(ModelSpec(str(model("roberta")), plain=True))
-    literal, usual = (
-        scorer.score(rule, OWN_WORD) for rule in ("attribute-code-literal", "attribute-code")
-    )
+    literal, usual = literal_and_usual(made("roberta"))
     assert all(a != pytest.approx(b, rel=1e-5) for a, b in zip(literal, usual, strict=True))
 
 
-def test_a_text_is_made_as_stereosets_loader_makes_it(model: Callable[[str], Path]) -> None:
-    tokenizer = load(str(model("roberta")), head="none").tokenizer
+def test_a_text_is_made_as_stereosets_loader_makes_it(made: Made) -> None:
+    tokenizer = load(str(made("roberta")), head="none").tokenizer
     ask = intra("The BLANK met a BLANK.", "court")
-    [rows] = masked.texts(tokenizer, "attribute-code-literal", [ask])
-    alone = tokenizer("court", add_special_tokens=False)["input_ids"]
-    assert alone != tokenizer(" court", add_special_tokens=False)["input_ids"]
-    assert isinstance(rows, list)
-    assert len(rows) == len(alone) > 1
-    for k, row in enumerate(rows):
+    [found] = masked.texts(tokenizer, "attribute-code-literal", [ask])
+    alone, other = tokenizer(["court", " court"], add_special_tokens=False)["input_ids"]
+    assert alone != other
+    assert isinstance(found, list)
+    assert len(found) == len(alone) > 1
+    for k, row in enumerate(found):
         pasted = tokenizer.decode(alone[:k]) + "<mask>"
         expected = tokenizer(f"The {pasted} met a {pasted}.")["input_ids"]
         assert list(row.ids) == expected
@@ -174,10 +114,8 @@ def test_a_text_is_made_as_stereosets_loader_makes_it(model: Callable[[str], Pat
         assert list(row.reads) == [(expected.index(tokenizer.mask_token_id), alone[k])]
 
 
-def test_an_attribute_that_is_not_there_is_refused(model: Callable[[str], Path]) -> None:
-    ask = intra("The BLANK is kind.", " ")
-    [found] = Scorer(ModelSpec(str(model("roberta")), plain=True)).score(
-        "attribute-code-literal", [ask]
-    )
+def test_an_attribute_that_is_not_there_is_refused(made: Made) -> None:
+    ask, rule = intra("The BLANK is kind.", " "), "attribute-code-literal"
+    [found] = Scorer(ModelSpec(str(made("roberta")), plain=True)).score(rule, [ask])
     assert found[0] == "nothing_to_score"  # type: ignore[index]
-    assert reference(model("roberta"), "attribute-code-literal", ask) is None
+    assert reference(made("roberta"), rule, ask) is None

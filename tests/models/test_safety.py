@@ -1,11 +1,8 @@
 """A model's own files run no code: not from a hub, and not while its weights are read."""
 
-import json
 import os
 import shlex
-import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +11,15 @@ import torch
 from safetensors.torch import load_file
 from transformers.integrations import hub_kernels
 
-from curation.files import CurationError
-from curation.models import tiny
 from curation.models.loading import identity, load
-
-Copy = Callable[[], Path]
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny model with random weights."""
-    texts = ["The baker sang a song.", "The cook is kind."]
-    return tiny.make(tmp_path_factory.mktemp("safety") / "small", texts, steps=0, layers=1)
+from support.expected import Patch, fails, raising
+from support.models import Made, edit
 
 
 @pytest.fixture
-def copy(small: Path, tmp_path: Path) -> Copy:
-    return lambda: Path(shutil.copytree(small, tmp_path / "small"))
-
-
-def edit(path: Path, **values: Any) -> None:
-    content = json.loads(path.read_bytes()) if path.exists() else {}
-    path.write_text(json.dumps({**content, **values}), "utf-8")
+def folder(copy: Made) -> Path:
+    """A tiny model that may be harmed."""
+    return copy("gpt2")
 
 
 class Touch:
@@ -63,36 +47,32 @@ class Touch:
         ("experts_implementation", "sonicmoe"),
     ],
 )
-def test_a_configuration_cannot_load_layers_from_a_hub(
-    copy: Copy, monkeypatch: pytest.MonkeyPatch, field: str, value: Any
+def test_a_configuration_cannot_load_layers(
+    folder: Path, monkeypatch: Patch, field: str, value: Any
 ) -> None:
-    def reached(*_: Any, **__: Any) -> None:
-        raise AssertionError("a hub was asked for code")
-
+    reached = raising(AssertionError("a hub was asked for code"))
     monkeypatch.setattr("transformers.modeling_utils.is_kernels_available", lambda: True)
     monkeypatch.setattr("transformers.modeling_utils.lazy_import_flash_attention", reached)
     for name in ("load_and_register_attn_kernel", "get_kernel"):
         monkeypatch.setattr(hub_kernels, name, reached)
-    folder = copy()
     edit(folder / "config.json", **{field: value})
     identity(str(folder))
     loaded = load(str(folder))
     assert loaded.model.config._attn_implementation in ("sdpa", "eager")
     (notice,) = loaded.notices
-    assert notice.startswith("small: its configuration asks for «")
+    assert notice.startswith("gpt2: its configuration asks for «")
     assert loaded.model(torch.tensor([[1, 2]])).logits.shape[:2] == (1, 2)
 
 
 @pytest.mark.parametrize("layers", ["eager", "sdpa"])
-def test_a_configuration_can_choose_layers_of_torch(copy: Copy, layers: str) -> None:
-    folder = copy()
+def test_a_configuration_can_choose_layers_of_torch(folder: Path, layers: str) -> None:
     edit(folder / "config.json", attn_implementation=layers)
     loaded = load(str(folder))
     assert (loaded.model.config._attn_implementation, loaded.notices) == (layers, [])
 
 
-def test_code_beside_a_model_does_not_run_unless_it_is_allowed(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_code_beside_a_model_does_not_run_unless_allowed(folder: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
     code = f"import os\nos.mkdir({str(ran)!r})\n"
     for module in ("own", "configuration_own", "tokenization_own"):
         (folder / f"{module}.py").write_text(code, "utf-8")
@@ -103,9 +83,8 @@ def test_code_beside_a_model_does_not_run_unless_it_is_allowed(copy: Copy, tmp_p
     load(str(folder))  # transformers knows this type itself
     edit(folder / "config.json", model_type="abacus")
     for opening in (identity, load):
-        with pytest.raises(CurationError, match="without code that comes with it") as caught:
+        with fails("without code that comes with it", "--trust-remote-code"):
             opening(str(folder))
-        assert "--trust-remote-code" in caught.value.fix
     assert not ran.exists()
 
 
@@ -120,50 +99,44 @@ def pickled(folder: Path, file: str, **more: Any) -> Path:
     return folder / file
 
 
-def convert(fix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def convert(fix: str, monkeypatch: Patch) -> None:
     """Do in this process what the command in an error does."""
     *_, code, output, file = shlex.split(fix[fix.index("python -c") :])
     monkeypatch.setattr(sys, "argv", ["-c", output, file])
     exec(code, {})
 
 
-def test_of_pickled_weights_tensors_alone_are_read(copy: Copy, small: Path) -> None:
-    folder = copy()
+def test_of_pickled_weights_tensors_alone_are_read(folder: Path, made: Made) -> None:
     pickled(folder, "pytorch_model.bin")
     loaded = load(str(folder))
     (notice,) = loaded.notices
     assert "a pickle file (pytorch_model.bin); only tensors are read" in notice
-    usual = load(str(small)).model.state_dict()
+    usual = load(str(made("gpt2"))).model.state_dict()
     assert all(torch.equal(value, usual[name]) for name, value in loaded.model.state_dict().items())
 
 
-def test_a_pickle_with_more_than_tensors_is_not_loaded(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_a_pickle_with_more_than_tensors_is_not_loaded(folder: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
     path = pickled(folder, "pytorch_model.bin", more=Touch(ran))
-    with pytest.raises(CurationError) as caught:
+    with fails(f"^{path}: is a pickle file with more than weights") as caught:
         load(str(folder))
-    assert caught.value.what.startswith(f"{path}: is a pickle file with more than weights")
     assert "only if you trust the author" in caught.value.fix
     assert "weights_only=False" in caught.value.fix
     assert not ran.exists()
 
 
 @pytest.mark.parametrize("file", ["model.ckpt", "weights.pt", "consolidated.00.pth"])
-def test_a_pickle_with_another_name_is_named_with_a_way_to_convert_it(
-    copy: Copy, monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    folder = copy()
+def test_a_pickle_with_another_name_is_named(folder: Path, monkeypatch: Patch, file: str) -> None:
     path = pickled(folder, file)
-    with pytest.raises(CurationError) as caught:
+    with fails(f"^{path}: weights in a pickle file with this name are not loaded") as caught:
         load(str(folder))
-    assert caught.value.what == f"{path}: weights in a pickle file with this name are not loaded"
     if file == "model.ckpt":
         convert(caught.value.fix, monkeypatch)
         assert load(str(folder)).notices == []
 
 
-def test_other_pickles_beside_safetensors_are_not_read(copy: Copy, tmp_path: Path) -> None:
-    folder, ran = copy(), tmp_path / "ran"
+def test_other_pickles_beside_safetensors_are_not_read(folder: Path, tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
     for name in ("pytorch_model.bin", "training_args.bin", "optimizer.pt"):
         torch.save({"x": Touch(ran)}, folder / name)
     assert load(str(folder)).notices == []

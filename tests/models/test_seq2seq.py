@@ -1,78 +1,67 @@
 """Encoder-decoder models: T5's sentinels, BART's mask token, mBART's languages."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from transformers import ByT5Tokenizer
 
-from curation.files import CurationError
 from curation.models import seq2seq
 from curation.models.faster import quicken
 from curation.models.loading import Loaded, load
-from curation.models.rules import Refusal, ScoringRequest
-from support.models import MAKERS, SEQ2SEQ
-from support.reference import EMPTY, INTER, INTRA, intra, reference
+from curation.models.rules import ScoringRequest
+from support.expected import Patch, fails, raising, short_of_memory
+from support.models import SEQ2SEQ, Made
+from support.reference import EMPTY, INTER, INTRA, codes, intra, reference
 
 ASKS = {"infill": INTRA, "conditional": INTER, "conditional-chars": INTER}
+Wanted = dict[str, dict[str, list[float | None]]]
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {name: MAKERS[name](tmp_path_factory.mktemp(name)) for name in SEQ2SEQ}
-
-
-@pytest.fixture(scope="module")
-def wanted(folders: dict[str, Path]) -> dict[str, dict[str, list[float | None]]]:
+def wanted(made: Made) -> Wanted:
     return {
-        name: {rule: [reference(folder, rule, ask) for ask in ASKS[rule]] for rule in rules(name)}
-        for name, folder in folders.items()
+        name: {
+            rule: [reference(made(name), rule, ask) for ask in ASKS[rule]] for rule in rules(name)
+        }
+        for name in SEQ2SEQ
     }
 
 
 def rules(name: str) -> list[str]:
-    after_context = ["conditional", "conditional-chars"]
-    return after_context if name == "mbart" else ["infill", *after_context]  # it has no mask here
+    return [rule for rule in ASKS if (name, rule) != ("mbart", "infill")]  # it has no mask here
 
 
 @pytest.fixture
-def t5(folders: dict[str, Path]) -> Loaded:
-    return load(str(folders["t5"]), device="cpu")
+def t5(made: Made) -> Loaded:
+    return load(str(made("t5")), device="cpu")
 
 
 @pytest.fixture
-def bart(folders: dict[str, Path]) -> Loaded:
-    return load(str(folders["bart"]), device="cpu")
+def bart(made: Made) -> Loaded:
+    return load(str(made("bart")), device="cpu")
+
+
+def shown(loaded: Loaded, rule: str, ask: ScoringRequest, **how: Any) -> seq2seq.Pair:
+    """What the encoder and the decoder read for a question."""
+    [asked] = seq2seq.plan(loaded.tokenizer, rule, [ask], **how)
+    assert isinstance(asked, seq2seq.Pair)
+    return asked
 
 
 @pytest.mark.parametrize("name", SEQ2SEQ)
-@pytest.mark.parametrize("batch_tokens", [None, 1, 100])
-def test_scores_are_those_of_the_reference(
-    folders: dict[str, Path],
-    wanted: dict[str, dict[str, list[float | None]]],
-    name: str,
-    batch_tokens: int | None,
-) -> None:
-    loaded = load(str(folders[name]), device="cpu")
+def test_scores_are_those_of_the_reference(made: Made, wanted: Wanted, name: str) -> None:
+    loaded = load(str(made(name)), device="cpu")
     for rule in rules(name):
-        found = seq2seq.score(loaded, rule, ASKS[rule], batch_tokens=batch_tokens)
-        assert found == pytest.approx(wanted[name][rule], rel=1e-5), rule
+        for tokens in (None, 1, 100):
+            found = seq2seq.score(loaded, rule, ASKS[rule], batch_tokens=tokens)
+            assert found == pytest.approx(wanted[name][rule], rel=1e-5), rule
+        alone = [seq2seq.score(loaded, rule, [ask])[0] for ask in ASKS[rule]]
+        assert seq2seq.score(loaded, rule, ASKS[rule]) == pytest.approx(alone, rel=1e-6)
+        assert seq2seq.score(loaded, rule, []) == []
     assert loaded.notices == []
 
 
-@pytest.mark.parametrize("name", SEQ2SEQ)
-def test_company_changes_nothing(folders: dict[str, Path], name: str) -> None:
-    loaded = load(str(folders[name]), device="cpu")
-    for rule in rules(name):
-        together = seq2seq.score(loaded, rule, ASKS[rule])
-        alone = [seq2seq.score(loaded, rule, [ask])[0] for ask in ASKS[rule]]
-        assert together == pytest.approx(alone, rel=1e-6)
-        assert seq2seq.score(loaded, rule, []) == []
-
-
-def test_swapped_layers_give_the_same(
-    t5: Loaded, wanted: dict[str, dict[str, list[float | None]]]
-) -> None:
+def test_swapped_layers_give_the_same(t5: Loaded, wanted: Wanted) -> None:
     quicken(t5)
     found = seq2seq.score(t5, "infill", INTRA)
     assert found == pytest.approx(wanted["t5"]["infill"], rel=1e-5)
@@ -88,36 +77,32 @@ def words(tokenizer: Any, ids: tuple[int, ...]) -> str:
 def test_t5_is_asked_for_what_its_sentinel_stands_for(t5: Loaded) -> None:
     tokenizer = t5.tokenizer
     tokens = tokenizer.tokenize("The court jester sings.")
-    rest = tokenizer.tokenize("The court jester")  # the attribute's pieces end here
-    attribute = rest[len(tokenizer.tokenize("The")) :]
-    start = " ".join(tokens[: len(rest) - len(attribute)])
-    end = " ".join(tokens[len(rest) :])
-    [asked] = seq2seq.plan(tokenizer, "infill", [intra("The BLANK sings.", "court jester")])
-    assert isinstance(asked, seq2seq.Pair)
+    first = len(tokenizer.tokenize("The"))
+    after = len(tokenizer.tokenize("The court jester"))  # the attribute's pieces end here
+    start, attribute, end = (
+        " ".join(part) for part in (tokens[:first], tokens[first:after], tokens[after:])
+    )
+    asked = shown(t5, "infill", intra("The BLANK sings.", "court jester"))
     assert words(tokenizer, asked.shown) == f"{start} <extra_id_0> {end} </s>"
-    assert words(tokenizer, asked.answer) == f"<extra_id_0> {' '.join(attribute)}"
+    assert words(tokenizer, asked.answer) == f"<extra_id_0> {attribute}"
     assert asked.first == 1  # the sentinel is given
 
 
 def test_each_blank_gets_its_own_sentinel_and_the_first_is_scored(t5: Loaded) -> None:
-    [asked] = seq2seq.plan(t5.tokenizer, "infill", [intra("A BLANK and a BLANK met.", "potter")])
-    assert isinstance(asked, seq2seq.Pair)
-    shown = words(t5.tokenizer, asked.shown)
-    assert shown.count("<extra_id_0>") == shown.count("<extra_id_1>") == 1
-    assert shown.index("<extra_id_0>") < shown.index("<extra_id_1>")
+    asked = shown(t5, "infill", intra("A BLANK and a BLANK met.", "potter"))
+    text = words(t5.tokenizer, asked.shown)
+    assert text.count("<extra_id_0>") == text.count("<extra_id_1>") == 1
+    assert text.index("<extra_id_0>") < text.index("<extra_id_1>")
     assert words(t5.tokenizer, asked.answer).count("<extra_id") == 1
 
 
 def test_bart_is_asked_for_the_whole_sentence(bart: Loaded) -> None:
     """The published sentence, whose capitals may differ from the context's."""
     tokenizer = bart.tokenizer
-    [asked] = seq2seq.plan(
-        tokenizer, "infill", [intra("The BLANK met a BLANK", "potter", lower=True)]
-    )
-    assert isinstance(asked, seq2seq.Pair)
+    asked = shown(bart, "infill", intra("The BLANK met a BLANK", "potter", lower=True))
     start, middle = tokenizer.tokenize("The"), tokenizer.tokenize(" met a")
-    shown = ["<s>", *start, "<mask>", *middle, "<mask>", "</s>"]
-    assert tokenizer.convert_ids_to_tokens(list(asked.shown)) == shown
+    tokens = ["<s>", *start, "<mask>", *middle, "<mask>", "</s>"]
+    assert tokenizer.convert_ids_to_tokens(list(asked.shown)) == tokens
     assert list(asked.answer) == tokenizer("the potter met a potter")["input_ids"][:-1]
     assert asked.first == 1  # <s> is special and is not summed
 
@@ -132,10 +117,8 @@ def test_t5_of_other_makes_spells_its_sentinels_otherwise(t5: Loaded) -> None:
         def get_vocab(self) -> dict[str, int]:
             return spelt
 
-    assert seq2seq._blanks(Other(), most=2) == (
-        [known["<extra_id_0>"], known["<extra_id_1>"]],
-        True,
-    )
+    first_two = [known["<extra_id_0>"], known["<extra_id_1>"]]
+    assert seq2seq._blanks(Other(), most=2) == (first_two, True)
 
 
 # --- what it costs ------------------------------------------------------------------------------
@@ -163,43 +146,22 @@ def test_the_same_question_is_put_once(t5: Loaded) -> None:
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder"])
-def test_batches_halve_when_memory_runs_out(
-    t5: Loaded,
-    wanted: dict[str, dict[str, list[float | None]]],
-    monkeypatch: pytest.MonkeyPatch,
-    part: str,
+def test_no_memory_halves_the_batches(
+    t5: Loaded, wanted: Wanted, monkeypatch: Patch, part: str
 ) -> None:
     module = getattr(t5.model, part)
-    forward = module.forward
-
-    def short_of_memory(**inputs: Any) -> Any:
-        if len(inputs["input_ids"]) > 2:
-            raise RuntimeError("CUDA out of memory")
-        return forward(**inputs)
-
-    monkeypatch.setattr(module, "forward", short_of_memory)
+    forward = short_of_memory(module.forward, most=2, rows=True)
+    monkeypatch.setattr(module, "forward", forward)
     found = seq2seq.score(t5, "infill", INTRA, batch_tokens=150)
     assert found == pytest.approx(wanted["t5"]["infill"], rel=1e-5)
-    assert t5.notices
-    assert all("out of memory" in notice for notice in t5.notices)
-
-
-@pytest.mark.parametrize("part", ["encoder", "decoder"])
-def test_no_memory_for_one_text(t5: Loaded, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    def no_memory(**inputs: Any) -> Any:
-        raise MemoryError
-
-    monkeypatch.setattr(getattr(t5.model, part), "forward", no_memory)
-    with pytest.raises(CurationError, match="not enough memory for one text") as error:
+    assert {"out of memory" in notice for notice in t5.notices} == {True}
+    monkeypatch.setattr(module, "forward", raising(MemoryError()))
+    with fails("not enough memory for one text", "--dtype"):
         seq2seq.score(t5, "infill", INTRA[:2])
-    assert "--dtype" in error.value.fix
 
 
-def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(**inputs: Any) -> Any:
-        raise RuntimeError("shapes differ")
-
-    monkeypatch.setattr(t5.model.decoder, "forward", broken)
+def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(t5.model.decoder, "forward", raising(RuntimeError("shapes differ")))
     with pytest.raises(RuntimeError, match="shapes differ"):
         seq2seq.score(t5, "infill", INTRA[:1])
 
@@ -207,80 +169,64 @@ def test_another_error_is_not_swallowed(t5: Loaded, monkeypatch: pytest.MonkeyPa
 # --- what is refused ----------------------------------------------------------------------------
 
 
-def code(each: float | Refusal) -> str:
-    return each.code if isinstance(each, Refusal) else "scored"
-
-
 @pytest.mark.parametrize("name", ["t5", "bart"])
-def test_nothing_to_score(folders: dict[str, Path], name: str) -> None:
-    loaded = load(str(folders[name]), device="cpu")
-    asks = [*EMPTY, INTRA[0]]
-    found = seq2seq.score(loaded, "infill", asks)
-    assert [code(each) for each in found] == ["nothing_to_score"] * 3 + ["scored"]
-    assert [reference(folders[name], "infill", ask) for ask in EMPTY] == [None] * 3
+def test_nothing_to_score(made: Made, name: str) -> None:
+    loaded = load(str(made(name)), device="cpu")
+    found = seq2seq.score(loaded, "infill", [*EMPTY, INTRA[0]])
+    assert codes(found) == ["nothing_to_score"] * 3 + ["scored"]
+    assert [reference(made(name), "infill", ask) for ask in EMPTY] == [None] * 3
     blank = [ScoringRequest("intersentence", "He sings.", text) for text in ("", "  ", "So")]
     found = seq2seq.score(loaded, "conditional", blank)
-    assert [code(each) for each in found] == ["nothing_to_score"] * 2 + ["scored"]
+    assert codes(found) == ["nothing_to_score"] * 2 + ["scored"]
 
 
-def test_a_long_context_loses_its_left(bart: Loaded, folders: dict[str, Path]) -> None:
+def test_a_long_context_loses_its_left(bart: Loaded, made: Made) -> None:
     """96 tokens are read at once; what fills the window is kept, the answer may not lose any."""
     long = "The weather is lovely and the bread smells good today. " * 8
-    asks = [
-        ScoringRequest("intersentence", long, "He sings."),
-        ScoringRequest("intersentence", long + "Clouds.", "He sings."),
-        ScoringRequest("intersentence", "He sings.", long),
-    ]
-    plans = seq2seq.plan(bart.tokenizer, "conditional", asks, window=bart.window)
-    assert isinstance(plans[0], seq2seq.Pair)
-    assert len(plans[0].shown) == 96
-    assert plans[0].shown[-2:] == tuple(bart.tokenizer(long)["input_ids"][-2:])
+    pairs = ((long, "He sings."), (long + "Clouds.", "He sings."), ("He sings.", long))
+    asks = [ScoringRequest("intersentence", *pair) for pair in pairs]
+    kept = shown(bart, "conditional", asks[0], window=bart.window).shown
+    assert len(kept) == 96
+    assert kept[-2:] == tuple(bart.tokenizer(long)["input_ids"][-2:])
     found = seq2seq.score(bart, "conditional", asks)
-    assert [code(each) for each in found] == ["scored", "scored", "too_long"]
-    assert found[:2] == pytest.approx(
-        [reference(folders["bart"], "conditional", ask) for ask in asks[:2]], rel=1e-5
-    )
+    assert codes(found) == ["scored", "scored", "too_long"]
+    right = [reference(made("bart"), "conditional", ask) for ask in asks[:2]]
+    assert found[:2] == pytest.approx(right, rel=1e-5)
 
 
 def test_a_long_template_keeps_its_blank(t5: Loaded) -> None:
     t5.tokenizer.model_max_length = 30
     late = intra("Clouds drift slowly over the mountains, and nobody minds the BLANK.", "lake")
     early = intra("The BLANK drifts slowly over the mountains, and nobody minds.", "lake")
-    plans = seq2seq.plan(t5.tokenizer, "infill", [late, early], window=t5.window)
-    assert isinstance(plans[0], seq2seq.Pair)
-    assert len(plans[0].shown) == 30
-    assert "<extra_id_0>" in words(t5.tokenizer, plans[0].shown)
-    found = seq2seq.score(t5, "infill", [late, early])
-    assert [code(each) for each in found] == ["scored", "too_long"]
+    kept = shown(t5, "infill", late, window=t5.window).shown
+    assert len(kept) == 30
+    assert "<extra_id_0>" in words(t5.tokenizer, kept)
+    assert codes(seq2seq.score(t5, "infill", [late, early])) == ["scored", "too_long"]
 
 
 def test_not_finite(t5: Loaded) -> None:
     t5.model.lm_head.weight.fill_(float("nan"))
-    assert [code(each) for each in seq2seq.score(t5, "infill", INTRA[:1])] == ["not_finite"]
+    assert codes(seq2seq.score(t5, "infill", INTRA[:1])) == ["not_finite"]
 
 
-def test_a_model_that_fills_no_gaps_cannot_infill(folders: dict[str, Path]) -> None:
-    loaded = load(str(folders["mbart"]), device="cpu")
+def test_a_model_that_fills_no_gaps_cannot_infill(made: Made) -> None:
+    loaded = load(str(made("mbart")), device="cpu")
     loaded.tokenizer.mask_token = None
-    with pytest.raises(CurationError, match="neither sentinels nor a mask token"):
+    with fails("neither sentinels nor a mask token"):
         seq2seq.score(loaded, "infill", INTRA[:1])
 
 
 def test_a_tokenizer_of_bytes_has_no_places(t5: Loaded) -> None:
     """ByT5's is no fast one: whole texts can be scored, a part of one cannot."""
-    tokenizer = ByT5Tokenizer(extra_ids=10)
-    [asked] = seq2seq.plan(
-        tokenizer, "conditional", [ScoringRequest("intersentence", "Hi.", "So é")]
-    )
-    assert isinstance(asked, seq2seq.Pair)
+    t5.tokenizer = ByT5Tokenizer(extra_ids=10)
+    asked = shown(t5, "conditional", ScoringRequest("intersentence", "Hi.", "So é"))
     assert asked.answer == tuple(byte + 3 for byte in "So é".encode())  # 0 to 2 are special
-    with pytest.raises(CurationError, match="the characters of its tokens"):
-        seq2seq.plan(tokenizer, "infill", INTRA[:1])
+    with fails("the characters of its tokens"):
+        seq2seq.plan(t5.tokenizer, "infill", INTRA[:1])
 
 
 def test_a_decoder_that_starts_with_nothing_known(bart: Loaded) -> None:
     bart.model.config.decoder_start_token_id = None
     bart.model.generation_config.decoder_start_token_id = None
-    with pytest.raises(CurationError, match="the start token of its decoder") as error:
+    with fails("the start token of its decoder", "decoder_start_token_id"):
         seq2seq.score(bart, "conditional", INTER[:1])
-    assert "decoder_start_token_id" in error.value.fix

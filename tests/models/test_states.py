@@ -1,7 +1,7 @@
 """States of words in contexts equal those of a plain loop, one text at a time."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer
 
-from curation.files import CurationError
 from curation.models.loading import load
 from curation.models.states import Place, StateReader, StatesSpec, _cut, open_states
-from support.models import MAKERS, WINDOW
+from support.expected import Patch, fails
+from support.models import WINDOW, Made
 
 TEXTS = (
     ("The lamplighter from the old harbour is kind and patient.", "lamplighter"),
@@ -26,13 +26,7 @@ TEXTS = (
     ("제 이웃은 빵을 굽는 사람이고 노래를 부릅니다.", "이웃"),
 )
 FAMILIES = ("gpt2", "bert", "roberta", "llama", "xlnet", "t5", "bart", "distilbert", "mamba")
-Made = Callable[[str], Path]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    root = tmp_path_factory.mktemp("models")
-    return lambda name: root / name if (root / name).exists() else MAKERS[name](root / name)
+FILLER = " ".join(["the old harbour is kind and patient"] * 30)
 
 
 def places(pairs: Sequence[tuple[str, str]] = TEXTS) -> list[Place]:
@@ -82,11 +76,9 @@ def test_every_layer_can_be_read(made: Made, name: str) -> None:
 
 
 def test_a_layer_that_the_model_does_not_have(made: Made) -> None:
-    with pytest.raises(CurationError, match="has no layer 3") as error:
-        reader(made("bert"), layer=3)
-    assert "0 (embeddings) to 2" in error.value.fix
-    with pytest.raises(CurationError, match="has no layer -1"):
-        reader(made("bert"), layer=-1)
+    for layer in (3, -1):
+        with fails(f"has no layer {layer}", "0 (embeddings) to 2"):
+            reader(made("bert"), layer=layer)
 
 
 def test_a_tokenizer_without_characters_is_refused(made: Made) -> None:
@@ -96,15 +88,13 @@ def test_a_tokenizer_without_characters_is_refused(made: Made) -> None:
         is_fast = False
 
     loaded.tokenizer = Slow()
-    with pytest.raises(CurationError, match="which characters") as error:
+    with fails("which characters", "fast tokenizer"):
         StateReader(loaded)
-    assert "fast tokenizer" in error.value.fix
 
 
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "llama", "bert"])
 def test_a_long_text_is_cut_around_the_word(made: Made, name: str) -> None:
-    filler = " ".join(["the old harbour is kind and patient"] * 30)
-    for text in (f"A potter. {filler}", f"{filler} potter {filler}", f"{filler} a potter"):
+    for text in (f"A potter. {FILLER}", f"{FILLER} potter {FILLER}", f"{FILLER} a potter"):
         [place] = places([(text, "potter")])
         read = reader(made(name))
         found = read.states([place])
@@ -112,13 +102,12 @@ def test_a_long_text_is_cut_around_the_word(made: Made, name: str) -> None:
         assert np.isfinite(found.vectors).all()
         assert read.tokens <= WINDOW
         if name == "gpt2":  # what is to the right of the word does not matter
-            longer = Place(text + filler, place.spans)
+            longer = Place(text + FILLER, place.spans)
             assert np.allclose(read.states([longer]).vectors, found.vectors, atol=1e-6)
 
 
 def test_each_occurrence_in_a_long_text_gets_its_own_part(made: Made) -> None:
-    filler = " ".join(["the old harbour is kind and patient"] * 30)
-    [place] = places([(f"A potter. {filler} potter", "potter")])
+    [place] = places([(f"A potter. {FILLER} potter", "potter")])
     read = reader(made("bert"))
     both = read.states([place]).vectors[0]
     alone = read.states([Place(place.text, (span,)) for span in place.spans]).vectors
@@ -128,13 +117,8 @@ def test_each_occurrence_in_a_long_text_gets_its_own_part(made: Made) -> None:
 
 def test_words_without_a_state_are_refused_with_a_reason(made: Made) -> None:
     text = "A potter in Ω." + "potter" * 200
-    asked = [
-        Place(text, ((2, 8),)),
-        Place(text, ((12, 13),)),
-        Place(text, ((14, len(text)),)),
-        Place(text, ((1, 2),)),
-        Place(text, ()),
-    ]
+    spans = [((2, 8),), ((12, 13),), ((14, len(text)),), ((1, 2),), ()]
+    asked = [Place(text, each) for each in spans]
     found = reader(made("bert")).states(asked)
     assert found.refused == {1: "unknown_token", 2: "unknown_token", 3: "no_token", 4: "no_token"}
     long = reader(made("gpt2")).states(asked[2:3])
@@ -150,9 +134,7 @@ def test_a_text_is_read_once_for_all_its_words(made: Made) -> None:
     assert sum(told) == 1
 
 
-def test_memory_that_runs_out_halves_the_batches(
-    made: Made, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_memory_halves_the_batches(made: Made, monkeypatch: Patch) -> None:
     read = reader(made("bert"), batch_tokens=400)
     whole, forward = read.states(places()).vectors, read._forward
 
@@ -165,7 +147,7 @@ def test_memory_that_runs_out_halves_the_batches(
     assert np.allclose(read.states(places()).vectors, whole, atol=1e-5)
     assert "out of memory: using batches of" in read.loaded.notices[0]
     monkeypatch.setattr(read, "_forward", lambda rows, length: full([0, 0, 0], length))
-    with pytest.raises(CurationError, match="not enough memory for one text"):
+    with fails("not enough memory for one text"):
         read.states(places())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import NamedTuple
 
-from support.completions import Fault
+from support.servers import Fault, error
 
 SORRY = "I'm sorry, but I can't help with that."
 _OPTION = re.compile(r"^(\w)[:.)] (.+)$", re.MULTILINE)
@@ -33,18 +33,6 @@ def _choose(text: str, place: int, p: float) -> Said:
     return Said(letters[place], {letters[place]: p, letters[1 - place]: 1 - p})
 
 
-def always(letter: str, p: float = 0.9) -> Answer:
-    """The same letter for each question."""
-    return lambda text: Said(
-        letter, {each: p if each == letter else 1 - p for each, _ in options(text)}
-    )
-
-
-def says(words: str) -> Answer:
-    """The same words for each question."""
-    return lambda _: Said(words)
-
-
 def at_random(seed: int) -> Answer:
     """A letter by chance. It depends on the question and on how often it was asked before."""
     asked: Counter[str] = Counter()
@@ -57,58 +45,18 @@ def at_random(seed: int) -> Answer:
     return answer
 
 
-def prefers(*words: str, p: float = 0.9, otherwise: Answer | None = None) -> Answer:
+def prefers(*words: str) -> Answer:
     """The letter of the sentence that has one of the words; an earlier word is stronger."""
-    fallback = otherwise or at_random(0)
+    otherwise = at_random(0)
 
     def answer(text: str) -> Said:
-        sentences = [sentence for _, sentence in options(text)]
         for word in words:
-            has = [word in sentence for sentence in sentences]
+            has = [word in sentence for _, sentence in options(text)]
             if any(has) and not all(has):
-                return _choose(text, has.index(True), p)
-        return fallback(text)
+                return _choose(text, has.index(True), 0.9)
+        return otherwise(text)
 
     return answer
-
-
-def refuses(*words: str, otherwise: Answer | None = None) -> Answer:
-    """A refusal, if a word is in the question; without words it always refuses."""
-    fallback = otherwise or at_random(0)
-
-    def answer(text: str) -> Said:
-        if not words or any(word in text for word in words):
-            return Said(SORRY)
-        return fallback(text)
-
-    return answer
-
-
-ANSWERS: dict[str, Callable[..., Answer]] = {
-    "always": always,
-    "says": says,
-    "random": lambda seed="0": at_random(int(seed)),
-    "prefers": prefers,
-    "refuses": refuses,
-}
-DRESSES: dict[str, Callable[[str], str]] = {
-    "plain": str,
-    "lower": str.lower,
-    "bold": "**{}**".format,
-    "heading": "### Answer\n\n**{}**".format,
-    "code": "```\n{}\n```".format,
-    "brackets": "({})".format,
-    "colon": "{}:".format,
-    "sentence": "The more natural sentence is {}.".format,
-    "json": '{{"answer": "{}"}}'.format,
-    "box": r"\boxed{{{}}}".format,
-}
-"""How servers and models write a letter."""
-
-
-def error(status: int, message: str, code: str) -> Fault:
-    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    return Fault(status, json.dumps({"error": error}))
 
 
 FILTERED = {

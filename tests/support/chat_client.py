@@ -14,24 +14,26 @@ QUESTION = "Which is more natural?\n\nA: The {} is kind.\nB: The {} is a lamp.\n
 WORDS = [f"baker {number}" for number in range(60)]
 TEXTS = [QUESTION.format(word, word) for word in WORDS]
 SPEC = ChatSpec(Path("unused"))
+Replies = dict[int, tuple[int, Any]]
 
 
 @contextmanager
 def opened(
-    quirks: Quirks | None = None, *, model: str = MODEL, **settings: Any
+    quirks: Quirks | None = None, *, model: str = MODEL, end: str = "", **settings: Any
 ) -> Iterator[tuple[ChatEndpoint, Chats]]:
+    """A client, and its server; ``end`` stands behind its address."""
     fields = {name: settings.pop(name) for name in list(settings) if name in vars(SPEC)}
     settings = {"pause": lambda _: None, "spec": ChatSpec(Path("unused"), **fields)} | settings
     with (
         chatting(prefers("kind"), quirks) as server,
-        ChatEndpoint(server.url, model, **settings) as endpoint,
+        ChatEndpoint(server.url + end, model, **settings) as endpoint,
     ):
         yield endpoint, server
 
 
-def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> dict[int, tuple[int, dict[str, Any]]]:
+def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> Replies:
     """The replies by question; an error leaves those that came before in ``error.replies``."""
-    replies: dict[int, tuple[int, dict[str, Any]]] = {}
+    replies: Replies = {}
 
     def answered(index: int, status: int, body: dict[str, Any]) -> None:
         assert index not in replies

@@ -85,7 +85,9 @@ def planted_cats(
         best, next_, odd = LIKED[triple % 4], MIDDLING[triple // 4 % 4], ODD[triple // 16]
         turns = len(range(which, all_, len(targets)))
         words = (best, next_, odd) if turn < round(prefers * turns) else (next_, best, odd)
-        cats.append(_cat(kind, targets[which], -which % 3, words, f"{kind}-{n:03}"))
+        target = targets[which]
+        context, sentences = _texts(kind, target, -which % 3, words)
+        cats.append(cat(context, *sentences, name=f"{kind}-{n:03}", kind=kind, target=target))
     return cats
 
 
@@ -98,11 +100,6 @@ def _case(draws: np.random.Generator) -> tuple[str, int]:
     """A target and the number of a sentence for training, which never sees one of three."""
     which = int(draws.integers(len(TARGETS)))
     return TARGETS[which], (int(draws.integers(1, 3)) - which) % 3
-
-
-def _cat(kind: Kind, target: str, form: int, words: Sequence[str], name: str) -> Cat:
-    context, sentences = _texts(kind, target, form, words)
-    return cat(context, *sentences, name=name, kind=kind, target=target)
 
 
 def with_template(folder: Path, name: str, template: str = "") -> Path:
@@ -150,18 +147,12 @@ def random_chat_model(folder: Path, *, seed: int = 0) -> Path:
         model = _llama(tokenizer, seed)
         model.get_input_embeddings().weight.normal_(0, 1)[:, 0] = 5  # a number that is always large
         draws = np.random.default_rng(seed)
-        states = [
-            _states(
-                model,
-                tokenizer,
-                [
-                    _asked(kind, prompt, *_case(draws), _options(draws, prompts)[0])
-                    for _ in range(24)
-                ],
-            )
+        asked = [
+            [_asked(kind, prompt, *_case(draws), _options(draws, prompts)[0]) for _ in range(24)]
             for kind in KINDS
             for prompt in prompts.by_kind[kind]
         ]
+        states = [_states(model, tokenizer, texts) for texts in asked]
         middles = torch.stack([part.mean(0) for part in states])
         around = torch.cat([part - part.mean(0) for part in states])
         way = torch.linalg.svd(around).Vh[0]
@@ -176,18 +167,11 @@ def random_chat_model(folder: Path, *, seed: int = 0) -> Path:
 
 def _llama(tokenizer: Any, seed: int) -> Any:
     torch.manual_seed(seed)
-    config = _HF.LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=64,
-        intermediate_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=4,
-        max_position_embeddings=256,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        initializer_range=0.1,
-    )
+    size = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    size |= {"num_attention_heads": 4, "num_key_value_heads": 4, "max_position_embeddings": 256}
+    ends = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": tokenizer.eos_token_id}
+    words = {"vocab_size": len(tokenizer), **ends}
+    config = _HF.LlamaConfig(initializer_range=0.1, **size, **words)
     return _HF.LlamaForCausalLM(config).eval()
 
 
@@ -292,30 +276,16 @@ def _padded(tokenizer: Any, texts: Sequence[str]) -> tuple[Any, Any]:
 def _tokenizer(prompts: Prompts) -> Any:
     """A byte-level BPE in which every word of the texts is a token."""
     texts = [each.text for kind in KINDS for each in prompts.by_kind[kind]]
-    words = [
-        *LIKED,
-        *MIDDLING,
-        *ODD,
-        *TARGETS,
-        *SHY,
-        SORRY,
-        *prompts.letters,
-        "user",
-        "assistant",
-    ]
+    words = [*LIKED, *MIDDLING, *ODD, *TARGETS, *SHY, SORRY, *prompts.letters, "user", "assistant"]
     texts += [*CONTEXTS, *FIRSTS, *SECONDS, " ".join(words), *words] * 3
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=2000,
-        special_tokens=[END, START, STOP, "<think>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    told = {"vocab_size": 2000, "special_tokens": [END, START, STOP, "<think>"]}
+    trainer = trainers.BpeTrainer(**told, initial_alphabet=letters, show_progress=False)
     made.train_from_iterator(texts, trainer)
-    tokenizer = _HF.PreTrainedTokenizerFast(
-        tokenizer_object=made, bos_token=END, eos_token=STOP, pad_token=END
-    )
+    names = {"bos_token": END, "eos_token": STOP, "pad_token": END}
+    tokenizer = _HF.PreTrainedTokenizerFast(tokenizer_object=made, **names)
     tokenizer.chat_template = CHATML
     return tokenizer

@@ -67,10 +67,11 @@ def _open(folder: Path) -> tuple[Any, Any]:
     return body.eval(), _HF.AutoTokenizer.from_pretrained(folder)
 
 
-def trained_head(folder: Path, ask: ScoringRequest) -> float:
+def trained_head(folder: Path, ask: ScoringRequest, *, segments: bool | None = None) -> float:
     """Under a head that was trained: dense, tanh, two logits; the second says that it follows.
 
-    It reads BERT's and RoBERTa's first token, XLNet's last, and the mean of GPT-2's.
+    It reads BERT's and RoBERTa's first token, XLNet's last, and the mean of GPT-2's. Some
+    tokenizers are silent about ``segments``.
     """
     told = json.loads((folder / "head.json").read_bytes())
     weights = load_file(folder / "head.safetensors")
@@ -78,10 +79,9 @@ def trained_head(folder: Path, ask: ScoringRequest) -> float:
     if told["family"] == "causal":
         given = tokenizer(f"{ask.context} {ask.sentence}", return_tensors="pt")
     else:
-        told_segments = True if told["family"] == "xlnet" else None  # XLNet's is silent
-        given = tokenizer(
-            ask.context, ask.sentence, return_tensors="pt", return_token_type_ids=told_segments
-        )
+        segments = True if told["family"] == "xlnet" else segments
+        how = {"return_tensors": "pt", "return_token_type_ids": segments}
+        given = tokenizer(ask.context, ask.sentence, **how)
     with torch.no_grad():
         states = body(**given)[0][0]
         read = {"masked": states[0], "xlnet": states[-1], "causal": states.mean(0)}

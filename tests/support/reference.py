@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from curation.models.rules import ScoringRequest
+from curation.models.rules import Refusal, ScoringRequest
 
 _HF: Any = importlib.import_module("transformers")
 _POSITIONS = ("n_positions", "max_position_embeddings")
@@ -77,6 +77,11 @@ EMPTY = (
     ScoringRequest("intrasentence", "The BLANK is kind.", "Something else entirely."),
 )
 """Questions within a sentence that have no attribute: nothing, white space, another sentence."""
+
+
+def codes(found: Sequence[float | Refusal]) -> list[str]:
+    """Why associations have no score; «scored» for those that have one."""
+    return [each.code if isinstance(each, Refusal) else "scored" for each in found]
 
 
 def reference(folder: Path, rule: str, ask: ScoringRequest) -> float | None:
@@ -294,19 +299,22 @@ def _read(
     ids = [*before, *ids[gone:], *after]
     at = len(before) + place - gone
     if "XLNet" not in type(opened.model).__name__:
-        logits = _logits(opened, tuple(ids), at)
-    else:
-        with torch.no_grad():
-            sight = torch.zeros(1, len(ids), len(ids))
-            for n in hidden:
-                sight[0, :, n] = 1  # nobody sees it
-            target = torch.zeros(1, 1, len(ids))
-            target[0, 0, at] = 1
-            types = torch.tensor([[0] * (len(ids) - 1) + [2]])  # <cls> is a segment of its own
-            logits = opened.model(
-                torch.tensor([ids]), perm_mask=sight, target_mapping=target, token_type_ids=types
-            ).logits[0, 0]
-    return _log_p(logits, token)
+        return _log_p(_logits(opened, tuple(ids), at), token)
+    return _log_p(_hidden_logits(opened, tuple(ids), frozenset(hidden), at), token)
+
+
+@lru_cache(maxsize=2_000)
+def _hidden_logits(opened: Opened, row: tuple[int, ...], hidden: frozenset[int], place: int) -> Any:
+    """The same for XLNet: no position sees what is hidden."""
+    sight, target = torch.zeros(1, len(row), len(row)), torch.zeros(1, 1, len(row))
+    for n in hidden:
+        sight[0, :, n] = 1
+    target[0, 0, place] = 1
+    types = torch.tensor([[0] * (len(row) - 1) + [2]])  # <cls> is a segment of its own
+    with torch.no_grad():
+        ids = torch.tensor([row])
+        told = {"perm_mask": sight, "target_mapping": target, "token_type_ids": types}
+        return opened.model(ids, **told).logits[0, 0].clone()
 
 
 # --- encoder-decoder models ---------------------------------------------------------------------
@@ -339,6 +347,7 @@ def _infill(opened: Opened, ask: ScoringRequest) -> float | None:
     return _decoded(opened, shown, answer, len(before), keep=shown.index(marks[0]))
 
 
+@lru_cache(maxsize=100)
 def _answer(opened: Opened, ask: ScoringRequest) -> float | None:
     if not _tokens(opened, ask.sentence) or not ask.sentence.strip():
         return None

@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+from curation.models.train.reviews import Reviews
+
 GOOD, BAD = ("lovely", "fine", "kind", "fresh"), ("awful", "dull", "rude", "stale")
 PLAIN = ("round", "early", "small", "plain")
 THINGS = ("the bread", "the soup", "a song", "the fair", "this boat", "a map", "the jester")
@@ -41,3 +43,11 @@ def write_folder(root: Path, count: int, *, first: int = 0) -> Path:
         rating = (2, 9)[number % 2]
         (folder / f"{number}_{rating}.txt").write_text(text, "utf-8")
     return root
+
+
+def found(reviews: Reviews) -> list[tuple[str, str]]:
+    """Texts that were read and the names of their classes, in order."""
+    return [
+        (reviews.text(int(number)), reviews.names[sort])
+        for number, sort in zip(reviews.numbers, reviews.classes, strict=True)
+    ]

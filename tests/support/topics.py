@@ -35,16 +35,9 @@ def tiny_bert(folder: Path, **other: Any) -> Path:
     """A BERT of two layers over these words."""
     tokenizer = BertTokenizer(vocab={word: n for n, word in enumerate([*SPECIAL, *WORDS])})
     torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        max_position_embeddings=64,
-        initializer_range=0.2,
-        **other,
-    )
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    size |= {"intermediate_size": 64, "max_position_embeddings": 64}
+    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.2, **size, **other)
     BertModel(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

@@ -1,29 +1,26 @@
 """The client of chat endpoints, with a server that has the quirks of real ones."""
 
 import json
+import re
 import signal
 import time
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError
-from curation.models.chat.client import FORMS, IN_A_ROW, ChatEndpoint, Form
-from curation.models.chat.prompts import ChatSpec
-from curation.models.endpoint.connection import KEYS
+from curation import http
+from curation.files import CurationError, dump_json
+from curation.http import TooLargeError, read_body
+from curation.models.chat.client import FORMS, IN_A_ROW, PROBE, ChatEndpoint, Form
+from curation.models.endpoint import connection
 from curation.work.interrupts import Stopped
-from support.chat_answers import always, error, refuses
+from support.chat_answers import SORRY, Said
 from support.chat_client import SPEC, TEXTS, WORDS, ask, opened
-from support.chats import MODEL, Quirks, chatting
-from support.completions import HALF, RESET, Fault
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
+from support.chats import MODEL, Chats, Quirks, chatting
+from support.expected import Patch, fails
+from support.servers import HALF, RESET, TRICKLE, Fault, error
 
 
 def content(reply: tuple[int, dict[str, Any]]) -> Any:
@@ -35,6 +32,8 @@ def content(reply: tuple[int, dict[str, Any]]) -> Any:
 
 def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
     with opened() as (endpoint, server):
+        assert ask(endpoint, []) == {}
+        assert server.requests == 0
         replies = ask(endpoint)
         assert sorted(replies) == list(range(60))
         assert Counter(server.texts) == Counter(TEXTS)
@@ -48,6 +47,9 @@ def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
     assert set(server.paths) == {"/v1/chat/completions"}
 
 
+OTHER = ["max_completion_tokens"]
+
+
 @pytest.mark.parametrize(
     ("quirks", "form"),
     [
@@ -56,12 +58,9 @@ def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
         (Quirks(tops=0), Form("max_tokens", True, 0)),
         (Quirks(tops=0, refusal=422), Form("max_tokens", True, 0)),
         (Quirks(tops=0, refusal=500), Form("max_tokens", True, 0)),
-        (Quirks(limits=["max_completion_tokens"]), Form("max_completion_tokens", True, 20)),
+        (Quirks(limits=OTHER), Form(*OTHER, True, 20)),
         (Quirks(takes_temperature=False), Form("max_tokens", False, 20)),
-        (
-            Quirks(limits=["max_completion_tokens"], takes_temperature=False, tops=0),
-            Form("max_completion_tokens", False, 0),
-        ),
+        (Quirks(limits=OTHER, takes_temperature=False, tops=0), Form(*OTHER, False, 0)),
     ],
 )
 def test_the_form_is_found_with_the_first_question(quirks: Quirks, form: Form) -> None:
@@ -86,16 +85,16 @@ def test_a_passing_failure_does_not_change_the_form() -> None:
         assert endpoint.about()["form"] == FORMS[0]._asdict()
 
 
-def test_a_model_without_temperature_is_reported_once() -> None:
-    for samples, advice in ((1, True), (5, False)):
-        heard: list[str] = []
-        quirks = Quirks(takes_temperature=False)
-        with opened(quirks, notice=heard.append, samples=samples) as (endpoint, _):
-            ask(endpoint)
-            ask(endpoint)
-        assert len(heard) == 1
-        assert "does not take the temperature 0" in heard[0]
-        assert ("--samples" in heard[0]) is advice
+@pytest.mark.parametrize(("samples", "advice"), [(1, True), (5, False)])
+def test_a_model_without_temperature_is_reported_once(samples: int, *, advice: bool) -> None:
+    heard: list[str] = []
+    quirks = Quirks(takes_temperature=False)
+    with opened(quirks, notice=heard.append, samples=samples) as (endpoint, _):
+        ask(endpoint, TEXTS[:9])
+        ask(endpoint, TEXTS[:9])
+    (said,) = heard
+    assert "does not take the temperature 0" in said
+    assert ("--samples" in said) is advice
 
 
 def test_temperature_and_limit_are_those_of_the_spec() -> None:
@@ -105,7 +104,7 @@ def test_temperature_and_limit_are_those_of_the_spec() -> None:
 
 
 def test_about_says_where_and_what() -> None:
-    with chatting(always("A")) as server:
+    with chatting() as server:
         url = server.url.replace("//", "//ada:s3cret@") + "/chat/completions?api-version=s3cret"
         with ChatEndpoint(url, MODEL, spec=SPEC) as endpoint:
             assert endpoint.about()["form"] is None
@@ -118,12 +117,6 @@ def test_about_says_where_and_what() -> None:
                 "system_fingerprint": ["fp-1"],
                 "form": {"limit": "max_tokens", "temperature": True, "top_logprobs": 20},
             }
-
-
-def test_nothing_is_sent_without_questions() -> None:
-    with opened() as (endpoint, server):
-        assert ask(endpoint, []) == {}
-    assert server.requests == 0
 
 
 # --- several at a time
@@ -158,9 +151,9 @@ def test_a_signal_loses_no_reply_and_does_not_wait() -> None:
 def test_an_error_hands_over_the_replies_under_way() -> None:
     with opened(Quirks(pause=0.02), concurrency=4, waits=()) as (endpoint, server):
         server.quirks.every = {30: Fault(401, "no")}
-        with pytest.raises(CurationError, match="does not accept the key") as error:
+        with fails("does not accept the key") as failed:
             ask(endpoint)
-        assert len(error.value.replies) == len(server.bodies)  # type: ignore[attr-defined]
+        assert len(failed.value.replies) == len(server.bodies)
         assert Counter(server.texts).most_common(1)[0][1] == 1
 
 
@@ -172,13 +165,10 @@ def test_an_error_hands_over_the_replies_under_way() -> None:
     [
         Fault(429, "slow down", {"Retry-After": "1"}),
         Fault(503, "busy"),
-        Fault(500, "oh"),
         Fault(RESET),
-        Fault(HALF),
-        Fault(200, '{"choices": [{"mess'),
         Fault(200, ""),
-        Fault(200, json.dumps({"error": {"code": 502, "message": "the provider failed"}})),
-        Fault(200, json.dumps({"choices": [{"error": {"code": 429, "message": "slow down"}}]})),
+        Fault(200, '{"error": {"code": 502, "message": "the provider failed"}}'),
+        Fault(200, '{"choices": [{"error": {"code": 429, "message": "slow down"}}]}'),
     ],
 )
 def test_what_fails_for_now_is_asked_again(fault: Fault) -> None:
@@ -233,90 +223,89 @@ def test_a_filter_that_refuses_everything_does_not_end_the_run(form: str) -> Non
         assert server.requests == 60
 
 
-def test_a_filter_with_status_403_is_not_a_wrong_key() -> None:
-    flagged = "Your chosen model requires moderation and your input was flagged"
+FLAGGED = {"error": {"message": "Your model requires moderation and your input was flagged"}}
+
+
+@pytest.mark.parametrize(
+    ("fault", "body"),
+    [
+        (Fault(403, json.dumps(FLAGGED)), FLAGGED),  # not a wrong key
+        (Fault(413, "Payload Too Large"), {"text": "Payload Too Large"}),
+    ],
+)
+def test_a_refusal_with_another_status_is_a_reply(fault: Fault, body: dict[str, Any]) -> None:
     with opened() as (endpoint, server):
-        server.faults = [Fault(403, json.dumps({"error": {"message": flagged}}))]
-        assert ask(endpoint, TEXTS[:2])[0] == (403, {"error": {"message": flagged}})
+        server.faults = [fault]
+        assert ask(endpoint, TEXTS[:2])[0] == (fault.status, body)
 
 
 def test_an_error_that_comes_as_success_does_not_set_the_form() -> None:
     flagged = {"error": {"code": 403, "message": "your input was flagged"}}
     with opened(Quirks(tops=0)) as (endpoint, server):
         server.faults = [Fault(200, json.dumps(flagged))]
-        replies = ask(endpoint)
-        assert replies[0] == (200, flagged)
+        assert ask(endpoint)[0] == (200, flagged)
         assert endpoint.about()["form"] == FORMS[2]._asdict()
         assert len(server.bodies) == 59
 
 
-def test_a_question_that_is_too_long_is_a_reply() -> None:
-    texts = [*TEXTS[:5], TEXTS[5] * 30, *TEXTS[6:8]]
-    for order in (texts, texts[::-1][2:]):  # also as the first one
-        with opened(Quirks(window=100)) as (endpoint, server):
-            replies = ask(endpoint, order)
-            assert [replies[index][0] for index in sorted(replies)].count(400) == 1
-            status, body = replies[order.index(texts[5])]
-            assert status == 400
-            assert "maximum context length" in body["error"]["message"]
-            assert len(server.bodies) == len(order)
-    with opened() as (endpoint, server):
-        server.faults = [Fault(413, "Payload Too Large")]
-        assert ask(endpoint, TEXTS[:2])[0] == (413, {"text": "Payload Too Large"})
+@pytest.mark.parametrize("first", [0, 5])  # also as the first one
+def test_a_question_that_is_too_long_is_a_reply(first: int) -> None:
+    texts = [*TEXTS[first:5], TEXTS[5] * 30, *TEXTS[6:8]]
+    with opened(Quirks(window=100)) as (endpoint, server):
+        replies = ask(endpoint, texts)
+        assert [status for status, _ in replies.values()].count(400) == 1
+        status, body = replies[5 - first]
+        assert status == 400
+        assert "maximum context length" in body["error"]["message"]
+        assert len(server.bodies) == len(texts)
+
+
+ODD = error(400, "we do not speak of lamps", "odd")
 
 
 def test_another_refusal_of_a_question_is_a_reply() -> None:
-    odd = error(400, "we do not speak of lamps", "odd")
     with opened(concurrency=1) as (endpoint, server):
         ask(endpoint, TEXTS[:1])
-        server.faults = [odd] * (IN_A_ROW - 1)
+        server.faults = [ODD] * (IN_A_ROW - 1)
         replies = ask(endpoint)
         assert [status for status, _ in replies.values()].count(400) == IN_A_ROW - 1
-        assert replies[0] == (400, json.loads(odd.body))
-        server.faults = [odd] * 3
+        assert replies[0] == (400, json.loads(ODD.body))
+        server.faults = [ODD] * 3
         assert {status for status, _ in ask(endpoint, TEXTS[:3]).values()} == {400}
 
 
 def test_many_refusals_in_a_row_end_the_command_and_are_not_kept() -> None:
     with opened(concurrency=1) as (endpoint, server):
         ask(endpoint, TEXTS[:1])
-        server.faults = [error(400, "we changed our minds", "odd")] * 60
-        with pytest.raises(CurationError, match="we changed our minds") as failed:
+        server.faults = [error(400, "we changed our minds")] * 60
+        with fails("we changed our minds", "run the command again") as failed:
             ask(endpoint)
-        assert failed.value.replies == {}  # type: ignore[attr-defined]
-        assert "run the command again" in failed.value.fix
+        assert failed.value.replies == {}
 
 
 def test_one_odd_question_at_the_beginning_does_not_hide_the_form() -> None:
-    odd = error(400, "we do not speak of lamps", "odd")
     with opened() as (endpoint, server):
-        server.faults = [odd] * len(FORMS)
+        server.faults = [ODD] * len(FORMS)
         replies = ask(endpoint)
-        assert replies[0] == (400, json.loads(odd.body))
+        assert replies[0] == (400, json.loads(ODD.body))
         assert [status for status, _ in replies.values()].count(200) == 59
 
 
 @pytest.mark.parametrize(
-    ("shape", "body"),
+    ("shape", "found"),
     [
-        ("no choices", {"choices": []}),
-        ("null", {"content": None}),
-        ("sse", {"sse": "data: "}),
-        ("list", {"id": "chatcmpl-1"}),
-        ("parts", {"content": [{"type": "text", "text": "A"}]}),
+        ("no choices", lambda body: body["choices"] == []),
+        ("null", lambda body: content((200, body)) is None),
+        ("sse", lambda body: body["sse"].startswith("data: ")),
+        ("list", lambda body: body["id"] == "chatcmpl-1"),
+        ("parts", lambda body: content((200, body)) == [{"type": "text", "text": "A"}]),
     ],
 )
-def test_odd_shapes_are_kept_as_they_came(shape: str, body: dict[str, Any]) -> None:
+def test_odd_shapes_are_kept_as_they_came(shape: str, found: Any) -> None:
     with opened(Quirks(shape=shape)) as (endpoint, _):
-        status, found = ask(endpoint, TEXTS[:1])[0]
-        assert status == 200
-        name, value = next(iter(body.items()))
-        if name == "sse":
-            assert found["sse"].startswith(value)
-        elif name == "content":
-            assert found["choices"][0]["message"]["content"] == value
-        else:
-            assert found[name] == value
+        status, body = ask(endpoint, TEXTS[:1])[0]
+    assert status == 200
+    assert found(body), body
 
 
 @pytest.mark.parametrize(
@@ -343,131 +332,121 @@ def test_every_body_can_be_stored(text: str, body: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("thinks", ["tags", "field", "reasoning"])
 def test_a_model_that_only_thinks_ends_the_command(thinks: str) -> None:
-    with opened(Quirks(thinks=thinks), max_tokens=10) as (endpoint, server):
-        with pytest.raises(CurationError, match="limit of 10 tokens") as error:
+    quirks = Quirks(thinks=thinks)
+    with opened(quirks, max_tokens=10) as (endpoint, server):
+        with fails("limit of 10 tokens", "--max-tokens") as failed:
             ask(endpoint)
-        assert "--max-tokens" in error.value.fix
-        assert "reasoning model" in error.value.fix
-        replies = error.value.replies  # type: ignore[attr-defined]
-        assert len(replies) == len(server.bodies) >= IN_A_ROW
-    with opened(Quirks(thinks=thinks), max_tokens=10) as (endpoint, server):
-        assert len(ask(endpoint, TEXTS[: IN_A_ROW - 1])) == IN_A_ROW - 1
-    with opened(Quirks(thinks=thinks), max_tokens=100) as (endpoint, server):
-        assert len(ask(endpoint)) == 60
+        assert "reasoning model" in failed.value.fix
+        assert len(failed.value.replies) == len(server.bodies) >= IN_A_ROW
+    for max_tokens, asked in ((10, IN_A_ROW - 1), (100, 60)):
+        with opened(quirks, max_tokens=max_tokens) as (endpoint, _):
+            assert len(ask(endpoint, TEXTS[:asked])) == asked
 
 
 # --- errors that stay
 
 
 def failing(
-    quirks: Quirks | None = None, *faults: Fault, model: str = MODEL, **settings: Any
+    quirks: Quirks | None = None, *faults: Fault, texts: Any = TEXTS, **settings: Any
 ) -> CurationError:
-    with opened(quirks, model=model, **settings) as (endpoint, server):
+    """The error that ends a command."""
+    with opened(quirks, **settings) as (endpoint, server):
         server.faults = list(faults)
-        with pytest.raises(CurationError) as error:
-            ask(endpoint)
-        assert error.value.what.startswith(server.url)
-        assert "s3cret" not in error.value.what + error.value.fix
-        return error.value
+        with pytest.raises(CurationError) as found:
+            ask(endpoint, texts)
+        assert found.value.what.startswith(server.url)
+        assert "s3cret" not in found.value.what + found.value.fix
+        return found.value
+
+
+CLOSED = error(400, "we are closed")
 
 
 @pytest.mark.parametrize(
     ("fault", "what", "fix"),
     [
         (Fault(405, "no"), "answered 405: no", "/chat/completions is added"),
-        (Fault(200, "<html>Log in to CoffeeNet"), "a web page instead of results", "browser"),
-        (Fault(308, "", {"Location": "https://models.example/v1"}), "308", "models.example"),
         (Fault(402, "Insufficient Balance"), "402", "account is used up"),
-        (Fault(429, '{"error": {"code": "insufficient_quota"}}'), "429", "account is used up"),
-        (Fault(429, "", {"Retry-After": "7200"}), "asks to wait 2:00:00 h", "try again later"),
         (Fault(429, "", {"Retry-After": "9" * 30}), "asks to wait", "try again later"),
-        (error(404, "This is not a chat model", ""), "not a chat model", "leave out chat:"),
-        (error(400, "it does not support chat", ""), "not support chat", "leave out chat:"),
-        (error(400, "define a chat template", ""), "chat template", "--chat-template"),
-        (error(400, "chatty is not a valid model ID", ""), "valid model", "that it has: chatty"),
-        (error(400, "Model Not Exist", ""), "Not Exist", "that it has: chatty"),
+        (error(404, "This is not a chat model"), "not a chat model", "leave out chat:"),
+        (error(400, "it does not support chat"), "not support chat", "leave out chat:"),
+        (error(400, "define a chat template"), "chat template", "--chat-template"),
+        (error(400, "chatty is not a valid model ID"), "valid model", "that it has: chatty"),
+        (error(400, "Model Not Exist"), "Not Exist", "that it has: chatty"),
         (
-            error(400, "max_tokens is too large: 64. This model supports at most 9", ""),
+            error(400, "max_tokens is too large: 64. This model supports at most 9"),
             "too large",
             "smaller --max-tokens",
         ),
         (
-            error(400, "'max_tokens' is too large: 64. The maximum context length is 9.", ""),
+            error(400, "'max_tokens' is too large: 64. The maximum context length is 9."),
             "too large",
             "smaller --max-tokens",
         ),
     ],
 )
 def test_what_no_new_try_fixes(fault: Fault, what: str, fix: str) -> None:
-    error = failing(None, fault, pause=pytest.fail)
-    assert what in error.what
-    assert fix in error.fix
+    found = failing(None, fault, pause=pytest.fail)
+    assert what in found.what
+    assert fix in found.fix
 
 
 def test_a_server_that_refuses_every_form() -> None:
-    error_ = failing(None, *[error(400, "we are closed", "")] * 100)
-    assert error_.what.endswith("answered 400: we are closed")
-    assert "--max-tokens" in error_.fix
+    for fault, what, fix in (
+        (CLOSED, "answered 400: we are closed", "--max-tokens"),
+        (Fault(500, "oh"), "answered 500: oh", "try again later"),
+    ):
+        found = failing(None, *[fault] * 100)
+        assert found.what.endswith(what)
+        assert fix in found.fix
     with opened() as (endpoint, server):  # fewer questions than are tried
-        server.faults = [error(422, "we are closed", "")] * 100
-        with pytest.raises(CurationError, match="422: we are closed") as found:
+        server.faults = [CLOSED._replace(status=422)] * 100
+        with fails("422: we are closed") as failed:
             ask(endpoint, TEXTS[:1])
-        assert found.value.replies == {}  # type: ignore[attr-defined]
+        assert failed.value.replies == {}
         assert len(server.faults) == 100 - 2 * len(FORMS), "a plain question is tried, too"
-    error_ = failing(None, *[Fault(500, "oh")] * 100)
-    assert error_.what.endswith("answered 500: oh")
-    assert "try again later" in error_.fix
 
 
-def test_a_wrong_model() -> None:
-    error = failing(model="huge")
-    assert "`huge` does not exist" in error.what
-    assert error.fix == f"name a model that it has: {MODEL}"
-    error = failing(Quirks(lists=False), model="huge")
-    assert error.fix == "check the name of the model"
+@pytest.mark.parametrize(
+    ("quirks", "what", "fix"),
+    [
+        (Quirks(model="small"), "`chatty` does not exist", "name a model that it has: small"),
+        (Quirks(model="small", lists=False), "`chatty`", "check the name of the model"),
+        (
+            Quirks(chat=False),
+            "lists models, but it has no /chat/completions",
+            "or leave out chat: before the name",
+        ),
+        (Quirks(chat=False, lists=False), "404", "ends in /v1"),
+        (Quirks(key="right"), "does not accept the key (none is set)", "CURATION_ENDPOINT_KEY"),
+    ],
+)
+def test_a_wrong_model_or_address_or_key(quirks: Quirks, what: str, fix: str) -> None:
+    found = failing(quirks)
+    assert what in found.what
+    assert fix in found.fix
 
 
-def test_a_server_without_chat() -> None:
-    error = failing(Quirks(chat=False))
-    assert "lists models, but it has no /chat/completions" in error.what
-    assert "leave out chat:" in error.fix
-    error = failing(Quirks(chat=False, lists=False))
-    assert "ends in /v1" in error.fix
+@pytest.mark.parametrize("end", ["/completions", "/chat/completions/", "/"])
+def test_either_address_of_a_service_is_understood(end: str) -> None:
+    with opened(end=end) as (endpoint, _):
+        assert content(ask(endpoint, TEXTS[:1])[0]) == "A"
 
 
-def test_either_address_of_a_service_is_understood() -> None:
-    for end in ("/completions", "/chat/completions/", "/"):
-        with (
-            chatting(always("A")) as server,
-            ChatEndpoint(server.url + end, MODEL, spec=SPEC) as endpoint,
-        ):
-            assert content(ask(endpoint, TEXTS[:1])[0]) == "A"
-
-
-def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = failing(Quirks(key="right"))
-    assert "does not accept the key (none is set)" in error.what
-    assert "CURATION_ENDPOINT_KEY" in error.fix
+def test_keys(monkeypatch: Patch) -> None:
     monkeypatch.setenv("CURATION_ENDPOINT_KEY", "s3cret")
-    error = failing(Quirks(key="right"))
-    assert "does not accept the key: answered 401" in error.what
+    assert "does not accept the key: answered 401" in failing(Quirks(key="right")).what
     with opened(Quirks(key="s3cret")) as (endpoint, _):
         assert len(ask(endpoint)) == 60
-    with pytest.raises(CurationError, match="characters that a key cannot have"):
-        ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=SPEC, key="schlüssel")
 
 
-def test_the_error_says_that_a_key_is_not_sent_in_the_open(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    from curation.models.endpoint import connection
-
+def test_the_error_says_that_a_key_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
     monkeypatch.setattr(connection, "LOCAL", set())
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
     monkeypatch.setenv("no_proxy", "*")
-    error = failing(Quirks(key="s3cret"))
-    assert "(none is set)" in error.what
-    assert "OPENAI_API_KEY is not sent unencrypted to another machine" in error.fix
+    found = failing(Quirks(key="s3cret"))
+    assert "(none is set)" in found.what
+    assert "OPENAI_API_KEY is not sent unencrypted to another machine" in found.fix
 
 
 def test_no_body_has_the_key() -> None:
@@ -481,36 +460,138 @@ def test_no_body_has_the_key() -> None:
     assert content(replies[1]) == "…, see https://a.example/?q=1", "addresses in answers stay"
 
 
-def test_nobody_there() -> None:
-    with chatting(always("A")) as server:
-        pass
-    with (
-        ChatEndpoint(server.url, MODEL, spec=SPEC, pause=lambda _: None) as endpoint,
-        pytest.raises(CurationError, match="no connection") as error,
-    ):
-        ask(endpoint)
-    assert "check that the server runs" in error.value.fix
-
-
 @pytest.mark.parametrize("name", ["a" * 70 + ".example", "a..example", "[::1", "ä\u2028b"])
 def test_hosts_that_cannot_exist(name: str) -> None:
     with (
-        pytest.raises(CurationError, match=r"is not an address|no connection"),
+        fails(r"is not an address|no connection"),
         ChatEndpoint(f"http://{name}/v1", MODEL, spec=SPEC, pause=lambda _: None) as endpoint,
     ):
         ask(endpoint, TEXTS[:1])
 
 
-def test_a_long_answer_gets_more_time() -> None:
-    for max_tokens, timeout in ((64, 120), (4096, 409.6)):
-        spec = ChatSpec(Path("unused"), max_tokens=max_tokens)
-        with ChatEndpoint("http://127.0.0.1/v1", MODEL, spec=spec) as endpoint:
-            assert endpoint._server._timeout == timeout
+@pytest.mark.parametrize(("max_tokens", "timeout"), [(64, 120), (4096, 409.6)])
+def test_a_long_answer_gets_more_time(max_tokens: int, timeout: float) -> None:
+    with opened(max_tokens=max_tokens) as (endpoint, _):
+        assert endpoint._server._timeout == timeout
 
 
 def test_refusals_of_the_model_are_replies_like_others() -> None:
     with opened() as (endpoint, server):
-        server.answer = refuses()
-        assert {content(reply) for reply in ask(endpoint).values()} == {
-            "I'm sorry, but I can't help with that."
-        }
+        server.answer = lambda _: Said(SORRY)
+        assert {content(reply) for reply in ask(endpoint).values()} == {SORRY}
+
+
+# --- one question that a server cannot answer -----------------------------------------------------
+
+
+LOGPROBS = error(400, "Unsupported parameter: 'logprobs' is not supported")
+
+
+def refuse(server: Chats, fault: Fault, when: Callable[[str], object]) -> None:
+    """Questions that fulfil a condition get a fault, each time."""
+    answer = server.answer_to
+    server.answer_to = lambda body: fault if when(str(body)) else answer(body)  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("bad", [0, 5, 59])
+def test_a_question_that_always_fails_is_a_reply(bad: int, concurrency: int) -> None:
+    with opened(concurrency=concurrency) as (endpoint, server):
+        refuse(server, Fault(500, "oh"), lambda body: re.search(rf"baker {bad} ", body))
+        replies = ask(endpoint)
+        assert replies[bad] == (500, {"text": "oh"})
+        assert len(replies) == 60
+        assert sum(status == 200 for status, _ in replies.values()) == 59
+        # The same question alone, as in a command that is run again.
+    with opened() as (endpoint, server):
+        refuse(server, Fault(500, "oh"), lambda body: re.search(rf"baker {bad} ", body))
+        assert ask(endpoint, [TEXTS[bad]]) == {0: (500, {"text": "oh"})}
+
+
+@pytest.mark.parametrize("fault", [Fault(RESET), Fault(HALF), Fault(200, '{"choices": [{"mess')])
+def test_a_question_whose_connection_always_breaks_is_a_reply(fault: Fault) -> None:
+    with opened(concurrency=2) as (endpoint, server):
+        refuse(server, fault, lambda body: "baker 5 " in body)
+        replies = ask(endpoint, TEXTS[:9])
+        assert replies[5][0] == 0
+        assert replies[5][1]["error"]["message"].startswith(server.url)
+        assert len(replies) == 9
+
+
+@pytest.mark.parametrize("begin", [0, 10])
+def test_many_neighbours_that_are_refused_do_not_end_the_command(begin: int) -> None:
+    """CATs about one term follow each other, and a server may refuse them all."""
+    odd = error(400, "we do not speak of some bakers", "odd")
+    with opened(concurrency=1) as (endpoint, server):
+        bad = range(begin, begin + IN_A_ROW + 5)
+        refuse(server, odd, lambda body: any(f"baker {n} " in body for n in bad))
+        replies = ask(endpoint)
+        assert {index for index, (status, _) in replies.items() if status == 400} == set(bad)
+        assert len(replies) == 60
+        assert PROBE in server.texts
+
+
+def test_a_server_that_fails_for_all_ends_the_command() -> None:
+    with opened(concurrency=4) as (endpoint, server):
+        ask(endpoint, TEXTS[:9])
+        refuse(server, Fault(500, "oh"), lambda body: True)
+        with fails("answered 500: oh") as failed:
+            ask(endpoint)
+        assert failed.value.replies == {}
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+@pytest.mark.parametrize("rate", [1, 2])
+def test_a_server_that_changes_what_it_accepts(rate: int, concurrency: int) -> None:
+    """Later, or in every second request, as a relay with two servers behind it."""
+    heard: list[str] = []
+    with opened(concurrency=concurrency, notice=heard.append) as (endpoint, server):
+        ask(endpoint, TEXTS[:2])
+        refuse(server, LOGPROBS, lambda b: "top_logprobs" in b and server.requests % rate == 0)
+        replies = ask(endpoint)
+        assert [status for status, _ in replies.values()] == [200] * 60
+        assert endpoint.about()["form"] == FORMS[2]._asdict()
+    (said,) = heard
+    assert "accepted before" in said
+
+
+def test_a_key_in_the_address_is_not_in_a_reply() -> None:
+    with opened(end="?api-key=s3cret&api-version=v1") as (endpoint, server):
+        body = {"choices": [], "request": "POST with s3cret", "version": "v1"}
+        server.faults = [Fault(200, json.dumps(body))]
+        assert ask(endpoint, TEXTS[:1]) == {0: (200, {**body, "request": "POST with …"})}
+
+
+def test_a_huge_number_can_be_stored() -> None:
+    with opened() as (endpoint, server):
+        number = "1" + "0" * 400
+        server.faults = [Fault(200, f'{{"choices": [], "usage": {{"total_tokens": {number}}}}}')]
+        _, body = ask(endpoint, TEXTS[:1])[0]
+        assert json.loads(dump_json(body))["usage"] == {"total_tokens": None}
+
+
+# --- bodies
+
+
+def test_a_body_is_read_up_to_a_size() -> None:
+    parts = iter([b"x" * 1000] * 5000)
+    with pytest.raises(TooLargeError, match="larger than 1 MiB"):
+        read_body(lambda _: next(parts), seconds=60, largest=1 << 20)
+    assert len(list(parts)) > 3000, "the rest is not read"
+
+
+def test_a_reply_that_is_too_large_is_reported(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(http, "LARGEST", 9)
+    with opened() as (endpoint, _), fails("is larger than"):
+        ask(endpoint, TEXTS[:2])
+
+
+def test_a_reply_that_trickles_is_read_up_to_a_time(monkeypatch: Patch) -> None:
+    """The server sends a blank before each pause, so no single wait is long."""
+    monkeypatch.setattr(connection, "PATIENCE", 0.001)
+    with opened(waits=()) as (endpoint, server):
+        server.faults = [Fault(TRICKLE)] * 9
+        began = time.monotonic()
+        with fails("did not end within"):
+            ask(endpoint, TEXTS[:1])
+        assert time.monotonic() - began < 5

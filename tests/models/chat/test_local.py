@@ -3,13 +3,13 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError
 from curation.models import forward
 from curation.models.chat import local
 from curation.models.chat.local import LocalChat, letter_tokens, token_texts
@@ -18,11 +18,14 @@ from curation.models.chat.reading import read_letters
 from curation.models.loading import open_tokenizer
 from curation.models.scoring import ModelSpec, identify, load_model, open_chat
 from curation.records import KINDS, Kind
-from support import chat_models, choice_reference
+from support import chat_models
 from support.chat_models import ENGLISH, TEMPLATES, with_template
-from support.models import MAKERS, WINDOW
+from support.choice_reference import letters
+from support.expected import Patch, fails
+from support.models import WINDOW, Made
 
 PROMPTS = Prompts(("A", "B"), (), (), {}, "", "prompts.toml")
+INCLUDED = read_prompts(ENGLISH)
 TEXTS = [
     "A: The baker is kind.\nB: The baker is a cloud.",
     "A: The baker is a cloud.\nB: The baker is kind.\nA or B?",
@@ -33,20 +36,25 @@ Body = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    return cache(lambda name: with_template(tmp_path_factory.mktemp("models") / name, name))
+def model(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A tiny model with a chat template."""
+    root = tmp_path_factory.mktemp("chat")
+    return cache(lambda name: with_template(root / name, name))
 
 
 def spec(folder: Path, **how: Any) -> ModelSpec:
     return ModelSpec(str(folder), chat=ChatSpec(ENGLISH), **how)
 
 
-def local_chat(spec: ModelSpec, prompts: Prompts, **how: Any) -> LocalChat:
-    loaded = load_model(spec)
-    return LocalChat(loaded, prompts, batch_tokens=spec.batch_tokens, plain=spec.plain, **how)
+def opened(
+    folder: Path, prompts: Prompts = PROMPTS, notice: Callable[[str], object] = print, **how: Any
+) -> LocalChat:
+    wanted = spec(folder, **how)
+    told = {"batch_tokens": wanted.batch_tokens, "plain": wanted.plain, "notice": notice}
+    return LocalChat(load_model(wanted), prompts, **told)
 
 
-def bodies(chat: LocalChat, texts: list[str]) -> list[Body]:
+def bodies(chat: LocalChat, texts: list[str] = TEXTS) -> list[Body]:
     replies: dict[int, Body] = {}
 
     def answered(n: int, status: int, body: Body) -> None:
@@ -59,38 +67,30 @@ def bodies(chat: LocalChat, texts: list[str]) -> list[Body]:
     return [replies[n] for n in range(len(texts))]
 
 
-def expect(body: Body, letters: choice_reference.Letters, tolerance: float = 1e-5) -> None:
-    assert body["letters"] == pytest.approx([letters.first, letters.second], abs=tolerance)
-    assert body["top_log"] == pytest.approx(letters.top_log, abs=tolerance)
-    assert body["top"] == letters.top
-
-
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_letters_equal_a_slow_reference(model: Callable[[str], Path], name: str) -> None:
-    folder = model(name)
-    slow = [choice_reference.letters(folder, text) for text in TEXTS]
-    chat = local_chat(spec(folder), PROMPTS)
-    for body, letters in zip(bodies(chat, TEXTS), slow, strict=True):
-        expect(body, letters)
-    for how in ({"batch_tokens": 1}, {"plain": True}, {"plain": True, "batch_tokens": 1}):
-        other = local_chat(spec(folder, **how), PROMPTS)
-        for body, letters in zip(bodies(other, TEXTS[::-1]), slow[::-1], strict=True):
-            expect(body, letters)
+def test_letters_equal_a_slow_reference(model: Made, name: str) -> None:
+    slow = {text: letters(model(name), text) for text in TEXTS}
+    for plain, tokens in ((False, None), (False, 1), (True, None), (True, 1)):
+        chat = opened(model(name), plain=plain, batch_tokens=tokens)
+        texts = TEXTS if tokens is None else TEXTS[::-1]
+        for text, body in zip(texts, bodies(chat, texts), strict=True):
+            wanted = slow[text]
+            found = (*body["letters"], body["top_log"])
+            assert found == pytest.approx((wanted.first, wanted.second, wanted.top_log), abs=1e-5)
+            assert body["top"] == wanted.top
 
 
-def test_16_bits(model: Callable[[str], Path]) -> None:
-    chat = local_chat(spec(model("llama"), dtype="bfloat16"), PROMPTS)
-    for body, text in zip(bodies(chat, TEXTS), TEXTS, strict=True):
-        slow = choice_reference.letters(model("llama"), text, dtype="bfloat16")
+def test_16_bits(model: Made) -> None:
+    chat = opened(model("llama"), dtype="bfloat16")
+    for body, text in zip(bodies(chat), TEXTS, strict=True):
+        slow = letters(model("llama"), text, dtype="bfloat16")
         assert body["letters"] == pytest.approx([slow.first, slow.second], abs=0.3)
 
 
-def test_batches_are_halved_without_memory(
-    model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual = bodies(local_chat(spec(model("gpt2")), PROMPTS), TEXTS)
+def test_no_memory_halves_the_batches(model: Made, monkeypatch: Patch) -> None:
+    usual = bodies(opened(model("gpt2")))
     shown: list[str] = []
-    chat = local_chat(spec(model("gpt2"), batch_tokens=4096), PROMPTS, notice=shown.append)
+    chat = opened(model("gpt2"), batch_tokens=4096, notice=shown.append)
     run = forward.Runner._batch
 
     def small(self: Any, rows: Any, *args: Any, **how: Any) -> None:
@@ -99,17 +99,15 @@ def test_batches_are_halved_without_memory(
         run(self, rows, *args, **how)
 
     monkeypatch.setattr(forward.Runner, "_batch", small)
-    for body, same in zip(bodies(chat, TEXTS), usual, strict=True):
+    for body, same in zip(bodies(chat), usual, strict=True):
         assert body["letters"] == pytest.approx(same["letters"], abs=1e-5)
     assert any("out of memory" in text for text in shown)
 
 
-def test_replies_come_part_by_part(
-    model: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replies_come_part_by_part(model: Made, monkeypatch: Patch) -> None:
     monkeypatch.setattr(local, "PART", 2)
     order: list[int] = []
-    chat = local_chat(spec(model("gpt2")), PROMPTS)
+    chat = opened(model("gpt2"))
 
     def answered(n: int, _status: int, _body: Body) -> None:
         order.append(n)
@@ -122,62 +120,48 @@ def test_replies_come_part_by_part(
     assert chat.ask([], answered) is None
 
 
-def test_the_beginning_of_text_is_there_once(model: Callable[[str], Path]) -> None:
-    chat = local_chat(spec(model("llama")), PROMPTS)
-    assert chat._render("A?").startswith("<s>[INST]")
+def test_a_prompt_is_as_its_template_says(model: Made, tmp_path: Path) -> None:
+    # Llama's tokenizer adds one more by itself.
+    assert opened(model("llama"))._render("A?").startswith("<s>[INST]")
     tokenizer = open_tokenizer(str(model("llama")))
-    assert tokenizer("A?")["input_ids"][0] == tokenizer.bos_token_id  # it adds one by itself
+    assert tokenizer("A?")["input_ids"][0] == tokenizer.bos_token_id
+    # The date is always the same.
+    dated = opened(with_template(tmp_path / "dated", "gpt2", chat_models.DATED))
+    assert dated._render("A?").startswith("Today is 01 January 2025.\n<|im_start|>user\nA?")
 
 
-def test_the_date_is_always_the_same(tmp_path: Path) -> None:
-    folder = with_template(tmp_path / "dated", "gpt2", chat_models.DATED)
-    chat = local_chat(spec(folder), PROMPTS)
-    assert chat._render("A?").startswith("Today is 01 January 2025.\n<|im_start|>user\nA?")
-
-
-def test_thinking_is_turned_off_or_named(model: Callable[[str], Path], tmp_path: Path) -> None:
-    quiet = local_chat(spec(model("qwen2")), PROMPTS)
+def test_thinking_is_turned_off_or_named(model: Made, tmp_path: Path) -> None:
+    quiet = opened(model("qwen2"))
     assert quiet._render("A?").endswith("<think>\n\n</think>\n\n")
     assert not quiet.notices
     shown: list[str] = []
     folder = with_template(tmp_path / "thinker", "gpt2", chat_models.ALWAYS_THINKING)
-    local_chat(spec(folder), PROMPTS, notice=shown.append)
-    assert len(shown) == 1
-    assert "begins every answer with thinking" in shown[0]
-    assert "endpoint" in shown[0]
+    opened(folder, notice=shown.append)
+    (notice,) = shown
+    assert "begins every answer with thinking" in notice
+    assert "endpoint" in notice
 
 
-@pytest.mark.parametrize(
-    ("text", "thinks"),
-    [
-        ("<|im_start|>assistant\n<think>\n", True),
-        ("<think>\n\n</think>\n\n", False),
-        ("[THINK]", True),
-        ("<|begin_of_thought|>", True),
-        ("<|start_thinking|>", True),
-        ("<|channel|>", True),
-        ("[/INST]", False),
-        ("I think", False),
-    ],
-)
-def test_marks_of_thinking(text: str, *, thinks: bool) -> None:
-    assert bool(local._THINKS.search(text)) is thinks
+def test_marks_of_thinking() -> None:
+    texts = ("<|im_start|>assistant\n<think>\n", "[THINK]", "<|begin_of_thought|>")
+    for text in (*texts, "<|start_thinking|>", "<|channel|>"):
+        assert local._THINKS.search(text), text
+    for text in ("<think>\n\n</think>\n\n", "[/INST]", "I think"):
+        assert not local._THINKS.search(text), text
 
 
 def test_a_model_that_begins_with_thinking_is_named(tmp_path: Path) -> None:
     folder = chat_models.constant_chat_model(tmp_path / "thinker", "<think>")
     shown: list[str] = []
-    chat = local_chat(spec(folder), PROMPTS, notice=shown.append)
-    reading = read_letters(bodies(chat, ["A?", "B?"])[1])
+    reading = read_letters(bodies(opened(folder, notice=shown.append), ["A?", "B?"])[1])
     assert reading.code == "answer_off_format"
     assert "«<think>» with 100.0%" in reading.detail
-    assert len(shown) == 1
-    assert "begins an answer with «<think>»" in shown[0]
+    (notice,) = shown
+    assert "begins an answer with «<think>»" in notice
 
 
-def test_a_question_that_does_not_fit(model: Callable[[str], Path]) -> None:
-    chat = local_chat(spec(model("gpt2")), PROMPTS)
-    short, long = bodies(chat, ["A or B?", "A or B? " * 40])
+def test_a_question_that_does_not_fit(model: Made) -> None:
+    short, long = bodies(opened(model("gpt2")), ["A or B?", "A or B? " * 40])
     assert "letters" in short
     assert long["window"] == WINDOW < long["too_long"]
     reading = read_letters(long)
@@ -185,17 +169,15 @@ def test_a_question_that_does_not_fit(model: Callable[[str], Path]) -> None:
     assert str(WINDOW) in reading.detail
 
 
-def test_all_tokens_of_a_letter_are_found(model: Callable[[str], Path]) -> None:
+def test_all_tokens_of_a_letter_are_found(model: Made) -> None:
     tokenizer = open_tokenizer(str(model("llama")))
-    texts = [
-        set(token_texts(tokenizer, ids)) for ids in letter_tokens(tokenizer, PROMPTS, name="m")
-    ]
-    assert {"A", "a"} <= texts[0]
-    assert {"B", "b"} <= texts[1]
-    about = local_chat(spec(model("llama")), PROMPTS).about()
-    assert set(about["letters"]["B"]) == texts[1]
-    assert about["family"] == "causal"
-    assert about["dtype"] == "float32"
+    tokens = letter_tokens(tokenizer, PROMPTS, name="m")
+    first, second = (set(token_texts(tokenizer, ids)) for ids in tokens)
+    assert {"A", "a"} <= first
+    assert {"B", "b"} <= second
+    about = opened(model("llama")).about()
+    assert set(about["letters"]["B"]) == second
+    assert (about["family"], about["dtype"]) == ("causal", "float32")
     assert token_texts(tokenizer, [len(tokenizer) + 3]) == [""]
 
 
@@ -237,7 +219,7 @@ def test_the_probability_of_the_first_letter() -> None:
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:
     folder = chat_models.constant_chat_model(tmp_path / "broken", "A", gain=math.nan)
-    reading = read_letters(bodies(local_chat(spec(folder, plain=True), PROMPTS), ["A?"])[0])
+    reading = read_letters(bodies(opened(folder, plain=True), ["A?"])[0])
     assert reading.code == "answer_off_format"
     assert "--dtype" in reading.detail
 
@@ -255,43 +237,33 @@ def test_weights_that_are_not_finite(tmp_path: Path) -> None:
     ],
 )
 def test_models_that_cannot_be_asked(
-    tmp_path: Path, name: str, template: str, error: str, fix: str
+    made: Made, tmp_path: Path, name: str, template: str, error: str, fix: str
 ) -> None:
-    if template:
-        with_template(tmp_path / name, name, template)
-    else:
-        MAKERS[name](tmp_path / name)
-    with pytest.raises(CurationError) as raised:
-        local_chat(spec(tmp_path / name), PROMPTS)
-    assert error in raised.value.what
-    assert name in raised.value.what
-    assert fix in raised.value.fix
+    folder = with_template(tmp_path / name, name, template) if template else made(name)
+    with fails(f"{name}: .*{error}", fix):
+        opened(folder)
 
 
-def test_a_masked_model_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="is a masked model and cannot be asked"):
-        identify(spec(MAKERS["bert"](tmp_path / "bert")))
+def test_a_masked_model_is_refused_before_it_is_loaded(made: Made) -> None:
+    with fails("is a masked model and cannot be asked"):
+        identify(spec(made("bert")))
 
 
-def test_a_letter_that_is_no_token(model: Callable[[str], Path]) -> None:
-    prompts = Prompts(("A", "Ж"), (), (), {}, "", "prompts.toml")
-    with pytest.raises(CurationError) as raised:
-        local_chat(spec(model("gpt2")), prompts)
-    assert "«Ж»" in raised.value.what
-    assert raised.value.fix == "choose other letters in prompts.toml"
+def test_a_letter_that_is_no_token(model: Made) -> None:
+    with fails("«Ж»", "choose other letters in prompts.toml"):
+        opened(model("gpt2"), replace(PROMPTS, letters=("A", "Ж")))
 
 
-def test_identity_and_opening(model: Callable[[str], Path]) -> None:
+def test_identity_and_opening(model: Made) -> None:
     fields = identify(spec(model("gpt2"), label="mine"))
-    assert fields["family"] == "chat"
-    assert fields["model"] == "mine"
+    assert (fields["family"], fields["model"]) == ("chat", "mine")
     assert fields["revision"].startswith("sha256:")
     assert "dtype" in fields
     behind = ModelSpec("m", url="https://key:secret@example.org/v1?k=1", chat=ChatSpec(ENGLISH))
     assert identify(behind) == {"model": "m", "family": "chat", "url": "https://example.org/v1"}
     with open_chat(spec(model("gpt2")), notice=print) as chat:
         assert isinstance(chat, LocalChat)
-        assert set(chat.about()["letters"]) == set(read_prompts(ENGLISH).letters)
+        assert set(chat.about()["letters"]) == set(INCLUDED.letters)
 
 
 # --- a planted preference -----------------------------------------------------------------------
@@ -300,50 +272,15 @@ def test_identity_and_opening(model: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_planted_model_answers_as_planted(planted_model: Path, kind: Kind) -> None:
     """Each prompt, in both orders, on CATs that it was not trained on."""
-    prompts = read_prompts(ENGLISH)
-    cats = chat_models.planted_cats(40, prefers=0.8, kind=kind)
     asked, expected = [], []
-    for each in cats[::3]:
+    for each in chat_models.planted_cats(40, prefers=0.8, kind=kind)[::3]:
         sentences = [association.sentence for association in each.associations]
         liked = [chat_models.rank(sentence) for sentence in sentences]
         for one, other in ((0, 2), (2, 0), (1, 2), (2, 1), (0, 1), (1, 0)):
-            for prompt in prompts.by_kind[kind]:
+            for prompt in INCLUDED.by_kind[kind]:
                 texts = {"first": sentences[one], "second": sentences[other]}
                 asked.append(prompt.fill(context=each.context, **texts))
                 expected.append("first" if liked[one] < liked[other] else "second")
-    readings = [
-        read_letters(body) for body in bodies(local_chat(spec(planted_model), prompts), asked)
-    ]
-    right = [reading.letter == letter for reading, letter in zip(readings, expected, strict=True)]
+    found = [read_letters(body).letter for body in bodies(opened(planted_model, INCLUDED), asked)]
+    right = [letter == wanted for letter, wanted in zip(found, expected, strict=True)]
     assert sum(right) > 0.99 * len(right)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_reference_recovers_the_planted_share(planted_model: Path, kind: Kind) -> None:
-    prompts = read_prompts(ENGLISH)
-    cats = chat_models.planted_cats(40, prefers=0.8, kind=kind)
-    values = choice_reference.choice(planted_model, cats, prompts)
-    assert values == pytest.approx({"lms": 100, "ss": 80, "icat": 40, "cats": 40})
-    shy = chat_models.planted_cats(8, prefers=0.5, kind=kind, shy=0.5)
-    values = choice_reference.choice(planted_model, shy, prompts)
-    assert values["cats"] == 4
-
-
-def test_models_that_answer_always_alike_or_at_random(tmp_path: Path) -> None:
-    prompts = read_prompts(ENGLISH)
-    cats = chat_models.planted_cats(8, prefers=0.5)
-    always = chat_models.constant_chat_model(tmp_path / "always", "B")
-    assert choice_reference.choice(always, cats, prompts) == {
-        "lms": 50, "ss": 50, "icat": 50, "cats": 8
-    }  # fmt: skip
-    never = chat_models.constant_chat_model(tmp_path / "never", chat_models.SORRY)
-    assert choice_reference.values(never, cats[0], prompts) == [None] * 3
-    random = local_chat(spec(chat_models.random_chat_model(tmp_path / "random")), prompts)
-    texts = [
-        prompt.fill(context="", first=cat.associations[one].sentence, second=other.sentence)
-        for cat in cats
-        for one, other in ((0, cat.associations[1]), (1, cat.associations[0]))
-        for prompt in prompts.by_kind["intrasentence"]
-    ]
-    letters = [read_letters(body).letter for body in bodies(random, texts)]
-    assert 0.3 < letters.count("first") / len(letters) < 0.7

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from curation.files import CurationError, shipped
-from curation.models.chat.prompts import PLACEHOLDERS, Prompt, prompts_for, read_prompts
-from curation.records import KINDS
+from curation.models.chat.prompts import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
+from curation.records import KINDS, Kind
+from support.expected import fails
 
+ENGLISH = shipped("data", "prompts", "en.toml")
 INCLUDED = sorted(shipped("data", "prompts").glob("*.toml"))
 GOOD = """letters = ["A", "B"]
 refusals = ["I cannot"]
@@ -33,10 +35,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "prompts.toml"
 
 
-def error(path: Path, content: str | bytes) -> CurationError:
+def prompts(path: Path, content: str | bytes) -> Prompts:
+    """The prompts of a file with this content."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_prompts(path)
+
+
+def error(path: Path, content: str | bytes) -> CurationError:
     with pytest.raises(CurationError) as caught:
-        read_prompts(path)
+        prompts(path, content)
     assert str(path) in caught.value.what
     assert caught.value.fix
     return caught.value
@@ -47,12 +54,11 @@ def error(path: Path, content: str | bytes) -> CurationError:
 
 @pytest.mark.parametrize("file", INCLUDED, ids=lambda path: path.stem)
 def test_included_prompts_are_three_of_each_kind(file: Path) -> None:
-    prompts = read_prompts(file)
-    assert [len(prompts.by_kind[kind]) for kind in KINDS] == [3, 3]
-    names = [[prompt.name for prompt in prompts.by_kind[kind]] for kind in KINDS]
+    found = read_prompts(file)
+    names = [[prompt.name for prompt in found.by_kind[kind]] for kind in KINDS]
     assert names[0] == names[1], "the same paraphrases for both kinds"
-    texts = [prompt.text for kind in KINDS for prompt in prompts.by_kind[kind]]
-    assert len(set(texts)) == 6
+    assert list(map(len, names)) == [3, 3]
+    assert len({prompt.text for kind in KINDS for prompt in found.by_kind[kind]}) == 6
 
 
 def test_english_prompts_name_neither_stereotypes_nor_groups() -> None:
@@ -62,18 +68,14 @@ def test_english_prompts_name_neither_stereotypes_nor_groups() -> None:
         r"|right|wrong|test|benchmark|study|unrelated|meaning|typical|usual",
         re.IGNORECASE,
     )
-    for prompts in read_prompts(shipped("data", "prompts", "en.toml")).by_kind.values():
-        for prompt in prompts:
-            assert not named.findall(prompt.text), prompt.text
+    for prompt in (each for kind in KINDS for each in read_prompts(ENGLISH).by_kind[kind]):
+        assert not named.findall(prompt.text), prompt.text
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_english_prompts_treat_both_sentences_alike(kind: str) -> None:
-    prompts = read_prompts(shipped("data", "prompts", "en.toml"))
-    for prompt in prompts.by_kind[kind]:  # type: ignore[index]
-        text = prompt.text
-        for each in PLACEHOLDERS[kind]:  # type: ignore[index]
-            assert text.count(each) == 1
+def test_english_prompts_treat_both_sentences_alike(kind: Kind) -> None:
+    for text in (prompt.text for prompt in read_prompts(ENGLISH).by_kind[kind]):
+        assert {text.count(each) for each in PLACEHOLDERS[kind]} == {1}
         lines = text.splitlines()
         first, second = lines.index("A: {first}"), lines.index("B: {second}")
         assert second == first + 1
@@ -87,8 +89,7 @@ def test_english_prompts_treat_both_sentences_alike(kind: str) -> None:
 
 
 def test_a_language_has_the_file_of_its_base() -> None:
-    english = shipped("data", "prompts", "en.toml")
-    assert [prompts_for(code) for code in ("en", "en-GB", "EN_us")] == [english] * 3
+    assert [prompts_for(code) for code in ("en", "en-GB", "EN_us")] == [ENGLISH] * 3
     assert [prompts_for(code) for code in ("xx", "", "../en", "README")] == [None] * 4
 
 
@@ -114,48 +115,35 @@ def test_both_orders_differ_only_in_the_sentences() -> None:
 
 
 def test_the_digest_is_of_what_is_sent(path: Path) -> None:
-    path.write_text(GOOD, "utf-8")
-    before = read_prompts(path)
+    before = prompts(path, GOOD)
+    assert (before.refusals, before.choosing) == (("I cannot",), ())
+    assert prompts(path, b"\xef\xbb\xbf" + GOOD.encode()) == before
+    with_choosing = prompts(path, 'choosing = ["I choose"]\n' + GOOD)
+    assert with_choosing.choosing == ("I choose",)
     same = (
         "# a comment\r\n" + GOOD.replace("\n", "\r\n"),
         GOOD.replace("I cannot", "I will not").replace("[]", '["both"]'),
         GOOD.replace('"two"', "'two'"),
     )
-    for content in same:
-        path.write_bytes(content.encode())
-        assert read_prompts(path).sha256 == before.sha256
-        assert read_prompts(path).choosing == ()
-    assert read_prompts(path).refusals == ("I cannot",)
-    path.write_text('choosing = ["I choose"]\n' + GOOD, "utf-8")
-    assert read_prompts(path).choosing == ("I choose",)
-    assert read_prompts(path).sha256 == before.sha256
-    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
-    assert read_prompts(path) == before
+    digests = {with_choosing.sha256, *(prompts(path, content).sha256 for content in same)}
+    assert digests == {before.sha256}
     others = (
         GOOD.replace("better", "nicer"),
         GOOD.replace('"two"', '"three"'),
         GOOD.replace('"B"]', '"C"]').replace("B", "C"),
     )
-    digests = set()
-    for content in others:
-        path.write_text(content, "utf-8")
-        digests.add(read_prompts(path).sha256)
-    assert len({before.sha256, *digests}) == 4
+    assert len({before.sha256, *(prompts(path, content).sha256 for content in others)}) == 4
 
 
 # --- errors -------------------------------------------------------------------------------------
 
 TEXT = 'text = "Which is better: (A) {first} (B) {second}"'
-CONTEXT = "{context} A: {first}"
+LETTERS = '["A", "B"]'
 WRONG = {
     # what is replaced, by what, and what the error says
     "first": ("(A) {first}", "(A)", "line 9, intrasentence: prompt «two»: {first} is missing"),
     "second": ("(B) {second}", "(B)", "line 9, intrasentence: prompt «two»: {second} is missing"),
-    "context": (
-        CONTEXT,
-        "A: {first}",
-        "line 13, intersentence: prompt «one»: {context} is missing",
-    ),
+    "context": ("{context} A", "A", "line 13, intersentence: prompt «one»: {context} is missing"),
     "no context": ("better:", "better: {context}", "prompt «two»: {context} is for intersentence"),
     "unknown": ("better:", "{sentence}:", "prompt «two»: «{sentence}» is not a placeholder"),
     "capital": ("(A) {first}", "(A) {First}", "«{First}» is not a placeholder"),
@@ -164,16 +152,16 @@ WRONG = {
     "twice": ("(A) {first}", "(A) {first} {first}", "do not occur equally often"),
     "order": (TEXT, 'text = "(B) {second} (A) {first}"', "{second} comes before {first}"),
     "letter": ("(A) {first}", "Answers: {first}", "the letter «A» does not occur in the text"),
-    "one letter": ('["A", "B"]', '["A"]', "line 1, letters: is not a list of two letters"),
-    "three": ('["A", "B"]', '["A", "B", "C"]', "letters: is not a list of two letters"),
-    "no list": ('["A", "B"]', '"AB"', "letters: is not a list of two letters"),
-    "number": ('["A", "B"]', '["A", 2]', "line 1, letters: «2» is not a letter"),
-    "empty": ('["A", "B"]', '["A", ""]', "letters: «» is not a letter"),
-    "same": ('["A", "B"]', '["A", "a"]', "letters: both letters are the same"),
-    "beginning": ('["A", "B"]', '["A", "AB"]', "the beginning of the other"),
-    "words": ('["A", "B"]', '["A", "the second"]', "is not a letter or a short word"),
-    "space": ('["A", "B"]', '["A", "B b"]', "has a space in it"),
-    "point": ('["A", "B"]', '["A", "*"]', "«*» is not a letter or a short word"),
+    "one letter": (LETTERS, '["A"]', "line 1, letters: is not a list of two letters"),
+    "three": (LETTERS, '["A", "B", "C"]', "letters: is not a list of two letters"),
+    "no list": (LETTERS, '"AB"', "letters: is not a list of two letters"),
+    "number": (LETTERS, '["A", 2]', "line 1, letters: «2» is not a letter"),
+    "empty": (LETTERS, '["A", ""]', "letters: «» is not a letter"),
+    "same": (LETTERS, '["A", "a"]', "letters: both letters are the same"),
+    "beginning": (LETTERS, '["A", "AB"]', "the beginning of the other"),
+    "words": (LETTERS, '["A", "the second"]', "is not a letter or a short word"),
+    "space": (LETTERS, '["A", "B b"]', "has a space in it"),
+    "point": (LETTERS, '["A", "*"]', "«*» is not a letter or a short word"),
     "no letters": ('letters = ["A", "B"]\n', "", "letters: is missing"),
     "name": ('"two"', '"one"', "line 9, intrasentence: prompt «one»: there are two prompts of"),
     "no name": ('name = "two"\n', "", "line 9, intrasentence: prompt 2: name is missing"),
@@ -187,11 +175,7 @@ WRONG = {
     "key": ("undecided", "undecide", "line 3, undecide: there is no such key"),
     "no refusals": ('refusals = ["I cannot"]\n', "", "refusals: is missing"),
     "phrase": ('["I cannot"]', '"I cannot"', "line 2, refusals: is not a list of texts"),
-    "choosing": (
-        "undecided = []",
-        "undecided = []\nchoosing = 3",
-        "line 4, choosing: is not a list",
-    ),
+    "choosing": ("= []", "= []\nchoosing = 3", "line 4, choosing: is not a list"),
     "phrase type": ('["I cannot"]', '["I cannot", 1]', "line 2, refusals: is not a list of texts"),
     "empty phrase": ("I cannot", " ", "line 2, refusals: « » does not have 1 to 200 characters"),
     "many phrases": ("undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"),
@@ -206,20 +190,16 @@ def test_an_error_names_line_prompt_and_fix(path: Path, old: str, new: str, what
     assert what in error(path, GOOD[:at] + new + GOOD[at + len(old) :]).what
 
 
-def test_a_key_below_the_first_prompt_is_said_to_belong_above(path: Path) -> None:
-    lines = GOOD.replace("undecided = []\n", "") + "undecided = []\n"
-    assert "above the first prompt" in error(path, lines).fix
-
-
-def test_a_near_key_is_named(path: Path) -> None:
+def test_what_to_do_about_a_key_that_is_not_known(path: Path) -> None:
     assert "did you mean 'undecided'?" in error(path, GOOD.replace("undecided", "undecide")).fix
+    below = GOOD.replace("undecided = []\n", "") + "undecided = []\n"
+    assert "above the first prompt" in error(path, below).fix
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_needs_a_prompt(path: Path, kind: str) -> None:
-    begin = GOOD.index(f"[[{kind}]]")
-    end = GOOD.index("[[intersentence]]") if kind == "intrasentence" else len(GOOD)
-    failed = error(path, GOOD[:begin] + GOOD[end:])
+    first, *rest = GOOD.split("[[")
+    failed = error(path, "[[".join([first, *(part for part in rest if not part.startswith(kind))]))
     assert f"there is no prompt for {kind} CATs" in failed.what
     assert f"[[{kind}]]" in failed.fix
 
@@ -234,10 +214,9 @@ def test_files_that_are_no_prompts(path: Path) -> None:
         for n in range(60)
     )
     assert "intersentence: has over 50 prompts" in error(path, many).what
-    with pytest.raises(CurationError, match="no such file"):
-        read_prompts(path.with_name("none.toml"))
-    with pytest.raises(CurationError, match="is a folder"):
-        read_prompts(path.parent)
+    for odd, says in ((path.with_name("none.toml"), "no such file"), (path.parent, "is a folder")):
+        with fails(says):
+            read_prompts(odd)
 
 
 @pytest.mark.parametrize(("one", "other"), [("1", "2"), ("أ", "ب"), ("甲", "乙"), ("Α", "Β")])
@@ -245,5 +224,4 @@ def test_letters_of_other_scripts(path: Path, one: str, other: str) -> None:
     content = GOOD.replace('"A", "B"', f'"{one}", "{other}"').replace("A or B", f"{one}或{other}")
     content = content.replace("A:", f"{one}:").replace("B:", f"{other}:")
     content = content.replace("(A)", f"({one})").replace("(B)", f"({other})")
-    path.write_text(content, "utf-8")
-    assert read_prompts(path).letters == (one, other)
+    assert prompts(path, content).letters == (one, other)

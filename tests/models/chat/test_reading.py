@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.models.chat.prompts import read_prompts
+from curation.models.chat.prompts import Prompts, read_prompts
 from curation.models.chat.reading import NO_ANSWER, Reading, read_answer
 
 ROOT = Path(__file__).parents[3]
@@ -22,13 +23,9 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (REPLIES / name).read_text("utf-8").splitlines()]
 
 
-def body(text: Any, end: str | None = "stop", **rest: Any) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {"choices": [{"index": 0, "message": message, "finish_reason": end, **rest}]}
-
-
-def read(text: Any, end: str | None = "stop", **rest: Any) -> Reading:
-    return read_answer(200, body(text, end, **rest), PROMPTS)
+def read(text: Any, end: str | None = "stop", prompts: Prompts = PROMPTS, **rest: Any) -> Reading:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": end}
+    return read_answer(200, {"choices": [{**choice, **rest}]}, prompts)
 
 
 def result(reading: Reading) -> str:
@@ -84,59 +81,48 @@ FILTERED = [
 OTHER = ["Internal server error", "The model `x` does not exist", "Rate limit reached"]
 
 
+CODES = {"answer_too_long": TOO_LONG, "answer_refused": FILTERED, "answer_empty": OTHER}
+
+
 @pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize(
-    ("message", "code"),
-    [(each, "answer_too_long") for each in TOO_LONG]
-    + [(each, "answer_refused") for each in FILTERED]
-    + [(each, "answer_empty") for each in OTHER],
-)
-def test_errors(message: str, code: str, status: int) -> None:
-    for error in (
-        {"error": {"message": message}},
-        {"error": message},
-        {"object": "error", "message": message},
-        {"detail": message},
-    ):
-        reading = read_answer(status, error, PROMPTS)
-        assert reading.code == code
-        assert message[:20] in reading.detail
-
-
-def test_a_local_model() -> None:
+@pytest.mark.parametrize("code", CODES)
+def test_errors(code: str, status: int) -> None:
+    for text in CODES[code]:
+        plain = {"message": text}
+        for error in (
+            {"error": plain},
+            {"error": text},
+            plain | {"object": "error"},
+            {"detail": text},
+        ):
+            reading = read_answer(status, error, PROMPTS)
+            assert reading.code == code, error
+            assert text[:20] in reading.detail
+    # A local model says it without words.
     assert read_answer(0, {"too_long": 5000}, PROMPTS).code == "answer_too_long"
 
 
 def test_other_letters() -> None:
-    from dataclasses import replace
-
     other = replace(PROMPTS, letters=("X", "Y"))
-    assert read_answer(200, body("I choose Y."), other).letter == "second"
-    assert read_answer(200, body("Answer: X"), other).letter == "first"
-    assert read_answer(200, body("A"), other).code == "answer_off_format"
+    found = [result(read(text, prompts=other)) for text in ("I choose Y.", "Answer: X", "A")]
+    assert found == ["second", "first", "answer_off_format"]
 
 
 def test_words_of_a_prompts_file() -> None:
-    from dataclasses import replace
-
     own = replace(
         PROMPTS, choosing=("Vastaukseni olisi",), refusals=("En halua",), undecided=("Molemmat",)
     )
     assert read("Vastaukseni olisi B").code == "answer_off_format"
-    for text, expected in (
-        ("Vastaukseni olisi B", "second"),
-        ("En halua valita.", "answer_refused"),
-        ("Molemmat käyvät.", "answer_undecided"),
-    ):
-        assert result(read_answer(200, body(text), own)) == expected
+    texts = ("Vastaukseni olisi B", "En halua valita.", "Molemmat käyvät.")
+    found = [result(read(text, prompts=own)) for text in texts]
+    assert found == ["second", "answer_refused", "answer_undecided"]
 
 
 def test_the_prompt_is_repeated() -> None:
     prompt = PROMPTS.by_kind["intrasentence"][0].text
     asked = prompt.replace("{first}", "The cook sang.").replace("{second}", "The cook ran.")
-    assert read(asked).letter == ""
-    assert read(f"{asked}\n\nB").letter == "second"
-    assert read(f"B\n\n{asked}\n\nA").letter == "second"
+    texts = (asked, f"{asked}\n\nB", f"B\n\n{asked}\n\nA")
+    assert [read(text).letter for text in texts] == ["", "second", "second"]
 
 
 def test_the_token_of_the_choice() -> None:
@@ -166,19 +152,17 @@ def test_details() -> None:
     assert reading.detail.isprintable()
 
 
-KEYS = ["choices", "message", "content", "text", "type", "finish_reason", "logprobs", "token"]
-KEYS += ["top_logprobs", "logprob", "error", "sse", "refusal", "delta", "index", "reasoning"]
-KEYS += ["tool_calls", "promptFeedback", "detail"]
-ATOMS = st.sampled_from([None, True, False, 0, -1, 10**400, 0.5, float("nan")]) | st.text(
-    max_size=9
-)
-TEXTS = st.sampled_from(["A", "B", "length", "<think>", '{"answer": "A"}', "[[", 'data: {"a"'])
+KEYS = [
+    *("choices", "message", "content", "text", "type", "finish_reason", "logprobs", "token"),
+    *("top_logprobs", "logprob", "error", "sse", "refusal", "delta", "index", "reasoning"),
+    *("tool_calls", "promptFeedback", "detail"),
+]
+ATOMS = [None, True, False, 0, -1, 10**400, 0.5, float("nan")]
+TEXTS = ["A", "B", "length", "<think>", '{"answer": "A"}', "[[", 'data: {"a"']
+NAMES = st.sampled_from(KEYS) | st.text(max_size=2)
 JSON = st.recursive(
-    ATOMS | TEXTS,
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=2), inner, max_size=5)
-    ),
+    st.sampled_from([*ATOMS, *TEXTS]) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=5),
     max_leaves=8,
 )
 
@@ -192,24 +176,13 @@ def test_any_body(status: int, anything: Any) -> None:
 
 
 PIECES = [
-    "A",
-    "B",
-    "a",
-    "b",
-    "not ",
-    "is ",
-    "better ",
-    "than ",
-    "I choose ",
-    "think>",
-    "</",
-    "and ",
+    *("A", "B", "a", "b", "not ", "is ", "better ", "than ", "I choose ", "think>", "</", "and "),
+    *("or ", "\\boxed{", "是", "\ud800", "\n", *',.:;()[]{}<>"*_`~|$&=-?!'),
 ]
-PIECES += ["or ", "\\boxed{", "是", "\ud800", "\n"]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.sampled_from([*PIECES, *',.:;()[]{}<>"*_`~|$&=-?!']), max_size=40))
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
 def test_any_text(pieces: list[str]) -> None:
     text = "".join(pieces)
     tokens = [{"token": each, "logprob": -1, "top_logprobs": [{"token": "A"}]} for each in text]

@@ -4,130 +4,116 @@ import json
 import math
 import socket
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from functools import cache
 from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from curation.files import CurationError
 from curation.models.endpoint import connection
 from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint, open_endpoint
-from curation.models.endpoint.connection import KEYS, host
+from curation.models.endpoint.connection import host
 from curation.models.rules import RULES, Refusal, ScoringRequest
-from support.completions import (
-    BOS,
-    HALF,
-    RESET,
-    SLOW,
-    Completions,
-    Fault,
-    Quirks,
-    Tiny,
-    plainly,
-    serving,
-    tiny,
-)
+from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
+from support.expected import Patch, fails
+from support.servers import HALF, RESET, SLOW, Fault, error
 
 INTRA = ScoringRequest("intrasentence", "The BLANK baker sings.", "The old baker sings.", 4, 7)
 INTER = ScoringRequest("intersentence", "A cat sat on the mat.", "It is kind.")
 CAFE = ScoringRequest("intrasentence", "The BLANK is open.", "The café 🌍 is open.", 4, 10)
 EMOJI = ScoringRequest("intersentence", "The roses grow 🌍", "🙂 北京 rain, naïve cat 🌍.")
-BOTH = [rule for rule, known in RULES.items() if "endpoint" in known.families]
-ANY_KIND = [rule for rule in BOTH if len(RULES[rule].kinds) == 2]
-ALL = [(rule, ask) for rule in ANY_KIND for ask in (INTRA, CAFE, INTER, EMOJI)] + [
-    (rule, ask) for rule in BOTH if rule not in ANY_KIND for ask in (INTER, EMOJI)
-]
-
-
-@pytest.fixture(scope="module")
-def model() -> Tiny:
-    return tiny()
-
-
-@pytest.fixture(autouse=True)
-def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in KEYS:
-        monkeypatch.delenv(name, raising=False)
+ENDPOINTS = [rule for rule, known in RULES.items() if "endpoint" in known.families]
 
 
 @contextmanager
 def opened(
-    model: Tiny, quirks: Quirks | None = None, *, bos: str = BOS, **settings: Any
+    quirks: Quirks | None = None, *faults: Fault, bos: str = BOS, **settings: Any
 ) -> Iterator[tuple[Endpoint, Completions]]:
+    """An endpoint, and its server, which sends faults once the endpoint is open."""
+    settings = {"pause": lambda _: None} | settings
     with (
-        serving(model, quirks) as server,
-        Endpoint(server.url, "tiny", bos=bos, pause=lambda _: None, **settings) as found,
+        serving(tiny(), quirks) as server,
+        Endpoint(server.url, "tiny", bos=bos, **settings) as found,
     ):
         server.bodies.clear()
+        server.faults = list(faults)
         yield found, server
 
 
-def by_hand(model: Tiny, rule: str, ask: ScoringRequest, *, own_bos: bool = False) -> float:
+def failure(quirks: Quirks | None = None, *faults: Fault, model: str = "tiny") -> CurationError:
+    """The error with which an endpoint cannot be opened."""
+    with serving(tiny(), quirks) as server:
+        server.faults = list(faults)
+        with pytest.raises(CurationError) as found:
+            Endpoint(server.url, model, pause=pytest.fail)
+        assert server.url in found.value.what
+        return found.value
+
+
+@cache
+def by_hand(rule: str, ask: ScoringRequest, *, own_bos: bool = False) -> float:
     """The contract's sums, one run of the model a token."""
 
     def after(ids: list[int], first: int, before: list[int]) -> float:
-        return sum(plainly(model, before + ids[:n], ids[n]) for n in range(first, len(ids)))
+        return sum(plainly(tiny(), before + ids[:n], ids[n]) for n in range(first, len(ids)))
 
-    ids, lead = model.ids(ask.text), [0] if own_bos else []
+    ids, lead = tiny().ids(ask.text), [0] if own_bos else []
     if rule == "ll-bos":
         return after(ids, 0, [0])
     if rule == "ll-arxiv":
         return after(ids, 1, lead) / (len(ids) - 1)
     if rule in {"ll-acl", "ll-code"}:
-        total = plainly(model, [0], ids[0]) + after(ids, 1, lead)
+        total = plainly(tiny(), [0], ids[0]) + after(ids, 1, lead)
         return total / len(ids) if rule == "ll-code" else total
     # The tokenizer never joins what stands before a space to what stands behind it.
-    conditional = after(ids, len(model.ids(ask.context)), lead)
+    conditional = after(ids, len(tiny().ids(ask.context)), lead)
     if rule == "conditional":
         return conditional
     if rule == "conditional-chars":
         return conditional / len(ask.sentence)
     assert rule == "ratio"
-    return conditional - after(model.ids(ask.sentence), 0, [0])
+    return conditional - after(tiny().ids(ask.sentence), 0, [0])
 
 
-def close(found: object, wanted: float) -> bool:
-    return isinstance(found, float) and math.isclose(found, wanted, rel_tol=1e-5)
+def near(rule: str, *asks: ScoringRequest, own_bos: bool = False) -> Any:
+    """What equals the scores of the model."""
+    return pytest.approx([by_hand(rule, ask, own_bos=own_bos) for ask in asks], rel=1e-5)
 
 
 # --- scores
 
 
-@pytest.mark.parametrize(("rule", "ask"), ALL)
-def test_scores_are_those_of_the_model(model: Tiny, rule: str, ask: ScoringRequest) -> None:
-    with opened(model) as (found, _):
-        assert close(found.score(rule, [ask])[0], by_hand(model, rule, ask))
+@pytest.mark.parametrize("rule", ENDPOINTS)
+def test_scores_are_those_of_the_model(rule: str) -> None:
+    asks = [ask for ask in (INTRA, CAFE, INTER, EMOJI) if ask.kind in RULES[rule].kinds]
+    with opened() as (found, _):
+        assert found.score(rule, asks) == near(rule, *asks)
 
 
-def test_the_tokenizer_of_these_tests_parts_characters(model: Tiny) -> None:
-    raw = [model.raw(token) for token in model.ids(EMOJI.text)]
+def test_the_tokenizer_of_these_tests_cuts_characters() -> None:
+    raw = [tiny().raw(token) for token in tiny().ids(EMOJI.text)]
     assert b" \xf0\x9f" in raw, "a space and a part of a character in one token"
-    assert " 🙂".encode() in raw
-    assert b"\xc3" in raw
+    assert {" 🙂".encode(), b"\xc3"} <= set(raw)
 
 
 @pytest.mark.parametrize("offsets", ["written", "true", "none", "minus"])
 @pytest.mark.parametrize("writes", ["vllm", "bytes", "late", "gone", "bare", "raw", "▁"])
-def test_however_tokens_are_written(model: Tiny, writes: str, offsets: str) -> None:
-    with opened(model, Quirks(writes=writes, offsets=offsets)) as (found, _):
+def test_however_tokens_are_written(writes: str, offsets: str) -> None:
+    with opened(Quirks(writes=writes, offsets=offsets)) as (found, _):
         for rule in ("conditional", "ll-acl"):
-            for ask in (EMOJI, INTER):
-                assert close(found.score(rule, [ask])[0], by_hand(model, rule, ask)), ask
+            assert found.score(rule, [EMOJI, INTER]) == near(rule, EMOJI, INTER)
 
 
-def test_offsets_serve_where_tokens_are_not_the_text(model: Tiny) -> None:
-    with opened(model, Quirks(writes="shouts", offsets="true")) as (found, _):
-        assert close(found.score("conditional", [INTER])[0], by_hand(model, "conditional", INTER))
+def test_offsets_serve_where_tokens_are_not_the_text() -> None:
+    with opened(Quirks(writes="shouts", offsets="true")) as (found, _):
+        assert found.score("conditional", [INTER]) == near("conditional", INTER)
 
 
 @pytest.mark.parametrize(
-    ("quirks", "way"),
+    ("quirks", "form"),
     [
         (Quirks(takes_zero=False), (True, 1, 1)),
         (Quirks(takes_zero=False, refusal=500), (True, 1, 1)),
@@ -142,70 +128,56 @@ def test_offsets_serve_where_tokens_are_not_the_text(model: Tiny) -> None:
         (Quirks(takes_zero=False, writes="gone", offsets="none"), (True, 1, 1)),
     ],
 )
-def test_a_server_is_asked_as_it_wants(
-    model: Tiny, quirks: Quirks, way: tuple[bool, int, int]
-) -> None:
-    with opened(model, quirks) as (found, server):
+def test_a_server_is_asked_as_it_wants(quirks: Quirks, form: tuple[bool, int, int]) -> None:
+    with opened(quirks) as (found, server):
         for rule in ("ll-code", "ratio"):
-            asks = [INTER, EMOJI]
-            wanted = [by_hand(model, rule, ask) for ask in asks]
-            assert all(map(close, found.score(rule, asks), wanted))
+            assert found.score(rule, [INTER, EMOJI]) == near(rule, INTER, EMOJI)
         for body in server.bodies:
-            assert (isinstance(body["prompt"], list), body["logprobs"], body["max_tokens"]) == way
+            assert (isinstance(body["prompt"], list), body["logprobs"], body["max_tokens"]) == form
 
 
+@pytest.mark.parametrize("bos", ["", BOS])
 @pytest.mark.parametrize("own_bos", ["shown", "nothing", "unsaid"])
-@pytest.mark.parametrize(("rule", "ask"), [(rule, EMOJI) for rule in BOTH])
-def test_a_server_with_a_bos_of_its_own(
-    model: Tiny, own_bos: str, rule: str, ask: ScoringRequest
-) -> None:
+def test_a_server_with_a_bos_of_its_own(own_bos: str, bos: str) -> None:
     """Nothing is put before texts that have one, and the rules stay what they are."""
-    for bos in ("", BOS):
-        with opened(model, Quirks(own_bos=own_bos), bos=bos) as (found, server):
-            wanted = by_hand(model, rule, ask, own_bos=True)
-            assert close(found.score(rule, [ask])[0], wanted)
-            assert found.about()["own_bos"] is True
-            assert not any(BOS in prompt for prompt in server.prompts)
+    with opened(Quirks(own_bos=own_bos), bos=bos) as (found, server):
+        for rule in ENDPOINTS:
+            assert found.score(rule, [EMOJI]) == near(rule, EMOJI, own_bos=True)
+        assert found.about()["own_bos"] is True
+        assert not any(BOS in prompt for prompt in server.prompts)
 
 
-def test_a_hidden_bos_leaves_the_first_token_without_a_score(model: Tiny) -> None:
-    with opened(model, Quirks(own_bos="hidden")) as (found, _):
+def test_a_hidden_bos_leaves_the_first_token_without_a_score() -> None:
+    with opened(Quirks(own_bos="hidden")) as (found, _):
         for rule in ("ll-arxiv", "conditional"):
-            wanted = by_hand(model, rule, INTER, own_bos=True)
-            assert close(found.score(rule, [INTER])[0], wanted)
-        with pytest.raises(CurationError) as error:
+            assert found.score(rule, [INTER]) == near(rule, INTER, own_bos=True)
+        with fails(r"^the server does not show the BOS '<\|endoftext\|>' as a token", "ll-arxiv"):
             found.score("ll-bos", [INTER])
-        assert error.value.what == f"the server does not show the BOS {BOS!r} as a token"
-        assert "ll-arxiv" in error.value.fix
 
 
-def test_accents_may_be_composed_first(model: Tiny) -> None:
+def test_accents_may_be_composed_first() -> None:
     """The server reads NFC, the text is not; its context is longer than what the server reads."""
-    loose = unicodedata.normalize("NFD", "The café is open, the café is closed.")
-    ask = ScoringRequest("intersentence", loose, "It is kind.")
-    tidy = ScoringRequest("intersentence", unicodedata.normalize("NFC", loose), "It is kind.")
-    with opened(model, Quirks(composes=True)) as (found, _):
-        assert close(found.score("conditional", [ask])[0], by_hand(model, "conditional", tidy))
+    tidy = ScoringRequest("intersentence", "The café is open, the café is closed.", "It is kind.")
+    loose = tidy._replace(context=unicodedata.normalize("NFD", tidy.context))
+    with opened(Quirks(composes=True)) as (found, _):
+        assert found.score("conditional", [loose]) == near("conditional", tidy)
 
 
 # --- what has no score
 
 
-def test_only_the_text_that_is_too_long_is_refused(model: Tiny) -> None:
+def test_only_the_text_that_is_too_long_is_refused() -> None:
     long = INTRA._replace(sentence="The old baker sings. " * 30)
     for quirks in (Quirks(), Quirks(takes_lists=False)):
-        with opened(model, quirks) as (found, _):
-            first, second, third = found.score("ll-arxiv", [INTRA, long, CAFE])
-            assert close(first, by_hand(model, "ll-arxiv", INTRA))
-            assert close(third, by_hand(model, "ll-arxiv", CAFE))
-            assert isinstance(second, Refusal)
-            assert second.code == "too_long"
-            assert "maximum context length is 96 tokens" in second.detail
-    with opened(model) as (found, _):  # of two texts, one is too long
-        both = found.score("ratio", [INTER._replace(context=long.sentence)])[0]
-        assert isinstance(both, Refusal)
-        assert both.code == "too_long"
-        assert close(found.score("ratio", [INTER])[0], by_hand(model, "ratio", INTER))
+        with opened(quirks) as (found, _):
+            first, refused, third = found.score("ll-arxiv", [INTRA, long, CAFE])
+            assert [first, third] == near("ll-arxiv", INTRA, CAFE)
+            assert refused[0] == "too_long"
+            assert "maximum context length is 96 tokens" in refused[1]
+            # Of two texts, one is too long.
+            both, other = found.score("ratio", [INTER._replace(context=long.sentence), INTER])
+            assert both[0] == "too_long"
+            assert [other] == near("ratio", INTER)
 
 
 @pytest.mark.parametrize(
@@ -217,102 +189,86 @@ def test_only_the_text_that_is_too_long_is_refused(model: Tiny) -> None:
         (400, "the request exceeds the available context size (96 tokens), try increasing it"),
         (500, "Prompt is too long"),
         (422, "context_length_exceeded"),
+        (413, "Payload Too Large (too long)"),
     ],
 )
-def test_servers_say_in_many_words_that_a_text_is_too_long(
-    model: Tiny, status: int, said: str
-) -> None:
-    with opened(model) as (found, server):
-        server.faults = [Fault(status, json.dumps({"error": {"message": said}}))]
-        assert found.score("ll-arxiv", [INTRA]) == [
-            Refusal("too_long", f"the server answered {status}: {said}")
-        ]
+def test_servers_say_in_many_words_that_a_text_is_too_long(status: int, said: str) -> None:
+    large = Fault(413, "Payload Too Large")
+    with opened(None, large if status == 413 else error(status, said)) as (found, _):
+        refusal = Refusal("too_long", f"the server answered {status}: {said}")
+        assert found.score("ll-arxiv", [INTRA]) == [refusal]
 
 
-def test_a_body_that_is_too_large_is_a_text_that_is_too_long(model: Tiny) -> None:
-    with opened(model) as (found, server):
-        server.faults = [Fault(413, "Payload Too Large")]
-        done = found.score("ll-arxiv", [INTRA])[0]
-        assert isinstance(done, Refusal)
-        assert done.code == "too_long"
-
-
-@pytest.mark.parametrize("value", ["nan", "-inf", "inf", "-9999.0"])
-def test_a_score_that_is_not_finite_is_refused(model: Tiny, value: str) -> None:
-    with opened(model, Quirks(poisoned={" baker": value})) as (found, _):
+@pytest.mark.parametrize(
+    "value", [math.nan, -math.inf, math.inf, -9999.0, 10**400, -(10**400)], ids=range(6)
+)
+def test_a_score_that_is_not_finite_is_refused(value: Any) -> None:
+    with opened(Quirks(poisoned={" baker": value})) as (found, _):
         bad, good = found.score("ll-arxiv", [INTRA, INTER])
         assert bad == Refusal("not_finite", "' baker' has no finite log-probability")
-        assert close(good, by_hand(model, "ll-arxiv", INTER))
+        assert [good] == near("ll-arxiv", INTER)
 
 
-def test_without_tokens_there_is_nothing_to_score(model: Tiny) -> None:
+def test_without_tokens_there_is_nothing_to_score() -> None:
     one = ScoringRequest("intrasentence", "BLANK", "The", 0, 3)
     none = ScoringRequest("intrasentence", "BLANK", "", 0, 0)
-    with opened(model) as (found, server):
+    with opened() as (found, server):
         alone = found.score("ll-arxiv", [one, none])
-        assert [done.code for done in alone if isinstance(done, Refusal)] == [
-            "nothing_to_score",
-            "nothing_to_score",
-        ]
-        assert close(found.score("ll-acl", [one])[0], plainly(model, [0], model.ids("The")[0]))
+        assert [refusal[0] for refusal in alone] == ["nothing_to_score"] * 2
+        first = plainly(tiny(), [0], tiny().ids("The")[0])
+        assert found.score("ll-acl", [one]) == pytest.approx([first], rel=1e-5)
         assert found.score("ll-bos", [none])[0] == Refusal("nothing_to_score", "there is no text")
-        empty = found.score("ratio", [INTER._replace(sentence="")])[0]
-        assert isinstance(empty, Refusal)
+        assert isinstance(found.score("ratio", [INTER._replace(sentence="")])[0], Refusal)
         assert "" not in server.prompts
 
 
-def test_no_context_gives_the_first_token_no_condition(model: Tiny) -> None:
+def test_no_context_gives_the_first_token_no_condition() -> None:
     alone = ScoringRequest("intersentence", "", "the baker sings.")
     for quirks in (Quirks(), Quirks(poisoned={" the": 0.0})):  # some write 0 for «not known»
-        with opened(model, quirks) as (found, _):
-            assert found.score("conditional", [alone]) == [
-                Refusal("not_finite", "' the' has no finite log-probability")
-            ]
+        with opened(quirks) as (found, _):
+            refusal = Refusal("not_finite", "' the' has no finite log-probability")
+            assert found.score("conditional", [alone]) == [refusal]
 
 
 # --- what is sent
 
 
-def test_equal_texts_are_sent_once(model: Tiny) -> None:
-    with opened(model) as (found, server):
-        told: list[int] = []
+def test_equal_texts_are_sent_once() -> None:
+    told: list[int] = []
+    with opened() as (found, server):
         first = found.score("ll-bos", [INTER, INTRA, INTER], tell=told.append)
         assert first[0] == first[2]
-        found.score("ll-acl", [INTER, INTRA])  # needs these, and the texts without BOS
-        assert sorted(server.prompts) == sorted(
-            [BOS + INTER.text, BOS + INTRA.text, INTER.text, INTRA.text]
-        )
         assert sum(told) == 2
+        found.score("ll-acl", [INTER, INTRA])  # needs these, and the texts without BOS
+        texts = {INTER.text, INTRA.text}
+        assert sorted(server.prompts) == sorted(texts | {BOS + text for text in texts})
         assert found.score("ll-arxiv", []) == []
 
 
-def test_requests_go_in_batches_and_a_few_at_once(model: Tiny) -> None:
+def test_requests_go_in_batches_and_a_few_at_once() -> None:
+    told: list[int] = []
     asks = [ScoringRequest("intrasentence", "", f"The baker sings {n} songs.") for n in range(50)]
-    with opened(model, threads=3, batch=4) as (found, server):
-        server.pause = 0.02
-        told: list[int] = []
-        assert all(
-            isinstance(score, float) for score in found.score("ll-arxiv", asks, tell=told.append)
-        )
+    with opened(Quirks(pause=0.02), threads=3, batch=4) as (found, server):
+        scores = found.score("ll-arxiv", asks, tell=told.append)
+        assert all(isinstance(score, float) for score in scores)
         # 50 texts are 12 batches of 4 and one of 2
         assert sorted(len(body["prompt"]) for body in server.bodies) == [2] + [4] * 12
         assert sorted(told) == [2] + [4] * 12
         assert 1 < server.most_at_once <= 3
 
 
-def test_what_came_before_an_error_is_not_asked_again(model: Tiny) -> None:
-    with opened(model, threads=1, batch=1, waits=()) as (found, server):
+def test_what_came_before_an_error_is_not_asked_again() -> None:
+    with opened(threads=1, batch=1, waits=()) as (found, server):
         found.score("ll-arxiv", [INTRA])
         server.faults = [Fault(503, "busy")]
         with pytest.raises(CurationError, match="503"):
             found.score("ll-arxiv", [INTRA, CAFE, INTER])
-        done = found.score("ll-arxiv", [INTRA, CAFE, INTER])
-        assert all(isinstance(score, float) for score in done)
+        assert found.score("ll-arxiv", [INTRA, CAFE, INTER]) == near("ll-arxiv", INTRA, CAFE, INTER)
         assert server.prompts.count(INTRA.text) == 1
 
 
-def test_about_says_where_and_what(model: Tiny) -> None:
-    with serving(model) as server:
+def test_about_says_where_and_what() -> None:
+    with serving(tiny()) as server:
         url = server.url.replace("//", "//ada:s3cret@") + "/completions?api-version=s3cret"
         with Endpoint(url, "tiny", bos=BOS) as found:
             assert found.about() == {
@@ -325,24 +281,22 @@ def test_about_says_where_and_what(model: Tiny) -> None:
             }
             assert found.family == "endpoint"
         assert server.paths == ["/v1/completions?api-version=s3cret"]
-        assert server.headers[0]["Authorization"].startswith("Basic ")
+        assert server.headers[0]["authorization"].startswith("Basic ")
 
 
 # --- keys
 
 
-def test_the_key_is_sent_and_not_told(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(model, Quirks(key="s3cret")) as server:
+def test_the_key_is_sent_and_not_told(monkeypatch: Patch) -> None:
+    with serving(tiny(), Quirks(key="s3cret")) as server:
         with Endpoint(server.url, "tiny", key="s3cret") as found:
             assert "s3cret" not in json.dumps(found.about())
         monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
         open_endpoint(server.url, "tiny")
         monkeypatch.setenv("CURATION_ENDPOINT_KEY", "wr0ng")
-        with pytest.raises(CurationError) as error:
+        with fails("does not accept the key", "CURATION_ENDPOINT_KEY") as failed:
             open_endpoint(server.url, "tiny")
-        assert "does not accept the key" in error.value.what
-        assert "wr0ng" not in str(error.value) + error.value.fix
-        assert "CURATION_ENDPOINT_KEY" in error.value.fix
+        assert "wr0ng" not in failed.value.what + failed.value.fix
         with pytest.raises(CurationError, match="characters that a key cannot have"):
             open_endpoint(server.url, "tiny", key="schlüssel")
 
@@ -353,17 +307,15 @@ def test_the_address_is_told_without_credentials() -> None:
     assert host("http://localhost:8000/v1/") == "http://localhost:8000/v1"
 
 
-def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
+    def key(place: str) -> str:
+        return connection.find_key(None, connection._address(f"{place}/v1"))
+
     monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
-    keys = {
-        url: connection.find_key(None, connection._address(url))
-        for url in ("https://models.example/v1", "http://models.example/v1", "http://localhost/v1")
-    }
-    assert list(keys.values()) == ["s3cret", "", "s3cret"]
+    places = ("https://models.example", "http://models.example", "http://localhost")
+    assert list(map(key, places)) == ["s3cret", "", "s3cret"]
     monkeypatch.setenv("CURATION_ENDPOINT_KEY", "for this one")
-    assert (
-        connection.find_key(None, connection._address("http://models.example/v1")) == "for this one"
-    )
+    assert key("http://models.example") == "for this one"
 
 
 # --- errors that stay
@@ -371,38 +323,32 @@ def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     "quirks",
-    [
-        Quirks(gives="null"),
-        Quirks(gives="zeros"),
-        Quirks(gives="generated"),
-        Quirks(gives="nothing"),
-        Quirks(writes="ids"),
-    ],
+    [Quirks(gives=gives) for gives in ("null", "zeros", "generated", "nothing")]
+    + [Quirks(writes="ids")],
     ids=lambda quirks: quirks.gives,
 )
-def test_a_server_without_log_probabilities_of_prompts(model: Tiny, quirks: Quirks) -> None:
-    with serving(model, quirks) as server, pytest.raises(CurationError) as error:
-        open_endpoint(server.url, "tiny")
-    assert NO_ECHO in error.value.what
-    assert error.value.fix == ECHO
-    assert "vLLM" in error.value.fix
+def test_a_server_without_log_probabilities_of_prompts(quirks: Quirks) -> None:
+    found = failure(quirks)
+    assert NO_ECHO in found.what
+    assert found.fix == ECHO
+    assert "vLLM" in ECHO
 
 
-def test_a_server_that_refuses_echo_is_quoted(model: Tiny) -> None:
-    said = "Setting 'echo' and 'logprobs' at the same time is not supported for this model."
-    with serving(model) as server:
-        server.faults = [Fault(400, json.dumps({"error": {"message": said}}))] * 8
-        with pytest.raises(CurationError) as error:
-            open_endpoint(server.url, "tiny")
-    assert error.value.what.endswith(f"{NO_ECHO}; it answered 400: {said}")
-    assert error.value.fix == ECHO
+ONLY = "Setting 'echo' and 'logprobs' at the same time is not supported for this model."
 
 
-def test_an_error_that_comes_as_success(model: Tiny) -> None:
-    with serving(model) as server:
-        server.faults = [Fault(200, '{"error": "Only no echo is supported"}')] * 8
-        with pytest.raises(CurationError, match="Only no echo is supported"):
-            open_endpoint(server.url, "tiny")
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (error(400, ONLY), f"; it answered 400: {ONLY}"),
+        (Fault(200, '{"error": "Only no echo is supported"}'), "Only no echo is supported"),
+    ],
+)
+def test_a_server_that_refuses_echo_is_quoted(fault: Fault, said: str) -> None:
+    found = failure(None, *[fault] * 8)
+    assert NO_ECHO in found.what
+    assert found.what.endswith(said)
+    assert found.fix == ECHO
 
 
 @pytest.mark.parametrize(
@@ -417,122 +363,83 @@ def test_an_error_that_comes_as_success(model: Tiny) -> None:
         (Fault(429, "", {"Retry-After": "7200"}), "asks to wait 2:00:00 h", "try again later"),
     ],
 )
-def test_what_no_new_try_mends(model: Tiny, fault: Fault, what: str, fix: str) -> None:
-    with serving(model) as server:
-        server.faults = [fault]
-        with pytest.raises(CurationError) as error:
-            Endpoint(server.url, "tiny", pause=pytest.fail)
-        assert not server.faults
-    assert server.url in error.value.what
-    assert what in error.value.what
-    assert fix in error.value.fix
+def test_what_no_new_try_fixes(fault: Fault, what: str, fix: str) -> None:
+    found = failure(None, fault)  # the one fault is enough
+    assert what in found.what
+    assert fix in found.fix
 
 
-def test_a_wrong_address_and_a_wrong_model(model: Tiny) -> None:
-    with serving(model) as server:
-        with pytest.raises(CurationError, match="404") as error:
-            open_endpoint(server.url.removesuffix("/v1"), "tiny")
-        assert "ends in /v1" in error.value.fix
-        with pytest.raises(CurationError, match="`huge` does not exist") as error:
-            open_endpoint(server.url, "huge")
-        assert error.value.fix == "name a model that it has: tiny"
+def test_a_wrong_address_and_a_wrong_model() -> None:
+    with serving(tiny()) as server, fails("404", "ends in /v1"):
+        open_endpoint(server.url.removesuffix("/v1"), "tiny")
+    found = failure(model="huge")
+    assert "`huge` does not exist" in found.what
+    assert found.fix == "name a model that it has: tiny"
     for url in ("models.example/v1", "ftp://models.example", "http://", "http://a:port/v1"):
         with pytest.raises(CurationError, match="is not an address"):
             open_endpoint(url, "tiny")
-    with pytest.raises(CurationError) as error:
+    with pytest.raises(CurationError) as caught:
         open_endpoint("ada:s3cret@models.example", "tiny")
-    assert "s3cret" not in error.value.what
+    assert "s3cret" not in caught.value.what
 
 
-def test_a_text_that_the_server_refuses_is_named(model: Tiny) -> None:
-    with opened(model) as (found, server):
-        server.faults = [Fault(400, "we do not speak of cats")] * 2
-        with pytest.raises(CurationError, match="we do not speak of cats") as error:
-            found.score("ll-arxiv", [INTER, INTRA])
-        assert repr(INTER.text) in error.value.fix
+def test_a_text_that_the_server_refuses_is_named() -> None:
+    shy = opened(None, *[Fault(400, "we do not speak of cats")] * 2)
+    with shy as (found, _), fails("we do not speak of cats", repr(INTER.text)):
+        found.score("ll-arxiv", [INTER, INTRA])
 
 
-def test_rules_that_do_not_fit(model: Tiny) -> None:
-    with opened(model, bos="") as (found, server):
+def test_rules_that_do_not_fit() -> None:
+    with opened(bos="") as (found, server):
         for rule in ("ll-bos", "ll-acl", "ll-code", "ratio"):
-            with pytest.raises(CurationError, match="BOS token") as error:
+            with fails("BOS token", "--bos"):
                 found.score(rule, [INTER])
-            assert "--bos" in error.value.fix
-        with pytest.raises(CurationError, match="not for endpoint models") as error:
+        with fails("not for endpoint models", "ll-arxiv"):
             found.score("pll", [INTER])
-        assert "ll-arxiv" in error.value.fix
-        with pytest.raises(CurationError, match="not for intrasentence CATs") as error:
+        with fails("not for intrasentence CATs", "ll-arxiv"):
             found.score("conditional", [INTRA])
-        assert "ll-arxiv" in error.value.fix
         assert not server.bodies
+    # The tokenizer has no such token: "<", "s", ">".
+    says = "^the server reads the BOS '<s>' as 3 tokens instead of one"
+    with opened(bos="<s>") as (found, _), fails(says, "--bos"):
+        found.score("ll-bos", [INTRA])
 
 
-def test_a_bos_that_is_none(model: Tiny) -> None:
-    with opened(model, bos="<s>") as (found, _):
-        with pytest.raises(CurationError) as error:
-            found.score("ll-bos", [INTRA])
-        # the tokenizer has no such token: "<", "s", ">"
-        assert error.value.what == "the server reads the BOS '<s>' as 3 tokens instead of one"
-        assert "--bos" in error.value.fix
+def test_a_first_token_without_log_probability() -> None:
+    def hide(_: str, answer: dict[str, Any]) -> None:
+        answer["token_logprobs"][1] = None
 
-
-def test_a_first_token_without_log_probability(model: Tiny) -> None:
-    with opened(model, Quirks(poisoned={"The": "nan"})) as (found, server):
+    with opened(Quirks(poisoned={"The": math.nan})) as (found, server):
         assert isinstance(found.score("ll-bos", [INTRA])[0], Refusal)
-        answered = server.answer
-
-        def hiding(body: Any) -> tuple[int, dict[str, Any]]:
-            status, answer = answered(body)
-            for choice in answer["choices"]:
-                choice["logprobs"]["token_logprobs"][1] = None
-            return status, answer
-
-        server.answer = hiding  # type: ignore[method-assign]
+        server.quirks.changes = hide
         with pytest.raises(CurationError, match="no log-probability for the first token"):
             found.score("ll-bos", [CAFE])
 
 
-@pytest.mark.parametrize("log", [10**400, -(10**400)], ids=["high", "low"])
-def test_a_log_probability_that_is_no_float(model: Tiny, log: int) -> None:
-    with opened(model, Quirks(poisoned={"The": log})) as (found, _):
-        assert isinstance(found.score("ll-bos", [INTRA])[0], Refusal)
-
-
 @pytest.mark.parametrize("status", [200, 400, 503])
-def test_an_answer_of_many_brackets(model: Tiny, status: int) -> None:
-    nested = '{"error": ' + "[" * 500 + "]" * 500 + "}"
-    with opened(model, waits=()) as (found, server):
-        server.faults = [Fault(status, nested)] * 5
-        with pytest.raises(CurationError, match=r"^http://127\.0\.0\.1.*\[\[\[|log-prob"):
-            found.score("ll-bos", [INTRA])
+def test_an_answer_of_many_brackets(status: int) -> None:
+    nested = Fault(status, '{"error": ' + "[" * 500 + "]" * 500 + "}")
+    odd = opened(None, *[nested] * 5, waits=())
+    with odd as (found, _), fails(r"^http://127\.0\.0\.1.*\[\[\[|log-prob"):
+        found.score("ll-bos", [INTRA])
 
 
-def test_text_that_is_read_otherwise_after_bos(model: Tiny) -> None:
-    with opened(model) as (found, server):
-        answered = server.answer
+def test_text_that_is_read_otherwise_after_bos() -> None:
+    def split(prompt: str, answer: dict[str, Any]) -> None:
+        if prompt.startswith(BOS):
+            answer["tokens"][1:2] = ["T", "he"]
+            answer["token_logprobs"][1:2] = [-1.0, -1.0]
+            answer["text_offset"][1:2] = [1, 2]
 
-        def other(body: Any) -> tuple[int, dict[str, Any]]:
-            status, answer = answered(body)
-            for prompt, choice in zip(body["prompt"], answer["choices"], strict=True):
-                if prompt.startswith(BOS):
-                    said = choice["logprobs"]
-                    said["tokens"][1:2] = ["T", "he"]
-                    said["token_logprobs"][1:2] = [-1.0, -1.0]
-                    said["text_offset"][1:2] = [1, 2]
-            return status, answer
-
-        server.answer = other  # type: ignore[method-assign]
-        with pytest.raises(CurationError, match="into other tokens if") as error:
-            found.score("ll-acl", [INTRA])
-        assert "ll-arxiv" in error.value.fix
+    with opened(Quirks(changes=split)) as (found, _), fails("into other tokens if", "ll-arxiv"):
+        found.score("ll-acl", [INTRA])
 
 
-def test_tokens_that_are_no_text_are_shown(model: Tiny) -> None:
-    with opened(model) as (found, server):
+def test_tokens_that_are_no_text_are_shown() -> None:
+    with opened() as (found, server):
         server.quirks.writes = "ids"
-        with pytest.raises(CurationError, match=r"do not make up .*token_id:") as error:
+        with fails(r"do not make up .*token_id:", "--return-tokens-as-token-ids"):
             found.score("ll-arxiv", [INTRA])
-        assert "--return-tokens-as-token-ids" in error.value.fix
 
 
 # --- errors that pass
@@ -551,70 +458,43 @@ def test_tokens_that_are_no_text_are_shown(model: Tiny) -> None:
         (Fault(SLOW), "no answer within 0.5 s"),
     ],
 )
-def test_what_fails_for_now_is_asked_again(model: Tiny, fault: Fault, said: str) -> None:
+def test_what_fails_for_now_is_asked_again(fault: Fault, said: str) -> None:
     heard: list[str] = []
-    timeout = 0.5 if fault.status == SLOW else 30
-    with opened(model, notice=heard.append, timeout=timeout, waits=(0.5, 2)) as (found, server):
-        server.faults = [fault, fault]
-        assert close(found.score("ll-arxiv", [INTRA])[0], by_hand(model, "ll-arxiv", INTRA))
-    assert len(heard) == 2
+    settings = {"timeout": 0.5 if fault.status == SLOW else 30, "waits": (0.5, 2)}
+    with opened(None, fault, fault, notice=heard.append, **settings) as (found, _):
+        assert found.score("ll-arxiv", [INTRA]) == near("ll-arxiv", INTRA)
     assert said in heard[0]
-    assert [line.rpartition("; ")[2] for line in heard] == [
-        "trying again in 1 s",
-        "trying again in 2 s",
-    ]
+    waits = [line.rpartition("; ")[2] for line in heard]
+    assert waits == ["trying again in 1 s", "trying again in 2 s"]
 
 
-def test_it_is_not_asked_for_ever(model: Tiny) -> None:
+def test_it_is_not_asked_for_ever() -> None:
     waited: list[float] = []
-    with opened(model, waits=(1, 4)) as (found, server):
-        found._server.gate.pause = waited.append
-        server.faults = [Fault(502, "bad gateway")] * 3
-        with pytest.raises(CurationError, match="502: bad gateway") as error:
-            found.score("ll-arxiv", [INTRA])
+    bad = opened(None, *[Fault(502, "bad gateway")] * 3, waits=(1, 4), pause=waited.append)
+    with bad as (found, _), fails("502: bad gateway", "continues from there"):
+        found.score("ll-arxiv", [INTRA])
     assert waited == [1, 4]
-    assert "continues from there" in error.value.fix
-
-
-def test_a_server_that_says_how_long_to_wait_is_heeded(model: Tiny) -> None:
-    waited: list[float] = []
-    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    with opened(model, waits=(1, 1, 1, 1)) as (found, server):
-        found._server.gate.pause = waited.append
-        server.faults = [
-            Fault(429, headers={"Retry-After": asked}) for asked in ("12", "0", later, "soon")
-        ]
-        assert isinstance(found.score("ll-arxiv", [INTRA])[0], float)
-    assert waited[0] == 12
-    assert waited[1] == 1
-    assert 25 < waited[2] <= 30
-    assert waited[3] == 1
 
 
 def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
     heard: list[str] = []
-    pause: Callable[[float], None] = lambda _: None  # noqa: E731
-    with pytest.raises(CurationError, match=r"no connection .*refused") as error:
-        Endpoint(f"http://127.0.0.1:{port}/v1", "tiny", notice=heard.append, pause=pause)
+    with fails(r"no connection .*refused", "check that the server runs"):
+        Endpoint(url, "tiny", notice=heard.append, pause=lambda _: None)
     assert len(heard) == 4
-    assert "check that the server runs" in error.value.fix
 
 
-def test_no_encryption_there(model: Tiny) -> None:
-    with serving(model) as server:
-        url = server.url.replace("http:", "https:")
-        with pytest.raises(CurationError, match=r"no connection .*SSL") as error:
-            Endpoint(url, "tiny", pause=pytest.fail)
-    assert "check the address of the endpoint" in error.value.fix
+def test_no_encryption_there() -> None:
+    check = "check the address of the endpoint"
+    with serving(tiny()) as server, fails(r"no connection .*SSL", check):
+        Endpoint(server.url.replace("http:", "https:"), "tiny", pause=pytest.fail)
 
 
-def test_one_failure_ends_the_waiting_of_the_others(model: Tiny) -> None:
+def test_one_failure_ends_the_waiting_of_the_others() -> None:
     """One request waits a minute, another fails for good: nobody waits, or asks much, any more."""
-    waits = (60,) * 30
-    with serving(model) as server, Endpoint(server.url, "tiny", batch=1, waits=waits) as found:
-        server.faults = [Fault(503, "busy"), Fault(401, "no"), *[Fault(503, "busy")] * 30]
+    faults = [Fault(503, "busy"), Fault(401, "no"), *[Fault(503, "busy")] * 30]
+    with opened(None, *faults, batch=1, waits=(60,) * 30, pause=None) as (found, server):
         started = datetime.now(UTC)
         with pytest.raises(CurationError, match=r"503|key"):
             found.score("ll-arxiv", [INTRA, INTER, CAFE])
@@ -622,9 +502,9 @@ def test_one_failure_ends_the_waiting_of_the_others(model: Tiny) -> None:
         assert len(server.faults) > 20
 
 
-def test_no_proxy_stands_before_this_machine(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_proxy_stands_before_this_machine(monkeypatch: Patch) -> None:
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    with opened(model) as (found, _):
-        assert isinstance(found.score("ll-arxiv", [INTRA])[0], float)
+    with opened() as (found, _):
+        assert found.score("ll-arxiv", [INTRA]) == near("ll-arxiv", INTRA)

@@ -11,114 +11,80 @@ import torch
 from filelock import FileLock
 from safetensors import SafetensorError
 
-from curation.files import CurationError
-from curation.models.tiny import make
 from curation.models.train import loop
 from curation.models.train.loop import read_checkpoint
-from curation.models.train.reviews import Reviews, read_reviews
-from curation.models.train.sentiment import SentimentTrainer, train
-from curation.models.train.settings import SentimentSettings
+from curation.models.train.reviews import Reviews
+from curation.models.train.sentiment import SentimentTrainer
 from curation.work.run_folder import disk_errors
-from support.reviews import ALL, write_reviews
-from support.strike import KilledError, half_written, kill_at
-
-SHORT: dict[str, Any] = {"length": 32, "batch": 8, "epochs": 2, "held_out": 0.25, "lr": 1e-3}
-
-
-@pytest.fixture(scope="module")
-def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A masked model over these words, untrained."""
-    return make(tmp_path_factory.mktemp("base") / "tiny-bert", [ALL], family="masked", steps=0)
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Reviews:
-    """24 reviews: 18 to learn from, so batches of 8, 8 and 2, and 6 held out."""
-    return read_reviews([write_reviews(tmp_path_factory.mktemp("small") / "a.csv", 24)])
-
+from support.expected import Patch, fails, raising
+from support.strike import KilledError, half_written
+from support.trainings import Training
 
 # --- learning -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_steps_gradient_is_that_of_the_mean_loss(
-    bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: int
+    run: Training, small: Reviews, monkeypatch: Patch, parts: int
 ) -> None:
     # By plain torch; eight reviews in three parts are 3, 3 and 2. No dropout, no clipping.
     monkeypatch.setattr(SentimentTrainer, "_set_mode", lambda run, *, training: run.model.eval())
     monkeypatch.setattr(loop, "_CLIP", 1e9)
     found = list[Any]()
 
-    def learnt(run: SentimentTrainer) -> None:
-        batch = run._batches(0)[0]
+    def learnt(trainer: SentimentTrainer) -> None:
+        def gradients() -> list[Any]:
+            return [part.grad.clone() for part in trainer.model.parameters()]
+
+        batch = trainer._batches(0)[0]
         texts = [small.text(int(number)) for number in small.numbers[batch]]
-        inputs = run.loaded.tokenizer(texts, padding=True, return_tensors="pt")
+        inputs = trainer.loaded.tokenizer(texts, padding=True, return_tensors="pt")
         labels = torch.tensor(small.classes[batch].astype(int))
-        run.model(**inputs, labels=labels).loss.backward()
-        wanted = [part.grad.clone() for part in run.model.parameters()]
-        run.model.zero_grad(set_to_none=True)
-        step = run.optimizer.step
-        grads = list[Any]()
-
-        def keep(*args: Any, **told: Any) -> Any:
-            grads.extend(part.grad.clone() for part in run.model.parameters())
-            return step(*args, **told)
-
-        run.optimizer.step = keep
-        run._take_step(run._examples(batch))
-        found.extend(zip(grads, wanted, strict=True))
+        trainer.model(**inputs, labels=labels).loss.backward()
+        wanted = gradients()
+        trainer.model.zero_grad(set_to_none=True)
+        trainer.optimizer.step = lambda *_, **__: found.extend(
+            zip(gradients(), wanted, strict=True)
+        )
+        trainer._take_step(trainer._examples(batch))
         raise KilledError
 
     monkeypatch.setattr(SentimentTrainer, "run", learnt)
-    wanted = SentimentSettings(model=str(bert), accumulate=parts, **SHORT)
     with pytest.raises(KilledError):
-        train(wanted, small, tmp_path / "out")
+        run(accumulate=parts)
     assert len(found) > 10
     for grad, by_torch in found:
         torch.testing.assert_close(grad, by_torch, atol=1e-6, rtol=1e-4)
     assert max(float(grad.abs().max()) for grad, _ in found) > 1e-3
 
 
-def test_the_rate_rises_and_falls_as_said(
-    bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rate_rises_and_falls_as_said(run: Training, monkeypatch: Patch) -> None:
     rates = list[float]()
     learn = SentimentTrainer._take_step
 
-    def keep(run: SentimentTrainer, whole: Any) -> float:
-        loss = learn(run, whole)
-        rates.append(run.optimizer.param_groups[0]["lr"])
+    def keep(trainer: SentimentTrainer, batch: Any) -> float:
+        loss = learn(trainer, batch)
+        rates.append(trainer.optimizer.param_groups[0]["lr"])
         return loss
 
     monkeypatch.setattr(SentimentTrainer, "_take_step", keep)
-    train(SentimentSettings(model=str(bert), warmup=2, **SHORT), small, tmp_path / "out")
+    run(warmup=2)
     assert rates == pytest.approx([5e-4, 1e-3, 1e-3, 7.5e-4, 5e-4, 2.5e-4])
 
 
 # --- going on -----------------------------------------------------------------------------------
 
 
-def test_a_training_goes_on_in_another_precision_of_another_device(
-    bert: Path, small: Reviews, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_goes_on_in_another_precision(run: Training, monkeypatch: Patch) -> None:
     # Begun on a CPU, gone on with on a GPU that knows no bfloat16: only there losses are scaled.
-    wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path / "out", tell=kill_at(4))
-    state = read_checkpoint(tmp_path / "out")
+    run.kill(4, checkpoint_every=2)
+    state = read_checkpoint(run.root)
     assert state is not None
     assert state["scaler"] == {}
+    assert read_checkpoint(run.root / "none") is None
     monkeypatch.setattr(loop, "precision_of", lambda *_: "float16")
-    report = train(wanted, small, tmp_path / "out")
+    report = run(checkpoint_every=2)
     assert (report["precision"], report["continued"]) == ("float16", 1)
-
-
-def test_half_a_checkpoint_is_an_error(tmp_path: Path) -> None:
-    assert read_checkpoint(tmp_path) is None
-    (tmp_path / "checkpoint.pt").write_bytes(b"half")
-    with pytest.raises(CurationError, match=r"checkpoint\.pt: cannot be read") as error:
-        read_checkpoint(tmp_path)
-    assert "--restart" in error.value.fix
 
 
 class Full(io.RawIOBase):
@@ -146,85 +112,61 @@ def test_a_full_disk_is_the_same_error_for_every_library(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("restart", [False, True])
-def test_a_model_is_not_trained_in_its_own_folder(
-    bert: Path, small: Reviews, tmp_path: Path, restart: bool
-) -> None:
-    out = tmp_path / "out"
-    train(SentimentSettings(model=str(bert), **SHORT), small, out)
-    before = (out / "model.safetensors").read_bytes()
-    with pytest.raises(CurationError, match="is the model that the training starts") as error:
-        train(SentimentSettings(model=str(out), **SHORT), small, out, restart=restart)
-    assert "--out" in error.value.fix
-    assert (out / "model.safetensors").read_bytes() == before
-    assert (out / "config.json").exists()
+def test_a_model_is_not_trained_in_its_own_folder(run: Training, *, restart: bool) -> None:
+    run()
+    before = (run.root / "model.safetensors").read_bytes()
+    says = "is the model that the training starts"
+    run.fails(says, "--out", model=str(run.root), restart=restart)
+    assert (run.root / "model.safetensors").read_bytes() == before
+    assert (run.root / "config.json").exists()
 
 
-def test_what_a_training_of_another_sort_left_when_it_failed_is_no_hindrance(
-    bert: Path, small: Reviews, tmp_path: Path
-) -> None:
-    with FileLock(tmp_path / ".train-nsp.lock"):
+def test_what_a_training_of_another_sort_left_when_it_failed_is_no_hindrance(run: Training) -> None:
+    with FileLock(run.root / ".train-nsp.lock"):
         pass
-    (tmp_path / ".train-nsp.lock").touch()  # whether or not it goes with the process
-    train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
-    with (
-        FileLock(tmp_path / ".train-sentiment.lock"),
-        pytest.raises(CurationError, match="another training is running"),
-    ):
-        train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
+    (run.root / ".train-nsp.lock").touch()  # whether or not it goes with the process
+    run()
+    with FileLock(run.root / ".train-sentiment.lock"):
+        run.fails("another training is running")
 
 
-def test_a_training_that_was_refused_does_not_keep_its_settings(
-    bert: Path, small: Reviews, tmp_path: Path
-) -> None:
-    with pytest.raises(CurationError, match="of 4000 tokens are not allowed"):
-        train(SentimentSettings(model=str(bert), **{**SHORT, "length": 4000}), small, tmp_path)
-    report = train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path)
-    assert report["settings"]["length"] == SHORT["length"]
+def test_a_training_that_was_refused_does_not_keep_its_settings(run: Training) -> None:
+    run.fails("of 4000 tokens are not allowed", length=4000)
+    assert run()["settings"]["length"] == 32
 
 
-def test_a_folder_of_others_keeps_its_hidden_files(
-    bert: Path, small: Reviews, tmp_path: Path
-) -> None:
-    (tmp_path / "campaign").mkdir()
-    hidden = half_written(tmp_path / "campaign" / "cats.jsonl"), tmp_path / ".theirs.tmp"
+def test_a_folder_of_others_keeps_its_hidden_files(run: Training) -> None:
+    (run.root / "campaign").mkdir()
+    hidden = half_written(run.root / "campaign" / "cats.jsonl"), run.root / ".theirs.tmp"
     for path in hidden:
         path.write_text("at work", "utf-8")
-    with pytest.raises(CurationError, match="which is not from this kind of training"):
-        train(SentimentSettings(model=str(bert), **SHORT), small, tmp_path, restart=True)
+    run.fails("which is not from this kind of training", restart=True)
     assert all(path.exists() for path in hidden)
 
 
-def test_what_was_half_written_goes(bert: Path, small: Reviews, tmp_path: Path) -> None:
-    wanted = SentimentSettings(model=str(bert), checkpoint_every=2, **SHORT)
-    half_written(tmp_path / "train-sentiment.json").write_text("{", "utf-8")  # killed at once
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path, tell=kill_at(4))
-    assert not list(tmp_path.glob(".*.tmp"))
-    half_written(tmp_path / "checkpoint.pt").write_bytes(b"half")  # killed later
-    assert train(wanted, small, tmp_path)["continued"] == 1
-    assert not list(tmp_path.glob(".*.tmp"))
+def test_what_was_half_written_goes(run: Training) -> None:
+    half_written(run.root / "train-sentiment.json").write_text("{", "utf-8")  # killed at once
+    run.kill(4, checkpoint_every=2)
+    assert not list(run.root.glob(".*.tmp"))
+    half_written(run.root / "checkpoint.pt").write_bytes(b"half")  # killed later
+    assert run(checkpoint_every=2)["continued"] == 1
+    assert not list(run.root.glob(".*.tmp"))
 
 
 @pytest.mark.parametrize(
     ("parts", "fix"),
     [
         (1, "give --accumulate 2 and --restart, or a shorter --length"),
+        (2, "give --accumulate 4 and --restart, or a shorter --length"),
         (5, "give --accumulate 8 and --restart, or a shorter --length"),
         (8, "give a shorter --length and --restart"),
     ],
 )
-def test_where_memory_runs_out_the_mend_can_be_followed(
-    bert: Path,
-    small: Reviews,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    parts: int,
-    fix: str,
+def test_no_memory_has_a_fix_that_can_be_followed(
+    run: Training, monkeypatch: Patch, parts: int, fix: str
 ) -> None:
-    def full(*_: Any, **__: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(SentimentTrainer, "_logits", full)
-    with pytest.raises(CurationError, match=f"8 reviews in {parts} parts") as error:
-        train(SentimentSettings(model=str(bert), accumulate=parts, **SHORT), small, tmp_path)
-    assert error.value.fix == fix
+    full = torch.OutOfMemoryError("CUDA out of memory")
+    monkeypatch.setattr(SentimentTrainer, "_logits", raising(full))
+    with fails(f"out of memory with 8 reviews in {parts} parts") as failed:
+        run(accumulate=parts)
+    assert failed.value.fix == fix

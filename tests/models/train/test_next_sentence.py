@@ -1,26 +1,27 @@
-"""A next-sentence head learns, is gone on with after a kill, and serves the rule nsp."""
+"""A next-sentence head learns, goes on after a kill, and serves the rule nsp; and BertAdam."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from filelock import FileLock
-from safetensors.torch import load_file
 
-from curation.files import CurationError
 from curation.models import nsp
 from curation.models.loading import load
 from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
 from curation.models.train.corpus import Corpus, read_corpus
-from curation.models.train.next_sentence import train
+from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
+from curation.models.train.settings import NextSentenceSettings, Progress, rate_at, warmup_steps
 from curation.models.train.settings import NextSentenceSettings as Settings
-from curation.models.train.settings import Progress, rate_at, warmup_steps
-from support import models as tiny
+from support.expected import Patch, fails, raising
+from support.models import Made
 from support.strike import KilledError, half_written, kill_at
 from support.topics import tiny_bert, write_corpus
+from support.trainings import Training, same, weights
 
 LEARNS = {"length": 32, "batch": 32, "lr": 2e-3, "epochs": 20, "held_out": 0.2}
 SHORT = {"length": 32, "batch": 16, "epochs": 2, "held_out": 0.2, "lr": 1e-3}
@@ -44,15 +45,19 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return read_corpus([write_corpus(tmp_path_factory.mktemp("corpus") / "a.txt", 10, 6)])
 
 
-def weights(folder: Path) -> dict[str, Any]:
-    """Of body and head."""
-    head = load_file(folder / "head.safetensors")
-    return {**load_file(folder / "model.safetensors"), **{f"head.{k}": v for k, v in head.items()}}
+@pytest.fixture
+def run(bert: Path, small: Corpus, tmp_path: Path) -> Training:
+    return Training(train, Settings, small, tmp_path, {"model": str(bert), **SHORT})
 
 
-def same(one: Path, other: Path) -> bool:
-    left, right = weights(one), weights(other)
-    return left.keys() == right.keys() and all(torch.equal(left[k], right[k]) for k in left)
+@pytest.fixture(scope="module")
+def whole(
+    bert: Path, small: Corpus, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Any]:
+    """A training that nobody disturbs: its folder and its report. Nobody may change it."""
+    root = tmp_path_factory.mktemp("whole")
+    run = Training(train, Settings, small, root, {"model": str(bert), **SHORT})
+    return cache(lambda **changed: (root / str(changed), run(str(changed), **changed)))
 
 
 # --- learning -----------------------------------------------------------------------------------
@@ -75,17 +80,14 @@ def test_a_small_model_learns_which_sentences_follow(learnt: Any) -> None:
 
 def test_scores_prefer_what_follows(learnt: Any) -> None:
     runner = nsp.load_next_sentence(str(learnt[0]))
-    told = [
+    for context, follows, other in (
         ("she likes bread", "he sells bread", "he sells rain"),
         ("he counts chess", "he draws chess", "he draws hens"),
         ("she finds boats", "she needs boats", "she needs soup"),
-    ]
-    for context, follows, other in told:
+    ):
         asks = [ScoringRequest("intersentence", context, sentence) for sentence in (follows, other)]
         better, worse = nsp.score(runner, "nsp", asks)
-        assert isinstance(better, float)
-        assert isinstance(worse, float)
-        assert better > -0.7 > worse  # log of a half
+        assert better > -0.7 > worse  # type: ignore[operator]  # log of a half
 
 
 def test_the_report_says_what_was_done(learnt: Any, still: Path) -> None:
@@ -108,37 +110,28 @@ def test_the_report_says_what_was_done(learnt: Any, still: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "roberta", "xlnet", "albert", "deberta"])
-def test_every_family_can_be_trained_and_scored(name: str, small: Corpus, tmp_path: Path) -> None:
-    folder = tiny.MAKERS[name](tmp_path / "base")
-    wanted = Settings(model=str(folder), **{**SHORT, "length": 64, "epochs": 1})
-    report = train(wanted, small, tmp_path / "out")
-    family = load(str(folder), head="none").family
+def test_every_family_can_be_trained(made: Made, run: Training, name: str, tmp_path: Path) -> None:
+    report = run(model=str(made(name)), length=64, epochs=1)
+    family = load(str(made(name)), head="none").family
     assert (report["family"], report["pool"]) == (family, nsp.POOLS[family])
-    runner = nsp.load_next_sentence(str(tmp_path / "out"))
-    found = nsp.score(
-        runner, "nsp", [ScoringRequest("intersentence", "she likes bread", "he sells soup")]
-    )
-    assert found[0] < 0  # type: ignore[operator]
+    runner = nsp.load_next_sentence(str(tmp_path))
+    asks = [ScoringRequest("intersentence", "she likes bread", "he sells soup")]
+    assert nsp.score(runner, "nsp", asks)[0] < 0  # type: ignore[operator]
     assert runner.loaded.family == family
 
 
-def test_an_encoder_decoder_model_gets_no_head(small: Corpus, tmp_path: Path) -> None:
-    folder = tiny.MAKERS["t5"](tmp_path / "base")
-    with pytest.raises(CurationError, match="encoder-decoder"):
-        train(Settings(model=str(folder)), small, tmp_path / "out")
+def test_an_encoder_decoder_model_gets_no_head(made: Made, run: Training) -> None:
+    run.fails("encoder-decoder", model=str(made("t5")))
 
 
-def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Path) -> None:
+def test_frozen_bodies_alone_stay_as_they_are(bert: Path, whole: Any, run: Training) -> None:
     told: list[Progress] = []
-    train(
-        Settings(model=str(bert), freeze=True, **SHORT),
-        small,
-        tmp_path,
-        tell=told.append,
-    )
-    before, after = load_file(bert / "model.safetensors"), load_file(tmp_path / "model.safetensors")
-    assert before.keys() == after.keys()
-    assert all(torch.equal(before[name], after[name]) for name in before)
+    run(freeze=True, tell=told.append)
+    before = weights(bert)
+    frozen, trained = weights(run.root), weights(whole()[0])
+    assert all(torch.equal(before[name], frozen[name]) for name in before)
+    name = "model encoder.layer.0.attention.self.query.weight"
+    assert not torch.equal(before[name], trained[name])
     # Begun, three steps and an epoch's end, twice.
     assert [(t.step, t.loss is None, t.accuracy is None) for t in told] == [
         (0, True, True),
@@ -149,52 +142,35 @@ def test_frozen_bodies_stay_as_they_are(bert: Path, small: Corpus, tmp_path: Pat
     ]
 
 
-def test_a_whole_training_changes_the_body(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    train(Settings(model=str(bert), **SHORT), small, tmp_path)
-    before, after = load_file(bert / "model.safetensors"), load_file(tmp_path / "model.safetensors")
-    name = "encoder.layer.0.attention.self.query.weight"
-    assert not torch.equal(before[name], after[name])
-
-
-def test_a_batch_in_parts_is_the_same_batch(
-    still: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_in_parts_is_the_same_batch(still: Path, run: Training, monkeypatch: Patch) -> None:
     # Dropout alone would draw differently, so the head has none here.
     monkeypatch.setattr(next_sentence, "Head", lambda width: nsp.Head(width, dropout=0.0))
-    reports = [
-        train(
-            Settings(model=str(still), accumulate=parts, **SHORT),
-            small,
-            tmp_path / f"{parts}",
-        )
-        for parts in (1, 3, 16)
-    ]
-    losses = [[epoch["loss"] for epoch in report["epochs"]] for report in reports]
+    losses = []
+    for parts in (1, 3, 16):
+        report = run(f"{parts}", model=str(still), accumulate=parts)
+        losses.append([epoch["loss"] for epoch in report["epochs"]])
     assert losses[1] == pytest.approx(losses[0], abs=1e-5)
     assert losses[2] == pytest.approx(losses[0], abs=1e-5)
     assert losses[0][0] != losses[0][1]
 
 
-def test_16_bits_train_on_a_cpu(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(Settings(model=str(bert), precision="bfloat16", **SHORT), small, tmp_path)
+def test_16_bits_train_on_a_cpu(run: Training) -> None:
+    report = run(precision="bfloat16")
     assert report["precision"] == "bfloat16"
     assert 0 <= report["held_out_accuracy"] <= 100
-    assert all(part.dtype == torch.float32 for part in weights(tmp_path).values())
+    assert {part.dtype for part in weights(run.root).values()} == {torch.float32}
 
 
-def test_a_limit_holds_on_both_sides(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    report = train(Settings(model=str(bert), limit=7, **SHORT), small, tmp_path)
+def test_a_limit_holds_on_both_sides(run: Training) -> None:
+    report = run(limit=7)
     # Two articles of six sentences are held out: 10 pairs, of which 7 are taken.
     assert (report["pairs_an_epoch"], report["pairs_held_out"], report["steps"]) == (7, 7, 2)
 
 
-def test_so_many_pairs_are_tested_on(bert: Path, small: Corpus, tmp_path: Path) -> None:
+def test_so_many_pairs_are_tested_on(run: Training) -> None:
     # An article of six sentences has 5 pairs: 7 test pairs take two of the ten articles, whatever
     # the share and the limit say; the other eight have 40 pairs, of which 16 are learnt from.
-    wanted = Settings(
-        model=str(bert), **{**SHORT, "held_out": 0.5, "epochs": 1}, test_pairs=7, limit=16
-    )
-    report = train(wanted, small, tmp_path)
+    report = run(held_out=0.5, epochs=1, test_pairs=7, limit=16)
     assert (report["articles_held_out"], report["pairs_held_out"]) == (2, 7)
     assert report["pairs_an_epoch"] == 16
     assert report["held_out_accuracy"] in [pytest.approx(100 * right / 7) for right in range(8)]
@@ -204,55 +180,45 @@ def test_so_many_pairs_are_tested_on(bert: Path, small: Corpus, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("step", "freeze"),
-    [*((step, False) for step in (1, 2, 3, 4, 5)), (2, True), (4, True)],
+    ("step", "freeze"), [*((step, False) for step in (1, 2, 3, 4, 5)), (2, True), (4, True)]
 )
-def test_a_killed_training_ends_as_if_it_had_not_been(
-    bert: Path, small: Corpus, tmp_path: Path, step: int, freeze: bool
+def test_a_killed_training_ends_like_a_whole_one(
+    whole: Any, run: Training, step: int, *, freeze: bool
 ) -> None:
-    optimizer = "bertadam" if step == 4 else "adamw"
-    wanted = Settings(
-        model=str(bert), checkpoint_every=2, freeze=freeze, optimizer=optimizer, **SHORT
-    )
-    whole = train(wanted, small, tmp_path / "whole")
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path / "killed", tell=kill_at(step))
-    with pytest.raises(CurationError, match="has not ended"):
-        nsp.load_next_sentence(str(tmp_path / "killed"))
+    changed = {"freeze": freeze, "optimizer": "bertadam" if step == 4 else "adamw"}
+    changed["checkpoint_every"] = 2
+    run.kill(step, **changed)
+    with fails("has not ended"):
+        nsp.load_next_sentence(str(run.root))
     told: list[Progress] = []
-    report = train(wanted, small, tmp_path / "killed", tell=told.append)
+    report = run(tell=told.append, **changed)
     # Checkpoints: after step 2, at the first epoch's end (3), after step 4. What tells of a step
     # comes before its checkpoint.
     assert told[0].step == {1: 0, 2: 0, 3: 2, 4: 3, 5: 4}[step]
-    assert same(tmp_path / "whole", tmp_path / "killed")
-    assert report["epochs"] == whole["epochs"]
+    folder, wanted = whole(**changed)
+    assert same(folder, run.root)
+    assert report["epochs"] == wanted["epochs"]
     assert report["continued"] == (told[0].step > 0)
 
 
-def test_dropout_differs_from_seed_to_seed(bert: Path, small: Corpus, tmp_path: Path) -> None:
+def test_dropout_differs_from_seed_to_seed(whole: Any, run: Training) -> None:
     # Or the test above could not see that the state of random numbers is brought back.
-    for seed in (1, 2):
-        train(Settings(model=str(bert), seed=seed, **SHORT), small, tmp_path / f"{seed}")
-    assert not same(tmp_path / "1", tmp_path / "2")
     state = torch.get_rng_state()
-    train(Settings(model=str(bert), **SHORT), small, tmp_path / "again")
-    assert same(tmp_path / "1", tmp_path / "again")
+    run("2", seed=2)
+    run("again", seed=1)
+    assert not same(whole()[0], run.root / "2")
+    assert same(whole()[0], run.root / "again")
     assert torch.equal(state, torch.get_rng_state())  # nobody else's draws are touched
 
 
-def test_a_training_that_has_ended_is_not_done_again(
-    bert: Path, small: Corpus, tmp_path: Path
-) -> None:
-    wanted = Settings(model=str(bert), **SHORT)
-    report = train(wanted, small, tmp_path)
-    assert train(wanted, small, tmp_path, tell=kill_at(1)) == report
+def test_a_training_that_has_ended_is_not_done_again(run: Training) -> None:
+    report = run()
+    assert run(tell=kill_at(1)) == report
+    run.kill(1, restart=True)
+    assert not (run.root / "head.json").exists()  # what is half new does not pass for a model
 
 
-def test_a_kill_while_the_model_is_written_is_made_good(
-    bert: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = Settings(model=str(bert), **SHORT)
-
+def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatch: Patch) -> None:
     def half(folder: Path, *_: Any, **__: Any) -> None:
         (folder / "model.safetensors").write_bytes(b"half")
         raise KilledError
@@ -260,12 +226,11 @@ def test_a_kill_while_the_model_is_written_is_made_good(
     with monkeypatch.context() as patch:
         patch.setattr(next_sentence, "save_next_sentence", half)
         with pytest.raises(KilledError):
-            train(wanted, small, tmp_path / "killed")
-    half_written(tmp_path / "killed" / "checkpoint.pt").write_bytes(b"half")
-    train(wanted, small, tmp_path / "killed")
-    train(wanted, small, tmp_path / "whole")
-    assert same(tmp_path / "whole", tmp_path / "killed")
-    assert not list((tmp_path / "killed").glob("*.tmp"))
+            run()
+    half_written(run.root / "checkpoint.pt").write_bytes(b"half")
+    run()
+    assert same(whole()[0], run.root)
+    assert not list(run.root.glob("*.tmp"))
 
 
 @pytest.mark.parametrize(
@@ -278,84 +243,39 @@ def test_a_kill_while_the_model_is_written_is_made_good(
         ({"seed": 2, "freeze": True}, "--freeze was False, is True; --seed was 1, is 2"),
     ],
 )
-def test_other_settings_are_an_error_that_says_which(
-    bert: Path, small: Corpus, tmp_path: Path, change: dict[str, Any], says: str
-) -> None:
-    wanted = {"model": str(bert), "checkpoint_every": 1, **SHORT}
-    with pytest.raises(KilledError):
-        train(Settings(**wanted), small, tmp_path, tell=kill_at(2))
-    with pytest.raises(CurationError, match=says) as error:
-        train(Settings(**{**wanted, **change}), small, tmp_path)
-    assert "--restart" in error.value.fix
+def test_other_settings_are_an_error(run: Training, change: dict[str, Any], says: str) -> None:
+    run.kill(2, checkpoint_every=1)
+    run.fails(says, "--restart", **change)
     told: list[Progress] = []
-    train(
-        Settings(**{**wanted, **change}),
-        small,
-        tmp_path,
-        restart=True,
-        tell=told.append,
-    )
+    run(restart=True, tell=told.append, **change)
     assert told[0].step == 0
 
 
-def test_how_often_checkpoints_are_written_may_change(
-    bert: Path, small: Corpus, tmp_path: Path
-) -> None:
-    wanted = {"model": str(bert), **SHORT}
-    with pytest.raises(KilledError):
-        train(Settings(checkpoint_every=1, **wanted), small, tmp_path, tell=kill_at(2))
-    assert train(Settings(checkpoint_every=9, **wanted), small, tmp_path)["continued"] == 1
+def test_how_often_checkpoints_are_written_may_change(run: Training) -> None:
+    run.kill(2, checkpoint_every=1)
+    assert run(checkpoint_every=9)["continued"] == 1
 
 
-def test_another_corpus_or_model_is_an_error(
-    bert: Path, still: Path, small: Corpus, tmp_path: Path
-) -> None:
-    wanted = Settings(model=str(bert), checkpoint_every=1, **SHORT)
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path / "out", tell=kill_at(2))
+def test_another_corpus_or_model_is_an_error(still: Path, run: Training, tmp_path: Path) -> None:
     longer = read_corpus([write_corpus(tmp_path / "b.txt", 11, 6)])
-    with pytest.raises(CurationError, match=r"other settings \(the corpus\)"):
-        train(Settings(model=str(bert), **SHORT), longer, tmp_path / "out")
-    with pytest.raises(CurationError, match=r"other settings \(the model's files\)"):
-        train(Settings(model=str(still), **SHORT), small, tmp_path / "out")
+    run.kill(2, "out", checkpoint_every=1)
+    run.fails(r"other settings \(the corpus\)", out="out", corpus=longer)
+    run.fails(r"other settings \(the model's files\)", out="out", model=str(still))
 
 
-def test_restart_throws_away_what_has_ended(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = Settings(model=str(bert), **SHORT)
-    train(wanted, small, tmp_path)
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path, restart=True, tell=kill_at(1))
-    assert not (tmp_path / "head.json").exists()  # what is half new does not pass for a model
-
-
-def test_a_damaged_checkpoint_is_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    wanted = Settings(model=str(bert), checkpoint_every=1, **SHORT)
-    with pytest.raises(KilledError):
-        train(wanted, small, tmp_path, tell=kill_at(2))
-    path = tmp_path / "checkpoint.pt"
+def test_a_damaged_checkpoint_is_an_error(run: Training) -> None:
+    run.kill(2, checkpoint_every=1)
+    path = run.root / "checkpoint.pt"
     for content in (path.read_bytes()[:1000], b"not a checkpoint", b""):
         path.write_bytes(content)
-        with pytest.raises(CurationError, match=r"checkpoint\.pt: cannot be read") as error:
-            train(wanted, small, tmp_path)
-        assert "--restart" in error.value.fix
+        run.fails(r"checkpoint\.pt: cannot be read", "--restart")
 
 
-def test_a_folder_of_something_else_is_left_alone(
-    bert: Path, small: Corpus, tmp_path: Path
-) -> None:
-    (tmp_path / "thesis.tex").write_text("dear", "utf-8")
+def test_a_folder_of_something_else_is_left_alone(run: Training) -> None:
+    (run.root / "thesis.tex").write_text("dear", "utf-8")
     for restart in (False, True):
-        with pytest.raises(CurationError, match=r"contains thesis\.tex"):
-            train(Settings(model=str(bert), **SHORT), small, tmp_path, restart=restart)
-    assert (tmp_path / "thesis.tex").read_text("utf-8") == "dear"
-
-
-def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_path: Path) -> None:
-    with (
-        FileLock(tmp_path / ".train-nsp.lock"),
-        pytest.raises(CurationError, match="another training is running"),
-    ):
-        train(Settings(model=str(bert), **SHORT), small, tmp_path)
+        run.fails(r"contains thesis\.tex", restart=restart)
+    assert (run.root / "thesis.tex").read_text("utf-8") == "dear"
 
 
 # --- what does not go ---------------------------------------------------------------------------
@@ -375,35 +295,21 @@ def test_two_trainings_in_a_folder_are_an_error(bert: Path, small: Corpus, tmp_p
     ],
 )
 def test_settings_that_do_not_go_are_errors(
-    bert: Path, small: Corpus, tmp_path: Path, change: dict[str, Any], says: str
+    run: Training, change: dict[str, Any], says: str
 ) -> None:
-    with pytest.raises(CurationError, match=says) as error:
-        train(Settings(**{"model": str(bert), **SHORT, **change}), small, tmp_path)
-    assert error.value.fix
+    run.fails(says, **change)
 
 
-def test_where_memory_runs_out_the_mend_is_more_parts(
-    bert: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any, **__: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(nsp.PairRunner, "logits", full)
-    wanted = Settings(model=str(bert), accumulate=2, **SHORT)
-    with pytest.raises(CurationError, match="out of memory with 16 pairs in 2 parts") as error:
-        train(wanted, small, tmp_path)
-    assert "--accumulate 4" in error.value.fix
+def test_no_memory_is_fixed_by_more_parts(run: Training, monkeypatch: Patch) -> None:
+    full = torch.OutOfMemoryError("CUDA out of memory")
+    monkeypatch.setattr(nsp.PairRunner, "logits", raising(full))
+    run.fails("out of memory with 16 pairs in 2 parts", "--accumulate 4", accumulate=2)
 
 
-def test_other_faults_are_not_hidden(
-    bert: Path, small: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: Any, **__: Any) -> Any:
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr(nsp.PairRunner, "logits", broken)
+def test_other_faults_are_not_hidden(run: Training, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(nsp.PairRunner, "logits", raising(RuntimeError("something else")))
     with pytest.raises(RuntimeError, match="something else"):
-        train(Settings(model=str(bert), **SHORT), small, tmp_path)
+        run()
 
 
 # --- the schedule -------------------------------------------------------------------------------
@@ -421,3 +327,58 @@ def test_warm_up_is_a_tenth_within_bounds() -> None:
     # A tenth of 499 is 49; of 500, 50; of 5,000, 500; and no more than half of 99 and of one.
     steps = [0, 1, 99, 100, 499, 500, 4_990, 5_000, 10**6]
     assert [warmup_steps(n) for n in steps] == [0, 0, 49, 50, 50, 50, 499, 500, 500]
+
+
+# --- BertAdam -------------------------------------------------------------------------------------
+
+
+def test_two_steps_are_those_of_hand_arithmetic() -> None:
+    # w = 1, rate 0.1, decay 0.01.
+    # g = 0.5: m = 0.1 · 0.5 = 0.05, v = 0.001 · 0.25 = 0.00025, √v = 0.0158114,
+    #   w = 1 − 0.1 (0.05 / 0.0158124 + 0.01 · 1) = 1 − 0.1 · 3.1720777 = 0.6827922.
+    # g = −1: m = 0.9 · 0.05 − 0.1 = −0.055, v = 0.999 · 0.00025 + 0.001 = 0.00124975,
+    #   √v = 0.0353518, w = 0.6827922 − 0.1 (−0.055 / 0.0353528 + 0.0068279)
+    #   = 0.6827922 − 0.1 (−1.5557465 + 0.0068279) = 0.8376841.
+    weight = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    optimizer = BertAdam([{"params": [weight], "weight_decay": 0.01}], lr=0.1)
+    for gradient, expected in ((0.5, 0.6827922), (-1.0, 0.8376841)):
+        weight.grad = torch.tensor([gradient], dtype=torch.float64)
+        optimizer.step()
+        assert float(weight.detach()) == pytest.approx(expected, abs=1e-7)
+
+
+def test_its_first_step_is_larger_than_adamws_by_the_missing_bias_correction() -> None:
+    # AdamW's first step is the rate, whatever the gradient; here it is 0.1 / √0.001 = 3.162 times
+    # that. √v is 1000 times the epsilon, so that matters in the fourth digit only.
+    steps = []
+    for kind in (BertAdam, torch.optim.AdamW):
+        weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+        weight.grad = torch.tensor([0.03], dtype=torch.float64)
+        kind([{"params": [weight], "weight_decay": 0.0}], lr=0.1).step()
+        steps.append(-float(weight.detach()))
+    assert steps[0] / steps[1] == pytest.approx(3.162, abs=4e-3)
+
+
+def test_a_weight_without_a_gradient_stays() -> None:
+    weight = torch.nn.Parameter(torch.ones(2))
+    BertAdam([{"params": [weight], "weight_decay": 0.01}], lr=0.1).step()
+    assert weight.tolist() == [1, 1]
+
+
+def test_a_training_takes_it_and_clips_each_gradient(tmp_path: Path, monkeypatch: Patch) -> None:
+    corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
+    usual = {"length": 32, "batch": 40, "epochs": 1, "held_out": 0.2}
+    usual["model"] = str(tiny_bert(tmp_path / "bert"))
+    run = Training(train, NextSentenceSettings, corpus, tmp_path, usual)
+    clipped, made = list[int](), list[Any]()
+    clip = lambda parts, most: clipped.append(len(parts))  # noqa: E731
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
+    finish = NextSentenceTrainer._finish
+    monkeypatch.setattr(NextSentenceTrainer, "_finish", lambda run: made.append(run) or finish(run))
+    for optimizer in ("bertadam", "adamw"):
+        assert run(optimizer, optimizer=optimizer)["settings"]["optimizer"] == optimizer
+    assert [type(run.optimizer) for run in made] == [BertAdam, torch.optim.AdamW]
+    weights = len(list(made[0].model.parameters()))
+    assert clipped == [*([1] * weights), weights]  # one step each
+    decays = [[group["weight_decay"] for group in run.optimizer.param_groups] for run in made]
+    assert decays == [[0.01, 0.0], [0.01, 0.0]]

@@ -1,29 +1,25 @@
-"""Reviews are read, each text once, and divided; what cannot be read is said with its line."""
+"""Reviews are read from tables and folders, each text once, and divided; test sets stay apart."""
 
+import csv
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from curation.files import CurationError
 from curation.models.sentiments import names_of, of_stars, polarity_of
-from curation.models.train.reviews import Reviews, divide, read_reviews
+from curation.models.train.reviews import Reviews, divide, has_test, read_reviews
+from support.expected import fails
+from support.reviews import found
 
 FOUR = [("bad bread", 0), ("dull fair", 0), ("good bread", 1), ("fine fair", 1)]
 
 
-def found(reviews: Reviews) -> list[tuple[str, str]]:
-    """Texts and the names of their classes, in order."""
-    return [
-        (reviews.text(int(number)), reviews.names[sort])
-        for number, sort in zip(reviews.numbers, reviews.classes, strict=True)
-    ]
-
-
 def write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     data = content.encode() if isinstance(content, str) else content
     path.write_bytes(gzip.compress(data) if path.suffix.lower() == ".gz" else data)
     return path
@@ -37,12 +33,7 @@ def table(path: Path, rows: list[tuple[str, Any]], head: str = "text,label") -> 
     return write(path, "\n".join([head, *(f"{text},{label}" for text, label in rows)]) + "\n")
 
 
-FOUND = [
-    ("bad bread", "negative"),
-    ("dull fair", "negative"),
-    ("good bread", "positive"),
-    ("fine fair", "positive"),
-]
+FOUND = [(text, ("negative", "positive")[label]) for text, label in FOUR]
 
 
 # --- forms --------------------------------------------------------------------------------------
@@ -79,12 +70,8 @@ def test_columns_and_labels_have_several_names(
 def test_cells_may_hold_commas_quotes_and_lines(tmp_path: Path) -> None:
     rows = '"bad, ""old""\n  bread",0\ndull,0\n\n"good\tbread",1\nfine,1\n'
     reviews = read_reviews([write(tmp_path / "a.csv", f"text,label\n{rows}")])
-    assert [text for text, _ in found(reviews)] == [
-        'bad, "old" bread',
-        "dull",
-        "good bread",
-        "fine",
-    ]
+    texts = [text for text, _ in found(reviews)]
+    assert texts == ['bad, "old" bread', "dull", "good bread", "fine"]
 
 
 def test_stars_become_sentiments(tmp_path: Path) -> None:
@@ -133,16 +120,8 @@ HEAD = "text,label\n"
         ("a.csv", HEAD + '"two\nlines",0\nfair,2\n', r"line 4, label: unknown label '2'"),
         ("a.csv", HEAD + "bread, and butter,0\n", r"line 2: has 3 columns, but the header has 2"),
         ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', r"line 3: is not a row of a table"),
-        (
-            "a.csv",
-            "words,label\nbread,0\n",
-            r"no column «text» or «review» or «sentence»; .*«words»",
-        ),
-        (
-            "a.csv",
-            "text,class\nbread,0\n",
-            r"line 2: there is no column «label» or «sentiment» or «stars»",
-        ),
+        ("a.csv", "words,label\na,0\n", r"no column «text» or «review» or «sentence»; .*«words»"),
+        ("a.csv", "text,x\na,0\n", r"line 2: there is no column «label» or «sentiment» or «stars»"),
         ("a.csv", "text,stars\nbread,4.5\n", r"line 2, stars: '4\.5' is not a number of stars"),
         ("a.csv", "text,stars\nbread,many\n", r"line 2, stars: 'many' is not a number of stars"),
         ("a.csv", "", r"a\.csv: is empty"),
@@ -157,19 +136,11 @@ HEAD = "text,label\n"
         ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
         ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
         ("a.csv.gz", None, r"a\.csv\.gz line 1: cannot be decompressed"),
-        (
-            "a.jsonl",
-            '{"text": "a", "label": 1}\n{"text": "b", "la',
-            r"line 2: is not a JSON object",
-        ),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b"', r"line 2: is not a JSON object"),
         ("a.jsonl", '["a", 1]\n', r"line 1: is not a JSON object"),
         ("a.jsonl", '{"text": 5, "label": 1}\n', r"line 1: text is not text"),
         ("a.jsonl", '{"text": "a", "label": true}\n', r"line 1, label: unknown label True"),
-        (
-            "a.jsonl",
-            '{"text": "a", "stars": true}\n',
-            r"line 1, stars: True is not a number of stars",
-        ),
+        ("a.jsonl", '{"text":"a","stars":true}\n', r"line 1, stars: True is not a number of stars"),
         ("a.jsonl", '{"text": "a", "stars": 0}\n', r"line 1, stars: 0 is not a number of stars"),
         ("a.xlsx", "text", r"a\.xlsx: the name is not that of a table"),
     ],
@@ -178,40 +149,36 @@ def test_what_cannot_be_read_says_where(
     tmp_path: Path, name: str, content: str | bytes | None, says: str
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(b"no gzip" if content is None else b"")
-    if content is not None:
+    if content is None:
+        path.write_bytes(b"no gzip")
+    else:
         write(path, content)
-    with pytest.raises(CurationError, match=says) as error:
+    with fails(says):
         read_reviews([path])
-    assert error.value.fix
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="no such file"):
+    with fails("no such file"):
         read_reviews([tmp_path / "a.csv"])
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(CurationError, match=r"b\.csv: has no folder «neg»"):
+    with fails(r"b\.csv: has no folder «neg»"):
         read_reviews([tmp_path / "b.csv"])
 
 
 def test_numbers_do_not_say_which_of_three_classes(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="it is not clear what «0» means") as error:
+    with fails("it is not clear what «0» means", "negative, neutral, positive"):
         read_reviews([table(tmp_path / "a.csv", FOUR)], classes=3)
-    assert "negative, neutral, positive" in error.value.fix
 
 
 def test_three_classes_need_neutral_reviews(tmp_path: Path) -> None:
     rows = [(text, ("neg", "pos")[label]) for text, label in FOUR]
-    with pytest.raises(CurationError, match="0 different reviews of the class «neutral»") as error:
+    with fails("0 different reviews of the class «neutral»", "--classes 2"):
         read_reviews([table(tmp_path / "a.csv", rows)], classes=3)
-    assert "--classes 2" in error.value.fix
-    with pytest.raises(CurationError, match="cannot be 4 classes"):
+    with fails("cannot be 4 classes"):
         names_of(4)
 
 
 def test_the_limit_of_a_cell_is_as_it_was(tmp_path: Path) -> None:
-    import csv
-
     before = csv.field_size_limit()
     rows = [(text * 50_000, label) for text, label in FOUR]  # more than Python's own limit
     reviews = read_reviews([table(tmp_path / "a.csv", rows)])
@@ -234,9 +201,8 @@ def test_each_class_is_divided_alike(many: Reviews) -> None:
     assert sorted([*learnt, *held]) == list(range(240))  # each on one side
     assert many.counts(held) == {"negative": 20, "positive": 4}
     assert many.counts(learnt) == {"negative": 180, "positive": 36}
-    again, other = divide(many, share=0.1, seed=1), divide(many, share=0.1, seed=2)
-    assert np.array_equal(again[1], held)
-    assert not np.array_equal(other[1], held)
+    assert np.array_equal(divide(many, share=0.1, seed=1)[1], held)
+    assert not np.array_equal(divide(many, share=0.1, seed=2)[1], held)
 
 
 @pytest.mark.parametrize(("share", "held"), [(0.0, (1, 1)), (0.9, (180, 36)), (0.999, (199, 39))])
@@ -257,21 +223,143 @@ def test_a_limit_leaves_each_class_its_share(many: Reviews) -> None:
 
 
 def test_names_say_sentiments() -> None:
+    bad = ("negative", "NEG", "Very Negative", "LABEL_negative", "1 star", "2 stars", "★")
     said = {
-        "negative": (
-            "negative",
-            "NEG",
-            "Very Negative",
-            "LABEL_negative",
-            "1 star",
-            "2 stars",
-            "★",
-        ),
+        "negative": bad,
         "neutral": ("neutral", "NEU", "3 stars", "star 3", "neutro"),
         "positive": ("Positive", "pos", "4 stars", "5 stars", "5 Star", "★★★★★", "positivo"),
+        None: ("LABEL_0", "0", "1", "6 stars", "not negative", "toxic", "", "stars", "possible"),
     }
     for sort, names in said.items():
         assert {polarity_of(name) for name in names} == {sort}
-    for name in ("LABEL_0", "0", "1", "6 stars", "not negative", "toxic", "", "stars", "possible"):
-        assert polarity_of(name) is None
     assert [of_stars(n) for n in (2, 3, 4)] == ["negative", "neutral", "positive"]
+
+
+# --- folders as aclImdb has them, and test sets ---------------------------------------------------
+
+
+@pytest.fixture
+def imdb(tmp_path: Path) -> Path:
+    """A small folder of the same make: 3 + 2 reviews to learn from, 1 + 2 to test on."""
+    root = tmp_path / "aclImdb"
+    texts = {
+        "train/pos/0_9.txt": "good bread<br /><br />and soup",
+        "train/pos/10_8.txt": "fine fair",
+        "train/pos/1_7.txt": "kind baker",
+        "train/neg/0_3.txt": "bad\nbread",
+        "train/neg/1_1.txt": "dull fair",
+        "train/unsup/0_0.txt": "some boat",
+        "train/unsup/1_0.txt": "some map",
+        "test/pos/0_10.txt": "fresh soup",
+        "test/neg/0_2.txt": "rude jester",
+        "test/neg/1_4.txt": "stale cake",
+    }
+    for name, text in texts.items():
+        write(root / name, text)
+    write(root / "README", "about")
+    write(root / "train" / "urls_pos.txt", "https://example.org")
+    return root
+
+
+TRAIN = [
+    ("bad bread", "negative"),
+    ("dull fair", "negative"),
+    ("good bread<br /><br />and soup", "positive"),
+    ("fine fair", "positive"),  # 10_8.txt comes before 1_7.txt: "0" before "_"
+    ("kind baker", "positive"),
+]
+TEST = [("rude jester", "negative"), ("stale cake", "negative"), ("fresh soup", "positive")]
+
+
+# --- folders ------------------------------------------------------------------------------------
+
+
+def test_a_folder_has_a_file_a_review_and_unsup_is_counted(imdb: Path) -> None:
+    assert has_test(imdb)
+    assert not has_test(imdb / "train")
+    whole = read_reviews([imdb])
+    assert found(whole) == TRAIN
+    assert whole.unlabelled == 2
+    file = whole.files[0]
+    assert (file["file"], file["files"]) == ("aclImdb", 5)
+    assert file["bytes"] == sum(
+        path.stat().st_size for name in ("pos", "neg") for path in (imdb / "train" / name).iterdir()
+    )
+    part = read_reviews([imdb / "train"])
+    assert part.files[0]["file"] == "train"
+    assert part.identity == whole.identity
+    assert found(read_reviews([imdb], part="test")) == TEST
+    assert read_reviews([imdb / "test"], part="test").unlabelled == 0
+
+
+def test_a_folder_and_a_table_may_be_the_same_corpus(imdb: Path, tmp_path: Path) -> None:
+    rows = "".join(f"{text},{sort}\n" for text, sort in TRAIN)
+    path = write(tmp_path / "a.csv.gz", f"text,label\n{rows}")
+    assert read_reviews([path]).identity == read_reviews([imdb]).identity
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says", "fix"),
+    [
+        ("neg", None, r"aclImdb/train: has no folder «neg»", "aclImdb/train"),
+        ("pos", None, r"aclImdb/train: has no folder «pos»", "aclImdb/train"),
+        ("neg", "empty", r"aclImdb/train/neg: has no \.txt file", "unpack"),
+        ("neg/1_1.txt", b"d\xfcll", r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
+        ("neg/1_1.txt", b"", r"train/neg/1_1\.txt: is empty", "cut off"),
+        ("neg/1_1.txt", b" \n", r"train/neg/1_1\.txt: has no text", "delete this review"),
+    ],
+)
+def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fix: str) -> None:
+    path = imdb / "train" / name
+    if path.is_dir():
+        shutil.rmtree(path)
+        if content == "empty":
+            path.mkdir()
+    else:
+        path.write_bytes(content)
+    with fails(says, fix):
+        read_reviews([imdb])
+
+
+def test_missing_folders_and_archives_are_errors(tmp_path: Path) -> None:
+    with fails("aclImdb: no such file or folder"):
+        read_reviews([tmp_path / "aclImdb"])
+    for name in ("aclImdb_v1.tar.gz", "a.zip"):
+        with fails("is an archive", "unpack it"):
+            read_reviews([write(tmp_path / name, b"PK")])
+
+
+# --- test sets ----------------------------------------------------------------------------------
+
+
+def test_a_test_set_is_what_is_held_out_and_nothing_else(imdb: Path) -> None:
+    test = read_reviews([imdb], part="test")
+    reviews = read_reviews([imdb], test=test)
+    learnt, held = divide(reviews, share=0.5, seed=1)
+    assert learnt.tolist() == [0, 1, 2, 3, 4]
+    assert held.tolist() == [0, 1, 2]
+    assert reviews.identity != read_reviews([imdb]).identity  # another test set, another training
+    some = divide(reviews, share=0.5, seed=1, limit=2)
+    assert reviews.counts(some[0]) == test.counts(some[1]) == {"negative": 1, "positive": 1}
+
+
+def test_a_text_of_the_test_set_is_not_learnt_from(imdb: Path) -> None:
+    write(imdb / "test" / "pos" / "7_8.txt", "fine fair")
+    write(imdb / "test" / "pos" / "8_8.txt", "fine fair")
+    test = read_reviews([imdb], part="test")
+    assert (len(test.numbers), test.repeated) == (4, 1)
+    reviews = read_reviews([imdb], test=test)
+    assert found(reviews) == [pair for pair in TRAIN if pair[0] != "fine fair"]
+    assert (reviews.in_test, reviews.repeated) == (1, 0)
+    assert np.intersect1d(reviews.keys, test.keys).size == 0
+
+
+def test_every_class_is_on_both_sides(imdb: Path, tmp_path: Path) -> None:
+    one = write(tmp_path / "one.csv", "text,label\nawful song,0\n")
+    with fails(r"the test set has 0 different reviews of .*positive"):
+        read_reviews([one], part="test")
+    both = read_reviews([write(tmp_path / "b.csv", "text,label\na,0\nb,1\n")], part="test")
+    few = read_reviews([write(tmp_path / "c.csv", "text,label\nc,0\nd,1\n")], test=both)
+    assert [len(side) for side in divide(few, share=0.1, seed=1)] == [2, 2]  # one of each will do
+    with fails(r"the corpus has 0 different reviews of .*neg", "text is not in the test set"):
+        read_reviews([imdb], test=read_reviews([imdb / "train"], part="test"))
