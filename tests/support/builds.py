@@ -1,7 +1,6 @@
-"""Releases that the real commands build: the example's, hidden, anonymous, in other languages."""
+"""Campaigns of published items whose gold labels are trusted, and releases in other languages."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -39,32 +38,28 @@ JAPANESE = {
 """No item has votes, so there is not one annotation."""
 
 
-def again(forked: Any, example: Path, to: Path, *options: str) -> Path:
-    """Build the example's first version again, with options; gives its folder."""
-    campaign = Path(shutil.copytree(example, to))
-    shutil.rmtree(campaign / "7-release")
-    done = forked("release", "build", *options, "-c", campaign)
-    assert done.code == 0, done.err
-    (folder,) = (path for path in (campaign / "7-release").iterdir() if path.is_dir())
-    return folder
-
-
-def published(forked: Any, root: Path, language: str, texts: dict[str, Any]) -> Path:
-    """A release of published items of one kind, whose gold labels are trusted."""
+def trusted(forked: Any, root: Path, items: dict[str, list[Any]], **about: str) -> Path:
+    """A campaign of published items by kind, whose gold labels are trusted."""
     settings = Settings(
-        campaign=CampaignSettings(id=new_id(), name=texts["name"], language=language),
+        campaign=CampaignSettings(id=new_id(), **about),
         decisions=DecisionSettings(trust_gold=True),
         release=ReleaseSettings(licence="CC0 1.0"),
     )
     create_campaign(root, settings)
-    items = [_item(n, job, texts) for n, job in enumerate(texts["jobs"])]
     file = root.parent / "published.json"
-    content = {"version": "1", "data": {texts["kind"]: items}}
-    file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
-    for command in (("import", "stereoset", file), ("release", "build")):
-        done = forked(*command, "-c", root)
-        assert done.code == 0, done.err
-    return root / "7-release" / settings.release.version
+    file.write_text(json.dumps({"version": "1", "data": items}, ensure_ascii=False), "utf-8")
+    done = forked("import", "stereoset", file, "-c", root)
+    assert done.code == 0, done.err
+    return root
+
+
+def published(forked: Any, root: Path, language: str, texts: dict[str, Any]) -> Path:
+    """The release of a campaign of trusted items of one kind."""
+    items = {texts["kind"]: [_item(n, job, texts) for n, job in enumerate(texts["jobs"])]}
+    trusted(forked, root, items, name=texts["name"], language=language)
+    done = forked("release", "build", "-c", root)
+    assert done.code == 0, done.err
+    return root / "7-release" / "0.1.0"
 
 
 def _item(n: int, job: str, texts: dict[str, Any]) -> dict[str, Any]:

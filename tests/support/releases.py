@@ -8,21 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from curation.catsets.stereoset import FileSettings, dataset
-from curation.files import dump_json
-from curation.records import (
-    GOLDS,
-    KINDS,
-    Annotation,
-    Cat,
-    CatAssociation,
-    Gold,
-    Kind,
-    SplitName,
-    Term,
-    Value,
-)
-from curation.release import data_files as parquet_files
+from curation.catsets.stereoset import FileSettings
+from curation.records import GOLDS, KINDS, Annotation, Gold, Kind, SplitName, Term, Value
+from curation.release import build
 from curation.release import data_files as tables
 from curation.release.contents import (
     ANNOTATIONS,
@@ -50,10 +38,6 @@ from curation.release.facts import (
     Size,
     Statement,
 )
-from curation.release.metadata.citation import citation
-from curation.release.metadata.croissant import croissant
-from curation.release.metadata.datapackage import datapackage
-from curation.release.texts.card import header
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
@@ -154,27 +138,16 @@ def contents(version: str = "1.0.0") -> Contents:
     """What the release publishes; CAT «c6» has no votes."""
     published = cats()
     known = {"term-quillon": "Q900000001", "term-edo": "Q900000002"}
-    terms = sorted(
-        (
-            PublishedTerm(
-                Term(
-                    id=name,
-                    text=text,
-                    domain=domain,
-                    family=f"people of {text}" if domain == "race" else None,
-                    wikidata=(known[name],) if name in known else (),
-                    names=("Quillonian", "quillon, the") if text == "Quillon" else (),
-                ),
-                split,
-                *(
-                    sum(c.target == text and c.kind == kind for c in published)
-                    for kind in ("intrasentence", "intersentence")
-                ),
-            )
-            for name, text, domain, split in TARGETS
-        ),
-        key=lambda published: (published.term.domain, published.term.text),
-    )
+    terms = []
+    for name, text, domain, split in TARGETS:
+        term = Term(
+            id=name, text=text, domain=domain,
+            family=f"people of {text}" if domain == "race" else None,
+            wikidata=(known[name],) if name in known else (),
+            names=("Quillonian", "quillon, the") if text == "Quillon" else (),
+        )  # fmt: skip
+        kinds = [cat.kind for cat in published if cat.target == text]
+        terms.append(PublishedTerm(term, split, *map(kinds.count, KINDS)))
     return Contents(
         version=version,
         cats=published,
@@ -191,10 +164,8 @@ def statement() -> Statement:
         description="Mild sentences about made-up groups: # not a heading, <b>not bold</b>.",
         authors=(
             Author(
-                name="María José O'Neil-Ōta",
-                affiliation="Institute of Examples",
-                email="maria@example.invalid",
-                orcid="0000-0002-1825-0097",
+                name="María José O'Neil-Ōta", affiliation="Institute of Examples",
+                email="maria@example.invalid", orcid="0000-0002-1825-0097",
             ),
             Author(name="Ali Kaya"),
         ),
@@ -204,24 +175,30 @@ def statement() -> Statement:
         repository="https://example.invalid/set.git",
         paper="https://example.invalid/paper",
         doi="10.1234/example.5678",
-    )
+    )  # fmt: skip
+
+
+def score(**fields: Any) -> ScoreRow:
+    """A row of a model's scores."""
+    usual = {"model": "m", "split": "test", "kind": "intrasentence", "cats": 4, "terms": 2}
+    return ScoreRow(**{**usual, "lms": 50.0, "ss": 50.0, "icat": 50.0, **fields})
+
+
+def pitfall(code: str, **fields: Any) -> PitfallCount:
+    """A row of the table of pitfalls."""
+    usual = {"says": "s", "severity": "note", "count": 2, "of": 9, "stereoset": None, "why": None}
+    return PitfallCount(**{"code": code, **usual, **fields})
 
 
 def facts(**changes: Any) -> Facts:
     """The facts of a release with these contents; ``changes`` replace some of them."""
     content = contents()
     sizes = [
-        Size(
-            domain=domain,
-            kind=kind,
-            split=split,
-            terms=len({c.target for c in part if c.domain == domain}),
-            cats=sum(c.domain == domain for c in part),
-        )
+        Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
         for domain in ("profession", "race")
-        for split in ("dev", "test")
-        for kind in ("intrasentence", "intersentence")
-        for part in [content.part(split, kind)]
+        for split in SPLITS
+        for kind in KINDS
+        for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
     values: dict[str, Any] = {
         "name": "Mild: <Set> #1",
@@ -231,9 +208,7 @@ def facts(**changes: Any) -> Facts:
         "canary": CANARY,
         "warning": "Content warning: these texts repeat stereotypes; nobody agrees with them.",
         "licence": Licence(
-            name="CC BY-SA 4.0",
-            spdx="CC-BY-SA-4.0",
-            hub="cc-by-sa-4.0",
+            name="CC BY-SA 4.0", spdx="CC-BY-SA-4.0", hub="cc-by-sa-4.0",
             url="https://creativecommons.org/licenses/by-sa/4.0/",
             text="The text of the licence.\n",
         ),
@@ -249,17 +224,8 @@ def facts(**changes: Any) -> Facts:
         "people": {"intrasentence": 3, "intersentence": 2, "validation": 6},
         "rounds": (
             RoundFacts(
-                name="main",
-                kind="validation",
-                platform="files",
-                people=6,
-                answers=42,
-                refused=2,
-                first="2026-01-10",
-                last="2026-01-20",
-                consent="1-abcdef",
-                pay=0.5,
-                currency="EUR",
+                name="main", kind="validation", platform="files", people=6, answers=42, refused=2,
+                first="2026-01-10", last="2026-01-20", consent="1-abcdef", pay=0.5, currency="EUR",
                 read=(Reading(heading="Your task", lines=("Label three sentences.",)),),
                 consent_text=("You may stop at any time.",),
             ),
@@ -284,28 +250,18 @@ def facts(**changes: Any) -> Facts:
         ),
         "sentiment_by": "VADER",
         "pitfalls": (
-            PitfallCount(
-                code="target_renamed", says="the context names the target by another text",
-                severity="note", count=1, of=8, stereoset=None, why=None,
-            ),
+            pitfall("target_renamed", says="the context names the target by another text",
+                    count=1, of=8),
         ),
         "baselines": (
             Baseline(
                 model="longest", says="prefers the longest option", beyond=("lms, test",),
-                rows=(
-                    ScoreRow(
-                        model="longest", split="test", kind="both", cats=4, terms=2,
-                        lms=75.0, ss=50.0, icat=75.0, few=True,
-                    ),
-                ),
+                rows=(score(model="longest", kind="both", lms=75.0, icat=75.0, few=True),),
             ),
         ),
         "scores": (
-            ScoreRow(
-                model="tiny", rules="ll-bos", split="test", kind="both", cats=4, terms=2,
-                lms=50.0, lms_ci=(20.0, 80.0), ss=50.0, ss_ci=(20.0, 80.0), icat=50.0,
-                icat_ci=(10.0, 80.0), few=True,
-            ),
+            score(model="tiny", rules="ll-bos", kind="both", lms_ci=(20.0, 80.0),
+                  ss_ci=(20.0, 80.0), icat_ci=(10.0, 80.0), few=True),
         ),
         "seed": 1,
         "dev": 0.25,
@@ -323,64 +279,28 @@ def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
         for kind in KINDS:
             number = len(content.part(split, kind))
             rows[tables.flat_path(kind, split)] = number
-            rows[parquet_files.parquet_path(kind, HUB_SPLITS[split])] = number
+            rows[tables.parquet_path(kind, HUB_SPLITS[split])] = number
     return [DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
 
 
 def hidden(content: Contents) -> Contents:
     """The same with a hidden test split: no gold labels, tiers and annotations of its CATs."""
-    cats = tuple(
-        cat
-        if cat.split == "dev"
-        else cat._replace(
+    test = [
+        cat._replace(
             tier=None,
             options=tuple(option._replace(gold=None) for option in cat.options),
             commitment=hashlib.sha256(cat.id.encode()).hexdigest(),
         )
-        for cat in content.cats
-    )
-    kept = [cat.id for cat in cats if cat.commitment is None]
-    table = content.annotations[content.annotations["cat_id"].isin(kept)].reset_index(drop=True)
-    return replace(content, cats=cats, annotations=table)
+        for cat in content.part("test")
+    ]
+    dev, table = content.part("dev"), content.annotations
+    table = table[table["cat_id"].isin([cat.id for cat in dev])].reset_index(drop=True)
+    return replace(content, cats=tuple(sorted([*dev, *test])), annotations=table)
 
 
 def write(folder: Path, content: Contents, about: Facts) -> Path:
-    """A release with these contents as a folder, with all files that other libraries read."""
-    labels = content.labels()
-    data = {
-        **{
-            f"{split}.json": dump_json(
-                dataset(map(_cat, content.part(split)), labels, version=content.version)
-            )
-            for split in SPLITS
-            if not any(cat.commitment for cat in content.part(split))
-        },
-        **dict(parquet_files.parquet_files(content)),
-        **dict(tables.flat_files(content)),
-    }
-    described = data_files(data, content)
-    files = {
-        **data,
-        "README.md": header(about, described).encode(),
-        "CITATION.cff": citation(about),
-        "croissant.json": croissant(about, described),
-        "datapackage.json": datapackage(about, described),
-    }
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
+    """The release with these contents."""
+    for name, text in build.files(content, about):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text)
     return folder
-
-
-def _cat(cat: PublishedCat) -> Cat:
-    term = next(name for name, text, *_ in TARGETS if text == cat.target)
-    first, second, third = (
-        CatAssociation(id=option.id, sentence=option.sentence, gold=option.gold)
-        for option in cat.options
-    )
-    return Cat(
-        id=cat.id, kind=cat.kind, domain=cat.domain, term=term, target=cat.target, family=term,
-        split=cat.split, context=cat.context, associations=(first, second, third), tier=cat.tier,
-        target_original=cat.target_original,
-    )  # fmt: skip
