@@ -2,32 +2,21 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.release import build
 from curation.release.anonymous import anonymous
 from curation.release.check import check
-from curation.release.contents import Contents
-from curation.release.facts import Facts
 from curation.release.hidden import numbers
 from support import releases
+from support.labelled import ReleaseDesk
 
-Run = Callable[..., Any]
 ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
 pytestmark = pytest.mark.outside  # it builds six releases
-
-
-def write(folder: Path, contents: Contents, facts: Facts) -> Path:
-    for name, content in build.files(contents, facts):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
 
 
 @pytest.mark.parametrize("form", ["open", "hidden", "anonymous"])
@@ -39,31 +28,28 @@ def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None
         facts = facts.model_copy(update={"tiers": {"4": 2, "5": 1, "unknown": 1}})
     if form == "anonymous":
         facts = anonymous(facts)
-    _, findings = check(write(tmp_path / "1.0.0", contents, facts))
+    _, findings = check(releases.write(tmp_path / "1.0.0", contents, facts))
     assert not [f for f in findings if f.severity == "block"]
 
 
-@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_anonymous"])
-def test_built_releases_of_the_example(
-    demo: object, request: pytest.FixtureRequest, name: str
-) -> None:
-    _, findings = check(request.getfixturevalue(name))
-    assert {f.code for f in findings if f.severity != "note"} <= ACTIONS
-
-
-@pytest.mark.parametrize("name", ["arabic_release", "japanese_release"])
-def test_built_releases_in_other_languages(request: pytest.FixtureRequest, name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("example_release", "example_hidden", "example_anonymous"),
+        *("arabic_release", "japanese_release"),
+    ],
+)
+def test_built_releases(demo: object, request: pytest.FixtureRequest, name: str) -> None:
     _, findings = check(request.getfixturevalue(name))
     assert {f.code for f in findings if f.severity != "note"} <= ACTIONS
 
 
 def test_revealed_gold_labels_are_checked_as_the_release_was(
-    forked: Run, example_hidden: Path, tmp_path: Path
+    forked: Any, example_hidden: Path, tmp_path: Path
 ) -> None:
-    root = Path(shutil.copytree(example_hidden.parents[1], tmp_path / "c"))
-    assert forked("release", "reveal", "0.1.0", "-c", root).code == 0
-    folder = root / "7-release" / "0.1.0-revealed"
-    done = forked("release", "check", folder, "--public", example_hidden, "--json")
+    desk = ReleaseDesk(forked, example_hidden.parents[1]).copy(tmp_path / "c")
+    desk.reveal()
+    done = forked("release", "check", desk.revealed, "--public", example_hidden, "--json")
     assert done.code == 0, done.err  # also with targets that contexts name by old names
     found = {row["code"] for row in json.loads(done.out)["findings"] if row["severity"] != "note"}
     assert found <= {"pitfalls", "baseline"}

@@ -1,15 +1,15 @@
 """Uploads: the real client talks to a hub on this machine, and every byte is compared."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from curation.files import CurationError
-from curation.release import hub as uploads
 from curation.release.hub import Local, Planned, Remote, check_name, look, open_hub, plan, push
-from support.hub import TOKEN, Hub, Repo, serving
+from support.hub import TOKEN, Hub, Repo
+from support.written import fails
 
 REPO = "made-up/bakers"
 CONTENT = {
@@ -23,14 +23,10 @@ CONTENT = {
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
-@pytest.fixture
-def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
+@pytest.fixture(autouse=True)
+def no_token(fake_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
-    with serving() as hub:
-        yield hub
 
 
 @pytest.fixture
@@ -45,8 +41,12 @@ def write(folder: Path, content: dict[str, bytes]) -> list[Local]:
     return [Local(name, folder / name, len(data)) for name, data in sorted(content.items())]
 
 
-def client(fake_hub: Hub, token: str = TOKEN) -> "uploads.HfApi":
+def client(fake_hub: Hub, token: str = TOKEN) -> Any:
     return open_hub(endpoint=fake_hub.address, token=token)
+
+
+def upload(hub: Hub, files: list[Local], version: str = "1.0.0", **how: Any) -> Any:
+    return push(client(hub), REPO, files, version=version, **how)
 
 
 def states(planned: list[Planned]) -> dict[str, str]:
@@ -55,9 +55,9 @@ def states(planned: list[Planned]) -> dict[str, str]:
 
 def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list[Local]) -> None:
     sent: list[int] = []
-    done = push(client(fake_hub), REPO, files, version="1.0.0", done=sent.append)
+    done = upload(fake_hub, files, done=sent.append)
     repo = fake_hub.repos[REPO]
-    assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
+    assert repo.own_files == CONTENT
     assert repo.messages == ["Version 1.0.0"]
     assert repo.tags == {"1.0.0": repo.head}
     assert repo.private
@@ -66,9 +66,9 @@ def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list
 
 
 def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) -> None:
-    first = push(client(fake_hub), REPO, files, version="1.0.0")
+    first = upload(fake_hub, files)
     fake_hub.calls.clear()
-    again = push(client(fake_hub), REPO, files, version="1.0.0")
+    again = upload(fake_hub, files)
     assert again == first._replace(sent=0)
     assert {method for method, _ in fake_hub.calls} == {"GET"}
 
@@ -76,20 +76,17 @@ def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) 
 def test_a_published_version_never_changes(
     fake_hub: Hub, files: list[Local], tmp_path: Path
 ) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0")
+    upload(fake_hub, files)
     changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
-    with pytest.raises(
-        CurationError,
-        match=r"1\.0\.0 of made-up/bakers is on the hub already, with other content: README\.md",
-    ):
-        push(client(fake_hub), REPO, changed, version="1.0.0")
+    with fails("1.0.0 of made-up/bakers is on the hub already, with other content: README.md"):
+        upload(fake_hub, changed)
     assert fake_hub.repos[REPO].files["README.md"] == CONTENT["README.md"]
 
 
 def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
     fake_hub: Hub, files: list[Local], tmp_path: Path
 ) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0")
+    upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
     repo.commits.append({**repo.files, "plots/terms.png": b"PNG"})
     content = {**CONTENT, "README.md": b"# 1.1\n", "errata.jsonl": b"{}\n"}
@@ -104,23 +101,23 @@ def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
         "intrasentence/test-00000-of-00001.parquet": "same",
         "plots/terms.png": "kept",
     }
-    assert push(client(fake_hub), REPO, new, version="1.1.0").sent == 2
+    assert upload(fake_hub, new, "1.1.0").sent == 2
     assert repo.files == {**content, "plots/terms.png": b"PNG", ".gitattributes": b"*.parquet"}
     assert list(repo.tags) == ["1.0.0", "1.1.0"]
-    assert push(client(fake_hub), REPO, files, version="1.0.0").sent == 0  # the tag has it
+    assert upload(fake_hub, files).sent == 0  # the tag has it
 
 
 def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
     fake_hub: Hub, files: list[Local]
 ) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0", private=False, gated="manual")
+    upload(fake_hub, files, private=False, gated="manual")
     repo = fake_hub.repos[REPO]
     assert (repo.private, repo.gated) == (False, "manual")
     paths = [path for _, path in fake_hub.calls]
     tagged = next(path for path in paths if "/tag/" in path)
     assert paths.index(f"/api/datasets/{REPO}/settings") > paths.index(tagged)
-    assert not push(client(fake_hub), REPO, files, version="1.0.0").private  # stays as it is
-    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
+    assert not upload(fake_hub, files).private  # stays as it is
+    upload(fake_hub, files, private=True)
     assert repo.private
 
 
@@ -128,29 +125,26 @@ def test_a_dataset_that_must_be_private_is_so_before_anything_is_sent(
     fake_hub: Hub, files: list[Local]
 ) -> None:
     fake_hub.repos[REPO] = Repo(private=False)
-    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
+    upload(fake_hub, files, private=True)
     paths = [path for _, path in fake_hub.calls]
-    assert paths.index(f"/api/datasets/{REPO}/settings") < paths.index(
-        f"/api/datasets/{REPO}/commit/main"
-    )
+    changed, sent = (f"/api/datasets/{REPO}/{part}" for part in ("settings", "commit/main"))
+    assert paths.index(changed) < paths.index(sent)
 
 
 def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: list[Local]) -> None:
     fake_hub.fail[("POST", "/tag/")] = ["cut"]
-    with pytest.raises(CurationError, match="no answer from http://127"):
-        push(client(fake_hub), REPO, files, version="1.0.0")
+    with fails("no answer from http://127"):
+        upload(fake_hub, files)
     assert len(fake_hub.repos[REPO].commits) == 2
-    done = push(client(fake_hub), REPO, files, version="1.0.0")
+    done = upload(fake_hub, files)
     assert (done.sent, len(fake_hub.repos[REPO].commits)) == (0, 2)
     assert fake_hub.repos[REPO].tags == {"1.0.0": done.commit}
 
 
 def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list[Local]) -> None:
     fake_hub.ignored = {"README.md"}
-    with pytest.raises(
-        CurationError, match=r"did not keep 1 files of made-up/bakers, such as README"
-    ):
-        push(client(fake_hub), REPO, files, version="1.0.0")
+    with fails("did not keep 1 files of made-up/bakers, such as README"):
+        upload(fake_hub, files)
     assert not fake_hub.repos[REPO].tags
 
 
@@ -171,54 +165,48 @@ def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list
     ],
 )
 def test_failures_say_what_to_do(
-    fake_hub: Hub,
-    files: list[Local],
-    call: tuple[str, str],
-    answers: list[int | str],
-    message: str,
+    fake_hub: Hub, files: list[Local], call: tuple[str, str], answers: list[Any], message: str
 ) -> None:
     fake_hub.fail[call] = answers
     with pytest.raises(CurationError, match=message) as caught:
-        push(client(fake_hub), REPO, files, version="1.0.0")
+        upload(fake_hub, files)
     assert caught.value.fix
     assert TOKEN not in caught.value.what + caught.value.fix
     fake_hub.fail.clear()
-    push(client(fake_hub), REPO, files, version="1.0.0")
+    upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
-    assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
+    assert repo.own_files == CONTENT
     assert repo.tags == {"1.0.0": repo.head}
 
 
 def test_without_a_token_or_with_a_wrong_one(
     fake_hub: Hub, files: list[Local], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(CurationError, match="does not accept the token") as caught:
+    with fails("does not accept the token", fix="HF_TOKEN"):
         push(client(fake_hub, "hf_wrong"), REPO, files, version="1.0.0")
-    assert "HF_TOKEN" in caught.value.fix
     monkeypatch.setattr("huggingface_hub.hf_api.get_token", lambda: None)
-    with pytest.raises(CurationError, match="there is no token"):
+    with fails("there is no token"):
         look(open_hub(endpoint=fake_hub.address), REPO)
     assert not fake_hub.repos
 
 
 def test_nobody_answers() -> None:
     nowhere = open_hub(endpoint="http://127.0.0.1:9", token=TOKEN)
-    with pytest.raises(CurationError, match="no answer from http://127"):
+    with fails("no answer from http://127"):
         look(nowhere, REPO)
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(CurationError, match="needs huggingface_hub") as caught:
+    with fails("needs huggingface_hub", fix="pip install 'curation[hub]'"):
         open_hub()
-    assert caught.value.fix == "pip install 'curation[hub]'"
 
 
 @pytest.mark.parametrize(
     "name", ["bakers", "a/b/c", "a/", "/b", "a b/c", "a/b--c", "a/-b", "a/b.git", "é/b"]
 )
 def test_a_name_that_the_hub_would_refuse(name: str) -> None:
-    with pytest.raises(CurationError, match="is not the name of a dataset"):
+    with fails("is not the name of a dataset"):
         check_name(name)
 
 
