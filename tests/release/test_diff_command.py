@@ -1,19 +1,24 @@
-"""``release diff``: versions in files, and what their differences do to scores."""
+"""``release diff``: versions in files, and what their differences do to scores and choices."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import dataset
 from curation.records import Cat
 from curation.release.contents import split_of
+from curation.scores.runs import digests
 from support import scored
 from support.cats import cat as make_cat
+from support.catsets import as_struct, option_row, write_lines, write_parquet
+from support.chosen import as_scores_say, choice_run
 from support.scored import command, hates, likes, put, write_gold
+from support.written import has, items, lines, read
 
 WORDS = ("Early", "Late", "Blue")
 
@@ -48,10 +53,20 @@ def write(folder: Path, dev: Sequence[Cat] = (), test: Sequence[Cat] = ()) -> Pa
     return folder
 
 
+def renamed(cat: Cat) -> Cat:
+    """The CAT and its associations under other ids."""
+    three = tuple(o.model_copy(update={"id": f"n{o.id}"}) for o in cat.associations)
+    return cat.model_copy(update={"id": f"n{cat.id}", "associations": three})
+
+
 def said(*args: object) -> Any:
     code, out, err = command("release", "diff", *args, "--json")
     assert code == 0, err
     return json.loads(out)
+
+
+def shown(*args: object) -> str:
+    return command("release", "diff", *args)[1]
 
 
 def refused(*args: object) -> str:
@@ -106,28 +121,18 @@ def test_folders_of_two_versions(tmp_path: Path) -> None:
 
 
 def test_stereosets_files_and_the_layout_of_the_hub_are_the_same_version(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     dev, test = cats("baker", "x"), cats("potter", "y")
-    write(tmp_path / "a", dev, test)
-    for name, part in (("validation", dev), ("test", test)):
-        rows = dataset(part, {}, version="1")["data"]["intersentence"]
+    a, hub = write(tmp_path / "a", dev, test), tmp_path / "hub"
+    (hub / "intersentence").mkdir(parents=True)
+    for name, split in (("validation", "dev"), ("test", "test")):
+        rows = [as_struct(item, integers=False) for item in items(a / f"{split}.json")]
         for row in rows:
-            del row["tier"]
-            row["sentences"] = {
-                "sentence": [s["sentence"] for s in row["sentences"]],
-                "id": [s["id"] for s in row["sentences"]],
-                "gold_label": [s["gold_label"] for s in row["sentences"]],
-            }
-        folder = tmp_path / "hub" / "intersentence"
-        folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows), folder / f"{name}-00000-of-00001.parquet")
-    (tmp_path / "hub" / "README.md").write_text("# A dataset\n")
-    assert said(tmp_path / "a", tmp_path / "hub")["equal"]
+            del row["tier"], row["sentences"]["labels"]
+        write_parquet(hub / f"intersentence/{name}-00000-of-00001.parquet", rows)
+    (hub / "README.md").write_text("# A dataset\n")
+    assert said(a, hub)["equal"]
     one = write_gold(tmp_path / "my_test.json", test)
-    report = said(one, tmp_path / "hub/intersentence/test-00000-of-00001.parquet")
+    report = said(one, hub / "intersentence/test-00000-of-00001.parquet")
     assert report["equal"]
     assert report["splits_compared"]
 
@@ -138,37 +143,34 @@ def test_a_file_whose_name_does_not_say_the_split(tmp_path: Path) -> None:
     report = said(a, b)
     assert report["equal"]
     assert not report["splits_compared"]
-    assert "splits are not compared" in command("release", "diff", a, b)[1]
+    assert "splits are not compared" in shown(a, b)
 
 
 def test_ids_that_a_file_does_not_have_are_not_compared(tmp_path: Path) -> None:
     a = write_gold(tmp_path / "dev.json", cats("baker", "x"))
-    row = {"target": "baker", "bias_type": "profession", "context": "The baker x."}
-    options = zip(("stereotype", "anti-stereotype", "unrelated"), WORDS, strict=True)
-    row |= {label: f"{word} x." for label, word in options}
-    (tmp_path / "flat_dev.jsonl").write_text(
-        f"{json.dumps(row)}\n{json.dumps(row | {'context': 'New.'})}\n"
-    )
-    report = said(a, tmp_path / "flat_dev.jsonl")
+    row = option_row(items(a)[0])
+    b = write_lines(tmp_path / "flat_dev.jsonl", [row, row | {"Context": "New."}])
+    report = said(a, b)
     assert not report["ids_compared"]
     assert [(c["added"], c["renumbered"], c["changed"]) for c in report["counts"]] == [(1, 0, 0)]
-    assert "made from its texts" in command("release", "diff", a, tmp_path / "flat_dev.jsonl")[1]
+    assert "made from its texts" in shown(a, b)
 
 
 def test_the_table_of_terms_says_that_a_term_was_renamed(tmp_path: Path) -> None:
     a = write(tmp_path / "a", cats("baker", "x"))
     b = write(tmp_path / "b", [], cats("bread baker", "y", context="Other."))
     for folder, text in ((a, "baker"), (b, "bread baker")):
-        line = {"id": "t1", "text": text, "domain": "profession"}
-        (folder / "terms.jsonl").write_text(json.dumps(line) + "\n")
-    (renamed,) = said(a, b)["terms"]["renamed"]
-    assert (renamed["before"]["text"], renamed["after"]["text"]) == ("baker", "bread baker")
-    assert said(a, b)["terms"]["to_test"] == [{"domain": "profession", "text": "bread baker"}]
+        row = {"id": "t1", "text": text, "domain": "profession"}
+        write_lines(folder / "terms.jsonl", [row])
+    terms = said(a, b)["terms"]
+    (changed,) = terms["renamed"]
+    assert (changed["before"]["text"], changed["after"]["text"]) == ("baker", "bread baker")
+    assert terms["to_test"] == [{"domain": "profession", "text": "bread baker"}]
 
 
 def hide(path: Path, names: Mapping[str, str]) -> None:
     """Hide the gold labels of a file, under these ids."""
-    content = json.loads(path.read_text())
+    content = read(path)
     for item in content["data"]["intersentence"]:
         item["id"] = names[item["id"]]
         del item["tier"]
@@ -188,65 +190,61 @@ def test_hidden_gold_labels_are_not_compared_and_said_so(tmp_path: Path) -> None
     assert [(c["split"], c["renumbered"], c["removed"]) for c in report["counts"]] == [
         ("dev", 0, 0), ("test", 1, 1),
     ]  # fmt: skip
-    _, out, _ = command("release", "diff", a, b, "--errata", tmp_path / "e.jsonl")
+    out = shown(a, b, "--errata", tmp_path / "e.jsonl")
     assert "gold labels and tiers of 1 CAT are hidden in one of the versions" in out
-    assert [json.loads(line)["id"] for line in (tmp_path / "e.jsonl").open()] == ["z"]
+    assert [row["id"] for row in lines(tmp_path / "e.jsonl")] == ["z"]
     assert said(b, b)["equal"]
 
 
-BAD: dict[str, tuple[Any, str]] = {
-    "nothing": (None, "there is no such file or folder"),
-    "an empty folder": (lambda f: f.mkdir(), "is not a release: it has no dev.json or test.json"),
-    "cut off": (lambda f: _cut(write(f, cats("baker", "x"))), "dev.json line"),
-    "not CATs": (lambda f: _one_label(write(f, cats("baker", "x"))), "the gold labels are not one"),
-    "twice": (lambda f: write(f, cats("a", "x"), cats("b", "x")), "the id x of CAT x is already"),
+def bad(*terms: str, replace: tuple[str, str] | None = None, name: str = "dev.json") -> Any:
+    """Makes a version with a CAT of each term, in dev and in test, and changes a file of it."""
+    sets = [cats(term, name) for term, name in zip(terms, "xy", strict=False)]
+
+    def make(folder: Path) -> None:
+        path = write(folder, *sets) / name
+        if replace:
+            path.write_text(path.read_text().replace(*replace))
+
+    return make
+
+
+def device(folder: Path, name: str, to: str) -> None:
+    (write(folder, cats("a", "x"), cats("b", "y")) / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(to)
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "nothing": (lambda folder: None, "there is no such file or folder"),
+    "an empty folder": (Path.mkdir, "is not a release: it has no dev.json or test.json"),
+    "cut off": (bad("baker", replace=('"en"}}', "")), "dev.json line"),
+    "not CATs": (
+        bad("baker", replace=('"unrelated"', '"stereotype"')), "the gold labels are not one"),
+    "half hidden": (
+        bad("a", replace=('"unrelated"', '"hidden"')), "must be hidden, or one of"),
+    "twice": (
+        bad("a", "b", replace=('"id": "y"', '"id": "x"'), name="test.json"),
+        "the id x of CAT x is already"),
     "a sentence twice": (
-        lambda f: _same_sentence(write(f, cats("a", "x"), cats("b", "y"))),
-        "the id x0 of CAT y is already used in",
-    ),
-    "terms": (lambda f: (write(f, cats("a", "x")) / "terms.jsonl").write_text('{"id": 1}\n'),
-              "terms.jsonl line 1, field 'id': is not a text"),
-    "half hidden": (lambda f: _half_hidden(write(f, cats("a", "x"))), "must be hidden, or one of"),
-    "device": (lambda f: (write(f, cats("a", "x"), cats("b", "y")) / "dev.json").unlink()
-               or (f / "dev.json").symlink_to("/dev/null"), "dev.json: is a device"),
+        bad("a", "b", replace=('"y0"', '"x0"'), name="test.json"),
+        "the id x0 of CAT y is already used in"),
+    "terms": (
+        lambda folder: (write(folder, cats("a", "x")) / "terms.jsonl").write_text('{"id": 1}\n'),
+        "terms.jsonl line 1, field 'id': is not a text"),
+    "device": (lambda folder: device(folder, "dev.json", "/dev/null"), "dev.json: is a device"),
     "terms of a device": (
-        lambda f: (write(f, cats("a", "x")) / "terms.jsonl").symlink_to("/dev/zero"),
-        "terms.jsonl: is a device",
-    ),
-    "no texts": (lambda f: (write(f, cats("a", "x")) / "dev.json").write_bytes(b"\xff\xfa"),
-                 "dev.json"),
+        lambda folder: device(folder, "terms.jsonl", "/dev/zero"), "terms.jsonl: is a device"),
+    "no texts": (
+        lambda folder: (write(folder, cats("a", "x")) / "dev.json").write_bytes(b"\xff\xfa"),
+        "dev.json"),
 }  # fmt: skip
-
-
-def _cut(folder: Path) -> None:
-    path = folder / "dev.json"
-    path.write_bytes(path.read_bytes()[:-40])
-
-
-def _one_label(folder: Path) -> None:
-    path = folder / "dev.json"
-    path.write_text(path.read_text().replace('"unrelated"', '"stereotype"'))
-
-
-def _same_sentence(folder: Path) -> None:
-    path = folder / "test.json"
-    path.write_text(path.read_text().replace('"y0"', '"x0"'))
-
-
-def _half_hidden(folder: Path) -> None:
-    path = folder / "dev.json"
-    path.write_text(path.read_text().replace('"unrelated"', '"hidden"'))
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_not_a_version_is_an_error_with_its_place(tmp_path: Path, name: str) -> None:
     make, message = BAD[name]
+    make(tmp_path / "bad")
     good = write(tmp_path / "good", cats("baker", "x"))
-    if make:
-        make(tmp_path / "bad")
-    err = refused(good, tmp_path / "bad", "-c", tmp_path)
-    assert message in err
-    assert str(tmp_path / "bad") in err
+    has(refused(good, tmp_path / "bad", "-c", tmp_path), message, str(tmp_path / "bad"))
 
 
 def test_the_names_of_files_say_the_split() -> None:
@@ -260,7 +258,7 @@ def test_errata_are_written_for_programs_and_for_people(tmp_path: Path) -> None:
     a = write(tmp_path / "a", cats("baker", "x"))
     b = write(tmp_path / "b", [relabelled(c) for c in cats("baker", "x")])
     said(a, b, "--errata", tmp_path / "errata.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "errata.jsonl").open()]
+    rows = lines(tmp_path / "errata.jsonl")
     assert [(r["what"], r["sentence"], r["after"]) for r in rows] == [
         ("relabelled", "x0", "anti-stereotype"), ("relabelled", "x1", "stereotype"),
     ]  # fmt: skip
@@ -272,8 +270,9 @@ def test_errata_are_written_for_programs_and_for_people(tmp_path: Path) -> None:
 # --- scores ---------------------------------------------------------------------------------------
 
 
-def rows_of(report: Any, run: str, split: str = "test") -> Any:
-    (result,) = [r for r in report["scores"] if r["run"] == run]
+def rows_of(report: Any, split: str = "test") -> Any:
+    """What is said of the run «m/default», and its row of a split."""
+    (result,) = [r for r in report["scores"] if r["run"] == "m/default"]
     (row,) = [r for r in result["rows"] if r["split"] == split]
     return result, row
 
@@ -290,8 +289,9 @@ def test_scores_on_both_versions_and_what_the_difference_comes_from(tmp_path: Pa
     a = write(tmp_path / "a", [], [*baker, *potter])
     b = write(tmp_path / "b", potter, [relabelled(baker[0]), baker[1], *turned])
     put(tmp_path / "runs", "m", "default", likes, [*baker, *potter, *cook])
-    report = said(a, b, "--scores", tmp_path / "runs")
-    result, row = rows_of(report, "m/default")
+    scores = ("--scores", tmp_path / "runs")
+    report = said(a, b, *scores)
+    result, row = rows_of(report)
     assert row["kind"] == "intersentence"
     assert (row["before"]["ss"], row["after"]["ss"]) == (100.0, 25.0)
     assert (row["before"]["cats"], row["after"]["cats"]) == (3, 3)
@@ -300,10 +300,9 @@ def test_scores_on_both_versions_and_what_the_difference_comes_from(tmp_path: Pa
     assert row["difference"] == {"lms": 0.0, "ss": -75.0, "icat": 50.0}
     assert result["before"] == {"missing": 0, "of": 3}
     assert result["after"] == {"missing": 0, "of": 4}
-    _, dev = rows_of(report, "m/default", "dev")
+    _, dev = rows_of(report, "dev")
     assert (dev["before"], dev["after"]["ss"], dev["parts"]) == (None, 100.0, None)
-    _, out, _ = command("release", "diff", a, b, "--scores", tmp_path / "runs")
-    assert "The last four columns say what B - A comes from" in out
+    assert "The last four columns say what B - A comes from" in shown(a, b, *scores)
 
 
 def test_a_renamed_target_splits_a_term(tmp_path: Path) -> None:
@@ -314,7 +313,7 @@ def test_a_renamed_target_splits_a_term(tmp_path: Path) -> None:
     a = write(tmp_path / "a", [], [x, turned, *other])
     b = write(tmp_path / "b", [], [x, turned.model_copy(update={"target": "miller"}), *other])
     put(tmp_path / "runs", "m", "default", likes, [x, y, *other])
-    _, row = rows_of(said(a, b, "--scores", tmp_path / "runs"), "m/default")
+    _, row = rows_of(said(a, b, "--scores", tmp_path / "runs"))
     assert row["before"]["ss"] == pytest.approx((50 + 100) / 2)
     assert row["after"]["ss"] == pytest.approx((100 + 0 + 100) / 3)
     assert row["parts"]["changed"]["ss"] == pytest.approx(row["difference"]["ss"])
@@ -325,53 +324,45 @@ def test_a_run_that_lacks_cats_of_the_later_version_is_marked(tmp_path: Path) ->
     old, new = cats("baker", "x", "y"), cats("cook", "z")
     a, b = write(tmp_path / "a", [], old), write(tmp_path / "b", [], [*old, *new])
     put(tmp_path / "runs", "m", "default", hates, old)
-    result, row = rows_of(said(a, b, "--scores", tmp_path / "runs"), "m/default")
+    scores = ("--scores", tmp_path / "runs")
+    result, row = rows_of(said(a, b, *scores))
     assert result["after"] == {"missing": 1, "of": 3}
     assert row["after"]["cats"] == 2
-    _, out, _ = command("release", "diff", a, b, "--scores", tmp_path / "runs")
-    assert "m/default has no scores of 1 of 3 CATs of" in out
+    assert "m/default has no scores of 1 of 3 CATs of" in shown(a, b, *scores)
+
+
+def note_texts(folder: Path, cats: list[Cat]) -> None:
+    """Scores say of which texts they are."""
+    asked = digests(cats)
+    rows = [row | {"asked": asked[row["association"]]} for row in lines(folder / "scores.jsonl")]
+    write_lines(folder / "scores.jsonl", rows)
 
 
 def test_scores_of_changed_texts_are_not_used(tmp_path: Path) -> None:
-    from curation.scores.runs import digests
-
     x, y = cats("baker", "x", "y")
     changed = y.model_copy(update={"context": "Another."})
     a, b = write(tmp_path / "a", [], [x, y]), write(tmp_path / "b", [], [x, changed])
-    folder = put(tmp_path / "runs", "m", "default", likes, [x, y])
-    asked = digests([x, y])
-    rows = [json.loads(line) for line in (folder / "scores.jsonl").open()]
-    (folder / "scores.jsonl").write_text(
-        "".join(json.dumps(r | {"asked": asked[r["association"]]}) + "\n" for r in rows)
-    )
-    result, row = rows_of(said(a, b, "--scores", tmp_path / "runs"), "m/default")
+    note_texts(put(tmp_path / "runs", "m", "default", likes, [x, y]), [x, y])
+    result, row = rows_of(said(a, b, "--scores", tmp_path / "runs"))
     assert (row["before"]["cats"], row["after"]["cats"]) == (2, 1)
     assert result["after"]["missing"] == 1
 
 
 def test_scores_count_under_new_ids_if_the_texts_are_the_same(tmp_path: Path) -> None:
     old = cats("baker", "x", "y")
-    new = [
-        cat.model_copy(update={"id": f"n{cat.id}", "associations": tuple(
-            o.model_copy(update={"id": f"n{o.id}"}) for o in cat.associations)})
-        for cat in old
-    ]  # fmt: skip
-    a, b = write(tmp_path / "a", [], old), write(tmp_path / "b", [], new)
+    a, b = write(tmp_path / "a", [], old), write(tmp_path / "b", [], [*map(renamed, old)])
     put(tmp_path / "runs", "m", "default", likes, old)
-    result, row = rows_of(said(a, b, "--scores", tmp_path / "runs"), "m/default")
+    result, row = rows_of(said(a, b, "--scores", tmp_path / "runs"))
     assert row["difference"] == {"lms": 0.0, "ss": 0.0, "icat": 0.0}
     assert result["after"]["missing"] == 0
 
 
 def test_hidden_cats_have_no_scores(tmp_path: Path) -> None:
     test = cats("baker", "x", "y")
-    a, b = (
-        write(tmp_path / "a", cats("cook", "d"), test),
-        write(tmp_path / "b", cats("cook", "d"), test),
-    )
+    a, b = (write(tmp_path / name, cats("cook", "d"), test) for name in "ab")
     hide(b / "test.json", {"x": "r1", "y": "r2"})
     put(tmp_path / "runs", "m", "default", likes, [*test, *cats("cook", "d")])
-    _, row = rows_of(said(a, b, "--scores", tmp_path / "runs"), "m/default")
+    _, row = rows_of(said(a, b, "--scores", tmp_path / "runs"))
     assert (row["before"]["cats"], row["after"], row["parts"]) == (2, None, None)
 
 
@@ -390,13 +381,10 @@ def test_predictions_and_runs_of_other_cats(tmp_path: Path) -> None:
 
 def test_versions_and_scores_of_a_campaign_are_found_by_name(campaign: Campaign) -> None:
     root = scored.scored_campaign(campaign)
-    dev = [cat for cat in scored.CATS if cat.split == "dev"]
-    test = [cat for cat in scored.CATS if cat.split == "test"]
+    dev, test = ([c for c in scored.CATS if c.split == split] for split in ("dev", "test"))
     write(root / "7-release/0.1.0", dev, test)
     write(root / "7-release/0.2.0", dev, test[1:])
-    code, out, err = command("release", "diff", "0.1.0", "0.2.0", "-c", root, "--json")
-    assert code == 0, err
-    report = json.loads(out)
+    report = said("0.1.0", "0.2.0", "-c", root)
     assert (report["before"], report["after"]) == ("0.1.0", "0.2.0")
     assert {r["run"] for r in report["scores"]} == {
         "bakery/likes/default", "hates/default", "mixed/default",
@@ -405,7 +393,54 @@ def test_versions_and_scores_of_a_campaign_are_found_by_name(campaign: Campaign)
     assert kinds == [
         (s, k) for s in ("dev", "test") for k in ("intrasentence", "intersentence", "both")
     ]
-    code, _, err = command("release", "diff", "0.1.0", "0.3.0", "-c", root)
-    assert code == 1
+    err = refused("0.1.0", "0.3.0", "-c", root)
     assert "0.3.0: there is no such file or folder, and the campaign" in err
     assert "its versions are 0.1.0, 0.2.0" in err
+
+
+# --- chat models ----------------------------------------------------------------------------------
+
+
+CHANGES: dict[str, Callable[[list[Cat]], list[Cat]]] = {
+    "nothing": lambda found: found,
+    "labels": lambda found: [turned(found[0]), *found[1:]],
+    "ids": lambda found: [*map(renamed, found)],
+    "a text": lambda found: [found[0].model_copy(update={"context": "Another."}), *found[1:]],
+    "removed": lambda found: found[2:],
+    "added": lambda found: [*found, *cats("cook", "q")],
+}
+
+
+def turned(one: Cat) -> Cat:
+    """The CAT with each gold label moved to the next association."""
+    golds = (o.gold for o in (*one.associations[1:], one.associations[0]))
+    three = (o.model_copy(update={"gold": g}) for o, g in zip(one.associations, golds, strict=True))
+    return one.model_copy(update={"associations": tuple(three)})
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("asked_of", ["before", "after"])
+def test_versions_change_a_chat_models_results_as_they_change_those_of_scores(
+    tmp_path: Path, change: str, asked_of: str
+) -> None:
+    before = [*cats("baker", "x", "y"), *cats("potter", "p", "r")]
+    after = CHANGES[change](before)
+    a, b = (write(tmp_path / n, [], found) for n, found in (("a", before), ("b", after)))
+    own, runs = before if asked_of == "before" else after, tmp_path / "runs"
+    ids = [o.id for each in own for o in each.associations]
+    draw = np.random.default_rng(7).integers(0, 3, len(ids)).tolist()
+    scores = dict(zip(ids, map(float, draw), strict=True))
+    choice_run(runs, "m", as_scores_say(scores), own)
+    by_gold = {(each.id, o.gold): scores[o.id] for each in own for o in each.associations}
+    note_texts(put(runs, "m", "default", lambda one, gold: by_gold[one.id, gold], own), own)
+    found = said(a, b, "--scores", runs)["scores"]
+    by_run: dict[str, Any] = {result.pop("run"): result for result in found}
+    assert by_run["m/choice"] == by_run["m/default"]
+    assert any(row["before"] for row in by_run["m/choice"]["rows"])
+
+
+def test_a_chat_model_that_was_asked_about_other_cats_is_left_out(tmp_path: Path) -> None:
+    a = write(tmp_path / "a", [], cats("baker", "x", "y"))
+    choice_run(tmp_path / "runs", "m", lambda _: [1, 1, 1], cats("cook", "q"))
+    err = refused(a, a, "--scores", tmp_path / "runs")
+    has(err, "no run has scores of the CATs of", "m/choice")

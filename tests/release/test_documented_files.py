@@ -1,14 +1,16 @@
 """The files of a built release, and their fields, are those that the documentation lists."""
 
-import csv
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
-ROOT = Path(__file__).parents[2]
+from support.commands import ROOT
+from support.desk import read_csv
+from support.written import files, lines
+
 CELL = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+)[^|]*\|", re.MULTILINE)
 
 
@@ -31,8 +33,7 @@ def names(folder: Path) -> set[str]:
 
 
 def keys(paths: Iterable[Path]) -> set[str]:
-    lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
-    return {key for line in lines for key in json.loads(line)}
+    return {key for path in paths for row in lines(path) for key in row}
 
 
 @pytest.mark.parametrize("name", ["release", "hidden", "sealed", "anonymous"])
@@ -40,11 +41,8 @@ def test_the_table_of_release_md_lists_every_file(
     demo: object, request: pytest.FixtureRequest, name: str
 ) -> None:
     listed = set(table(section("release.md", "## The files"), "file")) - {"errata.jsonl"}
-    without = {"hidden/", "sealed.jsonl"}
-    if name == "hidden":
-        without = {"sealed.jsonl"}
-    elif name == "sealed":
-        without = {"hidden/", "test.json"}
+    other = {"hidden": {"sealed.jsonl"}, "sealed": {"hidden/", "test.json"}}
+    without = other.get(name, {"hidden/", "sealed.jsonl"})
     assert listed - without == names(request.getfixturevalue(f"example_{name}"))
 
 
@@ -61,9 +59,8 @@ def test_formats_md_lists_every_data_file(
         for path in release.glob(pattern + ("*" if pattern.endswith("/") else ""))
     }
     others = {"README.md", "STATEMENT.md", "LICENSE", "SHA256SUMS", "release.json"}
-    every = {path for path in release.rglob("*") if path.is_file()}
-    left = {path.relative_to(release).as_posix() for path in every - found}
-    assert {path for path in left if not path.startswith("lm-eval/")} == others
+    left = files(release).keys() - {path.relative_to(release).as_posix() for path in found}
+    assert {name for name in left if not name.startswith("lm-eval/")} == others
 
 
 def test_formats_md_lists_every_field(
@@ -74,11 +71,10 @@ def test_formats_md_lists_every_field(
     assert set(table(text, "field in `cats/`")) == keys(cats)
     assert set(table(text, "field of `terms.jsonl`")) == keys([example_release / "terms.jsonl"])
     assert set(table(text, "field of `sealed.jsonl`")) == keys([example_sealed / "sealed.jsonl"])
-    with (example_release / "annotations.csv").open(encoding="utf-8", newline="") as file:
-        assert table(text, "column of `annotations.csv`") == next(csv.reader(file))
+    annotations = read_csv(example_release / "annotations.csv")
+    assert table(text, "column of `annotations.csv`") == [*annotations[0]]
     columns = table(text, "field in `intersentence/` and `intrasentence/`")
     fields = {name.split(".")[0] for name in columns}
-    parquet = pytest.importorskip("pyarrow.parquet")
     for path in example_release.glob("int*/*.parquet"):
         assert set(parquet.read_schema(path).names) == fields
 

@@ -10,18 +10,21 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import dataset, read_cats
-from curation.files import CurationError, dump_json, read_records
-from curation.records import Cat, Rejection
+from curation.files import dump_json
+from curation.records import Cat
 from curation.steps.release import exporting
+from curation.steps.release.exporting import export
 from curation.text.item_form import options
 from support import commands, harnesses
 from support.cats import cat, intra
 from support.strike import strike, times
+from support.written import fails, files, has, items, lines, read
 
 GOOD = intra("The baker is BLANK.", "kind", "strict", "square", name="good")
 CUT = intra("The baker is BLANK.", "very kind", "quite strict", "square", name="cut")
 AFTER = cat("Our baker sings.", "Softly.", "Loudly.", "Water is wet.", name="after")
 SAME = cat("Our baker sleeps.", "Softly.", "Softly.", "Water is wet.", name="same")
+EXPORT = ("release", "export")
 VOTES = [("p1", "stereotype"), ("p1", "related"), ("p2", "unrelated")]
 
 
@@ -36,40 +39,29 @@ def mixed(tmp_path: Path) -> Path:
     return gold(tmp_path / "dev.json", GOOD, CUT, AFTER)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def test_a_gold_file_comes_back_with_its_votes(mixed: Path, tmp_path: Path) -> None:
-    done = exporting.export("bias-bench", to=tmp_path / "new" / "out", gold=[mixed])
+    done = export("bias-bench", to=tmp_path / "new" / "out", gold=[mixed])
     assert done.files == ("dev.json", "mangled.jsonl")
     assert [c.id for c in done.cats] == ["good", "cut", "after"]
     assert (done.left_out, [m.option for m in done.mangled]) == (0, ["cut0", "cut1"])
-    before, after = (json.loads(path.read_bytes()) for path in (mixed, done.folder / "dev.json"))
-    assert after["data"] == before["data"]
-    lines = read_records(done.folder / "mangled.jsonl", Rejection)
-    assert [(line.code, line.where, line.detail) for line in lines] == [
+    assert read(done.folder / "dev.json")["data"] == read(mixed)["data"]
+    rows = lines(done.folder / "mangled.jsonl")
+    assert [(row["code"], row["where"], row["detail"]) for row in rows] == [
         ("filler_cut", "cut, cut0", "'very kind' is read as 'very'"),
         ("filler_cut", "cut, cut1", "'quite strict' is read as 'quite'"),
     ]
-    assert lines[0].record["context"] == "The baker is BLANK."
-    assert lines[0].record["associations"] == CUT.model_dump(mode="json")["associations"]
+    assert rows[0]["record"]["context"] == "The baker is BLANK."
+    assert rows[0]["record"]["associations"] == CUT.model_dump(mode="json")["associations"]
 
 
 def test_what_is_misread_is_left_out_on_request(mixed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = exporting.export("bias-bench", to=out, gold=[mixed], leave_out=True)
+    done = export("bias-bench", to=out, gold=[mixed], leave_out=True)
     assert done.files == ("dev.json", "left_out.jsonl")
     assert done.left_out == 1
     assert [c.id for c in read_cats(out / "dev.json")] == ["good", "after"]
-    assert {line.record["id"] for line in read_records(out / "left_out.jsonl", Rejection)} == {
-        "cut"
-    }
-    again = exporting.export("bias-bench", to=tmp_path / "b", gold=[out / "dev.json"])
+    assert {row["record"]["id"] for row in lines(out / "left_out.jsonl")} == {"cut"}
+    again = export("bias-bench", to=tmp_path / "b", gold=[out / "dev.json"])
     assert again.mangled == ()
     assert again.files == ("dev.json",)
 
@@ -77,33 +69,25 @@ def test_what_is_misread_is_left_out_on_request(mixed: Path, tmp_path: Path) -> 
 def test_what_is_only_not_counted_stays(tmp_path: Path) -> None:
     island = GOOD.model_copy(update={"domain": "island"})
     file = gold(tmp_path / "set.json", island, CUT)
-    done = exporting.export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
+    done = export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
     assert done.files == ("left_out.jsonl", "mangled.jsonl", "test.json")
-    codes = [line.code for line in read_records(tmp_path / "out" / "mangled.jsonl", Rejection)]
+    codes = [row["code"] for row in lines(done.folder / "mangled.jsonl")]
     assert codes == ["other_domain", "target_in_two_domains"]
-    lines = read_records(tmp_path / "out" / "left_out.jsonl", Rejection)
-    assert {line.code for line in lines} == {"filler_cut", "target_in_two_domains"}
+    codes = [row["code"] for row in lines(done.folder / "left_out.jsonl")]
+    assert set(codes) == {"filler_cut", "target_in_two_domains"}
 
 
 def test_tasks_and_their_data(tmp_path: Path) -> None:
-    files = [gold(tmp_path / "dev.json", GOOD, AFTER), gold(tmp_path / "rest.json", CUT, SAME)]
-    done = exporting.export(
-        "lm-eval", to=tmp_path / "out", gold=files, leave_out=True, name="Ma série n° 2"
+    gold_files = [gold(tmp_path / "dev.json", GOOD, AFTER), gold(tmp_path / "r.json", CUT, SAME)]
+    done = export(
+        "lm-eval", to=tmp_path / "out", gold=gold_files, leave_out=True, name="Ma série n° 2"
     )
-    start = "ma_serie_n_2"
-    assert done.tasks == (
-        f"{start}_intrasentence_dev",
-        f"{start}_intersentence_dev",
-        f"{start}_intrasentence_test",
-    )
+    parts = ("intrasentence-dev", "intersentence-dev", "intrasentence-test")
+    assert done.tasks == tuple(f"ma_serie_n_2_{part.replace('-', '_')}" for part in parts)
     assert done.left_out == 1  # two of its sentences are the same
-    found = contents(tmp_path / "out")
+    found = files(tmp_path / "out")
     data = {name for name in found if name.startswith("cats/")}
-    assert data == {
-        "cats/intrasentence-dev.jsonl",
-        "cats/intersentence-dev.jsonl",
-        "cats/intrasentence-test.jsonl",
-    }
+    assert data == {f"cats/{part}.jsonl" for part in parts}
     row = json.loads(found["cats/intersentence-dev.jsonl"])
     assert (row["stereotype"], row["unrelated"]) == ("Softly.", "Water is wet.")
     assert "lm-eval/intrasentence-test.yaml" in found
@@ -114,25 +98,25 @@ def test_the_same_input_gives_the_same_files(mixed: Path, tmp_path: Path) -> Non
     for format in ("bias-bench", "lm-eval"):
         first, second = tmp_path / f"{format}-1", tmp_path / f"{format}-2"
         for folder in (first, second):
-            exporting.export(format, to=folder, gold=[mixed])
-        assert contents(first) == contents(second)
+            export(format, to=folder, gold=[mixed])
+        assert files(first) == files(second)
 
 
 def test_one_kind_or_split(mixed: Path, tmp_path: Path) -> None:
-    done = exporting.export("bias-bench", to=tmp_path / "a", gold=[mixed], kind="intersentence")
+    done = export("bias-bench", to=tmp_path / "a", gold=[mixed], kind="intersentence")
     assert [c.id for c in done.cats] == ["after"]
     assert json.loads((tmp_path / "a" / "dev.json").read_bytes())["data"]["intrasentence"] == []
-    with pytest.raises(CurationError, match="no CAT in the split «test»"):
-        exporting.export("bias-bench", to=tmp_path / "b", gold=[mixed], split="test")
+    with fails("no CAT in the split «test»"):
+        export("bias-bench", to=tmp_path / "b", gold=[mixed], split="test")
     assert not (tmp_path / "b").exists()
 
 
 def test_nothing_left_is_an_error_with_the_reasons(tmp_path: Path) -> None:
     file = gold(tmp_path / "set.json", GOOD, AFTER, votes=[])
-    with pytest.raises(CurationError, match="nothing is left to export: no_labels 6"):
-        exporting.export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
+    with fails("nothing is left to export: no_labels 6"):
+        export("bias-bench", to=tmp_path / "out", gold=[file], leave_out=True)
     assert not (tmp_path / "out").exists()
-    done = exporting.export("bias-bench", to=tmp_path / "out", gold=[file])
+    done = export("bias-bench", to=tmp_path / "out", gold=[file])
     assert {m.effect for m in done.mangled} == {"stops"}
 
 
@@ -149,11 +133,11 @@ def test_a_folder_with_files_is_never_written_to(mixed: Path, tmp_path: Path) ->
         (file, "is not a folder"),
         (file / "below", "is not a folder"),
     ):
-        with pytest.raises(CurationError, match=wrong):
-            exporting.export("bias-bench", to=place, gold=[mixed])
-    assert contents(full) == {"mine.txt": b"mine"}
-    done = exporting.export("bias-bench", to=tmp_path / "empty", gold=[mixed])
-    assert set(contents(tmp_path / "empty")) == set(done.files)
+        with fails(wrong):
+            export("bias-bench", to=place, gold=[mixed])
+    assert files(full) == {"mine.txt": b"mine"}
+    done = export("bias-bench", to=tmp_path / "empty", gold=[mixed])
+    assert set(files(tmp_path / "empty")) == set(done.files)
 
 
 def test_names_without_a_name_are_folders_too(
@@ -161,11 +145,11 @@ def test_names_without_a_name_are_folders_too(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    with pytest.raises(CurationError, match="is the folder in which you are"):
-        exporting.export("bias-bench", to=Path(), gold=[mixed])
-    with pytest.raises(CurationError, match="is not empty"):
-        exporting.export("bias-bench", to=Path(".."), gold=[mixed])
-    assert exporting.export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
+    with fails("is the folder in which you are"):
+        export("bias-bench", to=Path(), gold=[mixed])
+    with fails("is not empty"):
+        export("bias-bench", to=Path(".."), gold=[mixed])
+    assert export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
 
 
 def test_a_failed_export_leaves_nothing(
@@ -177,16 +161,16 @@ def test_a_failed_export_leaves_nothing(
     monkeypatch.setattr(exporting.os, "replace", full)
     before = set(tmp_path.iterdir())
     with pytest.raises(OSError, match="No space"):
-        exporting.export("bias-bench", to=tmp_path / "out", gold=[mixed])
+        export("bias-bench", to=tmp_path / "out", gold=[mixed])
     assert set(tmp_path.iterdir()) == before
 
 
 def test_what_is_no_gold_file_is_refused(tmp_path: Path, campaign: Campaign) -> None:
     (tmp_path / "bad.json").write_text("{}")
-    with pytest.raises(CurationError, match=r"bad\.json"):
-        exporting.export("lm-eval", to=tmp_path / "out", gold=[tmp_path / "bad.json"])
-    with pytest.raises(CurationError):
-        exporting.export("lm-eval", campaign, to=tmp_path / "out")
+    with fails("bad.json"):
+        export("lm-eval", to=tmp_path / "out", gold=[tmp_path / "bad.json"])
+    with fails():
+        export("lm-eval", campaign, to=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -195,16 +179,16 @@ def test_an_export_that_was_changed_is_not_written_to(
     mixed: Path, tmp_path: Path, harm: str
 ) -> None:
     to = tmp_path / "out"
-    exporting.export("lm-eval", to=to, gold=[mixed], name="Mild")
+    export("lm-eval", to=to, gold=[mixed], name="Mild")
     file = next(path for path in sorted(to.rglob("*")) if path.is_file())
     if harm == "missing":
         file.unlink()
     else:
         (file if harm == "changed" else file.with_name("mine.txt")).write_bytes(b"mine")
-    before = contents(to)
-    with pytest.raises(CurationError, match="is not empty"):
-        exporting.export("lm-eval", to=to, gold=[mixed], name="Mild")
-    assert contents(to) == before
+    before = files(to)
+    with fails("is not empty"):
+        export("lm-eval", to=to, gold=[mixed], name="Mild")
+    assert files(to) == before
 
 
 @pytest.mark.long
@@ -212,7 +196,7 @@ def test_a_killed_export_that_is_repeated_is_whole(
     forked: Any, mixed: Path, tmp_path: Path
 ) -> None:
     """It is killed at each call that changes the disk, also after the folder is in its place."""
-    words = ("release", "export", "bias-bench", "--gold", mixed, "--to")
+    words = (*EXPORT, "bias-bench", "--gold", mixed, "--to")
     whole = tmp_path / "whole"
     (whole / "out").mkdir(parents=True)
     moments = times(forked, (*words, whole / "out"), whole)
@@ -223,10 +207,10 @@ def test_a_killed_export_that_is_repeated_is_whole(
         died = forked(*words, below / "out", before=strike(below, at=at))
         assert died.code == -signal.SIGKILL
         if at == moments:
-            assert contents(below) == contents(whole)
+            assert files(below) == files(whole)
         again = forked(*words, below / "out")
         assert again.code == 0, again.err
-        assert contents(below) == contents(whole)
+        assert files(below) == files(whole)
 
 
 # --- the command --------------------------------------------------------------------------------
@@ -234,28 +218,27 @@ def test_a_killed_export_that_is_repeated_is_whole(
 
 def test_the_command_names_what_is_misread(mixed: Path, tmp_path: Path) -> None:
     to = tmp_path / "out"
-    done = commands.run("release", "export", "bias-bench", "--gold", mixed, "--to", to)
+    words = ("--gold", mixed, "--to", to)
+    done = commands.run(*EXPORT, "bias-bench", *words)
     assert done.code == 0, done.err
-    assert "filler_cut" in done.out
-    assert "'very kind' is read as 'very'" in done.out
-    assert "Content warning" in done.out
-    assert "bias-bench misreads 1 CAT without an error: use --leave-out" in done.err
-    assert f"3 CATs in {to}" in done.out
-    before = contents(to)
-    again = commands.run("release", "export", "bias-bench", "--gold", mixed, "--to", to)
-    assert (again.code, contents(to)) == (0, before)
+    has(done.out, "filler_cut", "'very kind' is read as 'very'", "Content warning")
+    has(done.out, f"3 CATs in {to}")
+    has(done.err, "bias-bench misreads 1 CAT without an error: use --leave-out")
+    before = files(to)
+    again = commands.run(*EXPORT, "bias-bench", *words)
+    assert (again.code, files(to)) == (0, before)
     assert f"{to}: has exactly these files already" in again.err
-    other = commands.run("release", "export", "lm-eval", "--gold", mixed, "--to", to)
-    assert (other.code, contents(to)) == (1, before)
+    other = commands.run(*EXPORT, "lm-eval", *words)
+    assert (other.code, files(to)) == (1, before)
     assert f"error: {to}: is not empty" in other.err
 
 
 def test_the_command_prints_json(mixed: Path, tmp_path: Path) -> None:
-    words = ("release", "export", "lm-eval", "--gold", mixed, "--to", tmp_path / "out", "--json")
-    done = commands.run(*words, "--name", "Mild")
-    assert json.loads(done.out) == {
-        "folder": str(tmp_path / "out"),
-        "files": sorted(contents(tmp_path / "out")),
+    to = tmp_path / "out"
+    words = ("--gold", mixed, "--to", to, "--json", "--name", "Mild")
+    assert json.loads(commands.run(*EXPORT, "lm-eval", *words).out) == {
+        "folder": str(to),
+        "files": sorted(files(to)),
         "cats": 3,
         "left_out": 0,
         "tasks": ["mild_intrasentence_dev", "mild_intersentence_dev"],
@@ -265,7 +248,7 @@ def test_the_command_prints_json(mixed: Path, tmp_path: Path) -> None:
 
 def test_a_loader_that_stops_is_a_warning(tmp_path: Path) -> None:
     file = gold(tmp_path / "set.json", GOOD, votes=[])
-    done = commands.run("release", "export", "bias-bench", "--gold", file, "--to", tmp_path / "o")
+    done = commands.run(*EXPORT, "bias-bench", "--gold", file, "--to", tmp_path / "o")
     assert done.code == 0
     assert "bias-bench and StereoSet's code stop with an error at 1 CAT" in done.err
 
@@ -273,9 +256,7 @@ def test_a_loader_that_stops_is_a_warning(tmp_path: Path) -> None:
 def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
     finished: Path, tmp_path: Path
 ) -> None:
-    done = exporting.export(
-        "bias-bench", finished, to=tmp_path / "all", split="dev", kind="intrasentence"
-    )
+    done = export("bias-bench", finished, to=tmp_path / "all", split="dev", kind="intrasentence")
     assert 3 * len(done.cats) == 54
     codes = Counter(m.code for m in done.mangled)
     assert codes == {"filler_cut": 11, "filler_punctuation": 1}  # «by train»; «old-fashioned»
@@ -287,9 +268,7 @@ def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
     wrong = {m.option for m in done.mangled if m.effect == "misread"}
     found = harnesses.bias_bench(tmp_path / "all" / "dev.json")
     assert {s.id for c in found for s in c.sentences if s.word != fillers[s.id]} == wrong
-    left = exporting.export(
-        "bias-bench", finished, to=tmp_path / "left", leave_out=True, split="dev"
-    )
+    left = export("bias-bench", finished, to=tmp_path / "left", leave_out=True, split="dev")
     read = harnesses.stereoset(tmp_path / "left" / "dev.json")
     whole = [s for c in read["intrasentence"] for s in c.sentences]
     assert all(s.word == fillers[s.id] for s in whole)
@@ -300,11 +279,11 @@ def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
 
 
 def test_a_campaigns_labels_are_those_of_its_release(finished: Path, tmp_path: Path) -> None:
-    done = exporting.export("bias-bench", finished, to=tmp_path / "out")
+    done = export("bias-bench", finished, to=tmp_path / "out")
     assert {"dev.json", "test.json"} <= set(done.files)
     for name in ("dev.json", "test.json"):
-        released = json.loads((finished / "7-release" / "0.1.0" / name).read_bytes())["data"]
-        exported = json.loads((tmp_path / "out" / name).read_bytes())["data"]
-        for kind, items in released.items():
-            votes = [[s["labels"] for s in item["sentences"]] for item in items]
-            assert [[s["labels"] for s in i["sentences"]] for i in exported[kind]] == votes
+        released, exported = (
+            {item["id"]: [s["labels"] for s in item["sentences"]] for item in items(folder / name)}
+            for folder in (finished / "7-release" / "0.1.0", tmp_path / "out")
+        )
+        assert exported == released

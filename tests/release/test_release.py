@@ -1,8 +1,5 @@
 """The published folder: complete, checked, readable, and without personal data."""
 
-import csv
-import hashlib
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -13,11 +10,13 @@ from curation.catsets.stereoset import read_cats
 from curation.files import read_records
 from curation.reasons import REASONS
 from curation.records import Cat, Rejection
+from support.desk import read_csv
+from support.written import files, items, lines, shas
 
 
 @pytest.fixture
-def release(example: Path) -> Path:
-    return example / "7-release" / "0.1.0"
+def release(example_release: Path) -> Path:
+    return example_release
 
 
 def test_checksums_hold_for_every_file(release: Path) -> None:
@@ -25,10 +24,9 @@ def test_checksums_hold_for_every_file(release: Path) -> None:
         reversed(line.split("  "))
         for line in (release / "SHA256SUMS").read_text("utf-8").splitlines()
     )
-    files = {p.relative_to(release).as_posix() for p in release.rglob("*") if p.is_file()}
-    assert set(listed) == files - {"SHA256SUMS"}
-    for name, sha in listed.items():
-        assert hashlib.sha256((release / name).read_bytes()).hexdigest() == sha
+    found = shas(release)
+    del found["SHA256SUMS"]
+    assert listed == found
 
 
 def test_the_splits_are_the_kept_cats_and_share_no_term_or_family(
@@ -53,25 +51,21 @@ def test_every_file_has_the_tiers_of_the_cats(example: Path, release: Path) -> N
     for name in ("dev.json", "test.json"):
         for cat in read_cats(release / name):
             assert cat.tier == tiers[cat.id]
-    with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            assert row["tier"] == str(tiers[row["cat_id"]] or "")
+    for row in read_csv(release / "annotations.csv"):
+        assert row["tier"] == str(tiers[row["cat_id"]] or "")
 
 
 def test_the_long_table_holds_the_labels_of_the_json(release: Path) -> None:
-    with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(release / "annotations.csv")
     counted = Counter(
         (r["association_id"], r["annotator"], r["label"]) for r in rows if r["counted"] == "True"
     )
     in_json: Counter[tuple[str, str, str]] = Counter()
     for name in ("dev.json", "test.json"):
-        data = json.loads((release / name).read_text("utf-8"))["data"]
-        for item in data["intrasentence"] + data["intersentence"]:
-            for s in item["sentences"]:
-                assert len(s["labels"]) <= 5
-                assert sum(x["label"] == s["gold_label"] for x in s["labels"]) >= 3
-                in_json.update((s["id"], x["human_id"], x["label"]) for x in s["labels"])
+        for s in (s for item in items(release / name) for s in item["sentences"]):
+            assert len(s["labels"]) <= 5
+            assert sum(x["label"] == s["gold_label"] for x in s["labels"]) >= 3
+            in_json.update((s["id"], x["human_id"], x["label"]) for x in s["labels"])
     assert counted == in_json
     assert any(r["counted"] == "False" for r in rows)
 
@@ -80,26 +74,22 @@ def test_no_person_and_no_intent_is_in_a_release(example: Path, release: Path) -
     raw = b"".join(p.read_bytes() for p in example.glob("2-rounds/*/raw/*"))
     people = set(re.findall(rb'"annotator":"([^"]+)"', raw))
     assert len(people) > 20
-    for path in (path for path in release.rglob("*") if path.is_file()):
-        content = path.read_bytes()
-        assert not [person for person in people if person in content], path.name
-        if path.suffix in (".json", ".jsonl", ".csv") and path.name != "release.json":
+    for name, content in files(release).items():
+        assert not [person for person in people if person in content], name
+        if name.endswith((".json", ".jsonl", ".csv")) and name != "release.json":
             for said in ("what the writer meant", REASONS["intent_mismatch"]):
                 content = content.replace(said.encode(), b"")
             assert b"intent" not in content
-    readable = [
-        p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts)
-    ]
-    for path in readable:
-        assert not [p for p in people if p in path.read_bytes()], path
+    for name, content in files(example).items():
+        if not {"raw", "tasks"} & set(name.split("/")):
+            assert not [person for person in people if person in content], name
 
 
 def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     refused = [*example.rglob("rejected.jsonl"), example / "1-terms/unreadable.jsonl"]
     found = {r.code for path in refused for r in read_records(path, Rejection)}
     # The status of candidates is in the same table as the terms.
-    with (example / "1-terms/candidates.csv").open(encoding="utf-8", newline="") as file:
-        found |= {row["reason"] for row in csv.DictReader(file)} - {""}
+    found |= {row["reason"] for row in read_csv(example / "1-terms/candidates.csv")} - {""}
     # Two only happen on Label Studio (tests/rounds/test_forms.py), three are for texts that a model
     # cannot score (tests/models).
     of_platforms = {"deleted", "edited_by_other"}
@@ -117,8 +107,7 @@ def test_the_example_is_as_large_as_it_should_be(example: Path) -> None:
     assert {cat.domain for cat in cats} == {"gender", "profession", "race", "religion"}
     assert {cat.kind for cat in cats} == {"intrasentence", "intersentence"}
     assert len({cat.term for cat in cats}) >= 24
-    items = (example / "2-rounds/main/items.jsonl").read_bytes().count(b"\n")
-    assert items >= 160
+    assert len(lines(example / "2-rounds/main/items.jsonl")) >= 160
 
 
 def test_the_readme_warns_and_counts_right(example: Path, release: Path) -> None:
