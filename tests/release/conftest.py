@@ -11,7 +11,7 @@ from curation.steps.pipeline import bring_up_to_date
 from support import builds
 from support.desk import Row
 from support.hub import TOKEN, Hub, serving
-from support.labelled import ReleaseDesk, answer, written
+from support.labelled import Desk, answer, written
 
 Rows = list[Row]
 
@@ -28,7 +28,7 @@ def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture(scope="package")
-def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[ReleaseDesk, Rows]:
+def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Rows]:
     """A campaign before it has labels, and the tasks of its validators."""
     terms = ("baker", "potter", "fiddler", "thatcher", "wheelwright")
     desk = written(forked, tmp_path_factory.mktemp("unlabelled") / "c", *terms)
@@ -39,7 +39,7 @@ def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[R
 
 
 @pytest.fixture(scope="package")
-def labelled(unlabelled: tuple[ReleaseDesk, Rows], tmp_path_factory: Any) -> ReleaseDesk:
+def labelled(unlabelled: tuple[Desk, Rows], tmp_path_factory: Any) -> Desk:
     """The campaign with labels, not released yet."""
     desk, tasks = unlabelled
     desk = desk.copy(tmp_path_factory.mktemp("labelled") / "c")
@@ -49,7 +49,7 @@ def labelled(unlabelled: tuple[ReleaseDesk, Rows], tmp_path_factory: Any) -> Rel
 
 
 @pytest.fixture(scope="package")
-def hidden(labelled: ReleaseDesk, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
+def hidden(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The campaign with a hidden release, 0.1.0."""
     desk = labelled.copy(tmp_path_factory.mktemp("hidden") / "c")
     desk.build("--hide", "labels")
@@ -57,7 +57,7 @@ def hidden(labelled: ReleaseDesk, tmp_path_factory: pytest.TempPathFactory) -> R
 
 
 @pytest.fixture(scope="package")
-def sealed(labelled: ReleaseDesk, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
+def sealed(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The campaign with a sealed release, 0.1.0."""
     desk = labelled.copy(tmp_path_factory.mktemp("sealed") / "c")
     desk.build("--hide", "all")
@@ -65,7 +65,7 @@ def sealed(labelled: ReleaseDesk, tmp_path_factory: pytest.TempPathFactory) -> R
 
 
 @pytest.fixture(scope="package")
-def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
+def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign of three terms with labels, and with everything that a release reads."""
     desk = written(forked, tmp_path_factory.mktemp("decided") / "c", "baker", "potter", "fiddler")
     answer(desk, desk.export("v"))
@@ -76,7 +76,7 @@ def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDes
 
 
 @pytest.fixture(scope="package")
-def released(decided: ReleaseDesk, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
+def released(decided: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """That campaign with its release, 0.1.0."""
     desk = decided.copy(tmp_path_factory.mktemp("released") / "c")
     desk.build()
@@ -94,7 +94,7 @@ def again(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) 
     """Build the example's first version again, with options; gives its folder."""
 
     def build(*options: str) -> Path:
-        desk = ReleaseDesk(forked, example).copy(tmp_path_factory.mktemp("again") / "c")
+        desk = Desk(forked, example).copy(tmp_path_factory.mktemp("again") / "c")
         shutil.rmtree(desk.releases)
         desk.build(*options)
         (folder,) = (path for path in desk.releases.iterdir() if path.is_dir())

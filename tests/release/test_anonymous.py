@@ -143,9 +143,8 @@ def test_ordinary_texts_and_addresses_of_standards_are_not_places(text: str) -> 
     ],
 )
 def test_other_addresses_block(address: str) -> None:
-    assert [(p.kind, p.blocks) for p in scan({"LICENSE": address.encode()}, [])] == [
-        ("address", True)
-    ]
+    (place,) = scan({"LICENSE": address.encode()}, [])
+    assert (place.kind, place.blocks) == ("address", True)
 
 
 def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:

@@ -25,7 +25,7 @@ from curation.steps.release.hidden import gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.written import fails, has, read
 
 quiet = pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
@@ -121,9 +121,7 @@ def shown(of: Facts) -> list[str]:
     return [r.model for r in of.scores if r.split == "test" and r.ss is not None]
 
 
-def test_a_build_publishes_what_the_budget_allows_and_says_what_it_left_out(
-    campaign: Campaign,
-) -> None:
+def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: Campaign) -> None:
     with pytest.warns(UserWarning, match=r"1 value about .* model c \(default\)"):
         public = built(campaign, made(800), full())
     assert shown(public) == ["a", "b"]
@@ -196,10 +194,8 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
     settings = campaign.settings.model_copy(update={"release": release})
     public = built(replace(campaign, settings=settings), made(800), full())
     assert shown(public) == ["c"]
-    assert [line.name for line in hidden.read_ledger(campaign)] == [
-        "baseline Words",
-        "model c (default)",
-    ]
+    names = [line.name for line in hidden.read_ledger(campaign)]
+    assert names == ["baseline Words", "model c (default)"]
     assert public.baselines[0].rows[0].ss == 61.0
     assert public.baselines[0].beyond == full().baselines[0].beyond
 
@@ -245,7 +241,7 @@ def test_more_than_is_allowed_is_named(campaign: Campaign, change: Any, says: st
     assert bool(numbers.too_much(public)) == bool(says)
 
 
-def test_a_check_finds_a_release_that_publishes_more(hidden: ReleaseDesk, tmp_path: Path) -> None:
+def test_a_check_finds_a_release_that_publishes_more(hidden: Desk, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(hidden.first, tmp_path / "r"))
     assert "hidden_values" not in {found.code for found in check(folder)[1]}
     about = read(folder / "release.json")
@@ -255,7 +251,7 @@ def test_a_check_finds_a_release_that_publishes_more(hidden: ReleaseDesk, tmp_pa
     assert "1 value about gold labels, and 8 hidden CATs allow 0: model a (default)" in found.detail
 
 
-def test_scoring_on_private_gold_says_what_remains(hidden: ReleaseDesk, tmp_path: Path) -> None:
+def test_scoring_on_private_gold_says_what_remains(hidden: Desk, tmp_path: Path) -> None:
     done = hidden.forked("scores", "baselines", "--gold", hidden.gold)
     has(done.err, "0 of 0 values about them may still be given out")
     copy = Path(shutil.copy(hidden.gold, tmp_path))

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -13,7 +14,7 @@ from curation.steps.release import scored, statement, versions
 from curation.steps.release.build import build_release
 from curation.steps.step import QUIET, Quiet
 from support.chosen import choice_run
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.scored import put
 from support.written import fails, lines, shas
 
@@ -29,16 +30,16 @@ class Warned(Quiet):
 
 
 @pytest.fixture
-def desk(decided: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def desk(decided: Desk, tmp_path: Path) -> Desk:
     return decided.copy(tmp_path / "c")
 
 
 @pytest.fixture
-def built(released: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def built(released: Desk, tmp_path: Path) -> Desk:
     return released.copy(tmp_path / "c")
 
 
-def test_the_command_says_what_it_wrote_and_what_is_next(built: ReleaseDesk) -> None:
+def test_the_command_says_what_it_wrote_and_what_is_next(built: Desk) -> None:
     done = built.build()
     assert "6 CATs, 90 annotations in" in done.out  # six items, five people, three associations
     listed = done.out.split("files: ")[1].split("\n")[0].split(", ")
@@ -52,7 +53,7 @@ def test_the_command_says_what_it_wrote_and_what_is_next(built: ReleaseDesk) -> 
     assert "cats/intersentence-dev.jsonl" not in said["files"]  # there are no such CATs
 
 
-def test_a_release_of_one_kind_says_nothing_of_the_other(released: ReleaseDesk) -> None:
+def test_a_release_of_one_kind_says_nothing_of_the_other(released: Desk) -> None:
     facts = released.facts()
     rows = [row for baseline in facts["baselines"] for row in baseline["rows"]]
     for each in (facts["sizes"], facts["lengths"], rows):
@@ -63,12 +64,7 @@ def test_a_release_of_one_kind_says_nothing_of_the_other(released: ReleaseDesk) 
     assert {(t["split"], t["terms"]) for t in facts["terms"]} == {("dev", 1), ("test", 2)}
 
 
-def test_a_build_that_is_killed_after_its_first_line_is_repeated(
-    desk: ReleaseDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(*_: Any, **__: Any) -> None:
-        raise KeyboardInterrupt
-
+def test_a_build_that_is_killed_after_its_first_line_is_repeated(desk: Desk) -> None:
     campaign = desk.campaign
     line = versions.first_build(campaign)
     versions.record_build(campaign, line)
@@ -76,10 +72,9 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(
     path = desk.releases / "built.jsonl"
     assert path.read_bytes().count(b"\n") == 1
     path.write_bytes(path.read_bytes() + b'{"version":"0.2.0","da')  # killed while it was written
-    with monkeypatch.context() as patch:
-        patch.setattr(versions, "check_unchanged", killed)
-        with pytest.raises(KeyboardInterrupt), campaign.lock():
-            build_release(campaign, reporter=Warned())
+    killed = mock.patch.object(versions, "check_unchanged", side_effect=KeyboardInterrupt)
+    with killed, pytest.raises(KeyboardInterrupt), campaign.lock():
+        build_release(campaign, reporter=Warned())
     assert not desk.first.exists()
     assert not list(desk.releases.glob(".*"))
     desk.build()
@@ -88,7 +83,7 @@ def test_a_build_that_is_killed_after_its_first_line_is_repeated(
     assert [first.version for first in versions.read_first_builds(campaign)] == ["0.1.0"]
 
 
-def test_questions_without_an_answer_do_not_make_a_release_old(built: ReleaseDesk) -> None:
+def test_questions_without_an_answer_do_not_make_a_release_old(built: Desk) -> None:
     built.done("release", "statement")
     assert "older data" not in built.run("status").err
     path = built.releases / "statement.toml"
@@ -96,7 +91,7 @@ def test_questions_without_an_answer_do_not_make_a_release_old(built: ReleaseDes
     assert "older data" in built.run("status").err
 
 
-def test_a_damaged_line_of_built_is_an_error(desk: ReleaseDesk) -> None:
+def test_a_damaged_line_of_built_is_an_error(desk: Desk) -> None:
     path = desk.releases / "built.jsonl"
     path.parent.mkdir()
     path.write_text('{"version":"0.1.0","date":"yesterday"}\n', "utf-8")
@@ -115,25 +110,22 @@ def test_a_damaged_line_of_built_is_an_error(desk: ReleaseDesk) -> None:
         ("dev", 0.01, "domain_in_one_split: 'profession' has no CAT in dev (3 ter"),
     ],
 )
-def test_settings_that_stop_a_build(desk: ReleaseDesk, name: str, value: Any, says: str) -> None:
+def test_settings_that_stop_a_build(desk: Desk, name: str, value: Any, says: str) -> None:
     desk.set(**{name: value})
     desk.not_built(says)
     assert not list(desk.releases.glob("*"))
 
 
-def test_a_domain_in_one_split_can_be_accepted(desk: ReleaseDesk) -> None:
+def test_a_domain_in_one_split_can_be_accepted(desk: Desk) -> None:
     desk.set(dev=0.01, accept=["domain_in_one_split"])
     desk.build()
     assert {size["split"] for size in desk.facts()["sizes"]} == {"test"}
 
 
-def test_without_pyarrow_nothing_is_written_and_run_goes_on(
-    desk: ReleaseDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("pyarrow", "pyarrow.parquet"):
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+def test_without_pyarrow_nothing_is_written_and_run_goes_on(desk: Desk) -> None:
     campaign, reporter = desk.campaign, Warned()
-    with campaign.lock():
+    missing = {"pyarrow": None, "pyarrow.parquet": None}
+    with mock.patch.dict("sys.modules", missing), campaign.lock():
         with fails("need pyarrow", fix="pip install 'curation[parquet]'"):
             build_release(campaign, reporter=reporter)
         bring_up_to_date(campaign, reporter=reporter)
@@ -141,13 +133,13 @@ def test_without_pyarrow_nothing_is_written_and_run_goes_on(
     assert not desk.releases.exists()
 
 
-def test_an_anonymous_version_does_not_name_who_planned_a_round(desk: ReleaseDesk) -> None:
+def test_an_anonymous_version_does_not_name_who_planned_a_round(desk: Desk) -> None:
     texts = desk.rounds / "text.toml"
     texts.write_text(texts.read_text("utf-8").replace("the Academy", "Another Place"), "utf-8")
     assert {"the Academy", "Another Place"} <= set(statement.secrets(desk.campaign))
 
 
-def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: ReleaseDesk) -> None:
+def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -> None:
     texts = desk.rounds / "text.toml"  # its words are looked for in the files
     texts.write_text(texts.read_text("utf-8").replace("none needed", "zq-77"), "utf-8")
     desk.build()
@@ -157,11 +149,8 @@ def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Release
     assert (other["version"], other["anonymous"]) == ("0.1.0", True)
     assert other["canary"] != facts["canary"]
     assert shas(desk.first) == before
-    built = versions.read_first_builds(desk.campaign)
-    assert [(line.version, line.anonymous) for line in built] == [
-        ("0.1.0", False),
-        ("0.1.0-anonymous", True),
-    ]
+    built = {line.version: line.anonymous for line in versions.read_first_builds(desk.campaign)}
+    assert built == {"0.1.0": False, "0.1.0-anonymous": True}
     state = {step["step"]: step["state"] for step in desk.say("status")["steps"]}
     assert state["release"] == "up to date"
     assert "anonymous" not in state
@@ -172,7 +161,7 @@ def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Release
     assert shas(folder) == again
 
 
-def test_a_persons_labels_are_found_in_every_built_version(built: ReleaseDesk) -> None:
+def test_a_persons_labels_are_found_in_every_built_version(built: Desk) -> None:
     campaign, (cat, *_) = built.campaign, built.cats()
     person = lines(built.rounds / "v/labels.jsonl")[0]["annotator"]
     held = versions.holding(campaign, [cat.id, "no such"], person)
@@ -187,7 +176,7 @@ def test_a_persons_labels_are_found_in_every_built_version(built: ReleaseDesk) -
 # --- model runs ---------------------------------------------------------------------------------
 
 
-def put_run(desk: ReleaseDesk, model: str, *, leave_out: int = 0, **about: Any) -> None:
+def put_run(desk: Desk, model: str, *, leave_out: int = 0, **about: Any) -> None:
     """Write a run whose scores are the negative lengths of the sentences."""
     rules = {"intrasentence": "ll"}
     put(
@@ -200,7 +189,7 @@ def sentence(cat: Cat, gold: str) -> str:
     return next(a.sentence for a in cat.associations if a.gold == gold)
 
 
-def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: ReleaseDesk) -> None:
+def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: Desk) -> None:
     put_run(desk, "whole")
     put_run(desk, "half", leave_out=1)
     reporter = Warned()
@@ -214,7 +203,7 @@ def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: ReleaseDes
     assert "curation scores models half" in warning
 
 
-def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: ReleaseDesk) -> None:
+def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Desk) -> None:
     put_run(desk, "both", dev_cats=[cat.id for cat in desk.cats("dev")])
     reporter = Warned()
     rows = scored.score_facts(desk.campaign, desk.cats(), reporter)
@@ -222,7 +211,7 @@ def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Releas
     assert reporter.warnings[0].startswith("both/ll was fitted on dev")
 
 
-def test_a_head_of_another_training_is_said_in_the_rows(desk: ReleaseDesk) -> None:
+def test_a_head_of_another_training_is_said_in_the_rows(desk: Desk) -> None:
     (first, *others) = desk.cats()
     cats = [first.model_copy(update={"kind": "intersentence"}), *others]
     for model, seed in (("a", 1), ("b", 1), ("c", 2)):
@@ -232,7 +221,7 @@ def test_a_head_of_another_training_is_said_in_the_rows(desk: ReleaseDesk) -> No
     assert {row.model for row in rows if FLAGS["other_head"] in row.flags} == {"c"}
 
 
-def test_a_model_that_is_scored_after_the_build_needs_a_new_version(built: ReleaseDesk) -> None:
+def test_a_model_that_is_scored_after_the_build_needs_a_new_version(built: Desk) -> None:
     put_run(built, "whole")
     built.not_built("7-release/0.1.0 is built already, and its content would change: ")
     assert "release       left as is" in built.done("run").out
@@ -242,14 +231,14 @@ def test_a_model_that_is_scored_after_the_build_needs_a_new_version(built: Relea
     assert "`choice`" not in built.card("0.2.0")
 
 
-def test_quiet_python_users_can_build(desk: ReleaseDesk) -> None:
+def test_quiet_python_users_can_build(desk: Desk) -> None:
     with desk.campaign.lock():
         made = build_release(desk.campaign, reporter=QUIET)
     assert made.folder == desk.first
     assert made.counts["cats"] == 6
 
 
-def test_chat_models_are_in_the_release_under_their_own_rule(desk: ReleaseDesk) -> None:
+def test_chat_models_are_in_the_release_under_their_own_rule(desk: Desk) -> None:
     cats, scores = desk.cats(), desk.root / "5-scores"
     put_run(desk, "whole")
     choice_run(scores, "talker", lambda _: [0.5, 0.5, 0.5], cats)  # always split: flagged
@@ -270,7 +259,7 @@ def test_chat_models_are_in_the_release_under_their_own_rule(desk: ReleaseDesk) 
     assert desk.run("release", "check", desk.first).code == 0
 
 
-def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: ReleaseDesk) -> None:
+def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -> None:
     cats, reporter = desk.cats(), Warned()
     choice_run(desk.root / "5-scores", "talker", lambda _: [1, 1, 1], cats[1:])
     assert scored.score_facts(desk.campaign, cats, reporter) == ()

@@ -11,7 +11,7 @@ from curation.release.anonymous import anonymous
 from curation.release.check import check
 from curation.release.hidden import numbers
 from support import releases
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 
 ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
@@ -47,7 +47,7 @@ def test_built_releases(demo: object, request: pytest.FixtureRequest, name: str)
 def test_revealed_gold_labels_are_checked_as_the_release_was(
     forked: Any, example_hidden: Path, tmp_path: Path
 ) -> None:
-    desk = ReleaseDesk(forked, example_hidden.parents[1]).copy(tmp_path / "c")
+    desk = Desk(forked, example_hidden.parents[1]).copy(tmp_path / "c")
     desk.reveal()
     done = forked("release", "check", desk.revealed, "--public", example_hidden, "--json")
     assert done.code == 0, done.err  # also with targets that contexts name by old names

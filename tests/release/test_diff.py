@@ -13,6 +13,7 @@ from curation.release.contents import PublishedCat, PublishedOption
 from curation.release.differences import Change, Difference, Version, difference
 
 TEXTS = ("Early.", "Late.", "Magnetic.")
+Cats = Sequence[PublishedCat]
 
 
 def cat(name: str, *, golds: Sequence[Gold | None] = GOLDS, **fields: Any) -> PublishedCat:
@@ -22,15 +23,11 @@ def cat(name: str, *, golds: Sequence[Gold | None] = GOLDS, **fields: Any) -> Pu
         PublishedOption(f"{name}-{n}", sentence, gold)
         for n, (sentence, gold) in enumerate(zip(sentences, golds, strict=True))
     )
-    base = PublishedCat(
-        *(name, "intersentence", "craft", "baker", None, "test", f"A baker {name}.", 4), (a, b, c)
-    )
-    return base._replace(**fields)
+    about = (name, "intersentence", "craft", "baker", None, "test", f"A baker {name}.", 4)
+    return PublishedCat(*about, (a, b, c))._replace(**fields)
 
 
-def diff(
-    before: Sequence[PublishedCat], after: Sequence[PublishedCat], **tables: Any
-) -> Difference:
+def diff(before: Cats, after: Cats, **tables: Any) -> Difference:
     return difference(
         Version("A", tuple(before), tables.get("terms_before")),
         Version("B", tuple(after), tables.get("terms_after")),
@@ -128,12 +125,10 @@ def test_gold_labels_and_tiers_of_hidden_cats_are_not_compared_and_not_in_the_er
 
 
 def test_an_association_that_was_exchanged_is_a_changed_sentence() -> None:
-    before, after = cat("c"), cat("c")
-    first, _, third = after.options
-    after = after._replace(
-        options=(third, PublishedOption("c-9", "Sleepy.", "anti-stereotype"), first)
-    )
-    changed = diff([before], [after])
+    before = cat("c")
+    first, _, third = before.options
+    other = PublishedOption("c-9", "Sleepy.", "anti-stereotype")
+    changed = diff([before], [before._replace(options=(third, other, first))])
     assert list(changed.changes) == [
         Change("c", "renumbered", "id", "c-9", "c-1", "c-9"),
         Change("c", "changed", "sentence", "c-9", "Late.", "Sleepy."),
@@ -144,17 +139,11 @@ def test_an_association_that_was_exchanged_is_a_changed_sentence() -> None:
 
 
 def test_terms_that_move_are_named_as_they_are_called_now() -> None:
-    before = [
-        cat("a", split="dev"),
-        cat("b", target="potter"),
-        cat("c", target="cook", split="dev"),
-    ]
-    after = [
-        cat("a", target="bread baker", split="test"),
-        cat("b", target="potter", split="dev"),
-        cat("c", target="cook", split="dev"),
-    ]
-    changed = diff(before, after)
+    same = cat("c", target="cook", split="dev")
+    changed = diff(
+        [cat("a", split="dev"), cat("b", target="potter"), same],
+        [cat("a", target="bread baker"), cat("b", target="potter", split="dev"), same],
+    )
     assert changed.renamed == ((("craft", "baker"), ("craft", "bread baker")),)
     assert changed.to_test == (("craft", "bread baker"),)
     assert changed.to_dev == (("craft", "potter"),)
@@ -164,12 +153,8 @@ def test_terms_that_move_are_named_as_they_are_called_now() -> None:
 def test_a_term_whose_cats_are_all_new_is_known_by_the_table_of_terms() -> None:
     before, after = [cat("a", split="dev")], [cat("b", target="bread baker", context="New.")]
     assert diff(before, after).to_test == ()
-    changed = diff(
-        before,
-        after,
-        terms_before={("craft", "baker"): "t1"},
-        terms_after={("craft", "bread baker"): "t1"},
-    )
+    tables = ({("craft", "baker"): "t1"}, {("craft", "bread baker"): "t1"})
+    changed = diff(before, after, terms_before=tables[0], terms_after=tables[1])
     assert changed.to_test == (("craft", "bread baker"),)
     assert changed.seen == ()
 
@@ -211,19 +196,14 @@ WORDS = st.sampled_from(["one", "two", "three"])
 
 @st.composite
 def a_cat(draw: st.DrawFn, name: str) -> PublishedCat:
-    options = [
-        PublishedOption(f"{name}-{n}", draw(WORDS), gold)
-        for n, gold in zip(
-            draw(st.lists(st.integers(0, 4), min_size=3, max_size=3, unique=True)),
-            draw(st.permutations(GOLDS)),
-            strict=True,
-        )
-    ]
+    ids = draw(st.lists(st.integers(0, 4), min_size=3, max_size=3, unique=True))
+    golds = draw(st.permutations(GOLDS))
+    pairs = zip(ids, golds, strict=True)
+    options = [PublishedOption(f"{name}-{n}", draw(WORDS), gold) for n, gold in pairs]
     split: SplitName = draw(st.sampled_from(["dev", "test"]))
     return PublishedCat(
         *(name, draw(st.sampled_from(KINDS)), draw(WORDS), draw(WORDS), None, split, draw(WORDS)),
-        draw(st.sampled_from([3, 4, 5])),
-        (options[0], options[1], options[2]),
+        *(draw(st.sampled_from([3, 4, 5])), tuple(options)),  # type: ignore[arg-type]
     )
 
 
@@ -249,22 +229,16 @@ def _in_both(cats: list[PublishedCat]) -> set[tuple[str, str]]:
 
 @given(versions(), versions())
 @settings(max_examples=40, deadline=None)
-def test_the_other_way_round_is_the_mirror(a: list[PublishedCat], b: list[PublishedCat]) -> None:
+def test_the_other_way_round_is_the_mirror(a: Cats, b: Cats) -> None:
     there, back = diff(a, b), diff(b, a)
     ids = {pair.after.id: pair.before.id for pair in there.pairs}
     options = {now.id: was.id for pair in there.pairs for was, now in pair.options}
     turn = {"added": "removed", "removed": "added"}
     mirrored = {
-        (
-            ids.get(c.id, c.id),
-            turn.get(c.what, c.what),
-            c.field,
-            options[c.sentence] if c.sentence else None,
-            c.after,
-            c.before,
-        )
+        (ids.get(c.id, c.id), turn.get(c.what, c.what), c.field,
+         options[c.sentence] if c.sentence else None, c.after, c.before)
         for c in there.changes
-    }
+    }  # fmt: skip
     assert mirrored == set(map(tuple, back.changes))
     if not there.renamed:
         # A term that is in both splits of a version moved only in one direction.
@@ -276,9 +250,7 @@ def test_the_other_way_round_is_the_mirror(a: list[PublishedCat], b: list[Publis
 
 @given(versions(), versions())
 @settings(max_examples=40, deadline=None)
-def test_errata_give_the_labels_of_the_later_version(
-    a: list[PublishedCat], b: list[PublishedCat]
-) -> None:
+def test_errata_give_the_labels_of_the_later_version(a: Cats, b: Cats) -> None:
     changed = diff(a, b)
     added = changed.ids("added")
     assert differences.labels_after(a, changed.changes) == {
@@ -299,15 +271,12 @@ def test_errata_as_text_for_programs_and_for_people() -> None:
         '{"id":"a","what":"relabelled","field":"gold_label","sentence":"a-0",'
         '"before":"stereotype","after":"unrelated"}'
     )
-    assert lines[-1] == (
-        '{"id":"b*","what":"removed","field":null,"sentence":null,"before":null,"after":null}'
-    )
+    nothing = '"field":null,"sentence":null,"before":null,"after":null'
+    assert lines[-1] == f'{{"id":"b*","what":"removed",{nothing}}}'
     page = differences.errata_markdown(changed, changed.open_changes())
     assert page.startswith("# Errata: from A to B\n")
-    assert (
-        "## 1 CAT: other gold labels\n\n- a, association a-0: gold_label was «stereotype», is "
-        in page
-    )
+    listed = "- a, association a-0: gold_label was «stereotype», is "
+    assert f"## 1 CAT: other gold labels\n\n{listed}" in page
     assert "- b\\*\n" in page
     assert differences.errata_text([]) == ""
     assert "No CAT differs." in differences.errata_markdown(diff([], []), [])

@@ -390,9 +390,8 @@ def test_versions_and_scores_of_a_campaign_are_found_by_name(campaign: Campaign)
         "bakery/likes/default", "hates/default", "mixed/default",
     }  # fmt: skip
     kinds = [(r["split"], r["kind"]) for r in report["scores"][0]["rows"]]
-    assert kinds == [
-        (s, k) for s in ("dev", "test") for k in ("intrasentence", "intersentence", "both")
-    ]
+    every = ("intrasentence", "intersentence", "both")
+    assert kinds == [(split, kind) for split in ("dev", "test") for kind in every]
     err = refused("0.1.0", "0.3.0", "-c", root)
     assert "0.3.0: there is no such file or folder, and the campaign" in err
     assert "its versions are 0.1.0, 0.2.0" in err

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
@@ -37,9 +38,7 @@ def keys(paths: Iterable[Path]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", ["release", "hidden", "sealed", "anonymous"])
-def test_the_table_of_release_md_lists_every_file(
-    demo: object, request: pytest.FixtureRequest, name: str
-) -> None:
+def test_the_table_of_release_md_lists_every_file(demo: object, request: Any, name: str) -> None:
     listed = set(table(section("release.md", "## The files"), "file")) - {"errata.jsonl"}
     other = {"hidden": {"sealed.jsonl"}, "sealed": {"hidden/", "test.json"}}
     without = other.get(name, {"hidden/", "sealed.jsonl"})
@@ -47,24 +46,18 @@ def test_the_table_of_release_md_lists_every_file(
 
 
 @pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
-def test_formats_md_lists_every_data_file(
-    demo: object, request: pytest.FixtureRequest, name: str
-) -> None:
+def test_formats_md_lists_every_data_file(demo: object, request: Any, name: str) -> None:
     release = request.getfixturevalue(name)
     rows = table(section("formats.md", "## A release"), "file")
-    patterns = [row.replace("KIND", "*").replace("SPLIT", "*") for row in rows]
-    found = {
-        path
-        for pattern in patterns
-        for path in release.glob(pattern + ("*" if pattern.endswith("/") else ""))
-    }
+    patterns = [re.sub("KIND|SPLIT", "*", row) + "*" * row.endswith("/") for row in rows]
+    found = {path for pattern in patterns for path in release.glob(pattern)}
     others = {"README.md", "STATEMENT.md", "LICENSE", "SHA256SUMS", "release.json"}
     left = files(release).keys() - {path.relative_to(release).as_posix() for path in found}
     assert {name for name in left if not name.startswith("lm-eval/")} == others
 
 
 def test_formats_md_lists_every_field(
-    demo: object, example_release: Path, example_hidden: Path, example_sealed: Path
+    example_release: Path, example_hidden: Path, example_sealed: Path
 ) -> None:
     text = section("formats.md", "## A release")
     cats = [*example_release.glob("cats/*.jsonl"), *example_hidden.glob("cats/*.jsonl")]
@@ -79,7 +72,7 @@ def test_formats_md_lists_every_field(
         assert set(parquet.read_schema(path).names) == fields
 
 
-def test_the_readme_of_the_tasks_lists_every_task(demo: object, example_release: Path) -> None:
+def test_the_readme_of_the_tasks_lists_every_task(example_release: Path) -> None:
     folder = example_release / "lm-eval"
     text = (folder / "README.md").read_text("utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)

@@ -1,10 +1,12 @@
 """``release export``: what is written, what is left out and why, and what is refused."""
 
+import contextlib
 import json
 import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -79,9 +81,8 @@ def test_what_is_only_not_counted_stays(tmp_path: Path) -> None:
 
 def test_tasks_and_their_data(tmp_path: Path) -> None:
     gold_files = [gold(tmp_path / "dev.json", GOOD, AFTER), gold(tmp_path / "r.json", CUT, SAME)]
-    done = export(
-        "lm-eval", to=tmp_path / "out", gold=gold_files, leave_out=True, name="Ma série n° 2"
-    )
+    more: dict[str, Any] = {"leave_out": True, "name": "Ma série n° 2"}
+    done = export("lm-eval", to=tmp_path / "out", gold=gold_files, **more)
     parts = ("intrasentence-dev", "intersentence-dev", "intrasentence-test")
     assert done.tasks == tuple(f"ma_serie_n_2_{part.replace('-', '_')}" for part in parts)
     assert done.left_out == 1  # two of its sentences are the same
@@ -140,27 +141,20 @@ def test_a_folder_with_files_is_never_written_to(mixed: Path, tmp_path: Path) ->
     assert set(files(tmp_path / "empty")) == set(done.files)
 
 
-def test_names_without_a_name_are_folders_too(
-    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_without_a_name_are_folders_too(mixed: Path, tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    with fails("is the folder in which you are"):
-        export("bias-bench", to=Path(), gold=[mixed])
-    with fails("is not empty"):
-        export("bias-bench", to=Path(".."), gold=[mixed])
-    assert export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
+    with contextlib.chdir(tmp_path / "here"):
+        with fails("is the folder in which you are"):
+            export("bias-bench", to=Path(), gold=[mixed])
+        with fails("is not empty"):
+            export("bias-bench", to=Path(".."), gold=[mixed])
+        assert export("bias-bench", to=Path("new"), gold=[mixed]).folder == Path("new")
 
 
-def test_a_failed_export_leaves_nothing(
-    mixed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*args: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(exporting.os, "replace", full)
-    before = set(tmp_path.iterdir())
-    with pytest.raises(OSError, match="No space"):
+def test_a_failed_export_leaves_nothing(mixed: Path, tmp_path: Path) -> None:
+    before, full = set(tmp_path.iterdir()), OSError(28, "No space left on device")
+    never = mock.patch.object(exporting.os, "replace", side_effect=full)
+    with never, pytest.raises(OSError, match="No space"):
         export("bias-bench", to=tmp_path / "out", gold=[mixed])
     assert set(tmp_path.iterdir()) == before
 
@@ -175,9 +169,7 @@ def test_what_is_no_gold_file_is_refused(tmp_path: Path, campaign: Campaign) -> 
 
 
 @pytest.mark.parametrize("harm", ["changed", "missing", "more"])
-def test_an_export_that_was_changed_is_not_written_to(
-    mixed: Path, tmp_path: Path, harm: str
-) -> None:
+def test_a_changed_export_is_not_written_to(mixed: Path, tmp_path: Path, harm: str) -> None:
     to = tmp_path / "out"
     export("lm-eval", to=to, gold=[mixed], name="Mild")
     file = next(path for path in sorted(to.rglob("*")) if path.is_file())
@@ -192,9 +184,7 @@ def test_an_export_that_was_changed_is_not_written_to(
 
 
 @pytest.mark.long
-def test_a_killed_export_that_is_repeated_is_whole(
-    forked: Any, mixed: Path, tmp_path: Path
-) -> None:
+def test_a_killed_export_is_whole_the_next_time(forked: Any, mixed: Path, tmp_path: Path) -> None:
     """It is killed at each call that changes the disk, also after the folder is in its place."""
     words = (*EXPORT, "bias-bench", "--gold", mixed, "--to")
     whole = tmp_path / "whole"
@@ -253,18 +243,14 @@ def test_a_loader_that_stops_is_a_warning(tmp_path: Path) -> None:
     assert "bias-bench and StereoSet's code stop with an error at 1 CAT" in done.err
 
 
-def test_twelve_of_54_options_of_the_examples_dev_set_are_misread(
-    finished: Path, tmp_path: Path
-) -> None:
+def test_twelve_of_54_options_of_the_example_are_misread(finished: Path, tmp_path: Path) -> None:
     done = export("bias-bench", finished, to=tmp_path / "all", split="dev", kind="intrasentence")
     assert 3 * len(done.cats) == 54
     codes = Counter(m.code for m in done.mangled)
     assert codes == {"filler_cut": 11, "filler_punctuation": 1}  # «by train»; «old-fashioned»
-    fillers = {
-        a.id: words
-        for each in done.cats
-        for a, words in zip(each.associations, options(each), strict=True)
-    }
+    fillers = {}
+    for each in done.cats:
+        fillers |= dict(zip((a.id for a in each.associations), options(each), strict=True))
     wrong = {m.option for m in done.mangled if m.effect == "misread"}
     found = harnesses.bias_bench(tmp_path / "all" / "dev.json")
     assert {s.id for c in found for s in c.sentences if s.word != fillers[s.id]} == wrong

@@ -191,9 +191,8 @@ def test_sentiment_lengths_and_pitfalls(example: Path, facts: dict[str, Any], ca
         assert row["cats"] == len(own) == len(ids)
         assert row["share"] == pytest.approx(100 * negative / len(ids))
         assert row["ci"][0] < row["share"] < row["ci"][1]
-    characters = [
-        len(a["sentence"]) for c in cats if c["kind"] == KINDS[0] for a in c["associations"]
-    ]
+    intra = [c for c in cats if c["kind"] == KINDS[0]]
+    characters = [len(a["sentence"]) for c in intra for a in c["associations"]]
     length = {row["kind"]: row for row in facts["lengths"]}
     assert length[KINDS[0]]["characters"] == pytest.approx(sum(characters) / len(characters))
     found = lines(example / "4-measures/pitfalls.jsonl")
@@ -241,9 +240,7 @@ def slow_ss(cats: Rows, values: dict[str, float], split: str, kind: str) -> floa
     return 100 * sum(sum(w) / len(w) for w in won.values()) / len(won)
 
 
-def test_baselines_are_those_of_the_command(
-    forked: Any, example: Path, facts: dict[str, Any]
-) -> None:
+def test_baselines_are_those_of_the_command(forked: Any, example: Path, facts: Any) -> None:
     names = ["IdealLM", "StereotypedLM", "RandomLM", "UnigramLM", "LongestLM", "ShortestLM"]
     assert [b["model"] for b in facts["baselines"]][:6] == names
     ideal = facts["baselines"][0]["rows"]

@@ -36,7 +36,7 @@ from curation.steps.release.hidden import gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
-from support.labelled import ReleaseDesk, answer
+from support.labelled import Desk, answer
 from support.written import fails, files, lines
 
 ALLOWED = {
@@ -56,10 +56,8 @@ def made(count: int = 40, *, seed: int = 0) -> Contents:
     cats, rows = [], []
     for n in range(count):
         split = "test" if n % 2 else "dev"
-        options = [
-            PublishedOption(f"o-{n:04}-{k}", f"The {n} is w{n}{k}.", gold)
-            for k, gold in enumerate(GOLDS)
-        ]
+        texts = [(f"o-{n:04}-{k}", f"The {n} is w{n}{k}.", gold) for k, gold in enumerate(GOLDS)]
+        options = [PublishedOption(*text) for text in texts]
         cats.append(
             PublishedCat(
                 f"i-{n:04}", "intrasentence", "profession", f"t{n // 4}", None, split,
@@ -250,9 +248,8 @@ def test_what_is_revealed_is_verified_against_what_is_public() -> None:
     assert problems(first, commitment="0" * 64) == wrong
     assert problems(first, commitment=None) == wrong
     for nonce in ("", "0" * 63, first["nonce"].upper() + "0", 5, None):
-        assert problems(first | {"nonce": nonce}) == [
-            f"CAT {id}: the nonce is not 64 hexadecimal digits"
-        ]
+        says = f"CAT {id}: the nonce is not 64 hexadecimal digits"
+        assert problems(first | {"nonce": nonce}) == [says]
     for cat in ({"context": "Other."}, {"target": "t"}, {"kind": "intersentence"}, {"options": 5}):
         assert problems(first, **cat) == [f"CAT {id}: the message is about other texts"]
     # Commitments to something else: the team's own mistake, or that of a foreign release.
@@ -335,7 +332,7 @@ def rows_of(data: bytes) -> list[Any]:
     return list(parquet.read_table(io.BytesIO(data)).to_pylist())
 
 
-def test_every_byte_is_searched_for_what_is_secret(hidden: ReleaseDesk) -> None:
+def test_every_byte_is_searched_for_what_is_secret(hidden: Desk) -> None:
     golds = lines(hidden.gold)
     secret = {gold[key] for gold in golds for key in ("original", "nonce")}
     secret |= {option["original"] for gold in golds for option in gold["sentences"]}
@@ -348,7 +345,7 @@ def test_every_byte_is_searched_for_what_is_secret(hidden: ReleaseDesk) -> None:
         assert "gold" not in name
 
 
-def test_a_hidden_cat_has_no_field_but_its_texts(hidden: ReleaseDesk) -> None:
+def test_a_hidden_cat_has_no_field_but_its_texts(hidden: Desk) -> None:
     golds = lines(hidden.gold)
     ids = {gold["id"] for gold in golds}
     options = {option["id"] for gold in golds for option in gold["sentences"]}
@@ -377,8 +374,8 @@ def _votes(labels: Any) -> int:
 
 
 def test_other_labels_give_the_same_folder_but_for_commitments(
-    unlabelled: tuple[ReleaseDesk, Any],
-    labelled: ReleaseDesk,
+    unlabelled: tuple[Desk, Any],
+    labelled: Desk,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -475,25 +472,18 @@ def test_numbers_about_many_hidden_cats_are_public_and_about_few_are_not() -> No
 def test_only_overall_numbers_about_hidden_cats_are_public_and_rounded() -> None:
     contents = hide(made(400))[0]
     inter = {cat.id for cat in contents.part("test")[:3]}
-    mixed = tuple(
-        cat._replace(kind="intersentence") if cat.id in inter else cat for cat in contents.cats
-    )
+    other = {"kind": "intersentence"}
+    mixed = tuple(c._replace(**other) if c.id in inter else c for c in contents.cats)
     kinds = ("intrasentence", "intersentence", "both")
     exact = {"ss": 100 / 3, "ss_ci": (1 / 3, 200 / 3), "cats": 200}
     rows = tuple(releases.score(split=s, kind=k, **exact) for s in ("dev", "test") for k in kinds)
-    shares = tuple(
-        SentimentShare(kind=kind, label="stereotype", cats=9, share=100 / 3, ci=None)
-        for kind in kinds
-    )
+    about = {"label": "stereotype", "cats": 9, "share": 100 / 3, "ci": None}
+    shares = tuple(SentimentShare(kind=kind, **about) for kind in kinds)
     beyond = tuple(f"ss 61.0 (52.0–70.0), {kind}, {split}" for split, kind in
                    (("dev", "both"), ("test", "both"), ("test", "intrasentence")))  # fmt: skip
     agreed = facts().agreement[0].model_copy(update={"value": 2 / 3, "ci": (1 / 3, 8 / 9)})
-    about = {
-        "scores": rows,
-        "baselines": (Baseline(model="b", beyond=beyond, rows=rows),),
-        "sentiment": shares,
-        "agreement": (agreed,),
-    }
+    about = {"scores": rows, "sentiment": shares, "agreement": (agreed,)}
+    about["baselines"] = (Baseline(model="b", beyond=beyond, rows=rows),)
     both = (*SIZES, SIZES[1].model_copy(update={"kind": "intersentence"}))
     of = facts().model_copy(update={**about, "sizes": both})
     public = numbers.coarse(of, replace(contents, cats=mixed), split="test")
@@ -516,9 +506,7 @@ def test_cats_without_votes_are_counted_over_the_others() -> None:
     assert numbers.coarse(of, hide(contents)[0], split="test").without_votes == 1
 
 
-def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
-    campaign: Campaign,
-) -> None:
+def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaign) -> None:
     contents = made(400)
     campaign.releases.mkdir()
     path = gold_file(campaign, "0.0.1")
@@ -536,7 +524,5 @@ def test_no_numbers_if_the_difference_to_an_earlier_version_is_about_few_cats(
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 176 CATs"):
         assert shown(golds[176:]) == 0
     assert shown(golds[177:]) == 1
-    assert (
-        hidden.public_facts(campaign, facts(), contents, contents, [], Results(path), QUIET)
-        == facts()
-    )
+    open_ = (contents, contents, [], Results(path))  # nothing is hidden
+    assert hidden.public_facts(campaign, facts(), *open_, QUIET) == facts()

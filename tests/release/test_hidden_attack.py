@@ -14,7 +14,7 @@ import pytest
 
 from curation.release.hidden.numbers import budget
 from support import attack
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.written import lines, read
 
 tool = attack.module("hidden_attack")
@@ -140,7 +140,7 @@ class Attacked(NamedTuple):
 @pytest.fixture(scope="module")
 def attacked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     root = attack.campaign(forked, tmp_path_factory.mktemp("attacked") / "c", items=304, models=30)
-    desk = ReleaseDesk(forked, root)
+    desk = Desk(forked, root)
     desk.build("--hide", "labels")
     predictions = attack.predictions(root, desk.gold, root.parent / "predictions")
     return Attacked(desk.first, desk.gold, predictions)

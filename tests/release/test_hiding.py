@@ -20,8 +20,9 @@ from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import hidden as hiding
 from curation.steps.release import versions
+from curation.steps.release.checking import check_release
 from support.catsets import write_lines, write_parquet
-from support.labelled import ReleaseDesk, proof
+from support.labelled import Desk, proof
 from support.strike import strike
 from support.written import fails, has, items, lines, read, shas
 
@@ -29,16 +30,16 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture
-def desk(hidden: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def desk(hidden: Desk, tmp_path: Path) -> Desk:
     return hidden.copy(tmp_path / "c")
 
 
 @pytest.fixture
-def unbuilt(labelled: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def unbuilt(labelled: Desk, tmp_path: Path) -> Desk:
     return labelled.copy(tmp_path / "c")
 
 
-def edit_gold(desk: ReleaseDesk, change: Callable[[Rows], object]) -> Rows:
+def edit_gold(desk: Desk, change: Callable[[Rows], object]) -> Rows:
     rows = lines(desk.gold)
     change(rows)
     desk.gold.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -48,7 +49,7 @@ def edit_gold(desk: ReleaseDesk, change: Callable[[Rows], object]) -> Rows:
 # --- the files ------------------------------------------------------------------------------------
 
 
-def test_the_test_set_is_hidden_and_dev_is_not(hidden: ReleaseDesk) -> None:
+def test_the_test_set_is_hidden_and_dev_is_not(hidden: Desk) -> None:
     test = items(hidden.first / "test.json")
     for item in test:
         assert item["tier"] is None
@@ -62,17 +63,7 @@ def test_the_test_set_is_hidden_and_dev_is_not(hidden: ReleaseDesk) -> None:
     assert {(item["context"], item["target"]) for item in test} == own != set()
 
 
-def test_the_command_says_what_to_back_up(desk: ReleaseDesk) -> None:
-    said = desk.say("release", "build", "--hide", "labels")
-    assert said["hidden"] == len(lines(desk.gold))
-    has(
-        desk.build("--hide", "labels").out,
-        f"the gold labels of {said['hidden']} CATs are hidden",
-        "back it up, it cannot be made again",
-    )
-
-
-def test_the_gold_file_is_private_and_apart(desk: ReleaseDesk) -> None:
+def test_the_gold_file_is_private_and_apart(desk: Desk) -> None:
     assert stat.S_IMODE(desk.gold.stat().st_mode) == 0o600
     assert "7-release/gold-*.jsonl" in (desk.root / ".gitignore").read_text("utf-8").splitlines()
     cats = {cat.id: cat for cat in desk.cats()}
@@ -86,9 +77,7 @@ def test_the_gold_file_is_private_and_apart(desk: ReleaseDesk) -> None:
     assert stat.S_IMODE(desk.gold.stat().st_mode) == 0o600
 
 
-def test_the_gold_file_is_a_gold_file_of_the_public_ids(
-    hidden: ReleaseDesk, tmp_path: Path
-) -> None:
+def test_the_gold_file_is_a_gold_file_of_the_public_ids(hidden: Desk, tmp_path: Path) -> None:
     sentences = [s for row in lines(hidden.gold) for s in row["sentences"]]
     scores = [{"id": s["id"], "score": 3 - GOLDS.index(s["gold_label"])} for s in sentences]
     predictions, results = tmp_path / "p.json", tmp_path / "results.json"
@@ -101,7 +90,7 @@ def test_the_gold_file_is_a_gold_file_of_the_public_ids(
     assert '"ss": 100.0' in said
 
 
-def test_a_gold_file_of_one_cat_is_read(desk: ReleaseDesk) -> None:
+def test_a_gold_file_of_one_cat_is_read(desk: Desk) -> None:
     (gold,) = edit_gold(desk, lambda rows: rows.__delitem__(slice(1, None)))
     (cat,) = read_cats(desk.gold)
     assert (cat.id, cat.context) == (gold["id"], gold["context"])
@@ -117,9 +106,7 @@ def test_a_gold_file_of_one_cat_is_read(desk: ReleaseDesk) -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_readers_say_that_gold_labels_are_hidden(
-    desk: ReleaseDesk, command: tuple[str, ...]
-) -> None:
+def test_readers_say_that_gold_labels_are_hidden(desk: Desk, command: tuple[str, ...]) -> None:
     path, predictions = desk.first / "test.json", desk.root / "p.json"
     predictions.write_text('{"intrasentence": [{"id": "a", "score": 1}], "intersentence": []}')
     words = {"CAMPAIGN": desk.root, "PREDICTIONS": predictions}
@@ -134,15 +121,14 @@ def test_hidden_labels_in_the_hugging_face_layout_are_recognised(tmp_path: Path)
         "id": "x", "target": "t", "bias_type": "race", "context": "The BLANK.",
         "sentences": {**sentences, "labels": [{"label": [], "human_id": []}] * 3},
     }  # fmt: skip
-    for path in (
-        write_parquet(tmp_path / "test.parquet", [row]),
-        write_lines(tmp_path / "rows.jsonl", [row, row]),
-    ):
-        with fails(f"{path.name}: the gold labels are hidden"):
-            read_cats(path)
+    write_parquet(tmp_path / "test.parquet", [row])
+    write_lines(tmp_path / "rows.jsonl", [row, row])
+    for name in ("test.parquet", "rows.jsonl"):
+        with fails(f"{name}: the gold labels are hidden"):
+            read_cats(tmp_path / name)
 
 
-def test_a_mapping_file_of_dev_and_a_hidden_test_names_the_item(desk: ReleaseDesk) -> None:
+def test_a_mapping_file_of_dev_and_a_hidden_test_names_the_item(desk: Desk) -> None:
     mapping, both = desk.releases / "both.toml", desk.root / "both.json"
     mapping.write_text('files = ["0.1.0/dev.json", "0.1.0/test.json"]\n', "utf-8")
     with fails("test.json: the gold labels are hidden"):
@@ -157,7 +143,7 @@ def test_a_mapping_file_of_dev_and_a_hidden_test_names_the_item(desk: ReleaseDes
 # --- again, killed, changed, lost -----------------------------------------------------------------
 
 
-def test_a_second_build_gives_the_same_bytes(desk: ReleaseDesk) -> None:
+def test_a_second_build_gives_the_same_bytes(desk: Desk) -> None:
     before = shas(desk.releases)
     shutil.rmtree(desk.first)  # as if the build was killed after the gold file
     (desk.releases / "manifest.json").unlink()
@@ -166,26 +152,30 @@ def test_a_second_build_gives_the_same_bytes(desk: ReleaseDesk) -> None:
     assert after | {"manifest.json": before["manifest.json"]} == before
 
 
-def test_the_option_is_the_setting(desk: ReleaseDesk) -> None:
+def test_the_option_is_the_setting_and_the_command_says_what_to_back_up(desk: Desk) -> None:
     before = shas(desk.first)
     assert desk.campaign.settings.release.hide == "labels"
-    assert "hide" not in desk.run("release", "build", "--hide", "labels").err  # nothing to write
-    desk.build()
+    done = desk.build("--hide", "labels")
+    assert "hide" not in done.err  # nothing to write
+    count = desk.say("release", "build")["hidden"]
+    assert count == len(lines(desk.gold))
+    says = f"the gold labels of {count} CATs are hidden"
+    has(done.out, says, "back it up, it cannot be made again")
     assert shas(desk.first) == before
     assert desk.say("status")["steps"][-1]["state"] == "up to date"
 
 
-def test_another_draw_gives_other_ids(desk: ReleaseDesk) -> None:
+def test_another_draw_gives_other_ids(desk: Desk) -> None:
     desk.set(version="0.2.0")
     desk.build("--hide", "labels")
     before, after = (
-        {item["id"] for item in items(folder / "test.json")} for folder in (desk.first, desk.second)
+        {item["id"] for item in items(f / "test.json")} for f in (desk.first, desk.second)
     )
     assert len(before) == len(after)
     assert not before & after
 
 
-def test_other_cats_under_the_same_version_are_an_error(desk: ReleaseDesk) -> None:
+def test_other_cats_under_the_same_version_are_an_error(desk: Desk) -> None:
     before = shas(desk.releases)
     leave_out = lines(desk.gold)[0]["original"]
     desk.set(leave_out=[leave_out])
@@ -198,7 +188,7 @@ def test_other_cats_under_the_same_version_are_an_error(desk: ReleaseDesk) -> No
     assert shas(desk.releases) == before
 
 
-def test_a_lost_gold_file_is_an_error_that_says_what_is_lost(desk: ReleaseDesk) -> None:
+def test_a_lost_gold_file_is_an_error_that_says_what_is_lost(desk: Desk) -> None:
     desk.gold.unlink()
     before = shas(desk.first)
     desk.not_built(
@@ -229,7 +219,7 @@ DAMAGED: dict[str, tuple[Callable[[Rows], object], str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_gold_file_names_line_and_item(desk: ReleaseDesk, name: str) -> None:
+def test_a_damaged_gold_file_names_line_and_item(desk: Desk, name: str) -> None:
     change, says = DAMAGED[name]
     cat = edit_gold(desk, change)[1]["original"]
     for command in (("release", "reveal", "0.1.0"), ("release", "build", "--hide", "labels")):
@@ -239,7 +229,7 @@ def test_a_damaged_gold_file_names_line_and_item(desk: ReleaseDesk, name: str) -
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]\n", b'{"id": 1}\n', b"\xff\n"])
-def test_a_gold_file_that_is_none_is_an_error(desk: ReleaseDesk, content: bytes) -> None:
+def test_a_gold_file_that_is_none_is_an_error(desk: Desk, content: bytes) -> None:
     desk.gold.write_bytes(content)
     desk.not_revealed("gold-0.1.0.jsonl")
     desk.not_built("gold-0.1.0.jsonl", options=("--hide", "labels"))
@@ -248,7 +238,7 @@ def test_a_gold_file_that_is_none_is_an_error(desk: ReleaseDesk, content: bytes)
 # --- what must not be published -------------------------------------------------------------------
 
 
-def published_golds(desk: ReleaseDesk) -> list[str]:
+def published_golds(desk: Desk) -> list[str]:
     """Public files that name an option of a test CAT by its id in the campaign.
 
     A hidden CAT has random ids. So a file that has none of these ids has none of the labels.
@@ -259,9 +249,7 @@ def published_golds(desk: ReleaseDesk) -> list[str]:
     return [str(path) for path in files if any(id in path.read_bytes() for id in ids)]
 
 
-def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(
-    unbuilt: ReleaseDesk,
-) -> None:
+def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(unbuilt: Desk) -> None:
     statement = unbuilt.releases / "statement.toml"
     statement.parent.mkdir(exist_ok=True)
     statement.write_text("x =\n", "utf-8")
@@ -273,9 +261,7 @@ def test_what_a_stopped_build_was_asked_to_hide_is_not_published_by_run(
 
 
 @pytest.mark.parametrize("at", [8, 40])
-def test_what_a_killed_build_was_asked_to_hide_is_not_published(
-    unbuilt: ReleaseDesk, at: int
-) -> None:
+def test_what_a_killed_build_was_asked_to_hide_is_not_published(unbuilt: Desk, at: int) -> None:
     words = ("release", "build", "--hide", "labels")
     assert unbuilt.run(*words, before=strike(unbuilt.root, at=at)).code == -signal.SIGKILL
     assert not unbuilt.first.exists()
@@ -284,13 +270,13 @@ def test_what_a_killed_build_was_asked_to_hide_is_not_published(
     assert published_golds(unbuilt) == []
 
 
-def test_a_build_that_waits_for_another_command_hides_all_the_same(unbuilt: ReleaseDesk) -> None:
+def test_a_build_that_waits_for_another_command_hides_all_the_same(unbuilt: Desk) -> None:
     with unbuilt.campaign.lock():
         assert "in use by" in unbuilt.run("release", "build", "--hide", "labels").err
     assert open_campaign(unbuilt.root).settings.release.hide == "labels"
 
 
-def test_what_the_last_version_hides_stays_hidden_without_its_gold_file(desk: ReleaseDesk) -> None:
+def test_what_the_last_version_hides_stays_hidden_without_its_gold_file(desk: Desk) -> None:
     desk.gold.unlink()
     desk.set(hide="", version="0.2.0")
     for command in (("run",), ("release", "build"), ("release", "build", "--anonymous")):
@@ -300,7 +286,7 @@ def test_what_the_last_version_hides_stays_hidden_without_its_gold_file(desk: Re
     assert not desk.second.exists()
 
 
-def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: ReleaseDesk) -> None:
+def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: Desk) -> None:
     desk.set(version="0.2.0", hide="")
     assert "publishes_hidden" in desk.run("run").err
     count = len(lines(desk.gold))
@@ -320,9 +306,7 @@ def test_hidden_gold_labels_are_not_published_by_the_next_build(desk: ReleaseDes
     hiding.check_upload(desk.campaign, desk.second)
 
 
-def test_a_hidden_version_stays_hidden_and_what_is_revealed_may_be_published(
-    desk: ReleaseDesk,
-) -> None:
+def test_a_hidden_version_stays_hidden_and_what_is_revealed_may_be_published(desk: Desk) -> None:
     before = shas(desk.first)
     assert "older data" not in desk.run("status").err
     desk.build()
@@ -336,7 +320,7 @@ def test_a_hidden_version_stays_hidden_and_what_is_revealed_may_be_published(
     desk.build()
 
 
-def test_published_gold_labels_cannot_be_hidden(unbuilt: ReleaseDesk) -> None:
+def test_published_gold_labels_cannot_be_hidden(unbuilt: Desk) -> None:
     unbuilt.build()
     has(
         unbuilt.run("release", "build", "--hide", "labels").err,
@@ -355,21 +339,19 @@ def test_published_gold_labels_cannot_be_hidden(unbuilt: ReleaseDesk) -> None:
 # --- somebody withdraws ---------------------------------------------------------------------------
 
 
-def withdrawn(desk: ReleaseDesk, person: str, *more: str) -> list[str]:
+def withdrawn(desk: Desk, person: str, *more: str) -> list[str]:
     """The versions that hold what is lost."""
     said: list[str] = desk.say("rounds", "withdraw", person, "--erase", *more)["released_in"]
     return said
 
 
-def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: ReleaseDesk) -> None:
+def test_a_hidden_cat_of_somebody_who_withdraws_is_named(desk: Desk) -> None:
     desk.reveal()
     assert withdrawn(desk, "ben", "--releases") == ["0.1.0", "0.1.0-revealed"]
     assert not [path for path in (desk.first, desk.revealed, desk.gold) if path.exists()]
 
 
-def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(
-    desk: ReleaseDesk,
-) -> None:
+def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(desk: Desk) -> None:
     before = desk.gold.read_bytes()
     validator = lines(desk.rounds / "v/labels.jsonl")[0]["annotator"]
     assert withdrawn(desk, validator, "--releases") == ["0.1.0"]
@@ -380,9 +362,7 @@ def test_the_gold_file_stays_if_it_has_nothing_of_a_person_who_is_erased(
 
 
 @pytest.mark.parametrize("twice", [False, True])
-def test_a_gold_file_without_its_folder_is_found_by_an_erasure(
-    desk: ReleaseDesk, twice: bool
-) -> None:
+def test_a_gold_file_without_its_folder_is_found_by_an_erasure(desk: Desk, twice: bool) -> None:
     shutil.rmtree(desk.first)
     if twice:
         assert withdrawn(desk, "ben") == ["0.1.0"]
@@ -391,7 +371,7 @@ def test_a_gold_file_without_its_folder_is_found_by_an_erasure(
     assert not desk.gold.exists()
 
 
-def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: ReleaseDesk) -> None:
+def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Desk) -> None:
     desk.reveal()
     gone = versions.delete_versions(desk.campaign, ["0.1.0-revealed"], ())
     assert gone == ["0.1.0-revealed"]
@@ -399,7 +379,7 @@ def test_the_gold_file_stays_if_only_the_revealed_folder_is_deleted(desk: Releas
     desk.reveal()
 
 
-def test_an_export_warns_of_hidden_gold_labels(desk: ReleaseDesk, tmp_path: Path) -> None:
+def test_an_export_warns_of_hidden_gold_labels(desk: Desk, tmp_path: Path) -> None:
     done = desk.done("release", "export", "bias-bench", "--to", tmp_path / "exported")
     has(done.err, "are hidden in version 0.1.0, and the export has them: do not publish it")
 
@@ -407,31 +387,47 @@ def test_an_export_warns_of_hidden_gold_labels(desk: ReleaseDesk, tmp_path: Path
 # --- reveal ---------------------------------------------------------------------------------------
 
 
-def test_a_revealed_version_proves_itself(desk: ReleaseDesk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", ["labels", "all"])
+def test_a_revealed_version_proves_texts_and_labels(
+    hidden: Desk, sealed: Desk, tmp_path: Path, level: str
+) -> None:
+    desk = (hidden if level == "labels" else sealed).copy(tmp_path / "c")
     count = len(lines(desk.gold))
-    assert desk.say("release", "reveal", "0.1.0") == {
-        "folder": str(desk.revealed), "cats": count, "unchanged": count,
-    }  # fmt: skip
+    said = {"folder": str(desk.revealed), "cats": count, "unchanged": count}
+    assert desk.say("release", "reveal", "0.1.0") == said
     names = ["README.md", "SHA256SUMS", "annotations.csv", "reveal.jsonl", "test.json"]
     assert sorted(shas(desk.revealed)) == names
     assert subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=desk.revealed).returncode == 0
-    # The program in the README, with the two public folders and nothing else.
     assert SNIPPET in (desk.revealed / "README.md").read_text("utf-8")
-    public, revealed = (
-        Path(shutil.copytree(folder, tmp_path / folder.name))
-        for folder in (desk.first, desk.revealed)
-    )
-    assert proof(public, revealed) == "all commitments hold\n"
-    for name, old in (("reveal.jsonl", '\\"stereotype'), ("test.json", 'gold_label": "stereotype')):
-        path = revealed / name
-        text = path.read_text("utf-8")
-        assert old in text
-        path.write_text(text.replace(old, old.replace("stereotype", "unrelated"), 1), "utf-8")
-        assert "AssertionError" in proof(public, revealed)
-        path.write_text(text, "utf-8")
+    path, cats = desk.revealed / "test.json", desk.cats("test")
+    assert {item["context"] for item in items(path)} == {cat.context for cat in cats}
+
+    def found() -> tuple[str, str]:
+        """What the program in the README says, and a check."""
+        findings = check_release(desk.revealed, public=desk.first)
+        details = [f.detail for f in findings if f.code == "not_as_committed"]
+        return proof(desk.first, desk.revealed), " ".join(details)
+
+    assert found() == ("all commitments hold\n", "")
+    texts, proofs = "test.json has other texts or gold labels", "nonce do not give its commitment"
+    for name, old, new, says in (
+        ("test.json", cats[0].context, "Something BLANK.", texts),
+        ("test.json", 'gold_label": "stereotype', 'gold_label": "unrelated', texts),
+        ("test.json", 'bias_type": "profession', 'bias_type": "age', texts),
+        ("reveal.jsonl", '\\"stereotype', '\\"unrelated', proofs),
+        ("reveal.jsonl", "the ", "a ", proofs),
+    ):
+        path = desk.revealed / name
+        before = path.read_text("utf-8")
+        assert old in before
+        path.write_text(before.replace(old, new, 1), "utf-8")
+        proved, details = found()
+        assert proved.startswith("AssertionError")
+        assert says in details
+        path.write_text(before, "utf-8")
 
 
-def test_revealed_cats_have_their_gold_labels_tiers_and_annotations(desk: ReleaseDesk) -> None:
+def test_revealed_cats_have_their_gold_labels_tiers_and_annotations(desk: Desk) -> None:
     desk.reveal()
     cats = {cat.context: cat for cat in desk.cats()}
     revealed, public = (items(f / "test.json") for f in (desk.revealed, desk.first))
@@ -449,7 +445,7 @@ def test_revealed_cats_have_their_gold_labels_tiers_and_annotations(desk: Releas
     assert shas(desk.revealed) == before
 
 
-def test_a_reveal_needs_nothing_but_the_gold_file_and_the_release(desk: ReleaseDesk) -> None:
+def test_a_reveal_needs_nothing_but_the_gold_file_and_the_release(desk: Desk) -> None:
     for name in ("1-terms", "2-rounds", "3-decisions", "4-measures"):
         shutil.rmtree(desk.root / name, ignore_errors=True)
     said = desk.say("release", "reveal", "0.1.0")
@@ -457,7 +453,7 @@ def test_a_reveal_needs_nothing_but_the_gold_file_and_the_release(desk: ReleaseD
     assert all(item["tier"] is None for item in items(desk.revealed / "test.json"))
 
 
-def test_a_changed_public_folder_is_named_and_nothing_is_revealed(desk: ReleaseDesk) -> None:
+def test_a_changed_public_folder_is_named_and_nothing_is_revealed(desk: Desk) -> None:
     path, sums = desk.first / "test.json", desk.first / "SHA256SUMS"
     text = path.read_text("utf-8")
     path.write_text(text.replace("baker", "Baker").replace("potter", "Potter"), "utf-8")
@@ -483,12 +479,12 @@ def test_a_changed_public_folder_is_named_and_nothing_is_revealed(desk: ReleaseD
     assert not desk.revealed.exists()
 
 
-def test_a_version_that_does_not_exist_is_named_with_those_that_do(hidden: ReleaseDesk) -> None:
+def test_a_version_that_does_not_exist_is_named_with_those_that_do(hidden: Desk) -> None:
     said = hidden.refused("release", "reveal", "0.9.0")
     has(said, "gold-0.9.0.jsonl: no such file", "versions with hidden gold labels: 0.1.0")
 
 
-def test_another_reveal_of_the_same_version_is_not_written_over(desk: ReleaseDesk) -> None:
+def test_another_reveal_of_the_same_version_is_not_written_over(desk: Desk) -> None:
     desk.reveal()
     path = desk.revealed / "README.md"
     path.write_text("mine")

@@ -12,6 +12,7 @@ from support.hub import TOKEN, Hub, Repo
 from support.written import fails
 
 REPO = "made-up/bakers"
+Files = list[Local]
 CONTENT = {
     "README.md": b"---\nlicense: cc-by-4.0\n---\n# Bakers\n",
     "cats/intrasentence-dev.jsonl": b'{"id":"c1"}\n',
@@ -45,7 +46,7 @@ def client(fake_hub: Hub, token: str = TOKEN) -> Any:
     return open_hub(endpoint=fake_hub.address, token=token)
 
 
-def upload(hub: Hub, files: list[Local], version: str = "1.0.0", **how: Any) -> Any:
+def upload(hub: Hub, files: Files, version: str = "1.0.0", **how: Any) -> Any:
     return push(client(hub), REPO, files, version=version, **how)
 
 
@@ -53,7 +54,7 @@ def states(planned: list[Planned]) -> dict[str, str]:
     return {row.path: row.state for row in planned}
 
 
-def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list[Local]) -> None:
+def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: Files) -> None:
     sent: list[int] = []
     done = upload(fake_hub, files, done=sent.append)
     repo = fake_hub.repos[REPO]
@@ -65,7 +66,7 @@ def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list
     assert sorted(sent) == sorted(map(len, CONTENT.values()))
 
 
-def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) -> None:
+def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: Files) -> None:
     first = upload(fake_hub, files)
     fake_hub.calls.clear()
     again = upload(fake_hub, files)
@@ -73,9 +74,7 @@ def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) 
     assert {method for method, _ in fake_hub.calls} == {"GET"}
 
 
-def test_a_published_version_never_changes(
-    fake_hub: Hub, files: list[Local], tmp_path: Path
-) -> None:
+def test_a_published_version_never_changes(fake_hub: Hub, files: Files, tmp_path: Path) -> None:
     upload(fake_hub, files)
     changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
     with fails("1.0.0 of made-up/bakers is on the hub already, with other content: README.md"):
@@ -84,7 +83,7 @@ def test_a_published_version_never_changes(
 
 
 def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
-    fake_hub: Hub, files: list[Local], tmp_path: Path
+    fake_hub: Hub, files: Files, tmp_path: Path
 ) -> None:
     upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
@@ -108,7 +107,7 @@ def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
 
 
 def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
-    fake_hub: Hub, files: list[Local]
+    fake_hub: Hub, files: Files
 ) -> None:
     upload(fake_hub, files, private=False, gated="manual")
     repo = fake_hub.repos[REPO]
@@ -121,9 +120,7 @@ def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
     assert repo.private
 
 
-def test_a_dataset_that_must_be_private_is_so_before_anything_is_sent(
-    fake_hub: Hub, files: list[Local]
-) -> None:
+def test_a_dataset_that_must_be_private_is_so_first(fake_hub: Hub, files: Files) -> None:
     fake_hub.repos[REPO] = Repo(private=False)
     upload(fake_hub, files, private=True)
     paths = [path for _, path in fake_hub.calls]
@@ -131,7 +128,7 @@ def test_a_dataset_that_must_be_private_is_so_before_anything_is_sent(
     assert paths.index(changed) < paths.index(sent)
 
 
-def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: list[Local]) -> None:
+def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: Files) -> None:
     fake_hub.fail[("POST", "/tag/")] = ["cut"]
     with fails("no answer from http://127"):
         upload(fake_hub, files)
@@ -141,7 +138,7 @@ def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: list[Local]) -> Non
     assert fake_hub.repos[REPO].tags == {"1.0.0": done.commit}
 
 
-def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list[Local]) -> None:
+def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: Files) -> None:
     fake_hub.ignored = {"README.md"}
     with fails("did not keep 1 files of made-up/bakers, such as README"):
         upload(fake_hub, files)
@@ -165,7 +162,7 @@ def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list
     ],
 )
 def test_failures_say_what_to_do(
-    fake_hub: Hub, files: list[Local], call: tuple[str, str], answers: list[Any], message: str
+    fake_hub: Hub, files: Files, call: tuple[str, str], answers: list[Any], message: str
 ) -> None:
     fake_hub.fail[call] = answers
     with pytest.raises(CurationError, match=message) as caught:
@@ -180,7 +177,7 @@ def test_failures_say_what_to_do(
 
 
 def test_without_a_token_or_with_a_wrong_one(
-    fake_hub: Hub, files: list[Local], monkeypatch: pytest.MonkeyPatch
+    fake_hub: Hub, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with fails("does not accept the token", fix="HF_TOKEN"):
         push(client(fake_hub, "hf_wrong"), REPO, files, version="1.0.0")
@@ -214,6 +211,6 @@ def test_a_name_that_is_one() -> None:
     check_name("made-up/bakers_2.0")
 
 
-def test_a_plan_without_the_hub(files: list[Local]) -> None:
+def test_a_plan_without_the_hub(files: Files) -> None:
     assert set(states(plan(files, None)).values()) == {"unknown"}
     assert set(states(plan(files, Remote("", True, {}, {}))).values()) == {"new"}

@@ -10,7 +10,7 @@ import yaml
 from pyarrow import parquet
 
 from curation.release import data_files
-from curation.release.contents import DataFile
+from curation.release.contents import Contents, DataFile
 from curation.release.facts import Author, Facts, Hidden, Statement
 from curation.release.metadata.citation import bibtex, citation
 from curation.release.metadata.croissant import croissant
@@ -25,12 +25,12 @@ Files = tuple[dict[str, bytes], list[DataFile]]
 @pytest.fixture(scope="module")
 def files() -> Files:
     content = releases.contents()
-    data = {
-        **dict(data_files.parquet_files(content)),
-        **dict(data_files.flat_files(content)),
-        "dev.json": b"{}\n",
-    }
+    data = tables(content) | {"dev.json": b"{}\n"}
     return data, releases.data_files(data, content)
+
+
+def tables(content: Contents) -> dict[str, bytes]:
+    return {**dict(data_files.parquet_files(content)), **dict(data_files.flat_files(content))}
 
 
 def cff(facts: Facts) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def test_every_field_of_croissant_is_a_column_of_its_file(hidden: bool) -> None:
     if hidden:
         content = releases.hidden(content)
         facts = releases.facts(hidden=Hidden(split="test", cats=4, terms=2))
-    data = {**dict(data_files.parquet_files(content)), **dict(data_files.flat_files(content))}
+    data = tables(content)
     about = json.loads(croissant(facts, releases.data_files(data, content)))
     for records in about["recordSet"]:
         flat = [part for field in records["field"] for part in field.get("subField", [field])]
@@ -124,9 +124,8 @@ def columns(path: str, content: bytes) -> list[str]:
 
 def test_values_for_responsible_ai_come_from_the_facts() -> None:
     values = responsible(releases.facts())
-    assert "Round main (validation, 2026-01-10 to 2026-01-20): 42 answers" in str(
-        values["dataCollection"]
-    )
+    collected = "Round main (validation, 2026-01-10 to 2026-01-20): 42 answers"
+    assert collected in str(values["dataCollection"])
     assert values["dataCollectionTimeFrame"] == ["2026-01-10", "2026-01-20"]
     assert values["dataCollectionTimeframe"] == values["dataCollectionTimeFrame"]
     assert values["dataDataManipulationProtocol"] == values["dataManipulationProtocol"]

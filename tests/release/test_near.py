@@ -9,7 +9,7 @@ from rapidfuzz import fuzz
 from curation.checks.content import compared, gist
 from curation.release.near import Pair, Texts, near
 from support.catsets import stereoset, write_json
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 
 
 def intra(id: str, context: str, *words: str) -> Texts:
@@ -23,9 +23,8 @@ def slowly(cats: list[Texts], others: list[Texts]) -> list[tuple[str, str]]:
             one, *own = compared(gist(a.context, a.sentences))
             other, *theirs = compared(gist(b.context, b.sentences))
             alike = [[fuzz.ratio(x, y) >= 95 for y in theirs] for x in own]
-            two = any(
-                alike[0][i] + alike[1][j] + alike[2][k] >= 2 for i, j, k in permutations((0, 1, 2))
-            )
+            orders = permutations((0, 1, 2))
+            two = any(alike[0][i] + alike[1][j] + alike[2][k] >= 2 for i, j, k in orders)
             if a.kind == b.kind and fuzz.ratio(one, other) >= 95 and two:
                 pairs.append((a.id, b.id))
                 break
@@ -37,9 +36,8 @@ def test_the_same_cats_are_found_as_slowly() -> None:
     words = ["kind", "gruff", "blue", "extremely well read", "extremely well fed", "a painter"]
 
     def made(id: str) -> Texts:
-        place = rng.choice(
-            ["in the small village by the sea", "in the small village by the see", "here"]
-        )
+        village = "in the small village by the"
+        place = rng.choice([f"{village} sea", f"{village} see", "here"])
         context = f"The {rng.choice(['baker', 'bakers', 'potter'])} {place} is BLANK"
         if rng.random() < 0.5:
             return intra(id, context + rng.choice([".", "!", ""]), *rng.sample(words, 3))
@@ -72,7 +70,7 @@ def test_texts_in_any_script_and_empty_ones() -> None:
     assert [p.other for p in near([cat, empty], {"dev": [cat, empty]})[1]] == ["a", "b"]
 
 
-def test_the_command_names_places_and_pairs(hidden: ReleaseDesk, tmp_path: Path) -> None:
+def test_the_command_names_places_and_pairs(hidden: Desk, tmp_path: Path) -> None:
     (cat, *_) = hidden.cats("test")
     item = {
         "id": "x", "target": cat.target, "bias_type": "d",

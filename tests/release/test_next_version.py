@@ -15,7 +15,7 @@ from curation.records import Cat, Task, Term
 from curation.release.contents import Contents, PublishedTerm, SealedCat, published
 from curation.steps.release import versions
 from support.desk import read_csv
-from support.labelled import ReleaseDesk, answer, written
+from support.labelled import Desk, answer, written
 from support.scored import CATS, write_gold
 from support.written import fails, files, lines
 
@@ -24,7 +24,7 @@ DEV, TEST = ([cat for cat in CATS if cat.split == split] for split in ("dev", "t
 
 
 @pytest.fixture(scope="module")
-def built(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
+def built(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A small campaign with version 0.1.0: eight terms with a CAT each, two of them in dev."""
     desk = written(forked, tmp_path_factory.mktemp("built") / "c", *TERMS, items=1)
     answer(desk, desk.export("v"))
@@ -32,7 +32,7 @@ def built(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> ReleaseDesk:
     return desk
 
 
-def correct(desk: ReleaseDesk, labels: Path, target: str) -> None:
+def correct(desk: Desk, labels: Path, target: str) -> None:
     """The people turn their labels of the stereotypes of a target round, a day later."""
     turned = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype"}
     tasks = {task.id for task in desk.records("v/tasks.jsonl", Task) if task.target == target}
@@ -45,27 +45,27 @@ def correct(desk: ReleaseDesk, labels: Path, target: str) -> None:
 
 
 @pytest.fixture
-def desk(built: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def desk(built: Desk, tmp_path: Path) -> Desk:
     """A copy whose next version is 0.2.0."""
     desk = built.copy(tmp_path / "c")
     desk.set(version="0.2.0")
     return desk
 
 
-def errata(desk: ReleaseDesk) -> list[dict[str, Any]]:
+def errata(desk: Desk) -> list[dict[str, Any]]:
     return lines(desk.second / "errata.jsonl")
 
 
 # --- what the build writes ------------------------------------------------------------------------
 
 
-def test_the_first_version_has_no_errata(built: ReleaseDesk) -> None:
+def test_the_first_version_has_no_errata(built: Desk) -> None:
     assert not (built.first / "errata.jsonl").exists()
     assert versions.previous(built.campaign) is None
     assert versions.change_inputs(built.campaign) == []
 
 
-def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: ReleaseDesk) -> None:
+def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: Desk) -> None:
     gone = desk.cats("test")[0].id
     desk.set(leave_out=[gone])
     desk.build()
@@ -76,7 +76,7 @@ def test_an_item_that_is_left_out_is_removed_in_the_errata(desk: ReleaseDesk) ->
     assert set(versions.change_inputs(desk.campaign)) == {desk.first / name for name in names}
 
 
-def test_an_excluded_persons_items_are_removed_in_the_errata(desk: ReleaseDesk) -> None:
+def test_an_excluded_persons_items_are_removed_in_the_errata(desk: Desk) -> None:
     desk.set(accept=["moved_to_test"])
     desk.done("rounds", "exclude", "ben", "--reason", "copied")
     desk.build()
@@ -84,9 +84,7 @@ def test_an_excluded_persons_items_are_removed_in_the_errata(desk: ReleaseDesk) 
     assert sum(count["removed"] for count in report["counts"]) == 4
 
 
-def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(
-    desk: ReleaseDesk, built: ReleaseDesk
-) -> None:
+def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(desk: Desk, built: Desk) -> None:
     first, other = desk.cats("test")[:2]
     correct(desk, built.out / "v.csv", first.target)
     (desk.root / "1-terms/edits.csv").write_text(
@@ -105,7 +103,7 @@ def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(
     assert [r["after"]["text"] for r in report["terms"]["renamed"]] == [f"master {other.target}"]
 
 
-def test_a_term_that_moves_from_dev_to_test_is_an_error_unless_accepted(desk: ReleaseDesk) -> None:
+def test_a_term_that_moves_from_dev_to_test_is_an_error_unless_accepted(desk: Desk) -> None:
     dev = {cat.target for cat in desk.cats("dev")}
     desk.set(seed=4)
     said = desk.refused("release", "build")
@@ -122,7 +120,7 @@ def test_a_term_that_moves_from_dev_to_test_is_an_error_unless_accepted(desk: Re
     assert desk.run("release", "diff", "0.1.0", "0.2.0", "--strict").code == 1
 
 
-def test_a_version_is_built_again_with_the_same_bytes(desk: ReleaseDesk) -> None:
+def test_a_version_is_built_again_with_the_same_bytes(desk: Desk) -> None:
     desk.build()
     assert not (desk.second / "errata.jsonl").exists(), "nothing changed"
     before = files(desk.second)
@@ -132,7 +130,7 @@ def test_a_version_is_built_again_with_the_same_bytes(desk: ReleaseDesk) -> None
     assert files(desk.second) == before
 
 
-def test_a_damaged_version_before_is_an_error(desk: ReleaseDesk) -> None:
+def test_a_damaged_version_before_is_an_error(desk: Desk) -> None:
     path = desk.first / "test.json"
     path.write_bytes(path.read_bytes()[:-30])
     desk.not_built("an earlier version cannot be read", str(path), "restore 7-release/0.1.0")
@@ -275,7 +273,7 @@ def test_hidden_cats_are_counted_and_not_named(old: Campaign) -> None:
 # --- terms stay in their split --------------------------------------------------------------------
 
 
-def test_with_keep_terms_stay_in_their_split(desk: ReleaseDesk) -> None:
+def test_with_keep_terms_stay_in_their_split(desk: Desk) -> None:
     before = {cat.term: cat.split for cat in desk.cats()}
     desk.set(seed=4, leave_out=[cat.id for cat in desk.cats("test")[:2]])
     desk.not_built('set keep = "0.1.0" in [split]')
@@ -289,7 +287,7 @@ def test_with_keep_terms_stay_in_their_split(desk: ReleaseDesk) -> None:
     desk.done("release", "check", desk.second)
 
 
-def test_a_term_that_comes_back_is_in_its_old_split(desk: ReleaseDesk) -> None:
+def test_a_term_that_comes_back_is_in_its_old_split(desk: Desk) -> None:
     before = {cat.id: cat.split for cat in desk.cats()}
     desk.set(keep="0.1.0", leave_out=[desk.cats("dev")[0].id])
     desk.build()
@@ -298,6 +296,6 @@ def test_a_term_that_comes_back_is_in_its_old_split(desk: ReleaseDesk) -> None:
     assert {cat.id: cat.split for cat in desk.cats()} == before
 
 
-def test_keep_names_a_version_that_is_not_there(desk: ReleaseDesk) -> None:
+def test_keep_names_a_version_that_is_not_there(desk: Desk) -> None:
     desk.set(keep="0.0.9")
     desk.not_built("[split] keep names version 0.0.9, which is not in")

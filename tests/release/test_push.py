@@ -27,9 +27,7 @@ def push(forked: Any, built: Path, *words: str) -> Any:
     return forked("release", "push", "1.0.0", "--to", REPO, "-c", root, *words)
 
 
-def test_a_dry_run_lists_every_file_and_sends_nothing(
-    fake_hub: Hub, built: Path, forked: Any
-) -> None:
+def test_a_dry_run_lists_files_and_sends_nothing(fake_hub: Hub, built: Path, forked: Any) -> None:
     ran = push(forked, built, "--dry-run")
     assert ran.code == 0, ran.err
     has(ran.out, *files(built), f"{len(files(built))} files")
@@ -64,9 +62,7 @@ def test_a_version_goes_up_and_comes_back_the_same(fake_hub: Hub, built: Path, f
     assert not [n for n, data in files(built.parents[1]).items() if TOKEN.encode() in data]
 
 
-def test_a_release_that_its_check_blocks_does_not_go(
-    fake_hub: Hub, built: Path, forked: Any
-) -> None:
+def test_what_a_check_blocks_does_not_go(fake_hub: Hub, built: Path, forked: Any) -> None:
     (built / "LICENSE").write_text("changed\n", "utf-8")
     ran = push(forked, built)
     assert ran.code == 1

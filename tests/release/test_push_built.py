@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.hub import TOKEN, Hub
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.written import files
 
 REPO = "made-up/mild"
@@ -21,7 +21,7 @@ pytestmark = [
 def test_versions_of_the_example_go_up_one_after_the_other(
     demo: object, fake_hub: Hub, example: Path, example_hidden: Path, forked: Any, tmp_path: Path
 ) -> None:
-    desk = ReleaseDesk(forked, example).copy(tmp_path / "c")
+    desk = Desk(forked, example).copy(tmp_path / "c")
     said = []
 
     def push(version: str, *words: str) -> Any:

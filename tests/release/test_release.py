@@ -20,18 +20,14 @@ def release(example_release: Path) -> Path:
 
 
 def test_checksums_hold_for_every_file(release: Path) -> None:
-    listed = dict(
-        reversed(line.split("  "))
-        for line in (release / "SHA256SUMS").read_text("utf-8").splitlines()
-    )
+    rows = (release / "SHA256SUMS").read_text("utf-8").splitlines()
+    listed = dict(reversed(row.split("  ")) for row in rows)
     found = shas(release)
     del found["SHA256SUMS"]
     assert listed == found
 
 
-def test_the_splits_are_the_kept_cats_and_share_no_term_or_family(
-    example: Path, release: Path
-) -> None:
+def test_the_splits_are_the_kept_cats_and_share_no_family(example: Path, release: Path) -> None:
     cats = {cat.id: cat for cat in read_records(example / "3-decisions/cats.jsonl", Cat)}
     split = {name: read_cats(release / f"{name}.json") for name in ("dev", "test")}
     assert {c.id for part in split.values() for c in part} == set(cats)

@@ -196,9 +196,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "what", "fix"), WRONG.values(), ids=WRONG.keys())
-def test_errors_name_file_line_key_and_fix(
-    campaign: Campaign, text: str, what: str, fix: str
-) -> None:
+def test_errors_name_line_key_and_fix(campaign: Campaign, text: str, what: str, fix: str) -> None:
     write(campaign, text)
     with fails(str(place(campaign)), what, fix=fix):
         read_statement(campaign)
@@ -237,9 +235,7 @@ def test_a_blank_file_becomes_the_template(campaign: Campaign) -> None:
 # --- commands -------------------------------------------------------------------------------
 
 
-def test_the_command_writes_the_file_and_lists_open_questions(
-    campaign: Campaign, forked: Any
-) -> None:
+def test_the_command_writes_the_file_and_lists_questions(campaign: Campaign, forked: Any) -> None:
     shown = json.loads(forked("release", "statement", "--campaign", campaign.root, "--json").out)
     assert (shown["written"], shown["questions"], len(shown["open"])) == (True, 25, 25)
     assert shown["open"][0] == {

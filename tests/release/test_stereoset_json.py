@@ -12,7 +12,7 @@ from curation.release import data_files
 from curation.release.contents import HUB_SPLITS, SPLITS
 from curation.text.item_form import attribute
 from support import harnesses
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.written import fails, items
 
 
@@ -60,19 +60,12 @@ def test_parquet_files_have_the_same_cats(example_release: Path, split: SplitNam
     assert not own
 
 
-def test_an_anonymous_release_has_the_same_cats(
-    example_release: Path, example_anonymous: Path
-) -> None:
-    for split in SPLITS:
-        own, other = (
-            read_cats(folder / f"{split}.json") for folder in (example_release, example_anonymous)
-        )
-        assert own == other
+def test_anonymous_cats_are_the_same(example_release: Path, example_anonymous: Path) -> None:
+    for name in ("dev.json", "test.json"):
+        assert read_cats(example_release / name) == read_cats(example_anonymous / name)
 
 
-def test_files_of_other_languages_are_read(
-    arabic_release: Path, japanese_release: Path
-) -> None:
+def test_files_of_other_languages_are_read(arabic_release: Path, japanese_release: Path) -> None:
     for folder, kind, people in (
         (arabic_release, "intersentence", 5),
         (japanese_release, "intrasentence", 0),
@@ -100,14 +93,14 @@ def test_an_import_of_the_release_gives_its_cats(
     example: Path, example_release: Path, forked: Any, tmp_path: Path
 ) -> None:
     assert forked("init", tmp_path / "c", "--yes").code == 0
-    desk = ReleaseDesk(forked, tmp_path / "c")
+    desk = Desk(forked, tmp_path / "c")
     for split in SPLITS:
         desk.done("import", "stereoset", example_release / f"{split}.json")
     for step in ("filter", "split"):
         desk.done("decisions", step)
     texts = {c.id: c for split in SPLITS for c in read_cats(example_release / f"{split}.json")}
     back = {cat.id: cat for cat in desk.cats()}
-    own = {cat.id: cat for cat in ReleaseDesk(forked, example).cats()}
+    own = {cat.id: cat for cat in Desk(forked, example).cats()}
     assert set(back) == set(texts) == set(own)
     for name, cat in back.items():
         for other in (texts[name], own[name]):

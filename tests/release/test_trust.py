@@ -16,7 +16,7 @@ from curation.steps.release import hidden
 from curation.steps.step import QUIET
 from curation.trust.protocol import table
 from curation.work.manifest import Results
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.written import fails, shas
 
 ROW: dict[str, Any] = {
@@ -38,36 +38,36 @@ STATED: dict[str, Any] = {**DATASET, "criterion": "consequential", "status": "at
 
 
 @pytest.fixture
-def desk(labelled: ReleaseDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseDesk:
+def desk(labelled: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     rows = [Criterion.model_validate(row) for row in (ROW, CONTROL, DATASET)]
     monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: rows)
     return labelled.copy(tmp_path / "c")
 
 
 @pytest.fixture
-def closed(desk: ReleaseDesk) -> ReleaseDesk:
+def closed(desk: Desk) -> Desk:
     """The campaign after its rounds were closed."""
     for name in ("w", "v"):
         desk.say("rounds", "close", name)
     return desk
 
 
-def report_of(desk: ReleaseDesk) -> Path:
+def report_of(desk: Desk) -> Path:
     return desk.root / "6-trust" / "report.json"
 
 
-def attest(desk: ReleaseDesk, text: str = 'owner = "Ada Example"\n') -> Path:
+def attest(desk: Desk, text: str = 'owner = "Ada Example"\n') -> Path:
     path = desk.root / "6-trust" / "attest.toml"
     path.write_text(text, "utf-8")
     return path
 
 
-def state(desk: ReleaseDesk) -> str:
+def state(desk: Desk) -> str:
     """What ``status`` says of the step «trust»."""
     return next(s["state"] for s in desk.say("status")["steps"] if s["step"] == "trust")
 
 
-def test_a_build_brings_the_report_up_to_date(desk: ReleaseDesk) -> None:
+def test_a_build_brings_the_report_up_to_date(desk: Desk) -> None:
     desk.done("trust", "report")
     path = report_of(desk)
     report = path.read_bytes()
@@ -95,9 +95,7 @@ def test_a_build_brings_the_report_up_to_date(desk: ReleaseDesk) -> None:
     assert "maybe_personal" not in checked
 
 
-def test_answers_that_cannot_be_read_stop_a_build_until_they_are_corrected(
-    desk: ReleaseDesk,
-) -> None:
+def test_answers_that_cannot_be_read_stop_a_build_until_they_are_corrected(desk: Desk) -> None:
     desk.done("trust", "report")
     answers = attest(desk, "owner =\n")
     for command in (("release", "build"), ("run",)):
@@ -107,7 +105,7 @@ def test_answers_that_cannot_be_read_stop_a_build_until_they_are_corrected(
     assert not answers.exists()
 
 
-def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(closed: ReleaseDesk) -> None:
+def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(closed: Desk) -> None:
     closed.done("trust", "report")
     attest(closed)
     closed.build("--hide", "labels")
@@ -121,7 +119,7 @@ def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(closed: Release
     assert '"hidden"' in (closed.second / "test.json").read_text("utf-8")
 
 
-def test_without_a_report_a_release_says_nothing_of_it(desk: ReleaseDesk) -> None:
+def test_without_a_report_a_release_says_nothing_of_it(desk: Desk) -> None:
     desk.done("trust", "report")
     report_of(desk).unlink()
     desk.build()
@@ -130,16 +128,14 @@ def test_without_a_report_a_release_says_nothing_of_it(desk: ReleaseDesk) -> Non
     assert state(desk) == "out of date"
 
 
-def test_a_report_that_curation_did_not_write_is_replaced(desk: ReleaseDesk) -> None:
+def test_a_report_that_curation_did_not_write_is_replaced(desk: Desk) -> None:
     report_of(desk).parent.mkdir()
     report_of(desk).write_text('{"checked": "by hand"}', "utf-8")
     desk.build()
     assert desk.facts()["trust"]["rows"]
 
 
-def test_status_says_to_build_if_only_the_report_and_the_release_are_missing(
-    closed: ReleaseDesk,
-) -> None:
+def test_status_says_to_build_if_only_the_report_and_the_release_are_missing(closed: Desk) -> None:
     closed.done("trust", "report")
     for name in ("statistics", "sentiment", "keywords", "pitfalls"):
         closed.done("measures", name)
@@ -148,7 +144,7 @@ def test_status_says_to_build_if_only_the_report_and_the_release_are_missing(
     assert closed.say("status")["next"] == then
 
 
-def test_run_leaves_the_report_out_if_nobody_uses_it(closed: ReleaseDesk) -> None:
+def test_run_leaves_the_report_out_if_nobody_uses_it(closed: Desk) -> None:
     assert "trust         left out" in closed.run("run").out
     assert not report_of(closed).parent.exists()
     assert state(closed) == "not yet"
@@ -202,7 +198,7 @@ def test_the_card_says_how_many_rows_are_left_out() -> None:
     assert "It has no rows." in said
 
 
-def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: ReleaseDesk) -> None:
+def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> None:
     desk.done("trust", "report")
     desk.build("--hide", "labels")
     facts = desk.facts()
@@ -211,7 +207,7 @@ def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: ReleaseDesk)
     assert "8 rows are not published" in desk.card()
 
 
-def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: ReleaseDesk) -> None:
+def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: Desk) -> None:
     name = desk.cats()[0].id
     desk.set(hide="labels")
     given: Any = (

@@ -8,20 +8,20 @@ import pytest
 
 from curation.steps.rounds import licences
 from curation.steps.step import QUIET
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.strike import half_written
 from support.written import fails, has, read, shas
 
 
 @pytest.fixture
-def desk(released: ReleaseDesk, tmp_path: Path) -> ReleaseDesk:
+def desk(released: Desk, tmp_path: Path) -> Desk:
     return released.copy(tmp_path / "c")
 
 
 # --- never rewritten ------------------------------------------------------------------------------
 
 
-def test_a_version_whose_content_would_change_is_an_error_and_stays(desk: ReleaseDesk) -> None:
+def test_a_version_whose_content_would_change_is_an_error_and_stays(desk: Desk) -> None:
     before = shas(desk.first)
     desk.set(name="Other")
     desk.not_built(
@@ -45,7 +45,7 @@ def test_a_version_whose_content_would_change_is_an_error_and_stays(desk: Releas
     assert shas(desk.first) == before
 
 
-def test_what_was_edited_by_hand_is_not_overwritten(desk: ReleaseDesk) -> None:
+def test_what_was_edited_by_hand_is_not_overwritten(desk: Desk) -> None:
     before = shas(desk.first)
     path = desk.first / "test.json"
     path.write_bytes(path.read_bytes() + b"\n")
@@ -66,7 +66,7 @@ GONE = {
 
 
 @pytest.mark.parametrize("gone", GONE)
-def test_what_is_missing_of_a_version_is_written_again(desk: ReleaseDesk, gone: str) -> None:
+def test_what_is_missing_of_a_version_is_written_again(desk: Desk, gone: str) -> None:
     before = shas(desk.releases)
     for name in GONE[gone]:
         path = desk.releases / name
@@ -80,7 +80,7 @@ def test_what_is_missing_of_a_version_is_written_again(desk: ReleaseDesk, gone: 
     assert list(desk.root.rglob(".*.tmp")) == []
 
 
-def test_a_file_that_is_missing_is_not_written_with_other_content(desk: ReleaseDesk) -> None:
+def test_a_file_that_is_missing_is_not_written_with_other_content(desk: Desk) -> None:
     (desk.first / "README.md").unlink()
     (desk.first / "SHA256SUMS").unlink()
     desk.set(name="Other")
@@ -90,9 +90,7 @@ def test_a_file_that_is_missing_is_not_written_with_other_content(desk: ReleaseD
 
 @pytest.mark.parametrize("link", ["7-release", "7-release/0.1.0", "7-release/0.1.0/test.json"])
 @pytest.mark.parametrize("there", [True, False])
-def test_a_release_is_never_written_through_a_link(
-    desk: ReleaseDesk, link: str, there: bool
-) -> None:
+def test_a_release_is_never_written_through_a_link(desk: Desk, link: str, there: bool) -> None:
     place, other = desk.root / link, desk.root.parent / "other"
     shutil.move(place, other)
     before = shas(other) if other.is_dir() else other.read_bytes()
@@ -109,7 +107,7 @@ def test_a_release_is_never_written_through_a_link(
 # --- what is lost ---------------------------------------------------------------------------------
 
 
-def test_an_exclusion_names_the_version_and_leaves_it(desk: ReleaseDesk) -> None:
+def test_an_exclusion_names_the_version_and_leaves_it(desk: Desk) -> None:
     before = shas(desk.releases)
     done = desk.run("rounds", "exclude", "ben", "--reason", "copied")
     assert "7-release/0.1.0 still holds what is lost (3 CATs): raise version" in done.err
@@ -120,7 +118,7 @@ def test_an_exclusion_names_the_version_and_leaves_it(desk: ReleaseDesk) -> None
     assert shas(desk.releases) == before
 
 
-def test_every_version_is_named_also_when_it_is_decided_again(desk: ReleaseDesk) -> None:
+def test_every_version_is_named_also_when_it_is_decided_again(desk: Desk) -> None:
     desk.set(version="0.2.0")
     desk.build()
     both = ["0.1.0", "0.2.0"]
@@ -141,7 +139,7 @@ def test_every_version_is_named_also_when_it_is_decided_again(desk: ReleaseDesk)
     assert desk.say("status")["next"] != "curation run"
 
 
-def test_versions_are_deleted_only_with_an_erasure(desk: ReleaseDesk) -> None:
+def test_versions_are_deleted_only_with_an_erasure(desk: Desk) -> None:
     assert "--releases needs --erase" in desk.refused("rounds", "withdraw", "ben", "--releases")
     other = desk.root.parent / "other"
     shutil.move(desk.first, other)
@@ -154,7 +152,7 @@ def test_versions_are_deleted_only_with_an_erasure(desk: ReleaseDesk) -> None:
 # --- licences -------------------------------------------------------------------------------------
 
 
-def test_a_licence_that_nobody_agreed_to_blocks_until_it_is_accepted(desk: ReleaseDesk) -> None:
+def test_a_licence_that_nobody_agreed_to_blocks_until_it_is_accepted(desk: Desk) -> None:
     desk.set(licence="CC0 1.0", version="0.2.0")
     # Six validators and two writers.
     desk.not_built(
@@ -171,7 +169,7 @@ def test_a_licence_that_nobody_agreed_to_blocks_until_it_is_accepted(desk: Relea
     assert (facts["licence"]["spdx"], facts["other_licences"]) == ("CC0-1.0", {"CC BY-SA 4.0": 8})
 
 
-def test_each_licence_is_named_with_its_rounds(desk: ReleaseDesk) -> None:
+def test_each_licence_is_named_with_its_rounds(desk: Desk) -> None:
     # As if v had been opened under CC0.
     for name, old, new in (
         ("v/texts.json", "CC BY-SA 4.0", "CC0"),
@@ -188,7 +186,7 @@ def test_each_licence_is_named_with_its_rounds(desk: ReleaseDesk) -> None:
     ]
 
 
-def test_another_licence_is_said_before_people_agree_to_it(desk: ReleaseDesk) -> None:
+def test_another_licence_is_said_before_people_agree_to_it(desk: Desk) -> None:
     path = desk.rounds / "text.toml"
     path.write_text(path.read_text("utf-8") + 'licence = "CC0"\n', "utf-8")
     done = desk.done("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
@@ -196,12 +194,12 @@ def test_another_licence_is_said_before_people_agree_to_it(desk: ReleaseDesk) ->
 
 
 @pytest.mark.parametrize("name", ["cc-by-sa-4.0", "CC  BY–SA 4.0 ", "Cc by sa 4.0"])
-def test_spaces_hyphens_and_case_make_no_other_licence(desk: ReleaseDesk, name: str) -> None:
+def test_spaces_hyphens_and_case_make_no_other_licence(desk: Desk, name: str) -> None:
     desk.set(licence=name)
     assert licences.others(desk.campaign, [("p-1", "v")], QUIET) == {}
 
 
-def test_a_consent_without_a_licence_is_not_compared(desk: ReleaseDesk) -> None:
+def test_a_consent_without_a_licence_is_not_compared(desk: Desk) -> None:
     path = desk.rounds / "v" / "texts.json"
     texts = read(path)
     texts["consent"]["lines"] = ["You take part."]
@@ -216,7 +214,7 @@ def test_a_consent_without_a_licence_is_not_compared(desk: ReleaseDesk) -> None:
 # --- a renamed term -------------------------------------------------------------------------------
 
 
-def test_a_rename_is_said_before_the_build_and_a_release_knows_it(desk: ReleaseDesk) -> None:
+def test_a_rename_is_said_before_the_build_and_a_release_knows_it(desk: Desk) -> None:
     (desk.root / "1-terms/edits.csv").write_text(
         "domain,term,action,into\nprofession,baker,rename,bread artist\n", "utf-8"
     )
@@ -235,7 +233,7 @@ def test_a_rename_is_said_before_the_build_and_a_release_knows_it(desk: ReleaseD
         assert "target_missing" not in counts
 
 
-def test_a_release_is_measured_with_the_settings_it_was_built_with(desk: ReleaseDesk) -> None:
+def test_a_release_is_measured_with_the_settings_it_was_built_with(desk: Desk) -> None:
     desk.set(blank_alone=False, language="en-GB", version="0.2.0")
     desk.build()
     path = desk.second / "test.json"

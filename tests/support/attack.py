@@ -9,7 +9,7 @@ from typing import Any
 
 from curation.records import GOLDS, KINDS
 from support.builds import trusted
-from support.labelled import ReleaseDesk
+from support.labelled import Desk
 from support.scored import put
 from support.written import lines
 
@@ -71,7 +71,7 @@ def campaign(forked: Any, root: Path, *, items: int, models: int) -> Path:
     data: dict[str, list[Any]] = {name: [] for name in KINDS}
     for number in range(items):
         data[kind(number)].append(item(number))
-    desk = ReleaseDesk(forked, trusted(forked, root, data, name="Made up"))
+    desk = Desk(forked, trusted(forked, root, data, name="Made up"))
     desk.done("decisions", "split")
     for number in range(models):
         put(root / "5-scores", f"model-{number}", "default", chance(number), desk.cats())

@@ -32,17 +32,13 @@ def readers(caches: Path) -> Process:
         NotThereError: there is no environment, and none can be made.
     """
     python = environments.python("consumers", READERS, named="CURATION_CONSUMERS")
-    offline = {
-        "HF_HUB_OFFLINE": "1",
-        "HF_DATASETS_OFFLINE": "1",
-        "TQDM_DISABLE": "1",
-        "INSPECT_DISPLAY": "none",
-    }
+    offline = dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TQDM_DISABLE"), "1")
     places = {
         "HF_HOME": str(caches / "hub"),
         "HF_DATASETS_CACHE": str(caches / "datasets"),
         "CROISSANT_CACHE": str(caches / "croissant"),
         "INSPECT_LOG_DIR": str(caches / "inspect"),
+        "INSPECT_DISPLAY": "none",
     }
     return Process([python, "-P", SCRIPT], {**offline, **places})
 

@@ -171,21 +171,15 @@ class Handler(BaseHTTPRequestHandler):
             case ["tree", revision, *_]:
                 return [entry(path, data) for path, data in repo.at(revision).items()], 200
             case ["refs"]:
-                tags = [
-                    {"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": commit}
-                    for tag, commit in repo.tags.items()
-                ]
-                main = {"name": "main", "ref": "refs/heads/main", "targetCommit": repo.head}
+                tags = [ref("tags", tag, commit) for tag, commit in repo.tags.items()]
+                main = ref("heads", "main", repo.head)
                 return {"branches": [main], "converts": [], "tags": tags}, 200
             case ["preupload", _]:
                 files = [
-                    {
-                        "path": given["path"],
-                        "uploadMode": "lfs" if given["path"].endswith(LARGE) else "regular",
-                        "shouldIgnore": given["path"] in self.server.ignored,
-                    }
-                    for given in json.loads(body)["files"]
-                ]
+                    {"path": path, "uploadMode": "lfs" if path.endswith(LARGE) else "regular",
+                     "shouldIgnore": path in self.server.ignored}
+                    for path in (given["path"] for given in json.loads(body)["files"])
+                ]  # fmt: skip
                 return {"files": files}, 200
             case ["commit", _]:
                 return self._commit(repo, name, body)
@@ -222,6 +216,10 @@ class Handler(BaseHTTPRequestHandler):
         repo.commits.append(files)
         address = f"{self.server.address}/datasets/{name}/commit/{repo.head}"
         return {"commitUrl": address, "commitOid": repo.head}, 200
+
+
+def ref(kind: str, name: str, commit: str) -> dict[str, str]:
+    return {"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": commit}
 
 
 def entry(path: str, data: bytes) -> dict[str, Any]:

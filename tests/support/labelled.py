@@ -11,14 +11,15 @@ from typing import Any
 from curation.campaign import Campaign, open_campaign
 from curation.files import read_records
 from curation.records import Cat
+from support import desk
 from support.commands import Ran
-from support.desk import Desk, Row, label_row
+from support.desk import Row, label_row
 from support.written import has, read
 
 PEOPLE = [f"val-{n}" for n in range(6)]
 
 
-class ReleaseDesk(Desk):
+class Desk(desk.Desk):
     """A campaign, its versions, and the commands that make them."""
 
     def __init__(self, forked: Any, root: Path) -> None:
@@ -73,8 +74,8 @@ class ReleaseDesk(Desk):
         every = read_records(self.root / "3-decisions/cats.jsonl", Cat)
         return [cat for cat in every if cat.split in (splits or ("dev", "test"))]
 
-    def copy(self, to: Path) -> "ReleaseDesk":
-        return ReleaseDesk(self.forked, Path(shutil.copytree(self.root, to)))
+    def copy(self, to: Path) -> "Desk":
+        return Desk(self.forked, Path(shutil.copytree(self.root, to)))
 
 
 def proof(public: Path, revealed: Path) -> str:
@@ -85,28 +86,27 @@ def proof(public: Path, revealed: Path) -> str:
     return done.stdout or done.stderr.splitlines()[-1]
 
 
-def written(forked: Any, root: Path, *terms: str, items: int = 2) -> ReleaseDesk:
+def written(forked: Any, root: Path, *terms: str, items: int = 2) -> Desk:
     """A campaign of one kind, whose items wait for labels in the round ``v``."""
-    Desk.make(forked, root, terms, items=items, near=1.0)
-    desk = ReleaseDesk(forked, root)
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    return desk
+    made = Desk.make(forked, root, terms, items=items, near=1.0)
+    made.open("intrasentence", "w")
+    made.written("w", ["ann", "ben"])
+    made.open("validation", "v")
+    return made
 
 
-def answer(desk: Desk, tasks: list[Row], golds: dict[str, str] | None = None) -> None:
+def answer(campaign: Desk, tasks: list[Row], golds: dict[str, str] | None = None) -> None:
     """Bring five labels of each association of the round ``v``.
 
     Args:
-        desk: the campaign.
+        campaign: it waits for labels.
         tasks: the tasks of the round.
         golds: what the validators say of each sentence; by default what its writer meant.
     """
-    known = golds or desk.golds()
+    known = golds or campaign.golds()
     rows = [
         label_row(task, PEOPLE[(n + k) % 6], known, n) | {"answer_id": f"answer-{n}-{k}"}
         for n, task in enumerate(tasks)
         for k in range(5)
     ]
-    desk.bring("v", rows, "v.csv")
+    campaign.bring("v", rows, "v.csv")

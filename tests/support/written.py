@@ -29,11 +29,8 @@ def items(path: Path) -> list[dict[str, Any]]:
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file in a folder, by path."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def shas(folder: Path) -> dict[str, str]:
