@@ -11,29 +11,9 @@ from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
 from curation.records import KINDS
+from curation.release import facts as told
 from curation.release.contents import SPLITS, DataFile
-from curation.release.facts import (
-    Agreement,
-    Author,
-    Baseline,
-    Changes,
-    Facts,
-    Hidden,
-    Hub,
-    Lengths,
-    Licence,
-    Near,
-    Reading,
-    Retention,
-    RoundFacts,
-    ScoreRow,
-    SentimentShare,
-    Size,
-    Statement,
-    TermCount,
-    TrustFacts,
-    TrustRow,
-)
+from curation.release.facts import Facts, RoundFacts, Statement
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header
@@ -65,7 +45,7 @@ DATA = [
 
 def full(text: str = "plain") -> Facts:
     """Facts in which every field is filled, each text with the given one."""
-    row = ScoreRow(
+    row = told.ScoreRow(
         *(), model=text, rules=text, split="test", kind="both", cats=17, terms=3, lms=61.2345,
         lms_ci=(51.25, 71.5), ss=52.5, ss_ci=(41.0, 63.0), icat=58.1, icat_ci=(40.2, 71.5),
         few=True, flags=(text,),
@@ -73,37 +53,39 @@ def full(text: str = "plain") -> Facts:
     made = RoundFacts(
         name=text, kind="validation", platform=text, people=19, answers=1234, refused=21,
         first="2026-01-10", last="2026-02-23", consent=text, pay=0.355, currency=text,
-        read=(Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
+        read=(told.Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
     )  # fmt: skip
     return facts(
         name=text,
         version="1.2.0",
         language="pt-BR",
         warning=f"Content warning: {text}",
-        licence=Licence(name=text, text=text),
+        licence=told.Licence(name=text, text=text),
         other_licences={text: 22},
         statement=Statement(
             description=text,
-            authors=(Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
+            authors=(told.Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
             contact=text, takedown=text, homepage=text, repository=text, paper=text, doi=text,
-            hub=Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
+            hub=told.Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
             answers={q.key: text for q in questions.QUESTIONS if not q.field},
         ),
         open=(),
         sizes=(
-            Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
-            Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
+            told.Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
+            told.Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
         ),
-        terms=(TermCount(domain=text, split="dev", terms=4),
-               TermCount(domain="other", split="test", terms=6)),
+        terms=(told.TermCount(domain=text, split="dev", terms=4),
+               told.TermCount(domain="other", split="test", terms=6)),
         tiers={"3": 24, "unknown": 1},
         without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
         counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
         not_counted={"repeated_annotator": 5151, "surplus_label": 1}, not_kept={"no_majority": 52},
-        agreement=(Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
+        agreement=(told.Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
                              ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
-        retention=(Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
-        sentiment=(SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),),
+        retention=(told.Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
+        sentiment=(
+            told.SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),
+        ),
         sentiment_by=text,
         pitfalls=(
             pitfall("a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
@@ -111,21 +93,21 @@ def full(text: str = "plain") -> Facts:
             pitfall("b", says=text, count=0),
             pitfall("c", says=text, count=None, of=None, why=text),
         ),
-        baselines=(Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
-                   Baseline(model="other", why=text)),
+        baselines=(told.Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
+                   told.Baseline(model="other", why=text)),
         scores=(row, row),
         seed=39, dev=0.375, versions={text: text},
-        changes=Changes(previous=text, added=42, removed=1, changed=43, relabelled=44, moved=45,
-                        renumbered=48, hidden=49, listed=3, fields={"tier": 50},
+        changes=told.Changes(previous=text, added=42, removed=1, changed=43, relabelled=44,
+                             moved=45, renumbered=48, hidden=49, listed=3, fields={"tier": 50},
                         terms_to_dev=(text,), terms_to_test=("x", "y")),
-        near=(Near(place=text, cats=46, similarity=0.913),),
-        hidden=Hidden(split="test", cats=1024, terms=6),
-        trust=TrustFacts(
+        near=(told.Near(place=text, cats=46, similarity=0.913),),
+        hidden=told.Hidden(split="test", cats=1024, terms=6),
+        trust=told.TrustFacts(
             rows=(
-                TrustRow(subject="measure", name=text, criterion="split_half", check=text,
+                told.TrustRow(subject="measure", name=text, criterion="split_half", check=text,
                          status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
                          unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
-                TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
+                told.TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
                          status="pass", kind="control"),
             ),
             thresholds={text: text}, open=(text,), left_out=4848,
@@ -385,7 +367,7 @@ def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
 
 
 def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> None:
-    hidden = Hidden(split="test", cats=4, terms=2)
+    hidden = told.Hidden(split="test", cats=4, terms=2)
     readme, made = texts(facts(hidden=hidden, agreement=(), sentiment=(), scores=()))
     for text in (readme, made):
         assert "too much about the hidden gold labels" in text
@@ -450,7 +432,7 @@ def test_how_data_were_collected_is_that_of_the_rounds(
 
 
 def test_undecided_items_are_counted() -> None:
-    row = Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
+    row = told.Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
     text = card_of(retention=(row,))
     undecided = "17 items have too few labels and were left out."
     assert text.index(undecided) < text.index("| 80.0 % |")
@@ -472,7 +454,7 @@ def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -
 
 
 def test_rows_of_tables() -> None:
-    lengths = Lengths(kind="intersentence", words=None, characters=23.4)  # without words
+    lengths = told.Lengths(kind="intersentence", words=None, characters=23.4)  # without words
     assert "| intersentence | – | 23.4 |" in card_of(lengths=(lengths,))
     row = score(rules="ll-bos_conditional")
     assert "| ll-bos, conditional |" in card_of(scores=(row,))

@@ -12,6 +12,7 @@ from curation.catsets.stereoset import FileSettings
 from curation.records import GOLDS, KINDS, Annotation, Gold, Kind, SplitName, Term, Value
 from curation.release import build
 from curation.release import data_files as tables
+from curation.release import facts as told
 from curation.release.contents import (
     ANNOTATIONS,
     HUB_SPLITS,
@@ -23,21 +24,7 @@ from curation.release.contents import (
     PublishedOption,
     PublishedTerm,
 )
-from curation.release.facts import (
-    Agreement,
-    Author,
-    Baseline,
-    Facts,
-    Licence,
-    PitfallCount,
-    Reading,
-    Retention,
-    RoundFacts,
-    ScoreRow,
-    SentimentShare,
-    Size,
-    Statement,
-)
+from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
@@ -163,11 +150,11 @@ def statement() -> Statement:
     return Statement(
         description="Mild sentences about made-up groups: # not a heading, <b>not bold</b>.",
         authors=(
-            Author(
+            told.Author(
                 name="María José O'Neil-Ōta", affiliation="Institute of Examples",
                 email="maria@example.invalid", orcid="0000-0002-1825-0097",
             ),
-            Author(name="Ali Kaya"),
+            told.Author(name="Ali Kaya"),
         ),
         contact="data@example.invalid",
         takedown="takedown@example.invalid",
@@ -194,81 +181,56 @@ def facts(**changes: Any) -> Facts:
     """The facts of a release with these contents; ``changes`` replace some of them."""
     content = contents()
     sizes = [
-        Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
+        told.Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
         for domain in ("profession", "race")
         for split in SPLITS
         for kind in KINDS
         for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
-    values: dict[str, Any] = {
-        "name": "Mild: <Set> #1",
-        "version": content.version,
-        "language": "en",
-        "date": "2026-03-01",
-        "canary": CANARY,
-        "warning": "Content warning: these texts repeat stereotypes; nobody agrees with them.",
-        "licence": Licence(
-            name="CC BY-SA 4.0", spdx="CC-BY-SA-4.0", hub="cc-by-sa-4.0",
-            url="https://creativecommons.org/licenses/by-sa/4.0/",
-            text="The text of the licence.\n",
+    main = told.RoundFacts(
+        name="main", kind="validation", platform="files", people=6, answers=42, refused=2,
+        first="2026-01-10", last="2026-01-20", consent="1-abcdef", pay=0.5, currency="EUR",
+        read=(told.Reading(heading="Your task", lines=("Label three sentences.",)),),
+        consent_text=("You may stop at any time.",),
+    )  # fmt: skip
+    alpha = told.Agreement(
+        scope="kept", classes="3", measure="alpha", value=0.61, ci=(0.5, 0.7), cats=7, labels=105,
+        few=True,
+    )  # fmt: skip
+    negative = told.SentimentShare(
+        kind="intrasentence", label="stereotype", cats=4, share=25.0, ci=(0.0, 70.0)
+    )
+    longest = score(model="longest", kind="both", lms=75.0, icat=75.0, few=True)
+    tiny = score(
+        model="tiny", rules="ll-bos", kind="both", lms_ci=(20.0, 80.0), ss_ci=(20.0, 80.0),
+        icat_ci=(10.0, 80.0), few=True,
+    )  # fmt: skip
+    share_alike = told.Licence(
+        name="CC BY-SA 4.0", spdx="CC-BY-SA-4.0", hub="cc-by-sa-4.0",
+        url="https://creativecommons.org/licenses/by-sa/4.0/", text="The text of the licence.\n",
+    )  # fmt: skip
+    whole = Facts(
+        name="Mild: <Set> #1", version=content.version, language="en", date="2026-03-01",
+        canary=CANARY, licence=share_alike, statement=statement(), open=("languages.variety",),
+        warning="Content warning: these texts repeat stereotypes; nobody agrees with them.",
+        sizes=tuple(sizes), tiers={"3": 1, "4": 5, "5": 1, "unknown": 1}, without_votes=1,
+        translated=1, annotations=len(content.annotations), annotators=len(PEOPLE),
+        counted=int(content.annotations["counted"].sum()), rounds=(main,),
+        people={"intrasentence": 3, "intersentence": 2, "validation": 6},
+        decisions={"needed": 3, "of": 5, "count_writer": False, "count_repeats": False,
+                   "match_intent": False},
+        agreement=(alpha,), sentiment=(negative,), sentiment_by="VADER", scores=(tiny,),
+        retention=(
+            told.Retention(domain="race", kind="intrasentence", items=3, kept=2, share=66.7),
         ),
-        "statement": statement(),
-        "open": ("languages.variety",),
-        "sizes": tuple(sizes),
-        "tiers": {"3": 1, "4": 5, "5": 1, "unknown": 1},
-        "without_votes": 1,
-        "translated": 1,
-        "annotations": len(content.annotations),
-        "annotators": len(PEOPLE),
-        "counted": int(content.annotations["counted"].sum()),
-        "people": {"intrasentence": 3, "intersentence": 2, "validation": 6},
-        "rounds": (
-            RoundFacts(
-                name="main", kind="validation", platform="files", people=6, answers=42, refused=2,
-                first="2026-01-10", last="2026-01-20", consent="1-abcdef", pay=0.5, currency="EUR",
-                read=(Reading(heading="Your task", lines=("Label three sentences.",)),),
-                consent_text=("You may stop at any time.",),
-            ),
+        pitfalls=(pitfall("target_renamed", says="another text", count=1, of=8),),
+        baselines=(
+            told.Baseline(model="longest", says="prefers the longest option",
+                          beyond=("lms, test",), rows=(longest,)),
         ),
-        "decisions": {
-            "needed": 3, "of": 5, "count_writer": False, "count_repeats": False,
-            "match_intent": False,
-        },
-        "agreement": (
-            Agreement(
-                scope="kept", classes="3", measure="alpha", value=0.61, ci=(0.5, 0.7),
-                cats=7, labels=105, few=True,
-            ),
-        ),
-        "retention": (
-            Retention(domain="race", kind="intrasentence", items=3, kept=2, share=66.7),
-        ),
-        "sentiment": (
-            SentimentShare(
-                kind="intrasentence", label="stereotype", cats=4, share=25.0, ci=(0.0, 70.0)
-            ),
-        ),
-        "sentiment_by": "VADER",
-        "pitfalls": (
-            pitfall("target_renamed", says="the context names the target by another text",
-                    count=1, of=8),
-        ),
-        "baselines": (
-            Baseline(
-                model="longest", says="prefers the longest option", beyond=("lms, test",),
-                rows=(score(model="longest", kind="both", lms=75.0, icat=75.0, few=True),),
-            ),
-        ),
-        "scores": (
-            score(model="tiny", rules="ll-bos", kind="both", lms_ci=(20.0, 80.0),
-                  ss_ci=(20.0, 80.0), icat_ci=(10.0, 80.0), few=True),
-        ),
-        "seed": 1,
-        "dev": 0.25,
-        "versions": {"curation": "0.1.0"},
-        "canonical": "0" * 64,
-    }  # fmt: skip
-    return Facts(**{**values, **changes})
+        seed=1, dev=0.25, versions={"curation": "0.1.0"}, canonical="0" * 64,
+    )  # fmt: skip
+    return whole.model_copy(update=changes)
 
 
 def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
