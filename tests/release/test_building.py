@@ -1,5 +1,6 @@
-"""Building a release: the same bytes again, clear errors before anything is written."""
+"""Building a release: clear errors before anything is written, and always the same bytes."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from curation.scores.flags import FLAGS
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release import scored, statement, versions
 from curation.steps.release.build import build_release
+from curation.steps.rounds import licences
 from curation.steps.step import QUIET, Quiet
 from support.chosen import choice_run
 from support.labelled import Desk
 from support.scored import put
-from support.written import fails, lines, shas
+from support.strike import half_written
+from support.written import fails, has, lines, read, shas
 
 
 class Warned(Quiet):
@@ -265,3 +268,224 @@ def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -
     assert scored.score_facts(desk.campaign, cats, reporter) == ()
     (warning,) = reporter.warnings
     assert warning.endswith("score it again: curation scores models chat:talker --endpoint URL")
+
+
+# --- a built version is never rewritten -----------------------------------------------------------
+
+
+def test_a_version_whose_content_would_change_is_an_error_and_stays(built: Desk) -> None:
+    before = shas(built.first)
+    built.set(name="Other")
+    built.not_built(
+        "7-release/0.1.0 is built already, and its content would change: ",
+        "raise version in [release] and build again; or, if nobody has this version",
+    )
+    assert shas(built.first) == before
+    state = built.say("status")
+    assert [s["state"] for s in state["steps"] if s["step"] == "release"] == ["of older data"]
+    (warning,) = state["warnings"]
+    assert "7-release/0.1.0 is as of older data or settings; raise version" in warning
+    assert state["next"] != "curation run"
+    # The next version stands beside it, and going back is an error again.
+    built.set(version="0.2.0")
+    built.build()
+    assert "\n# Other 0.2.0\n" in built.card("0.2.0")
+    built.set(version="0.1.0")
+    built.not_built("is built already")
+    built.set(name="My benchmark")
+    built.build()
+    assert shas(built.first) == before
+
+
+def test_what_was_edited_by_hand_is_not_overwritten(built: Desk) -> None:
+    before = shas(built.first)
+    path = built.first / "test.json"
+    path.write_bytes(path.read_bytes() + b"\n")
+    built.not_built("7-release/0.1.0: changed after it was built: test.json")
+    assert path.read_bytes().endswith(b"\n\n")
+    path.unlink()
+    built.build()
+    assert shas(built.first) == before
+
+
+GONE = {
+    "the manifest": ("manifest.json",),
+    "most files": ("0.1.0/SHA256SUMS", "0.1.0/test.json", "0.1.0/dev.json"),
+    "its line of built.jsonl": ("built.jsonl", "0.1.0/test.json"),
+    "everything": ("0.1.0", "manifest.json"),
+    "a killed build": ("0.1.0/test.json", "manifest.json"),  # before the folder got its name
+}
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_what_is_missing_of_a_version_is_written_again(built: Desk, gone: str) -> None:
+    before = shas(built.releases)
+    for name in GONE[gone]:
+        path = built.releases / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if gone == "a killed build":
+        shutil.move(built.first, half_written(built.first))
+    built.build()
+    after = shas(built.releases)
+    assert after.pop("manifest.json") != before.pop("manifest.json")  # it has the time
+    assert after == before
+    assert list(built.root.rglob(".*.tmp")) == []
+
+
+def test_a_file_that_is_missing_is_not_written_with_other_content(built: Desk) -> None:
+    (built.first / "README.md").unlink()
+    (built.first / "SHA256SUMS").unlink()
+    built.set(name="Other")
+    built.not_built("is built already, and its content would change: ")
+    assert not (built.first / "README.md").exists()
+
+
+@pytest.mark.parametrize("link", ["7-release", "7-release/0.1.0", "7-release/0.1.0/test.json"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_release_is_never_written_through_a_link(built: Desk, link: str, there: bool) -> None:
+    place, other = built.root / link, built.root.parent / "other"
+    shutil.move(place, other)
+    before = shas(other) if other.is_dir() else other.read_bytes()
+    if not there:
+        other.rename(other.with_name("away"))
+    place.symlink_to(other)
+    built.set(name="Other")
+    built.not_built(f"{place}: is a link, and nothing is written through links")
+    now = other if there else other.with_name("away")
+    assert (shas(now) if now.is_dir() else now.read_bytes()) == before
+    built.done("status")
+
+
+# --- what is lost ---------------------------------------------------------------------------------
+
+
+def test_an_exclusion_names_the_version_and_leaves_it(built: Desk) -> None:
+    before = shas(built.releases)
+    done = built.run("rounds", "exclude", "ben", "--reason", "copied")
+    assert "7-release/0.1.0 still holds what is lost (3 CATs): raise version" in done.err
+    assert shas(built.releases) == before
+    assert built.say("rounds", "exclude", "ben", "--undo")["released_in"] == []
+    said = built.say("rounds", "exclude", "val-0", "--reason", "asleep")
+    assert (said["released_in"], said["releases_deleted"]) == (["0.1.0"], [])
+    assert shas(built.releases) == before
+
+
+def test_every_version_is_named_also_when_it_is_decided_again(built: Desk) -> None:
+    built.set(version="0.2.0")
+    built.build()
+    both = ["0.1.0", "0.2.0"]
+    assert built.say("rounds", "exclude", "ben", "--reason", "copied")["released_in"] == both
+    built.set(version="0.3.0")
+    built.build()
+    # The campaign has forgotten the items by now, and 0.3.0 is without them.
+    said = built.say("rounds", "withdraw", "ben", "--erase")
+    assert (said["released_in"], said["releases_deleted"]) == (both, [])
+    assert said["releases_to_delete"] == both
+    shutil.rmtree(built.first)
+    said = built.say("rounds", "withdraw", "ben", "--erase", "--releases")
+    assert (said["released_in"], said["releases_deleted"]) == (["0.2.0"], ["0.2.0"])
+    assert [p.name for p in built.releases.iterdir() if p.is_dir()] == ["0.3.0"]
+    # What was published under that version must not come to mean something else.
+    built.set(version="0.2.0")
+    built.not_built("version 0.2.0 was deleted because a person")
+    assert built.say("status")["next"] != "curation run"
+
+
+def test_versions_are_deleted_only_with_an_erasure(built: Desk) -> None:
+    assert "--releases needs --erase" in built.refused("rounds", "withdraw", "ben", "--releases")
+    other = built.root.parent / "other"
+    shutil.move(built.first, other)
+    built.first.symlink_to(other)
+    said = built.say("rounds", "withdraw", "val-0", "--erase", "--releases")
+    assert (said["released_in"], said["releases_deleted"]) == (["0.1.0"], [])  # only a link
+    assert (other / "test.json").exists()
+
+
+# --- licences -------------------------------------------------------------------------------------
+
+
+def test_a_licence_that_nobody_agreed_to_blocks_until_it_is_accepted(built: Desk) -> None:
+    built.set(licence="CC0 1.0", version="0.2.0")
+    # Six validators and two writers.
+    built.not_built(
+        "licence_differs: the licence of the release is 'CC0 1.0', but annotators agreed to "
+        "'CC BY-SA 4.0' (8 people, rounds v, w)"
+    )
+    built.set(accept=["licence_differs"])
+    built.build()
+    card = built.card("0.2.0")
+    assert "Licence of the data: " in card
+    assert "CC0 1.0" in card
+    assert "Annotators who agreed to another licence, CC BY-SA 4.0: 8.\n" in card
+    facts = built.facts("0.2.0")
+    assert (facts["licence"]["spdx"], facts["other_licences"]) == ("CC0-1.0", {"CC BY-SA 4.0": 8})
+
+
+def test_each_licence_is_named_with_its_rounds(built: Desk) -> None:
+    # As if v had been opened under CC0.
+    texts, people = built.rounds / "v/texts.json", built.rounds / "people.jsonl"
+    texts.write_text(texts.read_text("utf-8").replace("CC BY-SA 4.0", "CC0"), "utf-8")
+    people.write_text(people.read_text("utf-8").replace('"consent":"', '"consent":"of-paper-'))
+    built.set(version="0.2.0")
+    answered = [("p-1", "v"), ("p-2", "v"), ("p-3", "w"), ("published", "main")]
+    found = licences.agreed(built.campaign, answered)
+    found = [(one.licence, len(one.people), one.rounds) for one in found]
+    assert found == [("CC0", 2, {"v"}), ("CC BY-SA 4.0", 1, {"w"})]
+
+
+def test_another_licence_is_said_before_people_agree_to_it(built: Desk) -> None:
+    path = built.rounds / "text.toml"
+    path.write_text(path.read_text("utf-8") + 'licence = "CC0"\n', "utf-8")
+    done = built.done("rounds", "open", "intrasentence", "--name", "w2", "--platform", "files")
+    has(done.err, "the texts for annotators name the licence 'CC0', and [release] names 'CC BY-SA")
+
+
+@pytest.mark.parametrize("name", ["cc-by-sa-4.0", "CC  BY–SA 4.0 ", "Cc by sa 4.0"])
+def test_spaces_hyphens_and_case_make_no_other_licence(built: Desk, name: str) -> None:
+    built.set(licence=name)
+    assert licences.others(built.campaign, [("p-1", "v")], QUIET) == {}
+
+
+def test_a_consent_without_a_licence_is_not_compared(built: Desk) -> None:
+    path = built.rounds / "v" / "texts.json"
+    texts = read(path)
+    texts["consent"]["lines"] = ["You take part."]
+    path.write_text(json.dumps(texts), "utf-8")
+    with pytest.warns(UserWarning, match="round v: the consent text does not name the licence"):
+        assert licences.others(built.campaign, [("p-1", "v")], QUIET) == {}
+    path.write_text("[1]", "utf-8")
+    with fails("not the texts of a round"):
+        licences.agreed(built.campaign, [])
+
+
+# --- a renamed term -------------------------------------------------------------------------------
+
+
+def test_a_rename_is_said_before_the_build_and_a_release_knows_it(built: Desk) -> None:
+    (built.root / "1-terms/edits.csv").write_text(
+        "domain,term,action,into\nprofession,baker,rename,bread artist\n", "utf-8"
+    )
+    done = built.run("terms", "select")
+    assert "items of 'bread artist' that use an old name or a second spelling: 2" in done.err
+    assert "take the rename back" in done.err
+    built.set(version="0.2.0")
+    assert "only by an old name or another spelling: 2;" in built.build().err
+    (warning,) = built.say("status")["warnings"]
+    assert "2 (target_renamed). Before a release: take the rename back" in warning
+    gold = [word for name in ("dev", "test") for word in ("--gold", built.second / f"{name}.json")]
+    for source in (["-c", built.root], gold):
+        found = json.loads(built.forked("measures", "pitfalls", *source, "--json").out)
+        counts = {row["code"]: row["count"] for row in found["table"] if row["count"]}
+        assert counts["target_renamed"] == 2
+        assert "target_missing" not in counts
+
+
+def test_a_release_is_measured_with_the_settings_it_was_built_with(built: Desk) -> None:
+    built.set(blank_alone=False, language="en-GB", version="0.2.0")
+    built.build()
+    path = built.second / "test.json"
+    settings = {"language": "en-GB", "blank_alone": False, "name_target": True, "names": {}}
+    assert read(path)["curation"] == settings
+    found = json.loads(built.forked("measures", "pitfalls", "--gold", path, "--json").out)
+    (row,) = [row for row in found["table"] if row["code"] == "blank_glued"]
+    assert (found["language"], row["why"]) == ("en-GB", "blank_alone = false in test.json")

@@ -14,10 +14,12 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import CurationError
 from curation.release import data_files
+from curation.release.anonymous import anonymous
 from curation.release.check import check
 from curation.release.check.findings import CODES, Finding, in_order, strictly
 from curation.release.check.folder import list_files
 from curation.release.check.privacy import PHONE
+from curation.release.hidden import numbers
 from curation.release.hidden.commitments import assign, conceal
 from curation.release.hidden.revealed import files as revealing
 from curation.steps.release.checking import check_release, named_folder
@@ -25,6 +27,7 @@ from support import folders, releases
 from support.catsets import by_kind
 from support.commands import ROOT, set_to
 from support.desk import read_csv, write_csv
+from support.labelled import Desk
 from support.mutate import mutate
 from support.written import fails, items, lines, read
 
@@ -396,7 +399,7 @@ def test_pitfalls_and_near_repeats_are_found(tmp_path: Path) -> None:
     long = "My neighbour, whom I have known since we were at school together, and whose garden is "
     long += "next to mine, has worked for many years as a"
     cats[0]["context"], pilot["context"] = f"{long} baker.", f"{long} pilot."
-    for sentence, text in zip(pilot["sentences"], folders.SENTENCES["baker"], strict=True):
+    for sentence, text in zip(pilot["sentences"], folders.JOBS["baker"][-1], strict=True):
         sentence["sentence"] = text
     found = check_release(folders.write(tmp_path / "x", items=cats))
     assert [f.where for f in found if f.code == "pitfall_blocks"] == ["target_missing"]
@@ -654,3 +657,56 @@ def test_what_is_not_the_public_side(revealed: tuple[Path, Path], folder: Path) 
     ):
         with fails(message):
             check_release(checked, public=against)
+
+
+# --- what we build --------------------------------------------------------------------------------
+
+ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomplete", "near_repeat"}
+"""Findings about texts and answers of the team; everything else would be a fault of the build."""
+
+pytestmark = pytest.mark.outside  # it builds six releases
+
+
+@pytest.mark.parametrize("form", ["open", "hidden", "anonymous"])
+def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None:
+    contents, facts = releases.contents(), releases.facts()
+    if form == "hidden":
+        contents = releases.hidden(contents)
+        facts = numbers.coarse(facts, contents, split="test")
+        facts = facts.model_copy(update={"tiers": {"4": 2, "5": 1, "unknown": 1}})
+    if form == "anonymous":
+        facts = anonymous(facts)
+    _, findings = check(releases.write(tmp_path / "1.0.0", contents, facts))
+    assert not [f for f in findings if f.severity == "block"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("example_release", "example_hidden", "example_anonymous"),
+        *("arabic_release", "japanese_release"),
+    ],
+)
+def test_built_releases(demo: object, request: pytest.FixtureRequest, name: str) -> None:
+    _, findings = check(request.getfixturevalue(name))
+    assert {f.code for f in findings if f.severity != "note"} <= ACTIONS
+
+
+def test_revealed_gold_labels_are_checked_as_the_release_was(
+    forked: Any, example_hidden: Path, tmp_path: Path
+) -> None:
+    desk = Desk(forked, example_hidden.parents[1]).copy(tmp_path / "c")
+    desk.reveal()
+    done = forked("release", "check", desk.revealed, "--public", example_hidden, "--json")
+    assert done.code == 0, done.err  # also with targets that contexts name by old names
+    found = {row["code"] for row in json.loads(done.out)["findings"] if row["severity"] != "note"}
+    assert found <= {"pitfalls", "baseline"}
+
+
+def test_a_file_that_is_there_twice_is_named(arabic_release: Path, tmp_path: Path) -> None:
+    for name in ("dev.json", "dev-copy.json"):
+        shutil.copyfile(arabic_release / "dev.json", tmp_path / name)
+    _, findings = check(tmp_path)
+    (found,) = (f for f in findings if f.code == "file_repeated")
+    assert found.severity == "warn"
+    assert found.where == "dev-copy.json and dev.json"

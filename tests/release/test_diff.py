@@ -19,19 +19,15 @@ Cats = Sequence[PublishedCat]
 def cat(name: str, *, golds: Sequence[Gold | None] = GOLDS, **fields: Any) -> PublishedCat:
     """A CAT whose associations are NAME-0, NAME-1 and NAME-2."""
     sentences = fields.pop("sentences", TEXTS)
-    a, b, c = (
-        PublishedOption(f"{name}-{n}", sentence, gold)
-        for n, (sentence, gold) in enumerate(zip(sentences, golds, strict=True))
-    )
+    pairs = enumerate(zip(sentences, golds, strict=True))
+    a, b, c = (PublishedOption(f"{name}-{n}", sentence, gold) for n, (sentence, gold) in pairs)
     about = (name, "intersentence", "craft", "baker", None, "test", f"A baker {name}.", 4)
     return PublishedCat(*about, (a, b, c))._replace(**fields)
 
 
 def diff(before: Cats, after: Cats, **tables: Any) -> Difference:
-    return difference(
-        Version("A", tuple(before), tables.get("terms_before")),
-        Version("B", tuple(after), tables.get("terms_after")),
-    )
+    a = Version("A", tuple(before), tables.get("terms_before"))
+    return difference(a, Version("B", tuple(after), tables.get("terms_after")))
 
 
 def test_each_sort_of_change_is_named_with_field_before_and_after() -> None:
@@ -105,12 +101,8 @@ def test_cats_with_new_ids_and_the_same_texts_are_recognised() -> None:
 
 def test_gold_labels_and_tiers_of_hidden_cats_are_not_compared_and_not_in_the_errata() -> None:
     old = [cat("old", context="A baker."), cat("gone"), cat("open")]
-    hidden: tuple[None, ...] = (None,) * 3
-    new = [
-        cat("r1", context="A baker.", golds=hidden, tier=None),
-        cat("r2", golds=hidden, tier=None),
-        cat("open", tier=5),
-    ]
+    hidden: dict[str, Any] = {"golds": (None,) * 3, "tier": None}
+    new = [cat("r1", context="A baker.", **hidden), cat("r2", **hidden), cat("open", tier=5)]
     changed = diff(old, new)
     assert changed.not_compared == 1
     assert changed.ids("relabelled") == set()

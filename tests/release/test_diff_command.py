@@ -25,15 +25,11 @@ WORDS = ("Early", "Late", "Blue")
 
 def cats(target: str, *names: str, **fields: Any) -> list[Cat]:
     """CATs with associations NAME0, NAME1 and NAME2, in the order of GOLDS."""
-    return [
-        make_cat(
-            f"The {target} {name}.",
-            *(f"{word} {name}." for word in WORDS),
-            name=name,
-            target=target,
-        ).model_copy(update=fields)
-        for name in names
-    ]
+    found = []
+    for name in names:
+        texts = (f"The {target} {name}.", *(f"{word} {name}." for word in WORDS))
+        found.append(make_cat(*texts, name=name, target=target).model_copy(update=fields))
+    return found
 
 
 def relabelled(cat: Cat) -> Cat:
@@ -102,11 +98,8 @@ def test_folders_of_two_versions(tmp_path: Path) -> None:
         ],
     )  # fmt: skip
     report = said(a, b)
-    assert report["terms"] == {
-        "to_test": [{"domain": "profession", "text": "baker"}],
-        "to_dev": [{"domain": "profession", "text": "potter"}],
-        "renamed": [],
-    }
+    baker, potter = ([{"domain": "profession", "text": text}] for text in ("baker", "potter"))
+    assert report["terms"] == {"to_test": baker, "to_dev": potter, "renamed": []}
     assert report["seen_in_dev"] == ["x"]
     assert report["fields"] == {"context": 1, "split": 2}
     assert report["domains"] == {"removed": [], "added": ["trade"]}

@@ -1,9 +1,10 @@
-"""``release export``: what is written, what is left out and why, and what is refused."""
+"""``release export``: what is written, left out and refused, and what other harnesses misread."""
 
 import contextlib
 import json
 import signal
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -14,11 +15,12 @@ from curation.campaign import Campaign
 from curation.catsets.stereoset import dataset, read_cats
 from curation.files import dump_json
 from curation.records import Cat
+from curation.release.harness_files import misread_by_bias_bench
 from curation.steps.release import exporting
 from curation.steps.release.exporting import export
 from curation.text.item_form import options
 from support import commands, harnesses
-from support.cats import cat, intra
+from support.cats import REAL, cat, development_set, intra
 from support.strike import strike, times
 from support.written import fails, files, has, items, lines, read
 
@@ -30,10 +32,27 @@ EXPORT = ("release", "export")
 VOTES = [("p1", "stereotype"), ("p1", "related"), ("p2", "unrelated")]
 
 
-def gold(path: Path, *cats: Cat, votes: Any = VOTES) -> Path:
-    labels = {a.id: votes for each in cats for a in each.associations}
-    path.write_bytes(dump_json(dataset(cats, labels, version="1")))
+def labels_of(cats: Iterable[Cat], votes: Any = VOTES) -> dict[str, Any]:
+    return {a.id: votes for cat in cats for a in cat.associations}
+
+
+def gold(path: Path, *cats: Cat, votes: Any = VOTES, labels: Any = None) -> Path:
+    content = dataset(cats, labels or labels_of(cats, votes), version="1")
+    path.write_bytes(dump_json(content))
     return path
+
+
+def words(path: Path) -> dict[str, str | None]:
+    """The filler of each sentence as bias-bench reads it."""
+    return {s.id: s.word for read in harnesses.bias_bench(path) for s in read.sentences}
+
+
+def fillers(cats: Iterable[Cat]) -> dict[str, str]:
+    """The filler of each sentence of intrasentence CATs."""
+    found: dict[str, str] = {}
+    for each in (each for each in cats if each.kind == "intrasentence"):
+        found |= dict(zip((a.id for a in each.associations), options(each), strict=True))
+    return found
 
 
 @pytest.fixture
@@ -128,12 +147,8 @@ def test_a_folder_with_files_is_never_written_to(mixed: Path, tmp_path: Path) ->
     (full / "mine.txt").write_text("mine")
     link.symlink_to(full)
     file.write_text("a file")
-    for place, wrong in (
-        (full, "is not empty"),
-        (link, "is a link"),
-        (file, "is not a folder"),
-        (file / "below", "is not a folder"),
-    ):
+    places = {full: "is not empty", link: "is a link", file: "is not a folder"}
+    for place, wrong in {**places, file / "below": "is not a folder"}.items():
         with fails(wrong):
             export("bias-bench", to=place, gold=[mixed])
     assert files(full) == {"mine.txt": b"mine"}
@@ -248,16 +263,13 @@ def test_twelve_of_54_options_of_the_example_are_misread(finished: Path, tmp_pat
     assert 3 * len(done.cats) == 54
     codes = Counter(m.code for m in done.mangled)
     assert codes == {"filler_cut": 11, "filler_punctuation": 1}  # «by train»; «old-fashioned»
-    fillers = {}
-    for each in done.cats:
-        fillers |= dict(zip((a.id for a in each.associations), options(each), strict=True))
+    own, found = fillers(done.cats), words(tmp_path / "all" / "dev.json")
     wrong = {m.option for m in done.mangled if m.effect == "misread"}
-    found = harnesses.bias_bench(tmp_path / "all" / "dev.json")
-    assert {s.id for c in found for s in c.sentences if s.word != fillers[s.id]} == wrong
+    assert {id for id, word in found.items() if word != own[id]} == wrong
     left = export("bias-bench", finished, to=tmp_path / "left", leave_out=True, split="dev")
     read = harnesses.stereoset(tmp_path / "left" / "dev.json")
     whole = [s for c in read["intrasentence"] for s in c.sentences]
-    assert all(s.word == fillers[s.id] for s in whole)
+    assert all(s.word == own[s.id] for s in whole)
     assert sum(map(len, read.values())) == len(left.cats)
     misread = {m.cat for m in done.mangled if m.effect == "misread"}
     assert misread.isdisjoint(c.id for c in read["intrasentence"])
@@ -273,3 +285,95 @@ def test_a_campaigns_labels_are_those_of_its_release(finished: Path, tmp_path: P
             for folder in (finished / "7-release" / "0.1.0", tmp_path / "out")
         )
         assert exported == released
+
+
+# --- what bias-bench and StereoSet's own code misread ---------------------------------------------
+
+MARKS = intra("The baker is BLANK.", "well-read", "strict", "square", name="marks")
+GLUED = intra("The baker is unBLANK.", "kind", "just", "even", name="glued")
+SHIFTED = intra("The  baker  is BLANK.", "a", "b", "c", name="shifted")
+BARE = cat(
+    "The baker is late.", "The baker is a.", "The baker is b.", "The baker is c.",
+    name="bare", kind="intrasentence",
+)  # fmt: skip
+TWICE = intra("A BLANK baker is BLANK.", "kind", "strict", "square", name="twice")
+SHORT = cat(
+    "Here the baker is BLANK.", "Kind.", "Here the baker is strict.", "Here the baker is square.",
+    name="short", kind="intrasentence",
+)  # fmt: skip
+EMPTY = intra("The baker is BLANK now.", "!", "strict", "square", name="empty")
+
+
+MISREAD: list[tuple[Cat, list[tuple[str | None, str, str, str]]]] = [
+    (GOOD, []),
+    (CUT, [("cut0", "filler_cut", "misread", "'very kind' is read as 'very'"),
+           ("cut1", "filler_cut", "misread", "'quite strict' is read as 'quite'")]),
+    (MARKS, [("marks0", "filler_punctuation", "misread", "'well-read' is read as 'wellread'")]),
+    (GLUED, [(f"glued{n}", "blank_glued", "misread", f"{word!r} is read as {'un' + word!r}")
+             for n, word in enumerate(("kind", "just", "even"))]),
+    (SHIFTED, []),  # the sentences have the same double spaces
+    (BARE, [(None, "blank_missing", "stops", "no BLANK in 'The baker is late.'")]),
+    (TWICE, [(None, "blank_twice", "misread",
+              "'A BLANK baker is BLANK.': one filler is read, and put into every BLANK")]),
+    (SHORT, [("short0", "filler_misread", "stops", "'Kind.' has no word at the place of BLANK")]),
+    (EMPTY, [("empty0", "filler_misread", "stops", "'!' is read as an empty text")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "expected"), MISREAD, ids=[item.id for item, _ in MISREAD])
+def test_a_filler_that_is_misread(item: Cat, expected: list[Any], tmp_path: Path) -> None:
+    found = misread_by_bias_bench([item], labels_of([item]))
+    assert [(m.option, m.code, m.effect, m.detail) for m in found] == expected
+    assert {m.cat for m in found} <= {item.id}
+    path = gold(tmp_path / "test.json", item)
+    if [m for m in found if m.effect == "stops" and "empty" not in m.detail]:
+        with pytest.raises((IndexError, ValueError)):
+            harnesses.bias_bench(path)
+        return
+    wrong = {m.option for m in found} - {None}
+    assert {name for name, word in words(path).items() if word != fillers([item])[name]} == wrong
+
+
+def test_sentences_of_a_template_with_other_spaces_are_misread(tmp_path: Path) -> None:
+    wider = intra("The baker  is BLANK.", "a", "b", "c")
+    item = wider.model_copy(update={"context": "The baker is BLANK."})
+    found = misread_by_bias_bench([item], labels_of([item]))
+    assert [(m.code, m.detail) for m in found] == [
+        ("filler_misread", f"{word!r} is read as 'is'") for word in "abc"
+    ]
+    assert set(words(gold(tmp_path / "test.json", item)).values()) == {"is"}
+
+
+def test_a_sentence_without_labels_stops_both_loaders(tmp_path: Path) -> None:
+    labels = {**labels_of([GOOD, AFTER]), "good1": [], "after2": []}
+    found = misread_by_bias_bench([GOOD, AFTER], labels)
+    assert {(m.code, m.effect) for m in found} == {("no_labels", "stops")}
+    assert [m.option for m in found] == ["good1", "after2"]
+    with pytest.raises(IndexError):
+        harnesses.bias_bench(gold(tmp_path / "test.json", GOOD, AFTER, labels=labels))
+    with pytest.raises(IndexError):
+        harnesses.stereoset(gold(tmp_path / "test.json", AFTER, labels=labels))
+
+
+def test_other_domains_and_targets_in_two_domains_are_not_counted() -> None:
+    other = intra("A Quillon is BLANK.", "a", "b", "c", name="o", domain="island", target="Quillon")
+    again = intra("A Quillon is BLANK.", "a", "b", "c", name="q", domain="race", target="Quillon")
+    cats = [GOOD, other, again]
+    found = misread_by_bias_bench(cats, labels_of(cats))
+    assert [(m.cat, m.code, m.effect) for m in found] == [
+        ("o", "other_domain", "not_counted"),
+        ("o", "target_in_two_domains", "not_counted"),
+        ("q", "target_in_two_domains", "not_counted"),
+    ]
+    assert "'Quillon' is in 'island' and 'race'" in found[1].detail
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not REAL.exists(), reason="no StereoSet data")
+def test_twelve_options_of_stereosets_own_development_set_are_misread(tmp_path: Path) -> None:
+    cats = development_set()
+    # Four contexts join BLANK to letters: «BLANKed», «sometimes,BLANK» and the like.
+    wrong = {m.option for m in misread_by_bias_bench(cats, labels_of(cats)) if m.option}
+    assert len(wrong) == 12
+    read, own = words(gold(tmp_path / "test.json", *cats)), fillers(cats)
+    assert {name for name, word in read.items() if word != own[name]} == wrong

@@ -109,11 +109,8 @@ def test_rounds_and_people(example: Path, facts: dict[str, Any]) -> None:
 
 def imported(folder: Path) -> list[tuple[str, str, str | None]]:
     """Items with a known writer; and a person's labels on one item, which are one answer."""
-    found = [
-        (item["writer"], item["kind"], item["submitted_at"])
-        for item in lines(folder / "items.jsonl")
-        if item["writer"]
-    ]
+    written = [item for item in lines(folder / "items.jsonl") if item["writer"]]
+    found = [(item["writer"], item["kind"], item["submitted_at"]) for item in written]
     by_answer: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in lines(folder / "labels.jsonl"):
         by_answer[row["item"], row["annotator"]] += filter(None, [row["submitted_at"]])

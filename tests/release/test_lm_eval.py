@@ -84,10 +84,8 @@ def test_what_is_asked_is_what_the_rules_score() -> None:
 def test_pairs_and_groups_of_the_form_without_python() -> None:
     folder = "lm-eval/yaml-only/intrasentence-dev"
     pairs = [YAML[f"{folder}-lms-{gold}.yaml"] for gold in ("stereotype", "anti-stereotype")]
-    assert [pair["doc_to_choice"] for pair in pairs] == [
-        "{{[stereotype, unrelated]}}",
-        "{{[anti_stereotype, unrelated]}}",
-    ]
+    choices = [f"{{{{[{gold}, unrelated]}}}}" for gold in ("stereotype", "anti_stereotype")]
+    assert [pair["doc_to_choice"] for pair in pairs] == choices
     assert {pair["include"] for pair in pairs} == {"intrasentence-dev-ss.yaml"}
     assert YAML[f"{folder}-lms.yaml"]["task"] == [pair["task"] for pair in pairs]
     for path, text in FILES.items():
@@ -154,11 +152,10 @@ def test_metrics_by_hand(metrics: Any) -> None:
 def test_metrics_equal_those_of_the_project_also_with_ties(metrics: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     pairs = [("race", "x"), ("religion", "x"), ("race", "y"), ("race", "z")]
-    chosen = rng.integers(0, len(pairs), 60)
-    cats = [
-        cat("x", "a", "b", "c", name=f"c{n}", domain=pairs[k][0], target=pairs[k][1])
-        for n, k in enumerate(chosen)
-    ]
+    cats = []
+    for n, k in enumerate(rng.integers(0, len(pairs), 60)):
+        domain, target = pairs[k]
+        cats.append(cat("x", "a", "b", "c", name=f"c{n}", domain=domain, target=target))
     values = rng.integers(0, 4, (60, 3)) / 1.0 - 90  # four values: a third of the pairs tie
     ids = [a.id for cat in cats for a in cat.associations]  # in the order of GOLDS
     scores = dict(zip(ids, values.ravel().tolist(), strict=True))

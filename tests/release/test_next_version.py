@@ -177,12 +177,10 @@ def test_with_a_list_it_is_the_last_line_before_whose_folder_exists(campaign: Ca
 
 
 def contents(cats: list[Cat]) -> Contents:
-    terms = {
-        cat.term: PublishedTerm(
-            Term(id=cat.term, text=cat.target, domain=cat.domain), cat.split, 1, 1
-        )
-        for cat in cats
-    }
+    terms = {}
+    for cat in cats:
+        term = Term(id=cat.term, text=cat.target, domain=cat.domain)
+        terms[cat.term] = PublishedTerm(term, cat.split, 1, 1)
     own = (tuple(map(published, cats)), pd.DataFrame(), tuple(terms.values()))
     return Contents("0.2.0", *own, FileSettings())
 

@@ -1,11 +1,13 @@
-"""The published folder: complete, checked, readable, and without personal data."""
+"""The published folder: complete, documented, readable by others, and without personal data."""
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
 from curation.files import read_records
@@ -15,6 +17,7 @@ from curation.release import data_files
 from curation.release.contents import HUB_SPLITS, SPLITS
 from curation.text.item_form import attribute
 from support import harnesses
+from support.commands import ROOT
 from support.desk import read_csv
 from support.labelled import Desk
 from support.written import fails, files, items, lines, shas
@@ -163,10 +166,8 @@ def test_anonymous_cats_are_the_same(example_release: Path, example_anonymous: P
 
 
 def test_files_of_other_languages_are_read(arabic_release: Path, japanese_release: Path) -> None:
-    for folder, kind, people in (
-        (arabic_release, "intersentence", 5),
-        (japanese_release, "intrasentence", 0),
-    ):
+    arabic, japanese = (arabic_release, KINDS[1], 5), (japanese_release, KINDS[0], 0)
+    for folder, kind, people in (arabic, japanese):
         for split in SPLITS:
             own = read_cats(folder / f"{split}.json")
             parquet = read_cats(folder / data_files.parquet_path(kind, HUB_SPLITS[split]))
@@ -203,3 +204,79 @@ def test_an_import_of_the_release_gives_its_cats(
         for other in (texts[name], own[name]):
             for field in ("kind", "domain", "target", "context", "tier", "associations"):
                 assert getattr(cat, field) == getattr(other, field)
+
+
+# --- the files and fields are those that the documentation lists ----------------------------------
+
+CELL = re.compile(r"^\| ((?:`[^`]+`(?:, )?)+)[^|]*\|", re.MULTILINE)
+
+
+def section(page: str, heading: str) -> str:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    level = heading.split(" ")[0]
+    rest = text.split(f"\n{heading}\n", 1)[1]
+    return re.split(rf"^{level} ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table(text: str, first: str) -> list[str]:
+    """The names in the first column of the table that begins with this heading."""
+    rows = text.split(f"| {first} |", 1)[1].split("\n\n", 1)[0]
+    return [name for cell in CELL.findall(rows) for name in re.findall(r"`([^`]+)`", cell)]
+
+
+def names(folder: Path) -> set[str]:
+    """Files in the folder, and folders with a slash at the end."""
+    return {path.name + "/" * path.is_dir() for path in folder.iterdir()}
+
+
+def keys(paths: Iterable[Path]) -> set[str]:
+    return {key for path in paths for row in lines(path) for key in row}
+
+
+@pytest.mark.parametrize("name", ["release", "hidden", "sealed", "anonymous"])
+def test_the_table_of_release_md_lists_every_file(demo: object, request: Any, name: str) -> None:
+    listed = set(table(section("release.md", "## The files"), "file")) - {"errata.jsonl"}
+    other = {"hidden": {"sealed.jsonl"}, "sealed": {"hidden/", "test.json"}}
+    without = other.get(name, {"hidden/", "sealed.jsonl"})
+    assert listed - without == names(request.getfixturevalue(f"example_{name}"))
+
+
+@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
+def test_formats_md_lists_every_data_file(demo: object, request: Any, name: str) -> None:
+    release = request.getfixturevalue(name)
+    rows = table(section("formats.md", "## A release"), "file")
+    patterns = [re.sub("KIND|SPLIT", "*", row) + "*" * row.endswith("/") for row in rows]
+    found = {path for pattern in patterns for path in release.glob(pattern)}
+    others = {"README.md", "STATEMENT.md", "LICENSE", "SHA256SUMS", "release.json"}
+    left = files(release).keys() - {path.relative_to(release).as_posix() for path in found}
+    assert {name for name in left if not name.startswith("lm-eval/")} == others
+
+
+def test_formats_md_lists_every_field(
+    example_release: Path, example_hidden: Path, example_sealed: Path
+) -> None:
+    text = section("formats.md", "## A release")
+    cats = [*example_release.glob("cats/*.jsonl"), *example_hidden.glob("cats/*.jsonl")]
+    assert set(table(text, "field in `cats/`")) == keys(cats)
+    assert set(table(text, "field of `terms.jsonl`")) == keys([example_release / "terms.jsonl"])
+    assert set(table(text, "field of `sealed.jsonl`")) == keys([example_sealed / "sealed.jsonl"])
+    annotations = read_csv(example_release / "annotations.csv")
+    assert table(text, "column of `annotations.csv`") == [*annotations[0]]
+    columns = table(text, "field in `intersentence/` and `intrasentence/`")
+    fields = {name.split(".")[0] for name in columns}
+    for path in example_release.glob("int*/*.parquet"):
+        assert set(parquet.read_schema(path).names) == fields
+
+
+def test_the_readme_of_the_tasks_lists_every_task(example_release: Path) -> None:
+    folder = example_release / "lm-eval"
+    text = (folder / "README.md").read_text("utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    written = [
+        re.findall(r"^(?:task|group): (\w+)$", path.read_text("utf-8"), re.MULTILINE)[0]
+        for path in folder.rglob("*.yaml")
+    ]
+    parts = {f"{name}_{gold}" for name in listed for gold in ("stereotype", "anti_stereotype")}
+    assert set(listed) == set(written) - parts
+    for path in re.findall(r"`(cats/[^`*]+)`", text):
+        assert not path.endswith(".jsonl") or (example_release / path).is_file()

@@ -78,16 +78,12 @@ def quoting(folder: Path, searched: set[str]) -> dict[str, set[str]]:
 def nearly(folder: Path, searched: set[str]) -> set[str]:
     """The texts that a line or cell of about this length or more nearly has: 90 % of a part."""
     every = sorted(set().union(*cells(folder).values()), key=len)
-    return {
-        text
-        for text in searched
-        if process.extractOne(
-            text,
-            [cell for cell in every if len(cell) >= 0.8 * len(text)],
-            scorer=fuzz.partial_ratio,
-            score_cutoff=90,
-        )
-    }
+    found = set()
+    for text in searched:
+        near = [cell for cell in every if len(cell) >= 0.8 * len(text)]
+        if process.extractOne(text, near, scorer=fuzz.partial_ratio, score_cutoff=90):
+            found.add(text)
+    return found
 
 
 def test_no_file_has_nearly_a_text_of_the_test_set(

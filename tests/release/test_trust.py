@@ -210,10 +210,8 @@ def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> Non
 def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: Desk) -> None:
     name = desk.cats()[0].id
     desk.set(hide="labels")
-    given: Any = (
-        SimpleNamespace(trust=facts_of({**ROW, "name": name})),
-        SimpleNamespace(part=lambda split: [SimpleNamespace(id=name)]),
-        SimpleNamespace(hidden=True),
-    )
+    facts: Any = SimpleNamespace(trust=facts_of({**ROW, "name": name}))
+    before: Any = SimpleNamespace(part=lambda split: [SimpleNamespace(id=name)])
+    after: Any = SimpleNamespace(hidden=True)
     with fails("names 1 CAT whose gold labels"):
-        hidden.public_facts(desk.campaign, *given, [], Results(desk.root), QUIET)
+        hidden.public_facts(desk.campaign, facts, before, after, [], Results(desk.root), QUIET)

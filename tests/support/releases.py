@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from curation.catsets.stereoset import FileSettings
-from curation.records import GOLDS, KINDS, Annotation, Gold, Kind, SplitName, Term, Value
+from curation.records import GOLDS, KINDS, Annotation, Kind, SplitName, Term
 from curation.release import build
 from curation.release import data_files as tables
 from curation.release import facts as told
@@ -103,11 +103,7 @@ def cats() -> tuple[PublishedCat, ...]:
 
 def annotations(of: Iterable[PublishedCat]) -> pd.DataFrame:
     """Six labels of each option: five counted ones, as many right as the tier says, and one not."""
-    wrong: dict[Gold, Value] = {
-        "stereotype": "anti-stereotype",
-        "anti-stereotype": "related",
-        "unrelated": "stereotype",
-    }
+    wrong = dict(zip(GOLDS, ("anti-stereotype", "related", "stereotype"), strict=True))
     rows = []
     for each in of:
         for option in each.options:
