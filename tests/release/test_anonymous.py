@@ -129,17 +129,10 @@ def test_ordinary_texts_and_addresses_of_standards_are_not_places(text: str) -> 
 @pytest.mark.parametrize(
     "address",
     [
-        "someone@elsewhere.invalid",
-        "https://elsewhere.invalid/x",
-        "www.elsewhere.invalid",
-        "https://huggingface.co/datasets/elsewhere/set",
-        "https://arxiv.org.elsewhere.invalid/",
-        "git://elsewhere.invalid/set.git",
-        "file:///srv/set",
-        "/home/somebody/models/small",
-        "/Users/somebody/x.json",
-        r"C:\Users\somebody\x.json",
-        r"C:\\Users\\somebody\\x.json",
+        *("someone@elsewhere.invalid", "https://elsewhere.invalid/x", "www.elsewhere.invalid"),
+        *("https://huggingface.co/datasets/elsewhere/set", "https://arxiv.org.elsewhere.invalid/"),
+        *("git://elsewhere.invalid/set.git", "file:///srv/set", "/home/somebody/models/small"),
+        *("/Users/somebody/x.json", r"C:\Users\somebody\x.json", r"C:\\Users\\somebody\\x.json"),
     ],
 )
 def test_other_addresses_block(address: str) -> None:

@@ -405,7 +405,8 @@ def test_a_revealed_version_proves_texts_and_labels(
     def found() -> tuple[str, str]:
         """What the program in the README says, and a check."""
         findings = check_release(desk.revealed, public=desk.first)
-        details = [f.detail for f in findings if f.code == "not_as_committed"]
+        own = {"not_as_committed", "part_missing", "card_incomplete", "no_config"}
+        details = [f.detail for f in findings if f.code in own or f.severity == "block"]
         return proof(desk.first, desk.revealed), " ".join(details)
 
     assert found() == ("all commitments hold\n", "")
@@ -425,6 +426,21 @@ def test_a_revealed_version_proves_texts_and_labels(
         assert proved.startswith("AssertionError")
         assert says in details
         path.write_text(before, "utf-8")
+
+
+def test_what_is_not_the_public_side(desk: Desk, tmp_path: Path) -> None:
+    desk.reveal()
+    for name, source in (("plain", desk.first / "dev.json"), ("device", Path("/dev/zero"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test.json").symlink_to(source)
+    for revealed, public, message in (
+        (desk.revealed, tmp_path / "plain", "has no hidden CATs"),
+        (desk.first, desk.first, "reveal.jsonl: no such file"),
+        (desk.revealed, tmp_path / "none", "none: no such folder"),
+        (desk.revealed, tmp_path / "device", "test.json: is a device"),
+    ):
+        with fails(message):
+            check_release(revealed, public=public)
 
 
 def test_revealed_cats_have_their_gold_labels_tiers_and_annotations(desk: Desk) -> None:

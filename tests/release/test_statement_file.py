@@ -13,13 +13,7 @@ from curation.release.facts import Author, Hub, Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.release.texts.statement import statement
-from curation.steps.release.statement import (
-    open_questions,
-    place,
-    read_statement,
-    secrets,
-    write_template,
-)
+from curation.steps.release import statement as team
 from support.releases import facts
 from support.written import fails
 
@@ -58,8 +52,8 @@ uses = "  "
 
 
 def write(campaign: Campaign, text: str) -> None:
-    place(campaign).parent.mkdir(exist_ok=True)
-    place(campaign).write_text(text, "utf-8")
+    team.place(campaign).parent.mkdir(exist_ok=True)
+    team.place(campaign).write_text(text, "utf-8")
 
 
 # --- the template ---------------------------------------------------------------------------
@@ -103,7 +97,7 @@ def test_the_comments_of_the_template_can_be_filled_in(tmp_path: Path) -> None:
 
 def test_a_filled_file_is_read(campaign: Campaign) -> None:
     write(campaign, FILLED)
-    read = read_statement(campaign)
+    read = team.read_statement(campaign)
     assert read == Statement(
         description="Mild.",
         authors=(
@@ -121,13 +115,13 @@ def test_a_filled_file_is_read(campaign: Campaign) -> None:
         answers={"purpose": NASTY},
     )  # fmt: skip
     others = [q.key for q in QUESTIONS if not q.field and q.key != "purpose"]
-    assert [q.key for q in open_questions(read)] == others
+    assert [q.key for q in team.open_questions(read)] == others
     assert open_keys(read)[0] == "coverage"
 
 
 def test_an_answer_is_shown_as_it_is(campaign: Campaign) -> None:
     write(campaign, FILLED)
-    made = statement(facts(statement=read_statement(campaign))).decode()
+    made = statement(facts(statement=team.read_statement(campaign))).decode()
     assert (
         "\\--- &lt;script&gt;alert(1)&lt;/script&gt; \\| a \\|\n\n\\# x "
         "\\!\\[\\](http://x.invalid/y.png) {{x}} C:\\\\new \"quoted\" 'single'\n"
@@ -135,20 +129,20 @@ def test_an_answer_is_shown_as_it_is(campaign: Campaign) -> None:
 
 
 def test_without_a_file_everything_is_open(campaign: Campaign) -> None:
-    assert read_statement(campaign) == Statement()
-    assert len(open_questions(read_statement(campaign))) == len(QUESTIONS)
+    assert team.read_statement(campaign) == Statement()
+    assert len(team.open_questions(team.read_statement(campaign))) == len(QUESTIONS)
     write(campaign, " \n")
-    assert read_statement(campaign) == Statement()
+    assert team.read_statement(campaign) == Statement()
 
 
 def test_facts_of_the_study_are_not_typed_twice(campaign: Campaign) -> None:
     campaign.rounds.mkdir()
     own = campaign.rounds / "text.toml"
     own.write_text('[study]\ncontact = "us@example.invalid"\nethics = "Board 7"\n', "utf-8")
-    read = read_statement(campaign)
+    read = team.read_statement(campaign)
     assert (read.contact, read.answers) == ("us@example.invalid", {"review": "Board 7"})
     write(campaign, 'contact = "me@example.invalid"\n[answers]\nreview = "Another board."\n')
-    read = read_statement(campaign)
+    read = team.read_statement(campaign)
     assert (read.contact, read.answers) == ("me@example.invalid", {"review": "Another board."})
 
 
@@ -160,7 +154,7 @@ def test_the_names_of_a_team_come_from_both_files(campaign: Campaign) -> None:
     assert {
         *("Nowhere Lab", "us@example.invalid", "data@example.invalid", "Ann Baker"),
         *("example-lab/mild-set", "example-lab", "https://example.invalid/set"),
-    } <= set(secrets(campaign))
+    } <= set(team.secrets(campaign))
 
 
 WRONG = {
@@ -198,38 +192,38 @@ WRONG = {
 @pytest.mark.parametrize(("text", "what", "fix"), WRONG.values(), ids=WRONG.keys())
 def test_errors_name_line_key_and_fix(campaign: Campaign, text: str, what: str, fix: str) -> None:
     write(campaign, text)
-    with fails(str(place(campaign)), what, fix=fix):
-        read_statement(campaign)
+    with fails(str(team.place(campaign)), what, fix=fix):
+        team.read_statement(campaign)
 
 
 # --- writing --------------------------------------------------------------------------------
 
 
 def test_answers_are_never_changed(campaign: Campaign) -> None:
-    assert write_template(campaign)
-    assert not write_template(campaign)
+    assert team.write_template(campaign)
+    assert not team.write_template(campaign)
     write(campaign, FILLED)
-    assert write_template(campaign)  # questions that the file does not have
-    text = place(campaign).read_text("utf-8")
+    assert team.write_template(campaign)  # questions that the file does not have
+    text = team.place(campaign).read_text("utf-8")
     assert text.startswith(FILLED)
     assert "\n# coverage = '''\n# '''\n" in text
     assert "purpose = " not in text[len(FILLED) :]
-    assert read_statement(campaign).answers == {"purpose": NASTY}
-    assert not write_template(campaign)
-    assert place(campaign).read_text("utf-8") == text
+    assert team.read_statement(campaign).answers == {"purpose": NASTY}
+    assert not team.write_template(campaign)
+    assert team.place(campaign).read_text("utf-8") == text
 
 
 def test_a_damaged_file_is_left_as_it_is(campaign: Campaign) -> None:
     write(campaign, "purpose = \n")
     with fails("line 1"):
-        write_template(campaign)
-    assert place(campaign).read_text("utf-8") == "purpose = \n"
+        team.write_template(campaign)
+    assert team.place(campaign).read_text("utf-8") == "purpose = \n"
 
 
 def test_a_blank_file_becomes_the_template(campaign: Campaign) -> None:
     write(campaign, "\n")
-    assert write_template(campaign)
-    assert place(campaign).read_text("utf-8") == questions.statement_template()
+    assert team.write_template(campaign)
+    assert team.place(campaign).read_text("utf-8") == questions.statement_template()
 
 
 # --- commands -------------------------------------------------------------------------------

@@ -4,15 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from curation import settings as chosen
 from curation.campaign import create_campaign
 from curation.records import GOLDS
-from curation.settings import (
-    CampaignSettings,
-    DecisionSettings,
-    ReleaseSettings,
-    Settings,
-    new_id,
-)
 
 ARABIC = {
     "name": "أمثلة",
@@ -40,10 +34,10 @@ JAPANESE = {
 
 def trusted(forked: Any, root: Path, items: dict[str, list[Any]], **about: str) -> Path:
     """A campaign of published items by kind, whose gold labels are trusted."""
-    settings = Settings(
-        campaign=CampaignSettings(id=new_id(), **about),
-        decisions=DecisionSettings(trust_gold=True),
-        release=ReleaseSettings(licence="CC0 1.0"),
+    settings = chosen.Settings(
+        campaign=chosen.CampaignSettings(id=chosen.new_id(), **about),
+        decisions=chosen.DecisionSettings(trust_gold=True),
+        release=chosen.ReleaseSettings(licence="CC0 1.0"),
     )
     create_campaign(root, settings)
     file = root.parent / "published.json"

@@ -11,17 +11,8 @@ from typing import Any
 
 import pytest
 
+from curation import files
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
-from curation.files import (
-    digest,
-    dump_json,
-    dump_line,
-    each_record,
-    read_json,
-    read_records,
-    shipped,
-    writing,
-)
 from curation.formats.predictions import read_predictions, scores_of
 from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
@@ -41,15 +32,8 @@ from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import Row, columns, round_workbook
+from curation.scores.choice import asking
 from curation.scores.choice.answers import compare
-from curation.scores.choice.asking import (
-    Asked,
-    ChatQuestion,
-    chat_questions,
-    open_questions,
-    read_replies,
-    usage,
-)
 from curation.steps.measures import read_cache
 from curation.steps.trust.files import read_run
 from curation.steps.trust.report import read_answers, read_report
@@ -62,7 +46,7 @@ from support import commands
 from support.cats import intra
 
 RAW = Path("c/2-rounds/v/raw")
-PROMPTS = shipped("data", "prompts", "en.toml")
+PROMPTS = files.shipped("data", "prompts", "en.toml")
 ASKED = intra("The baker is BLANK.", "kind", "grumpy", "square")
 REVIEWS = ("reviews.jsonl", "reviews.jsonl.gz", "reviews-2.csv")
 TEXTS = (
@@ -80,15 +64,15 @@ def _group_labels(path: Path) -> object:
     groups = Groups("people", {"hill": ("hill",), "lake": ("lake",)}, {"baker": ("baker",)})
     read = read_labels(list(label_rows(path)), groups)
     found = passages(read.labels, groups)
-    return [*found.biases(confidence=0.95), *map(dump_line, read.refused)]
+    return [*found.biases(confidence=0.95), *map(files.dump_line, read.refused)]
 
 
 def _biases(path: Path) -> object:
     """Results whose run.json has their sha256, as after an edit by hand."""
     run = path.with_name("run.json")
-    about = {**json.loads(run.read_bytes()), "bias_sha256": digest(path)}
-    with writing(run) as file:
-        file.write(dump_json(about))
+    about = {**json.loads(run.read_bytes()), "bias_sha256": files.digest(path)}
+    with files.writing(run) as file:
+        file.write(files.dump_json(about))
     return read_run(path.parent)
 
 
@@ -173,25 +157,29 @@ def _saved(path: Path) -> object:
 
 
 def _echo(path: Path) -> object:
-    answer = read_json(path)
+    answer = files.read_json(path)
     if not isinstance(answer, dict):
         return None  # the connection refuses it
     echoes = read_echoes(answer, count=1, max_tokens=1) or []
     return [echo.spans("The cat sat", 0) for echo in echoes]
 
 
-def questions() -> list[ChatQuestion]:
+def questions() -> list[asking.ChatQuestion]:
     """What a chat model is asked about one CAT."""
-    return chat_questions(ASKED, read_prompts(PROMPTS))
+    return asking.chat_questions(ASKED, read_prompts(PROMPTS))
 
 
 def _replies(path: Path) -> object:
     """Replies as a run reads them: what is still open, the comparisons, the tokens."""
     asked, prompts = questions(), read_prompts(PROMPTS)
-    answered = read_replies(path, asked, prompts).answered
-    rows = [Asked(*place, answer.reading) for place, answer in answered.items()]
-    taken = usage(each_record(path, Reply), {each.digest: each.text for each in asked})
-    return open_questions(asked, answered, max_tokens=64), compare([ASKED], rows, model="m"), taken
+    answered = asking.read_replies(path, asked, prompts).answered
+    rows = [asking.Asked(*place, answer.reading) for place, answer in answered.items()]
+    taken = asking.usage(files.each_record(path, Reply), {each.digest: each.text for each in asked})
+    return (
+        asking.open_questions(asked, answered, max_tokens=64),
+        compare([ASKED], rows, model="m"),
+        taken,
+    )
 
 
 # --- Label Studio ---------------------------------------------------------------------------
@@ -203,7 +191,7 @@ class _Server(Connection):
     url = "http://127.0.0.1:8080"
 
     def __init__(self, path: Path) -> None:
-        self.reply = read_json(path)
+        self.reply = files.read_json(path)
 
     def ask(self, method: str, path: str, **_: Any) -> Any:
         return self.reply
@@ -224,7 +212,7 @@ def _pulled(path: Path) -> object:
     index = path.with_name("pulled.json")
     platform.keep_seen(RAW, index, platform.Seen(fetched.since, known))
     assert platform.read_seen(RAW, index).known == known
-    tasks = {task.id: task for task in read_records(RAW.with_name("tasks.jsonl"), Task)}
+    tasks = {task.id: task for task in files.read_records(RAW.with_name("tasks.jsonl"), Task)}
     for where, event in archive.read(RAW):
         list(interpret(event, round="v", where=where, tasks=tasks, kind="validation"))
     ran = commands.run("rounds", "status", "-c", "c")

@@ -11,19 +11,9 @@ import pandas as pd
 from curation.catsets.stereoset import FileSettings
 from curation.records import GOLDS, KINDS, Annotation, Kind, SplitName, Term
 from curation.release import build
+from curation.release import contents as public
 from curation.release import data_files as tables
 from curation.release import facts as told
-from curation.release.contents import (
-    ANNOTATIONS,
-    HUB_SPLITS,
-    SPLITS,
-    TERMS,
-    Contents,
-    DataFile,
-    PublishedCat,
-    PublishedOption,
-    PublishedTerm,
-)
 from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
@@ -48,20 +38,20 @@ def cat(
     tier: int | None = 4,
     order: int = 0,
     target_original: str | None = None,
-) -> PublishedCat:
+) -> public.PublishedCat:
     """A CAT from its stereotype, anti-stereotype and unrelated sentence, in one of three orders."""
     _, text, domain, split = next(row for row in TARGETS if row[0] == term)
     first, second, third = (
-        PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
+        public.PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
         for place, n in enumerate(_ORDERS[order])
     )
-    return PublishedCat(
+    return public.PublishedCat(
         *(name, kind, domain, text, target_original, split, context, tier),
         (first, second, third),
     )
 
 
-def cats() -> tuple[PublishedCat, ...]:
+def cats() -> tuple[public.PublishedCat, ...]:
     """Eight CATs; texts have Japanese, Arabic, quotes, commas, tabs and signs of formulas."""
     return (
         cat(
@@ -101,7 +91,7 @@ def cats() -> tuple[PublishedCat, ...]:
     )  # fmt: skip
 
 
-def annotations(of: Iterable[PublishedCat]) -> pd.DataFrame:
+def annotations(of: Iterable[public.PublishedCat]) -> pd.DataFrame:
     """Six labels of each option: five counted ones, as many right as the tier says, and one not."""
     wrong = dict(zip(GOLDS, ("anti-stereotype", "related", "stereotype"), strict=True))
     rows = []
@@ -117,7 +107,7 @@ def annotations(of: Iterable[PublishedCat]) -> pd.DataFrame:
     return table.astype({"counted": bool, "tier": "Int64"})
 
 
-def contents(version: str = "1.0.0") -> Contents:
+def contents(version: str = "1.0.0") -> public.Contents:
     """What the release publishes; CAT «c6» has no votes."""
     published = cats()
     known = {"term-quillon": "Q900000001", "term-edo": "Q900000002"}
@@ -130,8 +120,8 @@ def contents(version: str = "1.0.0") -> Contents:
             names=("Quillonian", "quillon, the") if text == "Quillon" else (),
         )  # fmt: skip
         kinds = [cat.kind for cat in published if cat.target == text]
-        terms.append(PublishedTerm(term, split, *map(kinds.count, KINDS)))
-    return Contents(
+        terms.append(public.PublishedTerm(term, split, *map(kinds.count, KINDS)))
+    return public.Contents(
         version=version,
         cats=published,
         annotations=annotations(c for c in published if c.id != "c6"),
@@ -179,7 +169,7 @@ def facts(**changes: Any) -> Facts:
     sizes = [
         told.Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
         for domain in ("profession", "race")
-        for split in SPLITS
+        for split in public.SPLITS
         for kind in KINDS
         for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
@@ -229,19 +219,19 @@ def facts(**changes: Any) -> Facts:
     return whole.model_copy(update=changes)
 
 
-def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
+def data_files(files: Mapping[str, bytes], content: public.Contents) -> list[public.DataFile]:
     """The descriptions of data files, with their numbers of rows."""
-    rows = {ANNOTATIONS: len(content.annotations), TERMS: len(content.terms)}
-    for split in SPLITS:
+    rows = {public.ANNOTATIONS: len(content.annotations), public.TERMS: len(content.terms)}
+    for split in public.SPLITS:
         rows[f"{split}.json"] = len(content.part(split))
         for kind in KINDS:
             number = len(content.part(split, kind))
             rows[tables.flat_path(kind, split)] = number
-            rows[tables.parquet_path(kind, HUB_SPLITS[split])] = number
-    return [DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
+            rows[tables.parquet_path(kind, public.HUB_SPLITS[split])] = number
+    return [public.DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
 
 
-def hidden(content: Contents) -> Contents:
+def hidden(content: public.Contents) -> public.Contents:
     """The same with a hidden test split: no gold labels, tiers and annotations of its CATs."""
     test = [
         cat._replace(
@@ -256,7 +246,7 @@ def hidden(content: Contents) -> Contents:
     return replace(content, cats=tuple(sorted([*dev, *test])), annotations=table)
 
 
-def write(folder: Path, content: Contents, about: Facts) -> Path:
+def write(folder: Path, content: public.Contents, about: Facts) -> Path:
     """The release with these contents."""
     for name, text in build.files(content, about):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
