@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from curation.steps.pipeline import bring_up_to_date
+from curation.steps import pipeline
 from support import builds
 from support.desk import Row
 from support.hub import TOKEN, Hub, serving
@@ -35,7 +35,7 @@ def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[D
     return desk, desk.export("v")
 
 
-# Copy the next ones before changing anything.
+# Copy the following campaigns before changing anything.
 
 
 @pytest.fixture(scope="package")
@@ -48,18 +48,32 @@ def labelled(unlabelled: tuple[Desk, Rows], tmp_path_factory: Any) -> Desk:
     return desk
 
 
+def bring_up_to_date(desk: Desk) -> None:
+    with desk.campaign.lock():
+        steps = ("agreement", "statistics", "sentiment", "keywords", "pitfalls")
+        pipeline.bring_up_to_date(desk.campaign, *steps)
+
+
 @pytest.fixture(scope="package")
-def hidden(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def ready(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The campaign with everything that a release reads."""
+    desk = labelled.copy(tmp_path_factory.mktemp("ready") / "c")
+    bring_up_to_date(desk)
+    return desk
+
+
+@pytest.fixture(scope="package")
+def hidden(ready: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The campaign with a hidden release, 0.1.0."""
-    desk = labelled.copy(tmp_path_factory.mktemp("hidden") / "c")
+    desk = ready.copy(tmp_path_factory.mktemp("hidden") / "c")
     desk.build("--hide", "labels")
     return desk
 
 
 @pytest.fixture(scope="package")
-def sealed(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def sealed(ready: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The campaign with a sealed release, 0.1.0."""
-    desk = labelled.copy(tmp_path_factory.mktemp("sealed") / "c")
+    desk = ready.copy(tmp_path_factory.mktemp("sealed") / "c")
     desk.build("--hide", "all")
     return desk
 
@@ -69,9 +83,7 @@ def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign of three terms with labels, and with everything that a release reads."""
     desk = written(forked, tmp_path_factory.mktemp("decided") / "c", "baker", "potter", "fiddler")
     answer(desk, desk.export("v"))
-    with desk.campaign.lock():
-        steps = ("agreement", "statistics", "sentiment", "keywords", "pitfalls")
-        bring_up_to_date(desk.campaign, *steps)
+    bring_up_to_date(desk)
     return desk
 
 

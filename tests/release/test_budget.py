@@ -219,26 +219,23 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool
 # --- what is said of it ---------------------------------------------------------------------------
 
 
-MORE = "scores: more than overall numbers, or more decimals"
-MANY = "3 values about gold labels, and 400 hidden CATs allow 2"
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
+@quiet
+def test_more_than_is_allowed_is_named(campaign: Campaign) -> None:
+    public = built(campaign, made(800), full())
+    more = "scores: more than overall numbers, or more decimals"
+    many = "3 values about gold labels, and 400 hidden CATs allow 2"
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"pitfalls": facts().pitfalls}, "pitfalls: more than overall numbers"),
         ({}, ""),
-        ({"scores": (row("a", 61.23),)}, MORE),
-        ({"scores": (row("a", 61.0), row("a", 6.0, kind="both"))}, MORE),
-        ({"scores": full().scores}, MANY),
-        ({"sentiment": facts().sentiment}, MANY),
-    ],
-)
-@quiet
-def test_more_than_is_allowed_is_named(campaign: Campaign, change: Any, says: str) -> None:
-    public = built(campaign, made(800), full()).model_copy(update=change)
-    assert says in "; ".join(numbers.too_much(public))
-    assert bool(numbers.too_much(public)) == bool(says)
+        ({"scores": (row("a", 61.23),)}, more),
+        ({"scores": (row("a", 61.0), row("a", 6.0, kind="both"))}, more),
+        ({"scores": full().scores}, many),
+        ({"sentiment": facts().sentiment}, many),
+    ]
+    for change, says in changes:
+        said = numbers.too_much(public.model_copy(update=change))
+        assert says in "; ".join(said)
+        assert bool(said) == bool(says), change
 
 
 def test_a_check_finds_a_release_that_publishes_more(hidden: Desk, tmp_path: Path) -> None:

@@ -322,16 +322,3 @@ def test_cffconvert_reads_odd_citations(citations: Process, changes: dict[str, A
 
 def test_cffconvert_refuses_another_file(citations: Process) -> None:
     assert ask(citations, "cite", text="cff-version: 1.2.0\ntitle: x\n")["error"]
-
-
-# --- hidden CATs ----------------------------------------------------------------------------------
-
-
-def test_hidden_cats_are_read_without_gold_labels(example_hidden: Path, consumers: Process) -> None:
-    place = {"folder": str(example_hidden), "kind": "intersentence", "split": "test"}
-    for row in ask(consumers, "load_as_stereoset", **place)["cats"]:
-        assert [option[2:] for option in row["options"]] == [[None, [], []]] * 3
-    (rows,) = ask(consumers, "load", folder=str(example_hidden), config="hidden").values()
-    assert len(rows) == sum(c["split"] == "test" for c in published(example_hidden).values())
-    assert set(rows[0]["options"]) == {"id", "sentence"}
-    assert set(ask(consumers, "load", folder=str(example_hidden), config="cats")) == {"dev"}

@@ -10,6 +10,7 @@ import pytest
 
 from curation.release.facts import Facts
 from support.desk import read_csv
+from support.labelled import Desk
 from support.written import lines, read
 
 KINDS = ("intrasentence", "intersentence")
@@ -246,8 +247,7 @@ def test_baselines_are_those_of_the_command(forked: Any, example: Path, facts: A
     assert {(r["lms"], r["ss"], r["icat"], r["lms_ci"]) for r in ideal} == {(100, 50, 100, None)}
     path = example.parent / "baselines.json"
     for split in SPLITS:
-        done = forked("scores", "baselines", "-c", example, "--split", split, "--json", path)
-        assert done.code == 0, done.err
+        Desk(forked, example).done("scores", "baselines", "--split", split, "--json", path)
         for result in read(path):
             (mine,) = [b for b in facts["baselines"] if b["model"] == result["model"]]
             for kind in result["kinds"]:

@@ -35,8 +35,8 @@ def desk(hidden: Desk, tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def unbuilt(labelled: Desk, tmp_path: Path) -> Desk:
-    return labelled.copy(tmp_path / "c")
+def unbuilt(ready: Desk, tmp_path: Path) -> Desk:
+    return ready.copy(tmp_path / "c")
 
 
 def edit_gold(desk: Desk, change: Callable[[Rows], object]) -> Rows:
@@ -83,8 +83,7 @@ def test_the_gold_file_is_a_gold_file_of_the_public_ids(hidden: Desk, tmp_path: 
     predictions, results = tmp_path / "p.json", tmp_path / "results.json"
     predictions.write_text(json.dumps({"intrasentence": scores, "intersentence": []}), "utf-8")
     command = ("scores", "predictions", "--predictions", predictions, "--json", results)
-    done = hidden.forked(*command, "--gold", hidden.gold)
-    assert done.code == 0, done.err
+    hidden.free(*command, "--gold", hidden.gold)
     said = json.dumps(read(results))
     assert '"lms": 100.0' in said
     assert '"ss": 100.0' in said
@@ -410,7 +409,8 @@ def test_a_revealed_version_proves_texts_and_labels(
         return proof(desk.first, desk.revealed), " ".join(details)
 
     assert found() == ("all commitments hold\n", "")
-    texts, proofs = "test.json has other texts or gold labels", "nonce do not give its commitment"
+    texts = "test.json has other texts or gold labels than the proof"
+    proofs = "message and nonce do not give its commitment"
     for name, old, new, says in (
         ("test.json", cats[0].context, "Something BLANK.", texts),
         ("test.json", 'gold_label": "stereotype', 'gold_label": "unrelated', texts),
@@ -454,8 +454,7 @@ def test_revealed_cats_have_their_gold_labels_tiers_and_annotations(desk: Desk) 
         assert {s["sentence"]: s["gold_label"] for s in item["sentences"]} == own
         assert item["tier"] == cat.tier
         assert all(len(s["labels"]) == 5 for s in item["sentences"])
-    done = desk.forked("scores", "baselines", "--gold", desk.revealed / "test.json")
-    assert done.code == 0, done.err
+    desk.free("scores", "baselines", "--gold", desk.revealed / "test.json")
     before = shas(desk.revealed)
     desk.reveal()
     assert shas(desk.revealed) == before

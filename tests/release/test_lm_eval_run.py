@@ -19,7 +19,7 @@ from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
 from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
-from curation.release import data_files, harness_files
+from curation.release import harness_files
 from curation.release.contents import SPLITS, Contents, published
 from curation.stats.metrics import comparisons, results
 from support import peers as environment
@@ -97,13 +97,7 @@ def command(*tasks: str) -> str:
 
 def export(folder: Path, contents: Contents) -> list[str]:
     """Write the flat files and the tasks of a release; the names of the tasks of both forms."""
-    files = {
-        **dict(data_files.flat_files(contents)),
-        **harness_files.lm_eval_files(contents, releases.facts(name="Mild")),
-    }
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    releases.write(folder, contents, releases.facts(name="Mild"))
     parts = {(cat.kind, cat.split) for cat in contents.cats}
     names = [harness_files.task_name("Mild", part) for part in sorted(parts)]
     return [task for name in names for task in (name, f"{name}_ss", f"{name}_lms")]

@@ -20,7 +20,7 @@ from support import harnesses
 from support.commands import ROOT
 from support.desk import read_csv
 from support.labelled import Desk
-from support.written import fails, files, items, lines, shas
+from support.written import files, items, lines, shas
 
 
 def test_checksums_hold_for_every_file(example_release: Path) -> None:
@@ -177,14 +177,6 @@ def test_files_of_other_languages_are_read(arabic_release: Path, japanese_releas
             assert own
             sentences = [s for item in items(folder / f"{split}.json") for s in item["sentences"]]
             assert {len(s["labels"]) for s in sentences} <= {0, people}
-
-
-def test_hidden_gold_labels_stop_our_readers(example_hidden: Path) -> None:
-    assert read_cats(example_hidden / "dev.json")
-    files = ["test.json", *(data_files.parquet_path(kind, "test") for kind in KINDS)]
-    for name in files:
-        with fails("hidden"):
-            read_cats(example_hidden / name)
 
 
 def test_an_import_of_the_release_gives_its_cats(

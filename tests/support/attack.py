@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from wordfreq import top_n_list
+
 from curation.records import GOLDS, KINDS
 from support.builds import trusted
 from support.labelled import Desk
@@ -25,22 +27,7 @@ def module(name: str) -> Any:
         sys.path.remove(BENCHMARKS)
 
 
-COMMON = """
-about above after again air all along also always another answer any around ask away back because
-before began begin being below between big book both boy bring call came can car carry change
-children city close could country cut day different do does down each early earth eat end enough
-even every example eye face far father feet few find first follow food form found four from get
-girl give go good great grow half hand hard head hear help here high home house idea into just
-keep kind know land large last late learn leave left letter life light line little live long look
-made make man many may mean might mile more most mother mountain move much must name near need
-never new next night now number off often old once only open other our out over own page paper
-part people picture place plant play point put question quite read really right river run same saw
-say school sea second see seem sentence set should show side small some something song soon sound
-spell still stop story study such take talk tell than their then there thing think those thought
-three through time together too took tree try turn under until use very walk want watch water way
-well went where which while white why will with without word work world would write year young
-"""
-WORDS = COMMON.split()
+WORDS = [word for word in top_n_list("en", 400) if len(word) > 3]
 
 
 def item(number: int) -> dict[str, Any]:

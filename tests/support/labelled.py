@@ -49,6 +49,12 @@ class Desk(desk.Desk):
         assert ran.code == 0, ran.err
         return ran
 
+    def free(self, *words: Any) -> Ran:
+        """How a command ended that does its work on files, without the campaign."""
+        ran: Ran = self.forked(*words)
+        assert ran.code == 0, ran.err
+        return ran
+
     def build(self, *options: str) -> Ran:
         return self.done("release", "build", *options)
 
