@@ -49,11 +49,9 @@ def team_facts() -> Facts:
 def test_the_facts_for_review_name_nobody() -> None:
     made = anonymous(team_facts(), ["Institute of Tests", "BOARD-7"])
     assert made.anonymous
-    assert made.statement == Statement(
-        description="Mild texts on jobs.",
-        hub=Hub(gated="auto", prompt="Please be kind."),
-        answers={"purpose": "Jobs are missing elsewhere."},
-    )
+    left = {"purpose": "Jobs are missing elsewhere."}
+    hub = Hub(gated="auto", prompt="Please be kind.")
+    assert made.statement == Statement(description="Mild texts on jobs.", hub=hub, answers=left)
     assert made.rounds[0].read[0].lines == ("You may stop.",)
     assert made.rounds[0].consent_text == ("It is voluntary.",)
     assert made.open == ("uses", "limits")
@@ -143,10 +141,8 @@ def test_other_addresses_block(address: str) -> None:
 def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:
     cats = b'{"context":"The Baker is BLANK."}'
     places = scan({"cats/x.jsonl": cats, "README.md": b"Terms moved to dev: baker."}, SECRETS)
-    assert places == [
-        Place("cats/x.jsonl", 1, "baker", "word", False),
-        Place("README.md", 1, "baker", "word", False),
-    ]
+    names = ("cats/x.jsonl", "README.md")
+    assert places == [Place(name, 1, "baker", "word", False) for name in names]
     assert refusal(places) is None
     assert "'baker' 2 times, such as in README.md" in doubts(places)
     assert found("by Ann Baker", cats=cats)[0] == ("ann baker", "name", True)

@@ -233,14 +233,12 @@ def cff(facts: Facts) -> dict[str, Any]:
 def test_people_have_two_names_and_institutions_one() -> None:
     assert cff(releases.facts())["authors"] == [
         {
-            "family-names": "O'Neil-Ōta",
-            "given-names": "María José",
-            "affiliation": "Institute of Examples",
-            "email": "maria@example.invalid",
+            "family-names": "O'Neil-Ōta", "given-names": "María José",
+            "affiliation": "Institute of Examples", "email": "maria@example.invalid",
             "orcid": "https://orcid.org/0000-0002-1825-0097",
         },
         {"name": "Ali Kaya"},
-    ]
+    ]  # fmt: skip
     one = Statement(authors=(Author(name="Mononym", affiliation="X"), Author(name="van Dam, Ola")))
     assert cff(releases.facts(statement=one))["authors"] == [
         {"given-names": "Mononym", "affiliation": "X"},

@@ -423,10 +423,8 @@ def row(split: str, cats: int) -> ScoreRow:
     return releases.score(split=split, cats=cats, terms=9)
 
 
-SIZES = tuple(
-    Size(domain="profession", kind="intrasentence", split=split, terms=9, cats=200)
-    for split in ("dev", "test")
-)
+ABOUT: dict[str, Any] = {"domain": "profession", "kind": "intrasentence", "terms": 9, "cats": 200}
+SIZES = (Size(split="dev", **ABOUT), Size(split="test", **ABOUT))
 PITFALLS = {"gold_conflict": "block", "negation_one_sided": "warn", "space_doubled": "warn"}
 
 

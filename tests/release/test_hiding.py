@@ -321,11 +321,8 @@ def test_a_hidden_version_stays_hidden_and_what_is_revealed_may_be_published(des
 
 def test_published_gold_labels_cannot_be_hidden(unbuilt: Desk) -> None:
     unbuilt.build()
-    has(
-        unbuilt.run("release", "build", "--hide", "labels").err,
-        "7-release/0.1.0 is built already with all gold labels",
-        'set hide = "" in [release]',
-    )
+    said = unbuilt.run("release", "build", "--hide", "labels").err
+    has(said, "7-release/0.1.0 is built already with all gold labels", 'set hide = "" in [release]')
     count = len(items(unbuilt.first / "test.json"))
     unbuilt.set(version="0.2.0")
     known = f"the gold labels of {count} of {count} CATs to hide are in 7-release/0.1.0"

@@ -92,14 +92,10 @@ def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
     del content["cats/intrasentence-dev.jsonl"]
     new = write(tmp_path / "new", content)
     assert states(plan(new, look(client(fake_hub), REPO))) == {
-        ".gitattributes": "kept",
-        "README.md": "changed",
-        "SHA256SUMS": "same",
-        "cats/intrasentence-dev.jsonl": "deleted",
-        "errata.jsonl": "new",
-        "intrasentence/test-00000-of-00001.parquet": "same",
-        "plots/terms.png": "kept",
-    }
+        ".gitattributes": "kept", "README.md": "changed", "SHA256SUMS": "same",
+        "cats/intrasentence-dev.jsonl": "deleted", "errata.jsonl": "new",
+        "intrasentence/test-00000-of-00001.parquet": "same", "plots/terms.png": "kept",
+    }  # fmt: skip
     assert upload(fake_hub, new, "1.1.0").sent == 2
     assert repo.files == {**content, "plots/terms.png": b"PNG", ".gitattributes": b"*.parquet"}
     assert list(repo.tags) == ["1.0.0", "1.1.0"]

@@ -226,11 +226,9 @@ def test_a_message_proves_id_kind_and_domain_of_a_sealed_cat() -> None:
 def test_a_version_has_one_level(desk: Desk) -> None:
     before = shas(desk.first)
     for words in ((), ("--anonymous",)):
-        has(
-            desk.run("release", "build", "--hide", "labels", *words).err,
-            'is of a version with hide = "all" in [release], which is "labels" now',
-            "raise version",
-        )
+        said = desk.run("release", "build", "--hide", "labels", *words).err
+        level = 'is of a version with hide = "all" in [release], which is "labels" now'
+        has(said, level, "raise version")
     assert not (desk.releases / "0.1.0-anonymous").exists()
     assert shas(desk.first) == before
     desk.set(hide="test")

@@ -104,10 +104,8 @@ def test_a_filled_file_is_read(campaign: Campaign) -> None:
             Author(name="Ann Baker", orcid="0000-0002-1694-233X"),
             Author(name="Institute of Tests", email="set@example.invalid"),
         ),
-        contact="data@example.invalid",
-        takedown="https://example.invalid/takedown",
-        homepage="https://example.invalid/set",
-        doi="10.1234/example.5678",
+        contact="data@example.invalid", takedown="https://example.invalid/takedown",
+        homepage="https://example.invalid/set", doi="10.1234/example.5678",
         hub=Hub(
             id="example-lab/mild-set", gated="manual", prompt="Please be kind.",
             fields={"Your name": "text"},
@@ -232,11 +230,9 @@ def test_a_blank_file_becomes_the_template(campaign: Campaign) -> None:
 def test_the_command_writes_the_file_and_lists_questions(campaign: Campaign, forked: Any) -> None:
     shown = json.loads(forked("release", "statement", "--campaign", campaign.root, "--json").out)
     assert (shown["written"], shown["questions"], len(shown["open"])) == (True, 25, 25)
-    assert shown["open"][0] == {
-        "key": "description",
-        "section": "Executive summary",
-        "text": "What is this dataset, in two or three sentences?",
-    }
+    text = "What is this dataset, in two or three sentences?"
+    first = {"key": "description", "section": "Executive summary", "text": text}
+    assert shown["open"][0] == first
     write(campaign, FILLED)
     run = forked("release", "statement", "--campaign", campaign.root)
     assert run.code == 0, run.err

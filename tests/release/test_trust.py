@@ -20,18 +20,10 @@ from support.labelled import Desk
 from support.written import fails, shas
 
 ROW: dict[str, Any] = {
-    "subject": "scores",
-    "name": "ll",
-    "criterion": "sensitivity",
-    "check": "padding",
-    "status": "fail",
-    "value": 0.4712345,
-    "ci": (0.25123, 0.5),
-    "n": 150,
-    "unit": "terms",
-    "computed": "the rank correlation of 150 terms",
-    "change": "another rule",
-}
+    "subject": "scores", "name": "ll", "criterion": "sensitivity", "check": "padding",
+    "status": "fail", "value": 0.4712345, "ci": (0.25123, 0.5), "n": 150, "unit": "terms",
+    "computed": "the rank correlation of 150 terms", "change": "another rule",
+}  # fmt: skip
 DATASET: dict[str, Any] = {**ROW, "subject": "dataset", "name": "made-up", "criterion": "content"}
 CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "kind": "control"}
 STATED: dict[str, Any] = {**DATASET, "criterion": "consequential", "status": "attested"}

@@ -22,11 +22,7 @@ JAPANESE = {
     "kind": "intrasentence",
     "jobs": ("パン屋", "大工", "漁師", "庭師", "時計屋", "料理人", "仕立屋", "陶芸家"),
     "context": "{n}番の{job}はBLANKです。",
-    "sentences": (
-        "{n}番の{job}は早起きです。",
-        "{n}番の{job}は朝寝坊です。",
-        "{n}番の{job}は三角形です。",
-    ),
+    "sentences": tuple(f"{{n}}番の{{job}}は{is_}です。" for is_ in ("早起き", "朝寝坊", "三角形")),
     "people": ("",),
 }
 """No item has votes, so there is not one annotation."""

@@ -58,10 +58,8 @@ def schema(files: list[str], rewritten: str) -> Any:
         rows.to_parquet(rewritten)
         ours, theirs = parquet.read_schema(file), parquet.read_schema(rewritten)
         features = datasets.Features.from_arrow_schema
-        same.append(
-            ours.remove_metadata().equals(theirs.remove_metadata())
-            and features(ours) == features(theirs) == rows.features
-        )
+        equal = ours.remove_metadata().equals(theirs.remove_metadata())
+        same.append(equal and features(ours) == features(theirs) == rows.features)
     return same
 
 

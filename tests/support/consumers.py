@@ -11,12 +11,8 @@ from support import environments
 from support.environments import Process
 
 READERS = (
-    "datasets==5.2.0",
-    "mlcroissant==1.1.1",
-    "frictionless[json]==5.21.0",
-    "inspect-ai==0.3.285",
-    "pandas==3.1.1",
-    "pyarrow==26.0.1",
+    *("datasets==5.2.0", "mlcroissant==1.1.1", "frictionless[json]==5.21.0"),
+    *("inspect-ai==0.3.285", "pandas==3.1.1", "pyarrow==26.0.1"),
 )
 CITATIONS = ("cffconvert==2.0.0",)
 SCRIPT = Path(__file__).with_name("consumer_process.py")

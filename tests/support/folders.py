@@ -209,11 +209,8 @@ def _texts(folder: Path, facts: Facts) -> None:
         config(kind, parts(**{s: f"{kind}/{s}-*.parquet" for s in ("validation", "test")}))
         for kind in KINDS
     ]
-    configs += [
-        config("cats", parts(dev="cats/*-dev.jsonl", test="cats/*-test.jsonl")),
-        config("annotations", "annotations.csv"),
-        config("terms", ["terms.jsonl"]),
-    ]
+    configs.append(config("cats", parts(dev="cats/*-dev.jsonl", test="cats/*-test.jsonl")))
+    configs += [config("annotations", "annotations.csv"), config("terms", ["terms.jsonl"])]
     front = yaml.safe_dump({"license": "cc-by-4.0", "language": ["en"], "configs": configs})
     text = CARD.format(canary=facts.canary, canonical=facts.canonical)
     put(folder / "README.md", f"---\n{front}---\n{text}")

@@ -29,26 +29,17 @@ PEOPLE = tuple(f"p-{n:016x}" for n in range(6))
 
 
 def cat(
-    name: str,
-    term: str,
-    kind: Kind,
-    context: str,
-    sentences: tuple[str, str, str],
-    *,
-    tier: int | None = 4,
-    order: int = 0,
-    target_original: str | None = None,
-) -> public.PublishedCat:
+    name: str, term: str, kind: Kind, context: str, sentences: tuple[str, str, str], *,
+    tier: int | None = 4, order: int = 0, target_original: str | None = None,
+) -> public.PublishedCat:  # fmt: skip
     """A CAT from its stereotype, anti-stereotype and unrelated sentence, in one of three orders."""
     _, text, domain, split = next(row for row in TARGETS if row[0] == term)
     first, second, third = (
         public.PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
         for place, n in enumerate(_ORDERS[order])
     )
-    return public.PublishedCat(
-        *(name, kind, domain, text, target_original, split, context, tier),
-        (first, second, third),
-    )
+    about = (name, kind, domain, text, target_original, split, context, tier)
+    return public.PublishedCat(*about, (first, second, third))
 
 
 def cats() -> tuple[public.PublishedCat, ...]:
@@ -121,14 +112,9 @@ def contents(version: str = "1.0.0") -> public.Contents:
         )  # fmt: skip
         kinds = [cat.kind for cat in published if cat.target == text]
         terms.append(public.PublishedTerm(term, split, *map(kinds.count, KINDS)))
-    return public.Contents(
-        version=version,
-        cats=published,
-        annotations=annotations(c for c in published if c.id != "c6"),
-        terms=tuple(terms),
-        settings=FileSettings(language="en"),
-        without_votes=frozenset({"c6"}),
-    )
+    votes = annotations(c for c in published if c.id != "c6")
+    settings, without = FileSettings(language="en"), frozenset({"c6"})
+    return public.Contents(version, published, votes, tuple(terms), settings, without)
 
 
 def statement() -> Statement:
