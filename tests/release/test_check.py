@@ -611,9 +611,10 @@ def test_parquet_without_pyarrow_is_a_note(folder: Path, monkeypatch: pytest.Mon
 ACTIONS = {"pitfalls", "baseline", "open_question", "no_address", "card_incomplete", "near_repeat"}
 """Findings about texts and answers of the team; everything else would be a fault of the build."""
 
-pytestmark = pytest.mark.outside  # it builds six releases
+outside = pytest.mark.outside  # six releases are built
 
 
+@outside
 @pytest.mark.parametrize("form", ["open", "hidden", "anonymous"])
 def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None:
     contents, facts = releases.contents(), releases.facts()
@@ -627,6 +628,7 @@ def test_the_samples_have_no_blocking_finding(form: str, tmp_path: Path) -> None
     assert not [f for f in findings if f.severity == "block"]
 
 
+@outside
 @pytest.mark.parametrize(
     "name",
     [
@@ -639,6 +641,7 @@ def test_built_releases(demo: object, request: pytest.FixtureRequest, name: str)
     assert {f.code for f in findings if f.severity != "note"} <= ACTIONS
 
 
+@outside
 def test_revealed_gold_labels_are_checked_as_the_release_was(
     forked: Any, example_hidden: Path, tmp_path: Path
 ) -> None:
@@ -650,6 +653,7 @@ def test_revealed_gold_labels_are_checked_as_the_release_was(
     assert found <= {"pitfalls", "baseline"}
 
 
+@outside
 def test_a_file_that_is_there_twice_is_named(arabic_release: Path, tmp_path: Path) -> None:
     for name in ("dev.json", "dev-copy.json"):
         shutil.copyfile(arabic_release / "dev.json", tmp_path / name)
