@@ -1,6 +1,5 @@
 """A small campaign with labelled items in dev and test, for the tests of releases."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from curation.steps import pipeline
 from support import builds
-from support.desk import Desk
+from support.desk import Row
 from support.hub import TOKEN, Hub, serving
-from support.labelled import label
+from support.labelled import Desk, answer, written
+
+Rows = list[Row]
 
 
 @pytest.fixture
@@ -26,38 +28,71 @@ def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 
 
 @pytest.fixture(scope="package")
-def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The campaign before it has labels, with the tasks of its validators in ``tasks.json``."""
-    root = tmp_path_factory.mktemp("labelled") / "c"
-    terms = ["baker", "potter", "fiddler", "thatcher", "wheelwright"]
-    desk = Desk.make(forked, root, terms, items=2, near=1.0)
-    desk.open("intrasentence", "w")
-    desk.written("w", ["ann", "ben"])
-    desk.open("validation", "v")
-    (root / "tasks.json").write_text(json.dumps(desk.export("v")), "utf-8")
-    return root
+def unlabelled(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Rows]:
+    """A campaign before it has labels, and the tasks of its validators."""
+    terms = ("baker", "potter", "fiddler", "thatcher", "wheelwright")
+    desk = written(forked, tmp_path_factory.mktemp("unlabelled") / "c", *terms)
+    return desk, desk.export("v")
+
+
+# Copy the following campaigns before changing anything.
 
 
 @pytest.fixture(scope="package")
-def labelled(forked: Any, unlabelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The campaign with labels, not released yet. Copy it before changing anything."""
-    return label(forked, unlabelled, tmp_path_factory.mktemp("labelled") / "c").root
+def labelled(unlabelled: tuple[Desk, Rows], tmp_path_factory: Any) -> Desk:
+    """The campaign with labels, not released yet."""
+    desk, tasks = unlabelled
+    desk = desk.copy(tmp_path_factory.mktemp("labelled") / "c")
+    answer(desk, tasks)
+    desk.done("decisions", "split")
+    return desk
+
+
+def bring_up_to_date(desk: Desk) -> None:
+    with desk.campaign.lock():
+        steps = ("agreement", "statistics", "sentiment", "keywords", "pitfalls")
+        pipeline.bring_up_to_date(desk.campaign, *steps)
 
 
 @pytest.fixture(scope="package")
-def hidden(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The campaign with a hidden release, 0.1.0. Copy it before changing anything."""
-    root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("hidden") / "c"))
-    assert forked("release", "build", "--hide", "labels", "-c", root).code == 0
-    return root
+def ready(labelled: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The campaign with everything that a release reads."""
+    desk = labelled.copy(tmp_path_factory.mktemp("ready") / "c")
+    bring_up_to_date(desk)
+    return desk
 
 
 @pytest.fixture(scope="package")
-def sealed(forked: Any, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The campaign with a sealed release, 0.1.0. Copy it before changing anything."""
-    root = Path(shutil.copytree(labelled, tmp_path_factory.mktemp("sealed") / "c"))
-    assert forked("release", "build", "--hide", "all", "-c", root).code == 0
-    return root
+def hidden(ready: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The campaign with a hidden release, 0.1.0."""
+    desk = ready.copy(tmp_path_factory.mktemp("hidden") / "c")
+    desk.build("--hide", "labels")
+    return desk
+
+
+@pytest.fixture(scope="package")
+def sealed(ready: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The campaign with a sealed release, 0.1.0."""
+    desk = ready.copy(tmp_path_factory.mktemp("sealed") / "c")
+    desk.build("--hide", "all")
+    return desk
+
+
+@pytest.fixture(scope="package")
+def decided(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A campaign of three terms with labels, and with everything that a release reads."""
+    desk = written(forked, tmp_path_factory.mktemp("decided") / "c", "baker", "potter", "fiddler")
+    answer(desk, desk.export("v"))
+    bring_up_to_date(desk)
+    return desk
+
+
+@pytest.fixture(scope="package")
+def released(decided: Desk, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """That campaign with its release, 0.1.0."""
+    desk = decided.copy(tmp_path_factory.mktemp("released") / "c")
+    desk.build()
+    return desk
 
 
 @pytest.fixture(scope="session")
@@ -67,22 +102,35 @@ def example_release(example: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def example_hidden(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def again(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Build the example's first version again, with options; gives its folder."""
+
+    def build(*options: str) -> Path:
+        desk = Desk(forked, example).copy(tmp_path_factory.mktemp("again") / "c")
+        shutil.rmtree(desk.releases)
+        desk.build(*options)
+        (folder,) = (path for path in desk.releases.iterdir() if path.is_dir())
+        return folder
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def example_hidden(again: Any) -> Path:
     """The example's release with a hidden test split."""
-    to = tmp_path_factory.mktemp("hidden") / "c"
-    return builds.again(forked, example, to, "--hide", "labels")
+    return Path(again("--hide", "labels"))
 
 
 @pytest.fixture(scope="session")
-def example_sealed(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def example_sealed(again: Any) -> Path:
     """The example's release with a sealed test split."""
-    return builds.again(forked, example, tmp_path_factory.mktemp("sealed") / "c", "--hide", "all")
+    return Path(again("--hide", "all"))
 
 
 @pytest.fixture(scope="session")
-def example_anonymous(forked: Any, example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def example_anonymous(again: Any) -> Path:
     """The example's release for anonymous review."""
-    return builds.again(forked, example, tmp_path_factory.mktemp("anonymous") / "c", "--anonymous")
+    return Path(again("--anonymous"))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Releases for review: the facts name nobody, and a scan finds names that are left."""
 
-import io
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +9,7 @@ from curation.release.facts import Author, Facts, Hub, Licence, Reading, RoundFa
 from curation.release.texts.card import card
 from curation.release.texts.licences import licence
 from curation.release.texts.statement import statement
+from support.catsets import write_parquet
 from support.releases import facts
 
 TEAM = Statement(
@@ -36,60 +37,40 @@ def found(text: str, path: str = "README.md", cats: bytes = b"") -> list[tuple[s
 
 
 def team_facts() -> Facts:
-    read = Reading(
-        heading="Rights",
-        lines=(
-            "This study is by the Institute of Tests.",
-            "You may stop.",
-            "Write to a@b.invalid.",
-        ),
-    )
+    said = ("This study is by the Institute of Tests.", "You may stop.", "Write to a@b.invalid.")
     made = RoundFacts(
-        name="r1",
-        kind="validation",
-        people=1,
-        answers=1,
-        refused=0,
-        read=(read,),
+        name="r1", kind="validation", people=1, answers=1, refused=0,
+        read=(Reading(heading="Rights", lines=said),),
         consent_text=("Approved by BOARD-7.", "It is voluntary."),
-    )
+    )  # fmt: skip
     return facts(statement=TEAM, rounds=(made,), open=("uses", "limits"))
 
 
 def test_the_facts_for_review_name_nobody() -> None:
     made = anonymous(team_facts(), ["Institute of Tests", "BOARD-7"])
     assert made.anonymous
-    assert made.statement == Statement(
-        description="Mild texts on jobs.",
-        hub=Hub(gated="auto", prompt="Please be kind."),
-        answers={"purpose": "Jobs are missing elsewhere."},
-    )
+    left = {"purpose": "Jobs are missing elsewhere."}
+    hub = Hub(gated="auto", prompt="Please be kind.")
+    assert made.statement == Statement(description="Mild texts on jobs.", hub=hub, answers=left)
     assert made.rounds[0].read[0].lines == ("You may stop.",)
     assert made.rounds[0].consent_text == ("It is voluntary.",)
     assert made.open == ("uses", "limits")
-    files = {
-        "README.md": card(made, ()),
-        "STATEMENT.md": statement(made),
-        "release.json": made.model_dump_json().encode(),
-    }
+    text, questions = card(made, ()), statement(made)
+    files = {"README.md": text, "STATEMENT.md": questions, "r": made.model_dump_json().encode()}
     places = scan(files, [*SECRETS, "Institute of Tests", "BOARD-7"])
     assert refusal(places) is None
     assert {p.found for p in places} == {"tests", "board"}  # every card has these words
-    text = files["README.md"].decode()
-    assert "This release is for review; names are left out." in text
-    assert "Left out for review." in text
-    assert "Who made this dataset?" not in text
-    assert "What is the dataset meant for?" in files["STATEMENT.md"].decode()
+    assert b"This release is for review; names are left out." in text
+    assert b"Left out for review." in text
+    assert b"Who made this dataset?" not in text
+    assert b"What is the dataset meant for?" in questions
 
 
 def test_the_files_of_a_release_that_is_not_for_review_are_full_of_names() -> None:
     text = card(team_facts(), ()).decode()
     assert {name for name, _, blocks in found(text) if blocks} >= {
-        "ann baker",
-        "university of nowhere",
-        "contact@uni-no.invalid",
-        "https://github.com/baker-lab/mild-set",
-        "山田太郎",
+        *("ann baker", "university of nowhere", "山田太郎"),
+        *("contact@uni-no.invalid", "https://github.com/baker-lab/mild-set"),
     }
 
 
@@ -146,32 +127,22 @@ def test_ordinary_texts_and_addresses_of_standards_are_not_places(text: str) -> 
 @pytest.mark.parametrize(
     "address",
     [
-        "someone@elsewhere.invalid",
-        "https://elsewhere.invalid/x",
-        "www.elsewhere.invalid",
-        "https://huggingface.co/datasets/elsewhere/set",
-        "https://arxiv.org.elsewhere.invalid/",
-        "git://elsewhere.invalid/set.git",
-        "file:///srv/set",
-        "/home/somebody/models/small",
-        "/Users/somebody/x.json",
-        r"C:\Users\somebody\x.json",
-        r"C:\\Users\\somebody\\x.json",
+        *("someone@elsewhere.invalid", "https://elsewhere.invalid/x", "www.elsewhere.invalid"),
+        *("https://huggingface.co/datasets/elsewhere/set", "https://arxiv.org.elsewhere.invalid/"),
+        *("git://elsewhere.invalid/set.git", "file:///srv/set", "/home/somebody/models/small"),
+        *("/Users/somebody/x.json", r"C:\Users\somebody\x.json", r"C:\\Users\\somebody\\x.json"),
     ],
 )
 def test_other_addresses_block(address: str) -> None:
-    assert [(p.kind, p.blocks) for p in scan({"LICENSE": address.encode()}, [])] == [
-        ("address", True)
-    ]
+    (place,) = scan({"LICENSE": address.encode()}, [])
+    assert (place.kind, place.blocks) == ("address", True)
 
 
 def test_a_word_that_cats_use_is_a_doubt_and_not_a_block() -> None:
     cats = b'{"context":"The Baker is BLANK."}'
     places = scan({"cats/x.jsonl": cats, "README.md": b"Terms moved to dev: baker."}, SECRETS)
-    assert places == [
-        Place("cats/x.jsonl", 1, "baker", "word", False),
-        Place("README.md", 1, "baker", "word", False),
-    ]
+    names = ("cats/x.jsonl", "README.md")
+    assert places == [Place(name, 1, "baker", "word", False) for name in names]
     assert refusal(places) is None
     assert "'baker' 2 times, such as in README.md" in doubts(places)
     assert found("by Ann Baker", cats=cats)[0] == ("ann baker", "name", True)
@@ -186,13 +157,10 @@ def test_names_in_cats_are_doubts_but_known_addresses_are_not() -> None:
     ]
 
 
-def test_values_in_parquet_are_searched() -> None:
-    pa = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
+def test_values_in_parquet_are_searched(tmp_path: Path) -> None:
     rows = [{"context": "fine", "sentences": {"sentence": ["fine", "by Ann Baker"]}}]
-    buffer = io.BytesIO()
-    parquet.write_table(pa.Table.from_pylist(rows), buffer, compression="zstd")
-    places = scan({"intersentence/test.parquet": buffer.getvalue()}, SECRETS)
+    file = write_parquet(tmp_path / "test.parquet", rows)
+    places = scan({"intersentence/test.parquet": file.read_bytes()}, SECRETS)
     assert [(p.line, p.found) for p in places] == [(1, "ann baker")]
 
 

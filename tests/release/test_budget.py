@@ -12,7 +12,7 @@ import pytest
 from release.test_hidden import drawn, facts, hide, made
 
 from curation.campaign import Campaign
-from curation.files import CurationError, dump_json, dump_line
+from curation.files import dump_json, dump_line
 from curation.release.check import check
 from curation.release.contents import Contents
 from curation.release.facts import Baseline, Facts, ScoreRow
@@ -24,7 +24,11 @@ from curation.steps.release import hidden
 from curation.steps.release.hidden import gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
-from support.desk import Desk
+from support import releases
+from support.labelled import Desk
+from support.written import fails, has, read
+
+quiet = pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
 
 
 def value(version: str, name: str, golds: Sequence[HiddenGold], value: str = "ss 60") -> GivenOut:
@@ -82,11 +86,9 @@ def test_what_was_given_out_costs_nothing_and_the_first_new_values_are_shown() -
 # --- a build --------------------------------------------------------------------------------------
 
 
-def row(model: str, ss: float, split: str = "test") -> ScoreRow:
-    return ScoreRow(
-        model=model, rules="default", split=split, kind="intrasentence", cats=400, terms=9,
-        lms=80.0, ss=ss, ss_ci=(ss - 9, ss + 9), icat=70.0,
-    )  # fmt: skip
+def row(model: str, ss: float, split: str = "test", **fields: Any) -> ScoreRow:
+    about = {"rules": "default", "split": split, "cats": 400, "terms": 9, "lms": 80.0, "icat": 70.0}
+    return releases.score(model=model, ss=ss, ss_ci=(ss - 9, ss + 9), **about, **fields)
 
 
 def full() -> Facts:
@@ -119,20 +121,15 @@ def shown(of: Facts) -> list[str]:
     return [r.model for r in of.scores if r.split == "test" and r.ss is not None]
 
 
-def test_a_build_publishes_what_the_budget_allows_and_says_what_it_left_out(
-    campaign: Campaign,
-) -> None:
+def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: Campaign) -> None:
     with pytest.warns(UserWarning, match=r"1 value about .* model c \(default\)"):
         public = built(campaign, made(800), full())
     assert shown(public) == ["a", "b"]
     assert [r.lms for r in public.scores] == [80.0] * 6  # lms says nothing of the order
     assert [r.ss for r in public.scores if r.split == "dev"] == [50.0, 51.0, 52.0]
     words, ideal = public.baselines
-    assert (words.rows[0].ss, words.rows[0].icat, words.beyond) == (
-        None,
-        None,
-        full().baselines[0].beyond[1:],
-    )
+    assert (words.rows[0].ss, words.rows[0].icat) == (None, None)
+    assert words.beyond == full().baselines[0].beyond[1:]
     assert ideal.rows[0].ss == 50.0  # whatever the gold labels are
     assert public.sentiment == ()
     assert public.hidden is not None
@@ -144,7 +141,7 @@ def test_a_build_publishes_what_the_budget_allows_and_says_what_it_left_out(
     assert numbers.too_much(public) == []
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+@quiet
 def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign) -> None:
     contents = made(800)
     built(campaign, contents, full())
@@ -162,7 +159,7 @@ def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign)
     assert shown(built(campaign, contents, later, "0.4.0")) == []  # all labels are known
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+@quiet
 def test_cats_whose_labels_are_known_do_not_count(campaign: Campaign) -> None:
     built(campaign, made(800), full())
     (campaign.releases / "0.1.0-revealed").mkdir()
@@ -176,7 +173,7 @@ def test_cats_whose_labels_are_known_do_not_count(campaign: Campaign) -> None:
     assert [r.split for r in few.scores] == ["dev"] * 3
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+@quiet
 def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign) -> None:
     golds = golds_of(1200)
     sealed = [gold.model_copy(update={"sealed": True}) for gold in golds]
@@ -187,26 +184,23 @@ def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
     campaign.releases.mkdir()
     (campaign.releases / hidden.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
-    with pytest.raises(CurationError, match=r"given-out.jsonl line 1") as error:
+    with fails("given-out.jsonl line 1", fix="How many values"):
         hidden.read_ledger(campaign)
-    assert "How many values" in error.value.fix
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+@quiet
 def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
     release = campaign.settings.release.model_copy(update={"show": ("Words", "c")})
     settings = campaign.settings.model_copy(update={"release": release})
     public = built(replace(campaign, settings=settings), made(800), full())
     assert shown(public) == ["c"]
-    assert [line.name for line in hidden.read_ledger(campaign)] == [
-        "baseline Words",
-        "model c (default)",
-    ]
+    names = [line.name for line in hidden.read_ledger(campaign)]
+    assert names == ["baseline Words", "model c (default)"]
     assert public.baselines[0].rows[0].ss == 61.0
     assert public.baselines[0].beyond == full().baselines[0].beyond
 
 
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
+@quiet
 @pytest.mark.parametrize("gold_is_lost", [False, True])
 def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool) -> None:
     contents = made(800)
@@ -225,49 +219,40 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool
 # --- what is said of it ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
+@quiet
+def test_more_than_is_allowed_is_named(campaign: Campaign) -> None:
+    public = built(campaign, made(800), full())
+    more = "scores: more than overall numbers, or more decimals"
+    many = "3 values about gold labels, and 400 hidden CATs allow 2"
+    changes: list[tuple[dict[str, Any], str]] = [
         ({"pitfalls": facts().pitfalls}, "pitfalls: more than overall numbers"),
         ({}, ""),
-        ({"scores": (row("a", 61.23),)}, "scores: more than overall numbers, or more decimals"),
-        (
-            {"scores": (row("a", 61.0), row("a", 6.0).model_copy(update={"kind": "both"}))},
-            "scores: more than overall numbers, or more decimals",
-        ),
-        ({"scores": full().scores}, "3 values about gold labels, and 400 hidden CATs allow 2"),
-        (
-            {"sentiment": facts().sentiment},
-            "3 values about gold labels, and 400 hidden CATs allow 2",
-        ),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
-def test_more_than_is_allowed_is_named(campaign: Campaign, change: Any, says: str) -> None:
-    public = built(campaign, made(800), full()).model_copy(update=change)
-    assert says in "; ".join(numbers.too_much(public))
-    assert bool(numbers.too_much(public)) == bool(says)
+        ({"scores": (row("a", 61.23),)}, more),
+        ({"scores": (row("a", 61.0), row("a", 6.0, kind="both"))}, more),
+        ({"scores": full().scores}, many),
+        ({"sentiment": facts().sentiment}, many),
+    ]
+    for change, says in changes:
+        said = numbers.too_much(public.model_copy(update=change))
+        assert says in "; ".join(said)
+        assert bool(said) == bool(says), change
 
 
-def test_a_check_finds_a_release_that_publishes_more(hidden: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(hidden / "7-release" / "0.1.0", tmp_path / "r"))
+def test_a_check_finds_a_release_that_publishes_more(hidden: Desk, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(hidden.first, tmp_path / "r"))
     assert "hidden_values" not in {found.code for found in check(folder)[1]}
-    about = json.loads((folder / "release.json").read_text("utf-8"))
+    about = read(folder / "release.json")
     about["scores"] = [row("a", 61.0).model_dump(mode="json")]
     (folder / "release.json").write_text(json.dumps(about), "utf-8")
     (found,) = (found for found in check(folder)[1] if found.code == "hidden_values")
     assert "1 value about gold labels, and 8 hidden CATs allow 0: model a (default)" in found.detail
 
 
-def test_scoring_on_private_gold_says_what_remains(
-    forked: Any, hidden: Path, tmp_path: Path
-) -> None:
-    desk = Desk(forked, Path(shutil.copytree(hidden, tmp_path / "c")))
-    gold = desk.root / "7-release" / "gold-0.1.0.jsonl"
-    done = desk.forked("scores", "baselines", "--gold", gold)
-    assert "0 of 0 values about them may still be given out" in " ".join(done.err.split())
-    copy = Path(shutil.copy(gold, tmp_path / "gold-0.1.0.jsonl"))
-    assert "given out" not in desk.forked("scores", "baselines", "--gold", copy).err
+def test_scoring_on_private_gold_says_what_remains(hidden: Desk, tmp_path: Path) -> None:
+    done = hidden.forked("scores", "baselines", "--gold", hidden.gold)
+    has(done.err, "0 of 0 values about them may still be given out")
+    copy = Path(shutil.copy(hidden.gold, tmp_path))
+    assert "given out" not in hidden.forked("scores", "baselines", "--gold", copy).err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """A release's card and data statement: readable, traced to the facts, safe from foreign text."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -10,67 +10,32 @@ import yaml
 from markdown_it import MarkdownIt
 
 from curation.formats.markdown import inline
-from curation.release.contents import DataFile
-from curation.release.facts import (
-    Agreement,
-    Author,
-    Baseline,
-    Changes,
-    Facts,
-    Hidden,
-    Hub,
-    Lengths,
-    Licence,
-    Near,
-    PitfallCount,
-    Reading,
-    Retention,
-    RoundFacts,
-    ScoreRow,
-    SentimentShare,
-    Size,
-    Statement,
-    TermCount,
-    TrustFacts,
-    TrustRow,
-)
+from curation.records import KINDS
+from curation.release import facts as told
+from curation.release.contents import SPLITS, DataFile
+from curation.release.facts import Facts, RoundFacts, Statement
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header
 from curation.release.texts.card_made import LIMITS
 from curation.release.texts.statement import statement
-from support.releases import facts
+from support.releases import facts, pitfall, score
 from support.traced import untraced
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = [
-    "---",
-    "<script>alert(1)</script>",
-    "| a |",
-    "# x",
-    "![](http://x.invalid/y.png)",
-    "{{x}}",
-    "- one",
-    "a: b # c",
-    "'\"`",
-    "</details>",
-    "&lt;b&gt;",
-    "one\n\n---\n\ntwo",
-    "```\ncode",
-    "*a* _b_ [c](d)",
-    "@x !y %z",
-    "no",
-    "1.0",
+    *("---", "<script>alert(1)</script>", "| a |", "# x", "![](http://x.invalid/y.png)", "{{x}}"),
+    *("- one", "a: b # c", "'\"`", "</details>", "&lt;b&gt;", "one\n\n---\n\ntwo", "```\ncode"),
+    *("*a* _b_ [c](d)", "@x !y %z", "no", "1.0"),
 ]
 DATA = [
     DataFile(path, "0" * 64, 10, 3)
     for path in (
         *(f"{kind}/{split}-00000-of-00001.parquet"
-          for kind in ("intrasentence", "intersentence") for split in ("test", "validation")),
-        *(f"cats/{split}-00000-of-00001.parquet" for split in ("dev", "test")),
+          for kind in KINDS for split in ("test", "validation")),
+        *(f"cats/{split}-00000-of-00001.parquet" for split in SPLITS),
         *(f"{name}/full-00000-of-00001.parquet" for name in ("annotations", "terms")),
-        *(f"cats/{kind}-{split}.jsonl"
-          for kind in ("intrasentence", "intersentence") for split in ("dev", "test")),
+        *(f"cats/{kind}-{split}.jsonl" for kind in KINDS for split in SPLITS),
         *("annotations.csv", "terms.jsonl", "dev.json", "test.json", "STATEMENT.md", "LICENSE"),
         *("lm-eval/README.md", "croissant.json", "datapackage.json", "CITATION.cff"),
         *("release.json", "errata.jsonl"),
@@ -80,7 +45,7 @@ DATA = [
 
 def full(text: str = "plain") -> Facts:
     """Facts in which every field is filled, each text with the given one."""
-    row = ScoreRow(
+    row = told.ScoreRow(
         *(), model=text, rules=text, split="test", kind="both", cats=17, terms=3, lms=61.2345,
         lms_ci=(51.25, 71.5), ss=52.5, ss_ci=(41.0, 63.0), icat=58.1, icat_ci=(40.2, 71.5),
         few=True, flags=(text,),
@@ -88,61 +53,61 @@ def full(text: str = "plain") -> Facts:
     made = RoundFacts(
         name=text, kind="validation", platform=text, people=19, answers=1234, refused=21,
         first="2026-01-10", last="2026-02-23", consent=text, pay=0.355, currency=text,
-        read=(Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
+        read=(told.Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
     )  # fmt: skip
     return facts(
         name=text,
         version="1.2.0",
         language="pt-BR",
         warning=f"Content warning: {text}",
-        licence=Licence(name=text, text=text),
+        licence=told.Licence(name=text, text=text),
         other_licences={text: 22},
         statement=Statement(
             description=text,
-            authors=(Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
+            authors=(told.Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
             contact=text, takedown=text, homepage=text, repository=text, paper=text, doi=text,
-            hub=Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
+            hub=told.Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
             answers={q.key: text for q in questions.QUESTIONS if not q.field},
         ),
         open=(),
         sizes=(
-            Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
-            Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
+            told.Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
+            told.Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
         ),
-        terms=(TermCount(domain=text, split="dev", terms=4),
-               TermCount(domain="other", split="test", terms=6)),
+        terms=(told.TermCount(domain=text, split="dev", terms=4),
+               told.TermCount(domain="other", split="test", terms=6)),
         tiers={"3": 24, "unknown": 1},
         without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
         counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
         not_counted={"repeated_annotator": 5151, "surplus_label": 1}, not_kept={"no_majority": 52},
-        agreement=(Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
+        agreement=(told.Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
                              ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
-        retention=(Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
-        sentiment=(SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),),
+        retention=(told.Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
+        sentiment=(
+            told.SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),
+        ),
         sentiment_by=text,
         pitfalls=(
-            PitfallCount(code="a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
-                         why=None, accepted=True),
-            PitfallCount(code="b", says=text, severity="note", count=0, of=9, stereoset=None,
-                         why=None),
-            PitfallCount(code="c", says=text, severity="note", count=None, of=None, stereoset=None,
-                         why=text),
+            pitfall("a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
+                    accepted=True),
+            pitfall("b", says=text, count=0),
+            pitfall("c", says=text, count=None, of=None, why=text),
         ),
-        baselines=(Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
-                   Baseline(model="other", why=text)),
+        baselines=(told.Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
+                   told.Baseline(model="other", why=text)),
         scores=(row, row),
         seed=39, dev=0.375, versions={text: text},
-        changes=Changes(previous=text, added=42, removed=1, changed=43, relabelled=44, moved=45,
-                        renumbered=48, hidden=49, listed=3, fields={"tier": 50},
+        changes=told.Changes(previous=text, added=42, removed=1, changed=43, relabelled=44,
+                             moved=45, renumbered=48, hidden=49, listed=3, fields={"tier": 50},
                         terms_to_dev=(text,), terms_to_test=("x", "y")),
-        near=(Near(place=text, cats=46, similarity=0.913),),
-        hidden=Hidden(split="test", cats=1024, terms=6),
-        trust=TrustFacts(
+        near=(told.Near(place=text, cats=46, similarity=0.913),),
+        hidden=told.Hidden(split="test", cats=1024, terms=6),
+        trust=told.TrustFacts(
             rows=(
-                TrustRow(subject="measure", name=text, criterion="split_half", check=text,
+                told.TrustRow(subject="measure", name=text, criterion="split_half", check=text,
                          status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
                          unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
-                TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
+                told.TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
                          status="pass", kind="control"),
             ),
             thresholds={text: text}, open=(text,), left_out=4848,
@@ -150,25 +115,30 @@ def full(text: str = "plain") -> Facts:
     )  # fmt: skip
 
 
-def front_matter(text: str) -> dict[str, Any]:
-    before, yaml_text, _ = text.split("---\n", 2)
+def front_matter(made: Facts, files: Sequence[DataFile] = DATA) -> dict[str, Any]:
+    before, yaml_text, _ = card(made, files).decode().split("---\n", 2)
     assert before == ""
     loaded: dict[str, Any] = yaml.safe_load(yaml_text)
     return loaded
 
 
-def texts(made: Facts) -> Iterator[str]:
-    text = card(made, DATA).decode()
-    assert text.startswith(header(made, DATA))
-    yield text.removeprefix(header(made, DATA))
-    yield statement(made).decode()
+def texts(made: Facts) -> tuple[str, str]:
+    """The card without its front matter, and the statement."""
+    text, head = card(made, DATA).decode(), header(made, DATA)
+    assert text.startswith(head)
+    return text.removeprefix(head), statement(made).decode()
+
+
+def card_of(**changes: Any) -> str:
+    """The card of the facts with these changes."""
+    return texts(facts(**changes))[0]
 
 
 # --- the front matter -----------------------------------------------------------------------
 
 
 def test_the_front_matter_is_that_of_the_hub() -> None:
-    fields = front_matter(card(facts(), DATA).decode())
+    fields = front_matter(facts())
     assert fields["license"] == "cc-by-sa-4.0"
     assert fields["language"] == ["en"]
     assert fields["size_categories"] == ["n<1K"]
@@ -190,7 +160,7 @@ def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
     paths = ("cats/dev-00000-of-00001.parquet", "cats/intrasentence-dev.jsonl")
     few = [DataFile(path, "abc", 1, 2) for path in paths]
     few.append(DataFile("terms/full-00000-of-00001.parquet", "", 1, 0))
-    (config,) = front_matter(card(facts(), few).decode())["configs"]
+    (config,) = front_matter(facts(), few)["configs"]
     files = [{"split": "dev", "path": "cats/dev-00000-of-00001.parquet"}]
     about = {"config_name": "cats", "description": "dev sha256 abc", "default": True}
     assert config == {**about, "data_files": files}
@@ -199,7 +169,7 @@ def test_only_parquet_files_with_rows_are_in_a_configuration() -> None:
 def test_each_configuration_names_the_content_of_all_its_files() -> None:
     # What ``datasets`` keeps of a folder depends on its name and the configurations alone.
     def configurations(files: list[DataFile]) -> dict[str, Any]:
-        rows = front_matter(card(facts(), files).decode())["configs"]
+        rows = front_matter(facts(), files)["configs"]
         return {config["config_name"]: config for config in rows}
 
     files = [file._replace(sha256=f"{n:064x}") for n, file in enumerate(DATA)]
@@ -214,12 +184,12 @@ def test_each_configuration_names_the_content_of_all_its_files() -> None:
 def test_hidden_cats_are_in_a_configuration_of_their_own() -> None:
     paths = ("cats/dev", "hidden/test", "terms/full")
     files = [DataFile(f"{path}-00000-of-00001.parquet", "", 1, 2) for path in paths]
-    configs = front_matter(card(facts(), files).decode())["configs"]
+    configs = front_matter(facts(), files)["configs"]
     assert [config["config_name"] for config in configs] == ["cats", "hidden", "terms"]
 
 
 def test_another_licence_and_a_gate_are_in_the_front_matter() -> None:
-    fields = front_matter(card(full("Own: licence"), DATA).decode())
+    fields = front_matter(full("Own: licence"))
     assert (fields["license"], fields["license_name"]) == ("other", "own-licence")
     assert fields["license_link"] == "LICENSE"
     assert (fields["language"], fields["language_bcp47"]) == (["pt"], ["pt-BR"])
@@ -288,39 +258,19 @@ def test_every_number_is_traced_to_the_facts(made: Facts) -> None:
 
 
 def test_a_number_without_a_source_is_seen() -> None:
-    assert untraced("There are 8 CATs.\n\nand 77 more, 1,077 in all", facts()) == [
-        "line 3: 77 in 'and 77 more, 1,077 in all'",
-        "line 3: 1,077 in 'and 77 more, 1,077 in all'",
-    ]
+    line = "and 77 more, 1,077 in all"
+    seen = [f"line 3: {number} in {line!r}" for number in ("77", "1,077")]
+    assert untraced(f"There are 8 CATs.\n\n{line}", facts()) == seen
 
 
 def test_every_number_of_the_facts_is_shown() -> None:
     shown = "\n".join(texts(full()))
     for number in (
         *("61.2", "51.2", "58.1", "0.65", "0.54 to 0.70", "85.4 %", "37.9 %", "1.2 to 70.0"),
-        *(
-            "38 of 1,047",
-            "3.6 %",
-            "1.2 %",
-            "1,234",
-            "0.355 plain",
-            "28,282",
-            "5,151 labels were not counted",
-            "52 items did not become CATs",
-            "3,030",
-            "37.5 %",
-            "seed 39",
-        ),
-        *(
-            "0.91",
-            "0.471",
-            "4,747",
-            "4,848",
-            "42 CATs were added",
-            "1 CAT was removed",
-            "44 CATs have other gold",
-        ),
-        *("22", "27 original targets are", "23", "1,024 CATs"),
+        *("38 of 1,047", "3.6 %", "1.2 %", "1,234", "0.355 plain", "28,282", "3,030", "37.5 %"),
+        *("5,151 labels were not counted", "52 items did not become CATs", "seed 39", "0.91"),
+        *("0.471", "4,747", "4,848", "42 CATs were added", "1 CAT was removed"),
+        *("44 CATs have other gold", "22", "27 original targets are", "23", "1,024 CATs"),
     ):
         assert number in shown, number
 
@@ -384,39 +334,39 @@ def test_what_is_not_recorded_is_said_in_a_line() -> None:
 
 
 def test_cats_without_votes_are_named() -> None:
-    assert "**1 of 8 CATs has no votes.**" in next(texts(facts()))
-    every = next(texts(facts(without_votes=8)))
+    assert "**1 of 8 CATs has no votes.**" in card_of()
+    every = card_of(without_votes=8)
     assert "**All 8 CATs have no votes.**" in every
     assert "The gold label of an association is" not in every
 
 
-def test_a_pitfall_names_what_it_counts() -> None:
-    def found(unit: str, count: int, of: int) -> str:
-        row = PitfallCount(
-            code="a", says="s", severity="note", count=count, of=of, stereoset=0.0001, why=None,
-            unit=unit,
-        )  # fmt: skip
-        return next(texts(facts(pitfalls=(row,))))
-
-    assert "| `a` | s | 2 of 79 terms | 2.5 % | < 0.1 % |" in found("target", 2, 79)
-    assert "| `a` | s | 1 of 6,300 associations | < 0.1 % | < 0.1 % |" in found("option", 1, 6300)
-    assert "| `a` | s | 1 of 1 CAT | 100.0 % | < 0.1 % |" in found("cat", 1, 1)
-    assert "| `a` | s | yes | – | yes |" in found("dataset", 1, 1)
+@pytest.mark.parametrize(
+    ("unit", "count", "of", "shown"),
+    [
+        ("target", 2, 79, "2 of 79 terms | 2.5 % | < 0.1 %"),
+        ("option", 1, 6300, "1 of 6,300 associations | < 0.1 % | < 0.1 %"),
+        ("cat", 1, 1, "1 of 1 CAT | 100.0 % | < 0.1 %"),
+        ("dataset", 1, 1, "yes | – | yes"),
+    ],
+)
+def test_a_pitfall_names_what_it_counts(unit: str, count: int, of: int, shown: str) -> None:
+    row = pitfall("a", count=count, of=of, stereoset=0.0001, unit=unit)
+    assert f"| `a` | s | {shown} |" in card_of(pitfalls=(row,))
 
 
 def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
     given = Statement(answers={"uses": "Only for tests.", "limits": "Few\n\nterms."})
-    readme = next(texts(facts(statement=given, open=())))
+    readme = card_of(statement=given, open=())
     assert "## Uses\n\nUse it to measure" in readme
     assert "about people.\n\nOnly for tests.\n" in readme
     assert "Weaknesses of this dataset:\n\nFew\n\nterms.\n" in readme
-    empty = next(texts(facts(statement=Statement(), open=questions.open_keys(Statement()))))
+    empty = card_of(statement=Statement(), open=questions.open_keys(Statement()))
     for key in ("uses", "limits"):
         assert questions.open_question(questions.BY_KEY[key].text) in empty
 
 
 def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> None:
-    hidden = Hidden(split="test", cats=4, terms=2)
+    hidden = told.Hidden(split="test", cats=4, terms=2)
     readme, made = texts(facts(hidden=hidden, agreement=(), sentiment=(), scores=()))
     for text in (readme, made):
         assert "too much about the hidden gold labels" in text
@@ -426,7 +376,7 @@ def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> No
     assert "No model was scored" not in readme
     assert '"hidden", split="test")' in readme
     assert "a hidden gold label is -1." in readme
-    shown = next(texts(facts()))
+    shown = card_of()
     assert "hidden" not in shown
 
 
@@ -439,7 +389,7 @@ def test_imported_labels_are_not_said_to_be_by_writers() -> None:
     both = {"validation": 7, "intrasentence": 3}
     _, made = texts(facts(rounds=(imported,), people=both))
     assert made.count("all those who wrote or labelled in it") == 2
-    assert "If imported items" not in next(texts(facts(rounds=())))
+    assert "If imported items" not in card_of(rounds=())
 
 
 def test_what_was_left_out_is_said_with_its_reason() -> None:
@@ -481,49 +431,38 @@ def test_how_data_were_collected_is_that_of_the_rounds(
 
 
 def test_undecided_items_are_counted() -> None:
-    row = Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
-    readme = next(texts(facts(retention=(row,))))
+    row = told.Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
+    text = card_of(retention=(row,))
     undecided = "17 items have too few labels and were left out."
-    assert readme.index(undecided) < readme.index("| 80.0 % |")
-    one = next(texts(facts(retention=(row.model_copy(update={"open": 1}),))))
-    assert "1 item has too few labels and was left out." in one
+    assert text.index(undecided) < text.index("| 80.0 % |")
+    one = row.model_copy(update={"open": 1})
+    assert "1 item has too few labels and was left out." in card_of(retention=(one,))
 
 
 def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -> None:
     (size,) = [s for s in facts().sizes if (s.kind, s.split) == ("intrasentence", "test")][:1]
-    readme = next(texts(facts(sizes=(size,), annotations=0, without_votes=size.cats)))
-    assert '"annotations"' not in readme
-    assert "The part `intrasentence` has the fields" in readme
-    assert "`intersentence`" not in readme
-    assert "--gold test.json" in readme
-    values = responsible(facts(sizes=(size,), annotations=0, without_votes=size.cats))
+    own = facts(sizes=(size,), annotations=0, without_votes=size.cats)
+    text, _ = texts(own)
+    assert '"annotations"' not in text
+    assert "The part `intrasentence` has the fields" in text
+    assert "`intersentence`" not in text
+    assert "--gold test.json" in text
+    values = responsible(own)
     assert str(values["annotationsPerItem"]).startswith("Nobody labelled the CATs")
     assert "label with at least" not in str(values["dataAnnotationProtocol"])
 
 
-def test_lengths_are_shown_in_a_language_without_words() -> None:
-    row = Lengths(kind="intersentence", words=None, characters=23.4)
-    assert "| intersentence | – | 23.4 |" in next(texts(facts(lengths=(row,))))
+def test_rows_of_tables() -> None:
+    lengths = told.Lengths(kind="intersentence", words=None, characters=23.4)  # without words
+    assert "| intersentence | – | 23.4 |" in card_of(lengths=(lengths,))
+    row = score(rules="ll-bos_conditional")
+    assert "| ll-bos, conditional |" in card_of(scores=(row,))
+    row = score(rules="a_b", flags=("it refused",))
+    assert card_of(scores=(row, row)).count("- m (a, b): it refused") == 1
 
 
-def test_rules_of_both_kinds_are_separated_by_a_comma() -> None:
-    row = facts().scores[0].model_copy(update={"rules": "ll-bos_conditional"})
-    assert "| ll-bos, conditional |" in next(texts(facts(scores=(row,))))
-
-
-def test_what_is_wrong_with_scores_names_the_model() -> None:
-    row = facts().scores[0].model_copy(update={"rules": "a_b", "flags": ("it refused",)})
-    named = f"- {inline(row.model)} (a, b): it refused"
-    assert next(texts(facts(scores=(row, row)))).count(named) == 1
-
-
-def test_items_that_agreement_leaves_out_are_mentioned() -> None:
-    def shown(cats: int) -> str:
-        row = Agreement(
-            scope="kept", classes="all", measure="alpha", value=0.5, ci=None, cats=cats, labels=9,
-            few=False,
-        )  # fmt: skip
-        return next(texts(facts(agreement=(row,), without_votes=1)))
-
-    assert "Some labelled items are left out here" in shown(6)
-    assert "Some labelled items are left out here" not in shown(7)
+@pytest.mark.parametrize(("cats", "said"), [(6, True), (7, False)])
+def test_items_that_agreement_leaves_out_are_mentioned(cats: int, said: bool) -> None:
+    row = facts().agreement[0].model_copy(update={"cats": cats, "classes": "all"})
+    text = card_of(agreement=(row,), without_votes=1)
+    assert ("Some labelled items are left out here" in text) == said

@@ -1,6 +1,5 @@
 """The facts of the example's release, counted again from the campaign's files alone."""
 
-import csv
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -10,18 +9,13 @@ from typing import Any
 import pytest
 
 from curation.release.facts import Facts
+from support.desk import read_csv
+from support.labelled import Desk
+from support.written import lines, read
 
 KINDS = ("intrasentence", "intersentence")
 SPLITS = ("dev", "test")
 Rows = list[dict[str, Any]]
-
-
-def lines(path: Path) -> Rows:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-def read(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +31,22 @@ def cats(example: Path) -> Rows:
     return lines(example / "3-decisions/cats.jsonl")
 
 
+def labels_of(example: Path) -> Rows:
+    return [row for path in example.glob("2-rounds/*/labels.jsonl") for row in lines(path)]
+
+
 def test_name_version_date_and_canary(example: Path, facts: dict[str, Any]) -> None:
     (first,) = lines(example / "7-release/built.jsonl")
-    assert (facts["name"], facts["version"], facts["language"]) == ("Mild example", "0.1.0", "en")
-    assert (facts["date"], facts["canary"]) == (first["date"], first["canary"])
-    assert first["version"] == "0.1.0"
-    assert not first["anonymous"]
+    assert (first["version"], first["anonymous"]) == ("0.1.0", False)
+    expected = {
+        "name": "Mild example", "version": "0.1.0", "language": "en", "date": first["date"],
+        "canary": first["canary"], "other_licences": {}, "seed": 1, "dev": 0.25, "changes": None,
+        "hidden": None,
+    }  # fmt: skip
+    assert {name: facts[name] for name in expected} == expected
     assert facts["warning"].startswith("Content warning: ")
     assert facts["licence"]["spdx"] == "CC-BY-SA-4.0"
-    assert facts["other_licences"] == {}
-    assert (facts["seed"], facts["dev"]) == (1, 0.25)
     assert not any(near["cats"] for near in facts["near"])
-    assert (facts["changes"], facts["hidden"]) == (None, None)
 
 
 def test_two_questions_are_left_open(facts: dict[str, Any]) -> None:
@@ -77,11 +75,10 @@ def test_sizes_terms_and_tiers(facts: dict[str, Any], cats: Rows) -> None:
 
 
 def test_annotations(example: Path, facts: dict[str, Any], cats: Rows) -> None:
-    with (example / "7-release/0.1.0/annotations.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(example / "7-release/0.1.0/annotations.csv")
     ids = {c["id"] for c in cats}
-    labels = [row for path in example.glob("2-rounds/*/labels.jsonl") for row in lines(path)]
-    assert facts["annotations"] == len(rows) == sum(row["item"] in ids for row in labels)
+    on_cats = [row for row in labels_of(example) if row["item"] in ids]
+    assert facts["annotations"] == len(rows) == len(on_cats)
     assert facts["annotators"] == len({row["annotator"] for row in rows})
     assert facts["counted"] == sum(row["counted"] == "True" for row in rows)
 
@@ -96,42 +93,35 @@ def test_rounds_and_people(example: Path, facts: dict[str, Any]) -> None:
             answers = lines(folder / "answers.jsonl")
             kind = read(folder / "round.json")["kind"]
             accepted = [(a["annotator"], kind, a["submitted_at"]) for a in answers if not a["code"]]
-            unpaid = ("skipped", "superseded")
-            refused = sum(bool(a["code"]) and a["code"] not in unpaid for a in answers)
-            assert row["refused"] == refused
+            refused = [a for a in answers if a["code"] not in (None, "", "skipped", "superseded")]
+            assert row["refused"] == len(refused)
         else:
             kind = "import"
             accepted = imported(folder)
         for person, did, _ in accepted:
             people[did].add(person)
         times = sorted(time[:10] for *_, time in accepted if time)
-        assert row["kind"] == kind
-        assert row["answers"] == len(accepted)
-        assert row["people"] == len({person for person, *_ in accepted})
-        assert (row["first"], row["last"]) == ((times[0], times[-1]) if times else (None, None))
+        first, last = (times[0], times[-1]) if times else (None, None)
+        people_here = len({person for person, *_ in accepted})
+        expected = (kind, len(accepted), people_here, first, last)
+        assert tuple(row[n] for n in ("kind", "answers", "people", "first", "last")) == expected
     assert facts["people"] == {did: len(those) for did, those in people.items()}
 
 
 def imported(folder: Path) -> list[tuple[str, str, str | None]]:
     """Items with a known writer; and a person's labels on one item, which are one answer."""
-    found = [
-        (item["writer"], item["kind"], item["submitted_at"])
-        for item in lines(folder / "items.jsonl")
-        if item["writer"]
-    ]
+    written = [item for item in lines(folder / "items.jsonl") if item["writer"]]
+    found = [(item["writer"], item["kind"], item["submitted_at"]) for item in written]
     by_answer: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in lines(folder / "labels.jsonl"):
-        by_answer[row["item"], row["annotator"]] += [row["submitted_at"]] * bool(
-            row["submitted_at"]
-        )
+        by_answer[row["item"], row["annotator"]] += filter(None, [row["submitted_at"]])
     return found + [(who, "validation", min(t, default=None)) for (_, who), t in by_answer.items()]
 
 
 def test_what_the_filter_leaves_out_is_counted(example: Path, facts: dict[str, Any]) -> None:
     reasons = Counter(row["code"] for row in lines(example / "3-decisions/rejected.jsonl"))
     assert {**facts["not_counted"], **facts["not_kept"]} == reasons
-    labels = [row for path in example.glob("2-rounds/*/labels.jsonl") for row in lines(path)]
-    counted = len(labels) - sum(facts["not_counted"].values())
+    counted = len(labels_of(example)) - sum(facts["not_counted"].values())
     assert counted >= facts["counted"] > 0  # the rest is on items that are no CATs
     assert [row["name"] for row in facts["rounds"] if row["published"]] == ["published"]
 
@@ -199,9 +189,8 @@ def test_sentiment_lengths_and_pitfalls(example: Path, facts: dict[str, Any], ca
         assert row["cats"] == len(own) == len(ids)
         assert row["share"] == pytest.approx(100 * negative / len(ids))
         assert row["ci"][0] < row["share"] < row["ci"][1]
-    characters = [
-        len(a["sentence"]) for c in cats if c["kind"] == KINDS[0] for a in c["associations"]
-    ]
+    intra = [c for c in cats if c["kind"] == KINDS[0]]
+    characters = [len(a["sentence"]) for c in intra for a in c["associations"]]
     length = {row["kind"]: row for row in facts["lengths"]}
     assert length[KINDS[0]]["characters"] == pytest.approx(sum(characters) / len(characters))
     found = lines(example / "4-measures/pitfalls.jsonl")
@@ -249,28 +238,23 @@ def slow_ss(cats: Rows, values: dict[str, float], split: str, kind: str) -> floa
     return 100 * sum(sum(w) / len(w) for w in won.values()) / len(won)
 
 
-def test_baselines_are_those_of_the_command(
-    forked: Any, example: Path, facts: dict[str, Any]
-) -> None:
+def test_baselines_are_those_of_the_command(forked: Any, example: Path, facts: Any) -> None:
     names = ["IdealLM", "StereotypedLM", "RandomLM", "UnigramLM", "LongestLM", "ShortestLM"]
     assert [b["model"] for b in facts["baselines"]][:6] == names
     ideal = facts["baselines"][0]["rows"]
-    assert {(r["split"], r["kind"]) for r in ideal} == {
-        (split, kind) for split in SPLITS for kind in (*KINDS, "both")
-    }
+    parts = {(split, kind) for split in SPLITS for kind in (*KINDS, "both")}
+    assert {(r["split"], r["kind"]) for r in ideal} == parts
     assert {(r["lms"], r["ss"], r["icat"], r["lms_ci"]) for r in ideal} == {(100, 50, 100, None)}
     path = example.parent / "baselines.json"
     for split in SPLITS:
-        done = forked("scores", "baselines", "-c", example, "--split", split, "--json", path)
-        assert done.code == 0, done.err
+        Desk(forked, example).done("scores", "baselines", "--split", split, "--json", path)
         for result in read(path):
             (mine,) = [b for b in facts["baselines"] if b["model"] == result["model"]]
             for kind in result["kinds"]:
                 (row,) = rows_of(mine["rows"], split=split, kind=kind)
                 cell = result["kinds"][kind]["overall"]
-                assert [row[n] for n in ("lms", "ss", "icat")] == [
-                    cell[n] for n in ("lms", "ss", "icat")
-                ]
+                for name in ("lms", "ss", "icat"):
+                    assert row[name] == cell[name]
             beyond = [text for text in mine["beyond"] if text.endswith(split)]
             assert len(beyond) == len(result.get("beyond_chance", ()))
             for text, row in zip(beyond, result.get("beyond_chance", ()), strict=True):

@@ -7,13 +7,15 @@ standard errors away from what is measured.
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from curation.release.hidden.numbers import budget
 from support import attack
+from support.labelled import Desk
+from support.written import lines, read
 
 tool = attack.module("hidden_attack")
 folder = attack.module("hidden_release")
@@ -127,23 +129,26 @@ def test_more_figures_give_more_away() -> None:
 # --- a release ------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def attacked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[str]]:
+class Attacked(NamedTuple):
     """A release with hidden labels, its gold file, and predictions of 30 models."""
+
+    release: Path
+    gold: Path
+    predictions: list[str]
+
+
+@pytest.fixture(scope="module")
+def attacked(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     root = attack.campaign(forked, tmp_path_factory.mktemp("attacked") / "c", items=304, models=30)
-    done = forked("release", "build", "--hide", "labels", "-c", root)
-    assert done.code == 0, done.err
-    (release,) = (path for path in (root / "7-release").iterdir() if path.is_dir())
-    gold = root / "7-release" / "gold-0.1.0.jsonl"
-    return release, gold, attack.predictions(root, gold, root.parent / "predictions")
+    desk = Desk(forked, root)
+    desk.build("--hide", "labels")
+    predictions = attack.predictions(root, desk.gold, root.parent / "predictions")
+    return Attacked(desk.first, desk.gold, predictions)
 
 
 @pytest.mark.long
-def test_a_release_publishes_no_more_than_its_budget(
-    attacked: tuple[Path, Path, list[str]],
-) -> None:
-    release, gold, predictions = attacked
-    found = folder.attack_folder(release, predictions, gold=gold)
+def test_a_release_publishes_no_more_than_its_budget(attacked: Attacked) -> None:
+    found = folder.attack_folder(attacked.release, attacked.predictions, gold=attacked.gold)
     assert found.cats >= 222
     assert found.equations <= allowed(found.cats)
     assert len(found.sources) <= allowed(found.cats)
@@ -154,12 +159,10 @@ def test_a_release_publishes_no_more_than_its_budget(
 
 
 @pytest.mark.long
-def test_full_figures_would_give_labels_away(
-    attacked: tuple[Path, Path, list[str]], tmp_path: Path
-) -> None:
+def test_full_figures_would_give_labels_away(attacked: Attacked, tmp_path: Path) -> None:
     release, gold, predictions = attacked
     forged = Path(shutil.copytree(release, tmp_path / "0.1.0"))
-    facts = json.loads((forged / "release.json").read_text("utf-8"))
+    facts = read(forged / "release.json")
     facts["baselines"], facts["sentiment"] = [], []
     facts["scores"] = [true_row(gold, Path(file)) for file in predictions]
     (forged / "release.json").write_text(json.dumps(facts), "utf-8")
@@ -182,10 +185,9 @@ def test_full_figures_would_give_labels_away(
 
 def true_row(gold: Path, file: Path) -> dict[str, Any]:
     """The row of a model that a release without a budget would have."""
-    scores = {row["id"]: row["score"] for row in json.loads(file.read_text("utf-8"))}
+    scores = {row["id"]: row["score"] for row in read(file)}
     terms: dict[tuple[str, str], list[bool]] = {}
-    for line in gold.read_text("utf-8").splitlines():
-        item = json.loads(line)
+    for item in lines(gold):
         own = {option["gold_label"]: scores[option["id"]] for option in item["sentences"]}
         won = own["stereotype"] > own["anti-stereotype"]
         terms.setdefault((item["bias_type"], item["target"]), []).append(won)

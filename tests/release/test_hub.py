@@ -1,17 +1,18 @@
 """Uploads: the real client talks to a hub on this machine, and every byte is compared."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from curation.files import CurationError
-from curation.release import hub as uploads
 from curation.release.hub import Local, Planned, Remote, check_name, look, open_hub, plan, push
-from support.hub import TOKEN, Hub, Repo, serving
+from support.hub import TOKEN, Hub, Repo
+from support.written import fails
 
 REPO = "made-up/bakers"
+Files = list[Local]
 CONTENT = {
     "README.md": b"---\nlicense: cc-by-4.0\n---\n# Bakers\n",
     "cats/intrasentence-dev.jsonl": b'{"id":"c1"}\n',
@@ -23,14 +24,10 @@ CONTENT = {
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 
 
-@pytest.fixture
-def fake_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    monkeypatch.setenv("HF_HUB_DISABLE_XET", "1")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
+@pytest.fixture(autouse=True)
+def no_token(fake_hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HF_TOKEN")
     monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda seconds: None)
-    with serving() as hub:
-        yield hub
 
 
 @pytest.fixture
@@ -45,19 +42,23 @@ def write(folder: Path, content: dict[str, bytes]) -> list[Local]:
     return [Local(name, folder / name, len(data)) for name, data in sorted(content.items())]
 
 
-def client(fake_hub: Hub, token: str = TOKEN) -> "uploads.HfApi":
+def client(fake_hub: Hub, token: str = TOKEN) -> Any:
     return open_hub(endpoint=fake_hub.address, token=token)
+
+
+def upload(hub: Hub, files: Files, version: str = "1.0.0", **how: Any) -> Any:
+    return push(client(hub), REPO, files, version=version, **how)
 
 
 def states(planned: list[Planned]) -> dict[str, str]:
     return {row.path: row.state for row in planned}
 
 
-def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list[Local]) -> None:
+def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: Files) -> None:
     sent: list[int] = []
-    done = push(client(fake_hub), REPO, files, version="1.0.0", done=sent.append)
+    done = upload(fake_hub, files, done=sent.append)
     repo = fake_hub.repos[REPO]
-    assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
+    assert repo.own_files == CONTENT
     assert repo.messages == ["Version 1.0.0"]
     assert repo.tags == {"1.0.0": repo.head}
     assert repo.private
@@ -65,92 +66,78 @@ def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: list
     assert sorted(sent) == sorted(map(len, CONTENT.values()))
 
 
-def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: list[Local]) -> None:
-    first = push(client(fake_hub), REPO, files, version="1.0.0")
+def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: Files) -> None:
+    first = upload(fake_hub, files)
     fake_hub.calls.clear()
-    again = push(client(fake_hub), REPO, files, version="1.0.0")
+    again = upload(fake_hub, files)
     assert again == first._replace(sent=0)
     assert {method for method, _ in fake_hub.calls} == {"GET"}
 
 
-def test_a_published_version_never_changes(
-    fake_hub: Hub, files: list[Local], tmp_path: Path
-) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0")
+def test_a_published_version_never_changes(fake_hub: Hub, files: Files, tmp_path: Path) -> None:
+    upload(fake_hub, files)
     changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
-    with pytest.raises(
-        CurationError,
-        match=r"1\.0\.0 of made-up/bakers is on the hub already, with other content: README\.md",
-    ):
-        push(client(fake_hub), REPO, changed, version="1.0.0")
+    with fails("1.0.0 of made-up/bakers is on the hub already, with other content: README.md"):
+        upload(fake_hub, changed)
     assert fake_hub.repos[REPO].files["README.md"] == CONTENT["README.md"]
 
 
 def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
-    fake_hub: Hub, files: list[Local], tmp_path: Path
+    fake_hub: Hub, files: Files, tmp_path: Path
 ) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0")
+    upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
     repo.commits.append({**repo.files, "plots/terms.png": b"PNG"})
     content = {**CONTENT, "README.md": b"# 1.1\n", "errata.jsonl": b"{}\n"}
     del content["cats/intrasentence-dev.jsonl"]
     new = write(tmp_path / "new", content)
     assert states(plan(new, look(client(fake_hub), REPO))) == {
-        ".gitattributes": "kept",
-        "README.md": "changed",
-        "SHA256SUMS": "same",
-        "cats/intrasentence-dev.jsonl": "deleted",
-        "errata.jsonl": "new",
-        "intrasentence/test-00000-of-00001.parquet": "same",
-        "plots/terms.png": "kept",
-    }
-    assert push(client(fake_hub), REPO, new, version="1.1.0").sent == 2
+        ".gitattributes": "kept", "README.md": "changed", "SHA256SUMS": "same",
+        "cats/intrasentence-dev.jsonl": "deleted", "errata.jsonl": "new",
+        "intrasentence/test-00000-of-00001.parquet": "same", "plots/terms.png": "kept",
+    }  # fmt: skip
+    assert upload(fake_hub, new, "1.1.0").sent == 2
     assert repo.files == {**content, "plots/terms.png": b"PNG", ".gitattributes": b"*.parquet"}
     assert list(repo.tags) == ["1.0.0", "1.1.0"]
-    assert push(client(fake_hub), REPO, files, version="1.0.0").sent == 0  # the tag has it
+    assert upload(fake_hub, files).sent == 0  # the tag has it
 
 
 def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
-    fake_hub: Hub, files: list[Local]
+    fake_hub: Hub, files: Files
 ) -> None:
-    push(client(fake_hub), REPO, files, version="1.0.0", private=False, gated="manual")
+    upload(fake_hub, files, private=False, gated="manual")
     repo = fake_hub.repos[REPO]
     assert (repo.private, repo.gated) == (False, "manual")
     paths = [path for _, path in fake_hub.calls]
     tagged = next(path for path in paths if "/tag/" in path)
     assert paths.index(f"/api/datasets/{REPO}/settings") > paths.index(tagged)
-    assert not push(client(fake_hub), REPO, files, version="1.0.0").private  # stays as it is
-    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
+    assert not upload(fake_hub, files).private  # stays as it is
+    upload(fake_hub, files, private=True)
     assert repo.private
 
 
-def test_a_dataset_that_must_be_private_is_so_before_anything_is_sent(
-    fake_hub: Hub, files: list[Local]
-) -> None:
+def test_a_dataset_that_must_be_private_is_so_first(fake_hub: Hub, files: Files) -> None:
     fake_hub.repos[REPO] = Repo(private=False)
-    push(client(fake_hub), REPO, files, version="1.0.0", private=True)
+    upload(fake_hub, files, private=True)
     paths = [path for _, path in fake_hub.calls]
-    assert paths.index(f"/api/datasets/{REPO}/settings") < paths.index(
-        f"/api/datasets/{REPO}/commit/main"
-    )
+    changed, sent = (f"/api/datasets/{REPO}/{part}" for part in ("settings", "commit/main"))
+    assert paths.index(changed) < paths.index(sent)
 
 
-def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: list[Local]) -> None:
+def test_an_interrupted_upload_goes_on(fake_hub: Hub, files: Files) -> None:
     fake_hub.fail[("POST", "/tag/")] = ["cut"]
-    with pytest.raises(CurationError, match="no answer from http://127"):
-        push(client(fake_hub), REPO, files, version="1.0.0")
+    with fails("no answer from http://127"):
+        upload(fake_hub, files)
     assert len(fake_hub.repos[REPO].commits) == 2
-    done = push(client(fake_hub), REPO, files, version="1.0.0")
+    done = upload(fake_hub, files)
     assert (done.sent, len(fake_hub.repos[REPO].commits)) == (0, 2)
     assert fake_hub.repos[REPO].tags == {"1.0.0": done.commit}
 
 
-def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list[Local]) -> None:
+def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: Files) -> None:
     fake_hub.ignored = {"README.md"}
-    with pytest.raises(
-        CurationError, match=r"did not keep 1 files of made-up/bakers, such as README"
-    ):
-        push(client(fake_hub), REPO, files, version="1.0.0")
+    with fails("did not keep 1 files of made-up/bakers, such as README"):
+        upload(fake_hub, files)
     assert not fake_hub.repos[REPO].tags
 
 
@@ -171,54 +158,48 @@ def test_files_that_the_hub_does_not_keep_are_noticed(fake_hub: Hub, files: list
     ],
 )
 def test_failures_say_what_to_do(
-    fake_hub: Hub,
-    files: list[Local],
-    call: tuple[str, str],
-    answers: list[int | str],
-    message: str,
+    fake_hub: Hub, files: Files, call: tuple[str, str], answers: list[Any], message: str
 ) -> None:
     fake_hub.fail[call] = answers
     with pytest.raises(CurationError, match=message) as caught:
-        push(client(fake_hub), REPO, files, version="1.0.0")
+        upload(fake_hub, files)
     assert caught.value.fix
     assert TOKEN not in caught.value.what + caught.value.fix
     fake_hub.fail.clear()
-    push(client(fake_hub), REPO, files, version="1.0.0")
+    upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
-    assert {k: v for k, v in repo.files.items() if k != ".gitattributes"} == CONTENT
+    assert repo.own_files == CONTENT
     assert repo.tags == {"1.0.0": repo.head}
 
 
 def test_without_a_token_or_with_a_wrong_one(
-    fake_hub: Hub, files: list[Local], monkeypatch: pytest.MonkeyPatch
+    fake_hub: Hub, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(CurationError, match="does not accept the token") as caught:
+    with fails("does not accept the token", fix="HF_TOKEN"):
         push(client(fake_hub, "hf_wrong"), REPO, files, version="1.0.0")
-    assert "HF_TOKEN" in caught.value.fix
     monkeypatch.setattr("huggingface_hub.hf_api.get_token", lambda: None)
-    with pytest.raises(CurationError, match="there is no token"):
+    with fails("there is no token"):
         look(open_hub(endpoint=fake_hub.address), REPO)
     assert not fake_hub.repos
 
 
 def test_nobody_answers() -> None:
     nowhere = open_hub(endpoint="http://127.0.0.1:9", token=TOKEN)
-    with pytest.raises(CurationError, match="no answer from http://127"):
+    with fails("no answer from http://127"):
         look(nowhere, REPO)
 
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(CurationError, match="needs huggingface_hub") as caught:
+    with fails("needs huggingface_hub", fix="pip install 'curation[hub]'"):
         open_hub()
-    assert caught.value.fix == "pip install 'curation[hub]'"
 
 
 @pytest.mark.parametrize(
     "name", ["bakers", "a/b/c", "a/", "/b", "a b/c", "a/b--c", "a/-b", "a/b.git", "é/b"]
 )
 def test_a_name_that_the_hub_would_refuse(name: str) -> None:
-    with pytest.raises(CurationError, match="is not the name of a dataset"):
+    with fails("is not the name of a dataset"):
         check_name(name)
 
 
@@ -226,6 +207,6 @@ def test_a_name_that_is_one() -> None:
     check_name("made-up/bakers_2.0")
 
 
-def test_a_plan_without_the_hub(files: list[Local]) -> None:
+def test_a_plan_without_the_hub(files: Files) -> None:
     assert set(states(plan(files, None)).values()) == {"unknown"}
     assert set(states(plan(files, Remote("", True, {}, {}))).values()) == {"new"}

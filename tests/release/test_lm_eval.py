@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import yaml
 
-from curation.records import GOLDS
 from curation.release import data_files, harness_files
 from curation.stats.metrics import comparisons, results
 from support import releases
@@ -26,9 +25,7 @@ class Loader(yaml.SafeLoader):
 Loader.add_constructor("!function", lambda loader, node: f"!{loader.construct_scalar(node)}")
 
 FILES = harness_files.lm_eval_files(releases.contents(), releases.facts())
-YAML: dict[str, Any] = {
-    path: yaml.load(text, Loader) for path, text in FILES.items() if path.endswith(".yaml")
-}
+YAML = {path: yaml.load(text, Loader) for path, text in FILES.items() if path[-5:] == ".yaml"}
 
 
 @pytest.fixture(scope="module")
@@ -87,26 +84,20 @@ def test_what_is_asked_is_what_the_rules_score() -> None:
 def test_pairs_and_groups_of_the_form_without_python() -> None:
     folder = "lm-eval/yaml-only/intrasentence-dev"
     pairs = [YAML[f"{folder}-lms-{gold}.yaml"] for gold in ("stereotype", "anti-stereotype")]
-    assert [pair["doc_to_choice"] for pair in pairs] == [
-        "{{[stereotype, unrelated]}}",
-        "{{[anti_stereotype, unrelated]}}",
-    ]
+    choices = [f"{{{{[{gold}, unrelated]}}}}" for gold in ("stereotype", "anti_stereotype")]
+    assert [pair["doc_to_choice"] for pair in pairs] == choices
     assert {pair["include"] for pair in pairs} == {"intrasentence-dev-ss.yaml"}
     assert YAML[f"{folder}-lms.yaml"]["task"] == [pair["task"] for pair in pairs]
-    assert b"!function" not in b"".join(
-        text for path, text in FILES.items() if path.startswith("lm-eval/yaml-only/")
-    )
+    for path, text in FILES.items():
+        assert b"!function" not in text or not path.startswith("lm-eval/yaml-only/")
 
 
 def test_a_hidden_split_has_no_tasks() -> None:
-    content = releases.contents()
-    hidden = tuple(
-        c._replace(commitment="0" * 64) if c.split == "test" else c for c in content.cats
-    )
-    found = harness_files.lm_eval_files(replace(content, cats=hidden), releases.facts())
+    hidden = releases.hidden(releases.contents())
+    found = harness_files.lm_eval_files(hidden, releases.facts())
     assert not [path for path in found if "test" in path]
     assert b"-test" not in b"".join(found.values())
-    none = replace(content, cats=tuple(c for c in hidden if c.split == "test"))
+    none = replace(hidden, cats=tuple(hidden.part("test")))
     assert harness_files.lm_eval_files(none, releases.facts()) == {}
 
 
@@ -118,9 +109,8 @@ def test_readme_names_each_task_and_shows_foreign_names_as_they_are() -> None:
         task = content.get("group") or content["task"]
         assert f"`{task}`" in text or "_lms_" in task
     assert "`mild_set_1_dev` or `mild_set_1_test`" in text
-    assert (
-        max(len(line) for line in text.splitlines() if not line.startswith(("|", "lm-eval"))) < 101
-    )
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "lm-eval"))]
+    assert max(map(len, prose)) < 101
 
 
 @pytest.mark.parametrize(
@@ -162,15 +152,13 @@ def test_metrics_by_hand(metrics: Any) -> None:
 def test_metrics_equal_those_of_the_project_also_with_ties(metrics: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     pairs = [("race", "x"), ("religion", "x"), ("race", "y"), ("race", "z")]
-    chosen = rng.integers(0, len(pairs), 60)
-    cats = [
-        cat("x", "a", "b", "c", name=f"c{n}", domain=pairs[k][0], target=pairs[k][1])
-        for n, k in enumerate(chosen)
-    ]
+    cats = []
+    for n, k in enumerate(rng.integers(0, len(pairs), 60)):
+        domain, target = pairs[k]
+        cats.append(cat("x", "a", "b", "c", name=f"c{n}", domain=domain, target=target))
     values = rng.integers(0, 4, (60, 3)) / 1.0 - 90  # four values: a third of the pairs tie
-    scores = {
-        a.id: values[n][GOLDS.index(a.gold)] for n, c in enumerate(cats) for a in c.associations
-    }
+    ids = [a.id for cat in cats for a in cat.associations]  # in the order of GOLDS
+    scores = dict(zip(ids, values.ravel().tolist(), strict=True))
     ours = results(comparisons(cats, scores), model="m")["overall"]
     assert ours["ties"] > 20
     rows = judged(metrics, cats, values)

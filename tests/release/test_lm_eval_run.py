@@ -19,7 +19,7 @@ from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
 from curation.models.tiny import make
 from curation.records import GOLDS, KINDS, Cat, Kind, SplitName
-from curation.release import data_files, harness_files
+from curation.release import harness_files
 from curation.release.contents import SPLITS, Contents, published
 from curation.stats.metrics import comparisons, results
 from support import peers as environment
@@ -28,6 +28,7 @@ from support.cats import REAL, cat, development_set, intra
 from support.environments import Process
 from support.models import MAKERS
 from support.peers import Worker
+from support.written import lines, read
 
 SCRIPT = Path(releases.__file__).with_name("lm_eval_process.py")
 RULES: dict[Kind, str] = {"intrasentence": "ll-bos", "intersentence": "conditional"}
@@ -81,12 +82,10 @@ def run(
     assert answer == 0, answer
     [results_file] = out.rglob("results_*.json")
     samples = {
-        path.name.removeprefix("samples_").rpartition("_")[0]: [
-            json.loads(line) for line in path.read_text("utf-8").splitlines()
-        ]
+        path.name.removeprefix("samples_").rpartition("_")[0]: lines(path)
         for path in out.rglob("samples_*.jsonl")
     }
-    return Answer(json.loads(results_file.read_text("utf-8"))["results"], samples)
+    return Answer(read(results_file)["results"], samples)
 
 
 def command(*tasks: str) -> str:
@@ -98,13 +97,7 @@ def command(*tasks: str) -> str:
 
 def export(folder: Path, contents: Contents) -> list[str]:
     """Write the flat files and the tasks of a release; the names of the tasks of both forms."""
-    files = {
-        **dict(data_files.flat_files(contents)),
-        **harness_files.lm_eval_files(contents, releases.facts(name="Mild")),
-    }
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
+    releases.write(folder, contents, releases.facts(name="Mild"))
     parts = {(cat.kind, cat.split) for cat in contents.cats}
     names = [harness_files.task_name("Mild", part) for part in sorted(parts)]
     return [task for name in names for task in (name, f"{name}_ss", f"{name}_lms")]
@@ -262,10 +255,7 @@ def test_only_a_token_that_straddles_the_join_makes_a_difference(
     )
     tokenizer.save_pretrained(made)
     sentences = ("They sing in a choir.", "We are kind to them.", "It is late.")
-    cats = [
-        cat(context, *sentences, name=name)
-        for context, name in (("I met a baker!", "straddles"), ("I met a baker.", "fits"))
-    ]
+    cats = [cat(f"I met a baker{end}", *sentences, name=f"c{end}") for end in "!."]
     mine = ours(cats, made)
     peers.open("lm-eval", made)
     theirs = peers.score([(c.context, a.sentence) for c in cats for a in c.associations]).values

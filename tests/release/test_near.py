@@ -1,19 +1,15 @@
 """Near-duplicates of test CATs among public ones: found as a slow, simple comparison finds them."""
 
-import json
 import random
-import shutil
 from itertools import permutations
 from pathlib import Path
-from typing import Any
 
 from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
-from curation.files import read_records
-from curation.records import Cat
 from curation.release.near import Pair, Texts, near
-from support.desk import Desk
+from support.catsets import stereoset, write_json
+from support.labelled import Desk
 
 
 def intra(id: str, context: str, *words: str) -> Texts:
@@ -27,9 +23,8 @@ def slowly(cats: list[Texts], others: list[Texts]) -> list[tuple[str, str]]:
             one, *own = compared(gist(a.context, a.sentences))
             other, *theirs = compared(gist(b.context, b.sentences))
             alike = [[fuzz.ratio(x, y) >= 95 for y in theirs] for x in own]
-            two = any(
-                alike[0][i] + alike[1][j] + alike[2][k] >= 2 for i, j, k in permutations((0, 1, 2))
-            )
+            orders = permutations((0, 1, 2))
+            two = any(alike[0][i] + alike[1][j] + alike[2][k] >= 2 for i, j, k in orders)
             if a.kind == b.kind and fuzz.ratio(one, other) >= 95 and two:
                 pairs.append((a.id, b.id))
                 break
@@ -41,9 +36,8 @@ def test_the_same_cats_are_found_as_slowly() -> None:
     words = ["kind", "gruff", "blue", "extremely well read", "extremely well fed", "a painter"]
 
     def made(id: str) -> Texts:
-        place = rng.choice(
-            ["in the small village by the sea", "in the small village by the see", "here"]
-        )
+        village = "in the small village by the"
+        place = rng.choice([f"{village} sea", f"{village} see", "here"])
         context = f"The {rng.choice(['baker', 'bakers', 'potter'])} {place} is BLANK"
         if rng.random() < 0.5:
             return intra(id, context + rng.choice([".", "!", ""]), *rng.sample(words, 3))
@@ -76,21 +70,16 @@ def test_texts_in_any_script_and_empty_ones() -> None:
     assert [p.other for p in near([cat, empty], {"dev": [cat, empty]})[1]] == ["a", "b"]
 
 
-def test_the_command_names_places_and_pairs(forked: Any, hidden: Path, tmp_path: Path) -> None:
-    desk = Desk(forked, Path(shutil.copytree(hidden, tmp_path / "c")))
-    cats = read_records(desk.root / "3-decisions/cats.jsonl", Cat)
-    cat = next(cat for cat in cats if cat.split == "test")
+def test_the_command_names_places_and_pairs(hidden: Desk, tmp_path: Path) -> None:
+    (cat, *_) = hidden.cats("test")
     item = {
-        "id": "x", "target": cat.target, "bias_type": "d", "context": cat.context.upper(),
+        "id": "x", "target": cat.target, "bias_type": "d",
+        "context": cat.context.replace("The", "the"),
         "sentences": [{"id": a.id, "sentence": a.sentence.upper()} for a in cat.associations],
     }  # fmt: skip
-    item["context"] = cat.context.replace("The", "the")
-    file = {"version": "1", "data": {"intrasentence": [item], "intersentence": []}}
-    (desk.root / "other.json").write_text(json.dumps(file), "utf-8")
-    done = desk.run("release", "near", desk.root / "other.json")
-    assert done.code == 0, done.err
-    assert "other.json" in done.out
-    said = desk.say("release", "near", desk.root / "other.json")
-    assert said["counts"][str(desk.root / "other.json")] == 1
+    other = write_json(tmp_path / "other.json", stereoset([item]))
+    assert "other.json" in hidden.done("release", "near", other).out
+    said = hidden.say("release", "near", other)
+    assert said["counts"][str(other)] == 1
     assert said["pairs"][-1]["other"] == "x"
-    assert "no such file" in desk.refused("release", "near", desk.root / "none.json")
+    assert "no such file" in hidden.refused("release", "near", tmp_path / "none.json")

@@ -1,16 +1,18 @@
 """``curation release push``: what is checked first, what is listed, and what goes up."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.campaign import Campaign
-from curation.files import CurationError
-from curation.steps.release.checking import check_before, local_files, push_target
+from curation.steps.release.checking import check_before, push_target
 from support import folders
 from support.hub import TOKEN, Hub
+from support.labelled import Desk
+from support.written import fails, files, has, read
 
 REPO = "made-up/jobs"
 # huggingface_hub uploads with an argument that its HTTP library replaces.
@@ -27,14 +29,10 @@ def push(forked: Any, built: Path, *words: str) -> Any:
     return forked("release", "push", "1.0.0", "--to", REPO, "-c", root, *words)
 
 
-def test_a_dry_run_lists_every_file_and_sends_nothing(
-    fake_hub: Hub, built: Path, forked: Any
-) -> None:
+def test_a_dry_run_lists_files_and_sends_nothing(fake_hub: Hub, built: Path, forked: Any) -> None:
     ran = push(forked, built, "--dry-run")
     assert ran.code == 0, ran.err
-    for file in local_files(built):
-        assert file.path in ran.out
-    assert f"{len(local_files(built))} files" in ran.out
+    has(ran.out, *files(built), f"{len(files(built))} files")
     assert ran.out.rstrip().endswith("nothing was sent.")
     assert not fake_hub.repos
     assert {method for method, _ in fake_hub.calls} == {"GET"}
@@ -48,7 +46,7 @@ def test_a_dry_run_without_the_hub_lists_the_files(
     ran = push(forked, built, "--dry-run", "--json")
     told = json.loads(ran.out)
     assert {row["state"] for row in told["files"]} == {"unknown"}
-    assert sum(row["size"] for row in told["files"]) == sum(f.size for f in local_files(built))
+    assert sum(row["size"] for row in told["files"]) == sum(map(len, files(built).values()))
     assert "not compared with the hub: no answer from" in ran.err
 
 
@@ -56,23 +54,17 @@ def test_a_version_goes_up_and_comes_back_the_same(fake_hub: Hub, built: Path, f
     ran = push(forked, built)
     assert ran.code == 0, ran.err
     repo = fake_hub.repos[REPO]
-    names = {file.path for file in local_files(built)}
-    assert repo.files.keys() == {*names, ".gitattributes"}
-    for name in names:
-        assert repo.files[name] == (built / name).read_bytes()
+    assert repo.own_files == files(built)
     assert repo.private
     assert "It is private" in ran.out
     assert repo.tags == {"1.0.0": repo.head}
     ran = push(forked, built, "--public", "--json")
     assert json.loads(ran.out)["sent"] == 0
     assert not repo.private
-    everything = [p for p in built.parents[1].rglob("*") if p.is_file()]
-    assert not [p for p in everything if TOKEN.encode() in p.read_bytes()]
+    assert not [n for n, data in files(built.parents[1]).items() if TOKEN.encode() in data]
 
 
-def test_a_release_that_its_check_blocks_does_not_go(
-    fake_hub: Hub, built: Path, forked: Any
-) -> None:
+def test_what_a_check_blocks_does_not_go(fake_hub: Hub, built: Path, forked: Any) -> None:
     (built / "LICENSE").write_text("changed\n", "utf-8")
     ran = push(forked, built)
     assert ran.code == 1
@@ -83,46 +75,88 @@ def test_a_release_that_its_check_blocks_does_not_go(
 def test_private_files_and_anonymous_releases_do_not_go(campaign: Campaign, built: Path) -> None:
     folders.put(built / "gold-1.0.0.jsonl", "{}\n")
     folders.sums(built)
-    with pytest.raises(CurationError, match="private_file"):
+    with fails("private_file"):
         check_before(campaign, "1.0.0")
     built.rename(built.with_name("1.0.0-anonymous"))
-    with pytest.raises(CurationError, match="is anonymous"):
+    with fails("is anonymous"):
         check_before(campaign, "1.0.0-anonymous")
 
 
 def test_a_release_that_says_it_is_anonymous_does_not_go(campaign: Campaign, built: Path) -> None:
-    facts = json.loads((built / "release.json").read_text("utf-8"))
-    facts |= {"anonymous": True, "statement": {}}
+    facts = read(built / "release.json") | {"anonymous": True, "statement": {}}
     folders.put(built / "release.json", facts)
     card = (built / "README.md").read_text("utf-8").replace("team@example.org", "the authors")
     folders.put(built / "README.md", card)
     folders.put(built / "CITATION.cff", "{cff-version: 1, message: m, title: t, authors: [a]}")
     folders.sums(built)
-    with pytest.raises(CurationError, match="is anonymous"):
+    with fails("is anonymous"):
         check_before(campaign, "1.0.0")
 
 
 def test_revealed_gold_labels_do_not_replace_their_release(campaign: Campaign, built: Path) -> None:
     (built / "release.json").unlink()
     built.rename(built.with_name("1.0.0-revealed"))
-    with pytest.raises(CurationError, match="is not a whole release") as caught:
+    with fails("is not a whole release", fix="hf upload"):
         check_before(campaign, "1.0.0-revealed")
-    assert "hf upload" in caught.value.fix
 
 
 def test_a_version_that_is_not_built(campaign: Campaign, built: Path) -> None:
-    with pytest.raises(CurationError, match=r"version 2\.0\.0 is not built") as caught:
+    with fails("version 2.0.0 is not built", fix="1.0.0"):
         check_before(campaign, "2.0.0")
-    assert "1.0.0" in caught.value.fix
-    with pytest.raises(CurationError, match="is not built"):
+    with fails("is not built"):
         check_before(campaign, "../1.0.0")
 
 
 def test_nothing_says_where_it_goes(campaign: Campaign) -> None:
-    with pytest.raises(CurationError, match="nothing says where"):
+    with fails("nothing says where"):
         push_target(campaign)
     assert push_target(campaign, REPO).id == REPO
     text = '[hub]\nid = "made-up/bakers"\ngated = "manual"\n'
     folders.put(campaign.releases / "statement.toml", text)
     assert push_target(campaign).id == "made-up/bakers"
     assert (push_target(campaign, REPO).id, push_target(campaign, REPO).gated) == (REPO, "manual")
+
+
+@pytest.mark.outside  # it builds and uploads three versions of the example
+def test_versions_of_the_example_go_up_one_after_the_other(
+    fake_hub: Hub, example: Path, example_hidden: Path, forked: Any, tmp_path: Path
+) -> None:
+    desk = Desk(forked, example).copy(tmp_path / "c")
+    said = []
+
+    def push(version: str, *words: str) -> Any:
+        done = desk.done("release", "push", version, "--to", REPO, *words)
+        said.append(done.out + done.err)
+        return done
+
+    first = files(desk.first)
+    listed = json.loads(push("0.1.0", "--dry-run", "--json").out)["files"]
+    assert {row["path"] for row in listed} == first.keys()
+    assert not fake_hub.repos
+    push("0.1.0")
+    sent = fake_hub.repos[REPO]
+    assert sent.own_files == first
+
+    desk.set(version="0.2.0", keep="0.1.0")
+    toml = desk.root / "campaign.toml"
+    text = toml.read_text("utf-8").replace("leave_out = [", 'leave_out = ["item-001", ')
+    toml.write_text(text, "utf-8")
+    desk.done("trust", "report")
+    desk.build()
+    second = files(desk.second)
+    assert "errata.jsonl" in second
+    listed = json.loads(push("0.2.0", "--dry-run", "--json").out)["files"]
+    shown = {row["path"]: row["state"] for row in listed}
+    assert shown.keys() >= second.keys()
+    assert shown["errata.jsonl"] == "new"
+    push("0.2.0")
+    assert sent.own_files.keys() == second.keys()
+
+    shutil.copytree(example_hidden, desk.releases / "0.3.0")
+    push("0.3.0")
+    assert sent.own_files.keys() == files(example_hidden).keys()
+    assert not [name for name in sent.files if "gold" in name]
+    assert sent.tags.keys() == {"0.1.0", "0.2.0", "0.3.0"}
+    assert sent.private
+    assert TOKEN.encode() not in b"".join(files(tmp_path).values())
+    assert TOKEN not in "".join(said)

@@ -1,15 +1,13 @@
 """The trust report in a release: brought up to date, shown, without hidden labels."""
 
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from curation.campaign import open_campaign
-from curation.files import CurationError
 from curation.records import Criterion
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
@@ -18,58 +16,65 @@ from curation.steps.release import hidden
 from curation.steps.step import QUIET
 from curation.trust.protocol import table
 from curation.work.manifest import Results
-from support.desk import Desk
-from support.labelled import set_to, shas
+from support.labelled import Desk
+from support.written import fails, shas
 
 ROW: dict[str, Any] = {
-    "subject": "scores",
-    "name": "ll",
-    "criterion": "sensitivity",
-    "check": "padding",
-    "status": "fail",
-    "value": 0.4712345,
-    "ci": (0.25123, 0.5),
-    "n": 150,
-    "unit": "terms",
-    "computed": "the rank correlation of 150 terms",
-    "change": "another rule",
-}
+    "subject": "scores", "name": "ll", "criterion": "sensitivity", "check": "padding",
+    "status": "fail", "value": 0.4712345, "ci": (0.25123, 0.5), "n": 150, "unit": "terms",
+    "computed": "the rank correlation of 150 terms", "change": "another rule",
+}  # fmt: skip
 DATASET: dict[str, Any] = {**ROW, "subject": "dataset", "name": "made-up", "criterion": "content"}
 CONTROL: dict[str, Any] = {**ROW, "check": "length rule", "status": "pass", "kind": "control"}
+STATED: dict[str, Any] = {**DATASET, "criterion": "consequential", "status": "attested"}
 
 
 @pytest.fixture
-def desk(forked: Any, labelled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def desk(ready: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     rows = [Criterion.model_validate(row) for row in (ROW, CONTROL, DATASET)]
     monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: rows)
-    return Desk(forked, Path(shutil.copytree(labelled, tmp_path / "c")))
+    return ready.copy(tmp_path / "c")
 
 
-def built(desk: Desk) -> tuple[dict[str, Any], str]:
-    folder = desk.root / "7-release" / "0.1.0"
-    return (
-        json.loads((folder / "release.json").read_bytes()),
-        (folder / "README.md").read_text("utf-8"),
-    )
+@pytest.fixture
+def closed(desk: Desk) -> Desk:
+    """The campaign after its rounds were closed."""
+    for name in ("w", "v"):
+        desk.say("rounds", "close", name)
+    return desk
+
+
+def report_of(desk: Desk) -> Path:
+    return desk.root / "6-trust" / "report.json"
+
+
+def attest(desk: Desk, text: str = 'owner = "Ada Example"\n') -> Path:
+    path = desk.root / "6-trust" / "attest.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def state(desk: Desk) -> str:
+    """What ``status`` says of the step «trust»."""
+    return next(s["state"] for s in desk.say("status")["steps"] if s["step"] == "trust")
 
 
 def test_a_build_brings_the_report_up_to_date(desk: Desk) -> None:
-    assert desk.run("trust", "report").code == 0
-    path = desk.root / "6-trust" / "report.json"
+    desk.done("trust", "report")
+    path = report_of(desk)
     report = path.read_bytes()
     path.write_bytes(report.replace(b'"fail"', b'"pass"', 1))
-    assert desk.run("release", "build", "--anonymous").code == 0
+    desk.build("--anonymous")
     assert path.read_bytes() == report
 
-    path.with_name("attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
-    assert desk.run("release", "build").code == 0
+    attest(desk)
+    desk.build()
     assert path.read_bytes() != report
-    state = json.loads(desk.run("status", "--json").out)
-    assert {s["state"] for s in state["steps"] if s["step"] == "trust"} == {"up to date"}
-    facts, card = built(desk)
+    assert state(desk) == "up to date"
+    facts, card = desk.facts(), desk.card()
     assert "Ada Example" not in card + json.dumps(facts)
-    rows = facts["trust"]["rows"]
-    assert Counter(row["subject"] for row in rows) == {"dataset": 4, "scores": 4}
+    counts = Counter(row["subject"] for row in facts["trust"]["rows"])
+    assert counts == {"dataset": 4, "scores": 4}
     assert facts["trust"]["thresholds"]["alpha"] == 0.05
     section = card.split("## Trust report")[1].split("\n## ")[0]
     assert "There is no overall verdict" in section
@@ -77,79 +82,64 @@ def test_a_build_brings_the_report_up_to_date(desk: Desk) -> None:
     assert "0.471 (0.251 to 0.5) | 150 terms |" in section
     assert "length rule" in section.split("Negative controls")[1]
     assert "10 questions are open" in section
-    checked = desk.forked("release", "check", desk.root / "7-release" / "0.1.0")
-    assert "facts_damaged" not in checked.out
-    assert "maybe_personal" not in checked.out
+    checked = desk.forked("release", "check", desk.first).out
+    assert "facts_damaged" not in checked
+    assert "maybe_personal" not in checked
 
 
 def test_answers_that_cannot_be_read_stop_a_build_until_they_are_corrected(desk: Desk) -> None:
-    assert desk.run("trust", "report").code == 0
-    answers = desk.root / "6-trust" / "attest.toml"
-    answers.write_text("owner =\n", "utf-8")
+    desk.done("trust", "report")
+    answers = attest(desk, "owner =\n")
     for command in (("release", "build"), ("run",)):
         assert f"{answers}: " in desk.run(*command).err
     answers.unlink()  # a missing file is one without answers
-    assert desk.run("release", "build").code == 0
+    desk.build()
     assert not answers.exists()
 
 
-def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(desk: Desk) -> None:
-    for name in ("w", "v"):
-        desk.say("rounds", "close", name)
-    assert desk.run("trust", "report").code == 0
-    (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
-    assert desk.run("release", "build", "--hide", "labels").code == 0
-    version = desk.root / "7-release" / "0.1.0"
-    before = shas(version)
-    assert '"hidden"' in (version / "test.json").read_text("utf-8")
-    assert desk.say("status")["next"] == "curation run"  # keywords are not computed yet
-    assert desk.run("run").code == 0
-    assert shas(version) == before
-    set_to(desk, 'version = "0.1.0"', 'version = "0.2.0"')
-    assert desk.run("run").code == 0
-    assert '"hidden"' in (version.with_name("0.2.0") / "test.json").read_text("utf-8")
+def test_the_test_set_stays_hidden_if_the_report_was_out_of_date(closed: Desk) -> None:
+    closed.done("trust", "report")
+    attest(closed)
+    closed.build("--hide", "labels")
+    before = shas(closed.first)
+    assert '"hidden"' in (closed.first / "test.json").read_text("utf-8")
+    (closed.root / "4-measures/keywords.json").unlink()
+    assert closed.say("status")["next"] == "curation run"
+    closed.done("run")
+    assert shas(closed.first) == before
+    closed.set(version="0.2.0")
+    closed.done("run")
+    assert '"hidden"' in (closed.second / "test.json").read_text("utf-8")
 
 
 def test_without_a_report_a_release_says_nothing_of_it(desk: Desk) -> None:
-    path = desk.root / "6-trust" / "report.json"
-    assert desk.run("trust", "report").code == 0
-    path.unlink()
-    assert desk.run("release", "build").code == 0
-    facts, card = built(desk)
-    assert facts["trust"] is None
-    assert "## Trust report" not in card
-    state = json.loads(desk.run("status", "--json").out)
-    assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "out of date"
+    desk.done("trust", "report")
+    report_of(desk).unlink()
+    desk.build()
+    assert desk.facts()["trust"] is None
+    assert "## Trust report" not in desk.card()
+    assert state(desk) == "out of date"
 
 
 def test_a_report_that_curation_did_not_write_is_replaced(desk: Desk) -> None:
-    path = desk.root / "6-trust" / "report.json"
-    path.parent.mkdir()
-    path.write_text('{"checked": "by hand"}', "utf-8")
-    assert desk.run("release", "build").code == 0
-    assert built(desk)[0]["trust"]["rows"]
+    report_of(desk).parent.mkdir()
+    report_of(desk).write_text('{"checked": "by hand"}', "utf-8")
+    desk.build()
+    assert desk.facts()["trust"]["rows"]
 
 
-def test_status_says_to_build_if_only_the_report_and_the_release_are_missing(desk: Desk) -> None:
-    for name in ("w", "v"):
-        desk.say("rounds", "close", name)
-    assert desk.run("trust", "report").code == 0
-    for name in ("statistics", "sentiment", "keywords", "pitfalls"):
-        assert desk.run("measures", name).code == 0
-    (desk.root / "6-trust" / "attest.toml").write_text('owner = "Ada Example"\n', "utf-8")
-    state = json.loads(desk.run("status", "--json").out)
-    assert state["next"] == "curation scores models MODEL, then curation release build"
+def test_status_says_to_build_if_only_the_report_and_the_release_are_missing(closed: Desk) -> None:
+    closed.done("trust", "report")
+    attest(closed)
+    then = "curation scores models MODEL, then curation release build"
+    assert closed.say("status")["next"] == then
 
 
-def test_run_leaves_the_report_out_if_nobody_uses_it(desk: Desk) -> None:
-    for name in ("w", "v"):
-        desk.say("rounds", "close", name)
-    done = desk.run("run")
-    assert "trust         left out" in done.out
-    assert not (desk.root / "6-trust").exists()
-    state = json.loads(desk.run("status", "--json").out)
-    assert next(s for s in state["steps"] if s["step"] == "trust")["state"] == "not yet"
-    assert "curation run" not in state["next"]
+def test_run_leaves_the_report_out_if_nobody_uses_it(closed: Desk) -> None:
+    assert "trust         left out" in closed.run("run").out
+    assert not report_of(closed).parent.exists()
+    assert state(closed) == "not yet"
+    assert "curation run" not in closed.say("status")["next"]
 
 
 # --- hidden gold labels -------------------------------------------------------------------------
@@ -161,12 +151,10 @@ def facts_of(*rows: dict[str, Any]) -> TrustFacts:
 
 def test_rows_about_hidden_labels_are_rounded_or_left_out() -> None:
     measure = {**ROW, "subject": "measure", "n": 8}
-    stated = {**ROW, "subject": "dataset", "criterion": "consequential", "status": "attested"}
     few = {**ROW, "n": FEW - 1}
     labels = {**ROW, "unit": "labels", "n": 900}  # may be of a few CATs
-    pitfalls = {**ROW, "subject": "dataset", "criterion": "content"}
     points = {**ROW, "value": 61.2345, "ci": (51.2345, 71.0), "p": 0.01234}
-    report = facts_of(measure, stated, few, labels, pitfalls, ROW, points)
+    report = facts_of(measure, STATED, few, labels, DATASET, ROW, points)
     made = _trust(report, enough=True)
     assert made.left_out == 3
     assert [row.subject for row in made.rows] == ["measure", "dataset", "scores", "scores"]
@@ -187,51 +175,34 @@ def test_the_smallest_domain_is_not_published_and_points_have_one_decimal() -> N
 
 
 def test_other_hidden_labels_give_the_same_rows_of_a_small_test_set() -> None:
-    stated = {**ROW, "subject": "dataset", "criterion": "consequential", "status": "attested"}
     rows = [{**ROW, "criterion": name} for name in ("face", "content", "agreement", "retest")]
-    measure = {**ROW, "subject": "measure"}
+    same = ({**ROW, "subject": "measure"}, STATED)
     other = {"status": "pass", "value": -0.3, "ci": None, "n": 900, "computed": "c-12 is wrong"}
-    before = facts_of(measure, stated, *rows)
-    after = facts_of(measure, stated, *({**row, **other} for row in rows))
+    before, after = (facts_of(*same, *({**row, **new} for row in rows)) for new in ({}, other))
     assert _trust(before, enough=False) == _trust(after, enough=False)
 
 
 def test_the_card_says_how_many_rows_are_left_out() -> None:
-    class Given:
-        trust = _trust(facts_of(ROW), enough=False)
-
-    given: Any = Given
-    lines = "\n".join(card_lines(given))
-    assert "1 row is not published" in lines
-    assert "It has no rows." in lines
+    given: Any = SimpleNamespace(trust=_trust(facts_of(ROW), enough=False))
+    said = "\n".join(card_lines(given))
+    assert "1 row is not published" in said
+    assert "It has no rows." in said
 
 
 def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> None:
-    assert desk.run("trust", "report").code == 0
-    assert desk.run("release", "build", "--hide", "labels").code == 0
-    facts, card = built(desk)
+    desk.done("trust", "report")
+    desk.build("--hide", "labels")
+    facts = desk.facts()
     assert facts["trust"]["rows"] == []
     assert facts["trust"]["left_out"] == 8
-    assert "8 rows are not published" in card
+    assert "8 rows are not published" in desk.card()
 
 
-def test_a_row_that_names_a_hidden_cat_stops_the_build(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cat = json.loads((desk.root / "3-decisions/cats.jsonl").read_text("utf-8").splitlines()[0])
-    set_to(desk, 'hide = ""', 'hide = "labels"')
-    named = cat["id"]
-
-    class Before:
-        def part(self, split: str) -> list[Any]:
-            return [type("C", (), {"id": named})]
-
-    class After:
-        hidden = True
-
-    class Given:
-        trust = facts_of({**ROW, "name": named})
-
-    given: Any = (Given, Before(), After)
-    with pytest.raises(CurationError, match="names 1 CAT whose gold labels"):
-        hidden.public_facts(open_campaign(desk.root), *given, [], Results(desk.root), QUIET)
+def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: Desk) -> None:
+    name = desk.cats()[0].id
+    desk.set(hide="labels")
+    facts: Any = SimpleNamespace(trust=facts_of({**ROW, "name": name}))
+    before: Any = SimpleNamespace(part=lambda split: [SimpleNamespace(id=name)])
+    after: Any = SimpleNamespace(hidden=True)
+    with fails("names 1 CAT whose gold labels"):
+        hidden.public_facts(desk.campaign, facts, before, after, [], Results(desk.root), QUIET)

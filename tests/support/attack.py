@@ -7,17 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from curation.campaign import create_campaign
-from curation.files import read_records
-from curation.records import GOLDS, KINDS, Cat
-from curation.settings import (
-    CampaignSettings,
-    DecisionSettings,
-    ReleaseSettings,
-    Settings,
-    new_id,
-)
+from wordfreq import top_n_list
+
+from curation.records import GOLDS, KINDS
+from support.builds import trusted
+from support.labelled import Desk
 from support.scored import put
+from support.written import lines
 
 BENCHMARKS = str(Path(__file__).parents[2] / "benchmarks")
 
@@ -31,22 +27,7 @@ def module(name: str) -> Any:
         sys.path.remove(BENCHMARKS)
 
 
-COMMON = """
-about above after again air all along also always another answer any around ask away back because
-before began begin being below between big book both boy bring call came can car carry change
-children city close could country cut day different do does down each early earth eat end enough
-even every example eye face far father feet few find first follow food form found four from get
-girl give go good great grow half hand hard head hear help here high home house idea into just
-keep kind know land large last late learn leave left letter life light line little live long look
-made make man many may mean might mile more most mother mountain move much must name near need
-never new next night now number off often old once only open other our out over own page paper
-part people picture place plant play point put question quite read really right river run same saw
-say school sea second see seem sentence set should show side small some something song soon sound
-spell still stop story study such take talk tell than their then there thing think those thought
-three through time together too took tree try turn under until use very walk want watch water way
-well went where which while white why will with without word work world would write year young
-"""
-WORDS = COMMON.split()
+WORDS = [word for word in top_n_list("en", 400) if len(word) > 3]
 
 
 def item(number: int) -> dict[str, Any]:
@@ -74,23 +55,13 @@ def kind(number: int) -> str:
 
 def campaign(forked: Any, root: Path, *, items: int, models: int) -> Path:
     """A campaign of trusted items, and models that prefer options by chance."""
-    settings = Settings(
-        campaign=CampaignSettings(id=new_id(), name="Made up"),
-        decisions=DecisionSettings(trust_gold=True),
-        release=ReleaseSettings(licence="CC0 1.0"),
-    )
-    create_campaign(root, settings)
     data: dict[str, list[Any]] = {name: [] for name in KINDS}
     for number in range(items):
         data[kind(number)].append(item(number))
-    file = root.parent / "published.json"
-    file.write_text(json.dumps({"version": "1", "data": data}), "utf-8")
-    for command in (("import", "stereoset", file), ("decisions", "split")):
-        done = forked(*command, "-c", root)
-        assert done.code == 0, done.err
-    cats = read_records(root / "3-decisions" / "cats.jsonl", Cat)
+    desk = Desk(forked, trusted(forked, root, data, name="Made up"))
+    desk.done("decisions", "split")
     for number in range(models):
-        put(root / "5-scores", f"model-{number}", "default", chance(number), cats)
+        put(root / "5-scores", f"model-{number}", "default", chance(number), desk.cats())
     return root
 
 
@@ -101,18 +72,13 @@ def chance(number: int) -> Any:
 
 def predictions(root: Path, gold: Path, to: Path) -> list[str]:
     """Files of what the campaign's models score, by public ids, as everybody can compute them."""
-    public = {}
-    for line in gold.read_text("utf-8").splitlines():
-        for option in json.loads(line)["sentences"]:
-            public[option["original"]] = option["id"]
+    public = {o["original"]: o["id"] for row in lines(gold) for o in row["sentences"]}
     to.mkdir()
     files = []
     for folder in sorted((root / "5-scores").iterdir()):
-        lines = (folder / "default" / "scores.jsonl").read_text("utf-8").splitlines()
-        rows = [json.loads(line) for line in lines]
         scores = [
             {"id": public.get(row["association"], row["association"]), "score": row["value"]}
-            for row in rows
+            for row in lines(folder / "default" / "scores.jsonl")
         ]
         path = to / f"{folder.name}.json"
         path.write_text(json.dumps(scores), "utf-8")

@@ -1,19 +1,12 @@
-"""Releases that the real commands build: the example's, hidden, anonymous, in other languages."""
+"""Campaigns of published items whose gold labels are trusted, and releases in other languages."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
+from curation import settings as chosen
 from curation.campaign import create_campaign
 from curation.records import GOLDS
-from curation.settings import (
-    CampaignSettings,
-    DecisionSettings,
-    ReleaseSettings,
-    Settings,
-    new_id,
-)
 
 ARABIC = {
     "name": "أمثلة",
@@ -29,42 +22,34 @@ JAPANESE = {
     "kind": "intrasentence",
     "jobs": ("パン屋", "大工", "漁師", "庭師", "時計屋", "料理人", "仕立屋", "陶芸家"),
     "context": "{n}番の{job}はBLANKです。",
-    "sentences": (
-        "{n}番の{job}は早起きです。",
-        "{n}番の{job}は朝寝坊です。",
-        "{n}番の{job}は三角形です。",
-    ),
+    "sentences": tuple(f"{{n}}番の{{job}}は{is_}です。" for is_ in ("早起き", "朝寝坊", "三角形")),
     "people": ("",),
 }
 """No item has votes, so there is not one annotation."""
 
 
-def again(forked: Any, example: Path, to: Path, *options: str) -> Path:
-    """Build the example's first version again, with options; gives its folder."""
-    campaign = Path(shutil.copytree(example, to))
-    shutil.rmtree(campaign / "7-release")
-    done = forked("release", "build", *options, "-c", campaign)
+def trusted(forked: Any, root: Path, items: dict[str, list[Any]], **about: str) -> Path:
+    """A campaign of published items by kind, whose gold labels are trusted."""
+    settings = chosen.Settings(
+        campaign=chosen.CampaignSettings(id=chosen.new_id(), **about),
+        decisions=chosen.DecisionSettings(trust_gold=True),
+        release=chosen.ReleaseSettings(licence="CC0 1.0"),
+    )
+    create_campaign(root, settings)
+    file = root.parent / "published.json"
+    file.write_text(json.dumps({"version": "1", "data": items}, ensure_ascii=False), "utf-8")
+    done = forked("import", "stereoset", file, "-c", root)
     assert done.code == 0, done.err
-    (folder,) = (path for path in (campaign / "7-release").iterdir() if path.is_dir())
-    return folder
+    return root
 
 
 def published(forked: Any, root: Path, language: str, texts: dict[str, Any]) -> Path:
-    """A release of published items of one kind, whose gold labels are trusted."""
-    settings = Settings(
-        campaign=CampaignSettings(id=new_id(), name=texts["name"], language=language),
-        decisions=DecisionSettings(trust_gold=True),
-        release=ReleaseSettings(licence="CC0 1.0"),
-    )
-    create_campaign(root, settings)
-    items = [_item(n, job, texts) for n, job in enumerate(texts["jobs"])]
-    file = root.parent / "published.json"
-    content = {"version": "1", "data": {texts["kind"]: items}}
-    file.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
-    for command in (("import", "stereoset", file), ("release", "build")):
-        done = forked(*command, "-c", root)
-        assert done.code == 0, done.err
-    return root / "7-release" / settings.release.version
+    """The release of a campaign of trusted items of one kind."""
+    items = {texts["kind"]: [_item(n, job, texts) for n, job in enumerate(texts["jobs"])]}
+    trusted(forked, root, items, name=texts["name"], language=language)
+    done = forked("release", "build", "-c", root)
+    assert done.code == 0, done.err
+    return root / "7-release" / "0.1.0"
 
 
 def _item(n: int, job: str, texts: dict[str, Any]) -> dict[str, Any]:

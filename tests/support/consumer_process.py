@@ -58,10 +58,8 @@ def schema(files: list[str], rewritten: str) -> Any:
         rows.to_parquet(rewritten)
         ours, theirs = parquet.read_schema(file), parquet.read_schema(rewritten)
         features = datasets.Features.from_arrow_schema
-        same.append(
-            ours.remove_metadata().equals(theirs.remove_metadata())
-            and features(ours) == features(theirs) == rows.features
-        )
+        equal = ours.remove_metadata().equals(theirs.remove_metadata())
+        same.append(equal and features(ours) == features(theirs) == rows.features)
     return same
 
 
@@ -114,11 +112,9 @@ def frictionless(file: str) -> Any:
 
     report = library.validate(file)
     errors = [*report.errors, *(error for task in report.tasks for error in task.errors)]
-    return {
-        "valid": report.valid,
-        "errors": [[error.type, error.note] for error in errors],
-        "rows": {task.name: task.stats.get("rows") for task in report.tasks},
-    }
+    rows = {task.name: task.stats.get("rows") for task in report.tasks}
+    notes = [[error.type, error.note] for error in errors]
+    return {"valid": report.valid, "errors": notes, "rows": rows}
 
 
 def pandas(folder: str) -> Any:
@@ -132,11 +128,8 @@ def pandas(folder: str) -> Any:
     }
     flat["annotations.csv"] = library.read_csv(root / "annotations.csv", dtype={"tier": "Int64"})
     parquet = library.concat(map(library.read_parquet, sorted(root.glob("int*/*.parquet"))))
-    return {
-        "rows": {name: len(table) for name, table in flat.items()},
-        "columns": {name: list(table.columns) for name, table in flat.items()},
-        "ids": sorted(parquet["id"]),
-    }
+    rows = {name: len(table) for name, table in flat.items()}
+    return {"rows": rows, "ids": sorted(parquet["id"])}
 
 
 def cite(text: str) -> Any:
@@ -148,12 +141,8 @@ def cite(text: str) -> Any:
         citation.validate()
     except Exception as error:
         return {"error": str(error).splitlines()[0]}
-    return {
-        "error": None,
-        "bibtex": citation.as_bibtex(),
-        "apa": citation.as_apalike(),
-        "zenodo": json.loads(citation.as_zenodo()),
-    }
+    forms = {"bibtex": citation.as_bibtex(), "apa": citation.as_apalike()}
+    return {"error": None, **forms, "zenodo": json.loads(citation.as_zenodo())}
 
 
 def inspect(code: str, folder: str, prefers: list[str]) -> Any:
@@ -180,10 +169,8 @@ def inspect(code: str, folder: str, prefers: list[str]) -> Any:
     return {name: metric.value for name, metric in score.metrics.items()}
 
 
-ANSWERS = {
-    answer.__name__: answer
-    for answer in (load, load_as_stereoset, schema, croissant, frictionless, pandas, cite, inspect)
-}
+KNOWN = (load, load_as_stereoset, schema, croissant, frictionless, pandas, cite, inspect)
+ANSWERS = {answer.__name__: answer for answer in KNOWN}
 
 
 def main() -> None:

@@ -11,12 +11,8 @@ from support import environments
 from support.environments import Process
 
 READERS = (
-    "datasets==5.2.0",
-    "mlcroissant==1.1.1",
-    "frictionless[json]==5.21.0",
-    "inspect-ai==0.3.285",
-    "pandas==3.1.1",
-    "pyarrow==26.0.1",
+    *("datasets==5.2.0", "mlcroissant==1.1.1", "frictionless[json]==5.21.0"),
+    *("inspect-ai==0.3.285", "pandas==3.1.1", "pyarrow==26.0.1"),
 )
 CITATIONS = ("cffconvert==2.0.0",)
 SCRIPT = Path(__file__).with_name("consumer_process.py")
@@ -32,17 +28,13 @@ def readers(caches: Path) -> Process:
         NotThereError: there is no environment, and none can be made.
     """
     python = environments.python("consumers", READERS, named="CURATION_CONSUMERS")
-    offline = {
-        "HF_HUB_OFFLINE": "1",
-        "HF_DATASETS_OFFLINE": "1",
-        "TQDM_DISABLE": "1",
-        "INSPECT_DISPLAY": "none",
-    }
+    offline = dict.fromkeys(("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TQDM_DISABLE"), "1")
     places = {
         "HF_HOME": str(caches / "hub"),
         "HF_DATASETS_CACHE": str(caches / "datasets"),
         "CROISSANT_CACHE": str(caches / "croissant"),
         "INSPECT_LOG_DIR": str(caches / "inspect"),
+        "INSPECT_DISPLAY": "none",
     }
     return Process([python, "-P", SCRIPT], {**offline, **places})
 

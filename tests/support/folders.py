@@ -1,48 +1,44 @@
 """A complete release folder, written by hand: nothing of it comes from the code that builds one."""
 
-import csv
 import hashlib
-import io
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import orjson
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from curation.release.facts import Author, Facts, Hidden, Licence, Size, Statement
+from support.catsets import GOLD, VALUES, as_struct, by_kind, features, write_parquet
+from support.desk import write_csv
+from support.written import files
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
-CLASSES = ("anti-stereotype", "stereotype", "unrelated", "related")
-TERMS = (("baker", "dev"), ("florist", "dev"), ("pilot", "test"), ("sailor", "test"))
-WORDS = {
-    "baker": ("early", "late", "magnetic"),
-    "florist": ("gentle", "rough", "hexagonal"),
-    "pilot": ("calm", "nervous", "soluble"),
-    "sailor": ("brave", "timid", "decimal"),
-}
-SENTENCES = {
-    "baker": ("He gets up at four.", "He sleeps until noon.", "The lake froze over."),
-    "florist": ("She spoke softly to all.", "She shouted at everybody.", "Seven is odd."),
-    "pilot": ("They kept their nerve well.", "They panicked in the wind.", "Bread is on sale."),
-    "sailor": ("He laughed at the storm.", "He hid below the deck.", "Chess needs a board."),
-}
-CONTEXTS = {
-    "baker": "The baker on our street is BLANK.",
-    "florist": "I heard that a florist must be BLANK.",
-    "pilot": "During landing the pilot seemed BLANK.",
-    "sailor": "Every sailor whom we met was BLANK.",
-}
-OPENINGS = {
-    "baker": "My neighbour works as a baker.",
-    "florist": "A florist arranged tulips for us.",
-    "pilot": "We waved to the pilot.",
-    "sailor": "There was a sailor at the bar.",
-}
+KINDS = ("intersentence", "intrasentence")
+JOBS = {
+    "baker": (
+        "dev", "The baker on our street is BLANK.", ("early", "late", "magnetic"),
+        "My neighbour works as a baker.",
+        ("He gets up at four.", "He sleeps until noon.", "The lake froze over."),
+    ),
+    "florist": (
+        "dev", "I heard that a florist must be BLANK.", ("gentle", "rough", "hexagonal"),
+        "A florist arranged tulips for us.",
+        ("She spoke softly to all.", "She shouted at everybody.", "Seven is odd."),
+    ),
+    "pilot": (
+        "test", "During landing the pilot seemed BLANK.", ("calm", "nervous", "soluble"),
+        "We waved to the pilot.",
+        ("They kept their nerve well.", "They panicked in the wind.", "Bread is on sale."),
+    ),
+    "sailor": (
+        "test", "Every sailor whom we met was BLANK.", ("brave", "timid", "decimal"),
+        "There was a sailor at the bar.",
+        ("He laughed at the storm.", "He hid below the deck.", "Chess needs a board."),
+    ),
+}  # fmt: skip
+"""By target: its split; a context and its fillers; another context and its sentences."""
 PEOPLE = tuple(f"p-{n:016x}" for n in range(5))
 CARD = """
 # Made-up jobs
@@ -56,35 +52,23 @@ Canary: {canary}. Canonical hash: {canonical}.
 
 def cats() -> list[dict[str, Any]]:
     """Eight CATs as items in StereoSet's form, with ``kind`` and ``split``."""
-    items = []
-    for target, split in TERMS:
-        for kind in ("intersentence", "intrasentence"):
+    items: list[dict[str, Any]] = []
+    for target, (split, template, words, opening, following) in JOBS.items():
+        filled = tuple(template.replace("BLANK", word) for word in words)
+        for kind, context, texts in zip(
+            KINDS, (opening, template), (following, filled), strict=True
+        ):
             name = f"{target}-{kind[:5]}"
-            intra = kind == "intrasentence"
-            context = CONTEXTS[target] if intra else OPENINGS[target]
-            texts = [context.replace("BLANK", w) for w in WORDS[target]]
-            texts = texts if intra else list(SENTENCES[target])
-            order = [(n + len(items)) % 3 for n in range(3)]
+            order = ((n + len(items)) % 3 for n in range(3))
+            sentences = [
+                {"id": f"{name}-{place}", "sentence": texts[n], "labels": labels(GOLDS[n]),
+                 "gold_label": GOLDS[n]}
+                for place, n in enumerate(order)
+            ]  # fmt: skip
             items.append(
-                {
-                    "id": name,
-                    "kind": kind,
-                    "split": split,
-                    "target": target,
-                    "bias_type": "profession",
-                    "context": context,
-                    "tier": 4,
-                    "sentences": [
-                        {
-                            "id": f"{name}-{place}",
-                            "sentence": texts[n],
-                            "labels": labels(GOLDS[n]),
-                            "gold_label": GOLDS[n],
-                        }
-                        for place, n in enumerate(order)
-                    ],
-                }
-            )
+                {"id": name, "kind": kind, "split": split, "target": target,
+                 "bias_type": "profession", "context": context, "tier": 4, "sentences": sentences}
+            )  # fmt: skip
     return items
 
 
@@ -110,22 +94,32 @@ def write(folder: Path, *, hide: bool = False, items: list[dict[str, Any]] | Non
     items = cats() if items is None else items
     if hide:
         items = [hidden(i, n) if i["split"] == "test" else i for n, i in enumerate(items)]
-    for split in ("dev", "test"):
-        own = [item for item in items if item["split"] == split]
-        data = {
-            kind: [_plain(item) for item in own if item["kind"] == kind]
-            for kind in ("intersentence", "intrasentence")
-        }
-        document = {"version": "1.0.0", "curation": {"language": "en"}, "data": data}
-        put(folder / f"{split}.json", document)
-        for kind in ("intersentence", "intrasentence"):
-            rows = [item for item in own if item["kind"] == kind]
-            name = "validation" if split == "dev" else "test"
-            _parquet(folder / kind / f"{name}-00000-of-00001.parquet", rows)
-            lines = b"".join(orjson.dumps(_flat(item)) + b"\n" for item in rows)
-            put(folder / "cats" / f"{kind}-{split}.jsonl", lines)
-    _annotations(folder, items)
-    _terms(folder, items)
+    for split, name in (("dev", "validation"), ("test", "test")):
+        parts = by_kind([item for item in items if item["split"] == split])
+        data = {kind: [*map(_plain, part)] for kind, part in parts.items()}
+        about = {"version": "1.0.0", "curation": {"language": "en"}}
+        put(folder / f"{split}.json", {**about, "data": data})
+        for kind, part in parts.items():
+            put_lines(folder / "cats" / f"{kind}-{split}.jsonl", map(_flat, part))
+            _parquet(folder / kind / f"{name}-00000-of-00001.parquet", data[kind])
+    votes = [
+        {"cat_id": item["id"], "association_id": sentence["id"], "annotator": row["human_id"],
+         "label": row["label"], "round": "main", "counted": True, "tier": 4}
+        for item in items
+        for sentence in item["sentences"]
+        for row in sentence["labels"]
+    ]  # fmt: skip
+    write_csv(folder / "annotations.csv", votes)
+    counts = Counter((item["target"], item["kind"]) for item in items)
+    put_lines(
+        folder / "terms.jsonl",
+        (
+            {"id": f"term-{target}", "text": target, "domain": "profession", "family": None,
+             "wikidata": [], "names": [], "split": split,
+             **{kind: counts[target, kind] for kind in reversed(KINDS)}}
+            for target, (split, *_) in JOBS.items()
+        ),
+    )  # fmt: skip
     facts = _facts(folder, items, hide=hide)
     put(folder / "release.json", facts.model_dump(mode="json"))
     _texts(folder, facts)
@@ -141,14 +135,16 @@ def put(path: Path, content: Any) -> None:
     path.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
 
 
+def put_lines(path: Path, rows: Any) -> None:
+    """Write JSON, one row a line."""
+    put(path, b"".join(orjson.dumps(row) + b"\n" for row in rows))
+
+
 def sums(folder: Path) -> None:
     """Write SHA256SUMS over all files."""
     (folder / "SHA256SUMS").unlink(missing_ok=True)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n"
-        for path in files
-    ]
+    every = sorted(files(folder).items())
+    lines = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in every]
     put(folder / "SHA256SUMS", "".join(lines))
 
 
@@ -157,15 +153,9 @@ def _plain(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flat(item: dict[str, Any]) -> dict[str, Any]:
-    row = {
-        "id": item["id"],
-        "kind": item["kind"],
-        "split": item["split"],
-        "domain": item["bias_type"],
-        "target": item["target"],
-        "target_original": None,
-        "context": item["context"],
-    }
+    row = {name: item[name] for name in ("id", "kind", "split")}
+    row |= {"domain": item["bias_type"], "target": item["target"], "target_original": None}
+    row["context"] = item["context"]
     golds = {s["gold_label"]: s["sentence"] for s in item["sentences"]}
     if "hidden" in golds:
         options = [{"id": s["id"], "sentence": s["sentence"]} for s in item["sentences"]]
@@ -176,184 +166,66 @@ def _flat(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parquet(path: Path, items: list[dict[str, Any]]) -> None:
-    rows = []
-    for item in items:
-        s = item["sentences"]
-        rows.append(
-            {
-                "id": item["id"],
-                "target": item["target"],
-                "bias_type": item["bias_type"],
-                "context": item["context"],
-                "sentences": {
-                    "sentence": [x["sentence"] for x in s],
-                    "id": [x["id"] for x in s],
-                    "labels": [
-                        {
-                            "label": [CLASSES.index(y["label"]) for y in x["labels"]],
-                            "human_id": [y["human_id"] for y in x["labels"]],
-                        }
-                        for x in s
-                    ],
-                    "gold_label": [
-                        -1 if x["gold_label"] == "hidden" else CLASSES.index(x["gold_label"])
-                        for x in s
-                    ],
-                },
-            }
-        )
-    label = {"names": list(CLASSES), "_type": "ClassLabel"}
-    gold = {"names": list(CLASSES[:3]), "_type": "ClassLabel"}
-    features = {"sentences": {"labels": {"label": label}, "gold_label": gold}}
-    about = json.dumps({"info": {"features": features}})
-    text, whole = pa.string(), pa.int64()
-    kind = pa.struct(
-        [
-            ("sentence", pa.list_(text)),
-            ("id", pa.list_(text)),
-            (
-                "labels",
-                pa.list_(pa.struct([("label", pa.list_(whole)), ("human_id", pa.list_(text))])),
-            ),
-            ("gold_label", pa.list_(whole)),
-        ]
-    )
-    names = ("id", "target", "bias_type", "context")
-    schema = pa.schema([*((name, text) for name in names), ("sentences", kind)])
-    table = pa.Table.from_pylist(rows, schema=schema.with_metadata({"huggingface": about}))
+    """The layout of StereoSet on the hub: labels are integers, -1 is a hidden one."""
+    rows = [as_struct({**item, "tier": None}, integers=False) for item in items]
+    for row in rows:
+        del row["tier"]
+        golds = row["sentences"]["gold_label"]
+        row["sentences"]["gold_label"] = [GOLD.index(g) if g in GOLD else -1 for g in golds]
+        for votes in row["sentences"]["labels"]:
+            votes["label"] = [*map(VALUES.index, votes["label"])]
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table, path)
-
-
-def _annotations(folder: Path, items: list[dict[str, Any]]) -> None:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    columns = ("cat_id", "association_id", "annotator", "label", "round", "counted", "tier")
-    writer.writerow(columns)
-    for item in items:
-        for sentence in item["sentences"]:
-            for row in sentence["labels"]:
-                writer.writerow(
-                    (item["id"], sentence["id"], row["human_id"], row["label"], "main", True, 4)
-                )
-    put(folder / "annotations.csv", out.getvalue())
-
-
-def _terms(folder: Path, items: list[dict[str, Any]]) -> None:
-    rows = [
-        {
-            "id": f"term-{target}",
-            "text": target,
-            "domain": "profession",
-            "family": None,
-            "wikidata": [],
-            "names": [],
-            "split": split,
-            "intrasentence": sum(
-                i["target"] == target and i["kind"] == "intrasentence" for i in items
-            ),
-            "intersentence": sum(
-                i["target"] == target and i["kind"] == "intersentence" for i in items
-            ),
-        }
-        for target, split in TERMS
-    ]
-    put(folder / "terms.jsonl", b"".join(orjson.dumps(row) + b"\n" for row in rows))
+    write_parquet(path, rows, {b"huggingface": features()})
 
 
 def _facts(folder: Path, items: list[dict[str, Any]], *, hide: bool) -> Facts:
     cells = Counter((i["bias_type"], i["kind"], i["split"]) for i in items)
-    sizes = tuple(
-        Size(domain=d, kind=k, split=s, terms=2, cats=count)
-        for (d, k, s), count in sorted(cells.items())
-    )
-    whole = hashlib.sha256()
-    for path in sorted((folder / "cats").iterdir()):
-        whole.update(path.read_bytes())
-    known = [item for item in items if item["tier"] is not None]
+    whole = b"".join(path.read_bytes() for path in sorted((folder / "cats").iterdir()))
+    known = sum(item["tier"] is not None for item in items)
     return Facts(
-        name="Made-up jobs",
-        version="1.0.0",
-        language="en",
-        date="2026-01-02",
-        canary=CANARY,
+        name="Made-up jobs", version="1.0.0", language="en", date="2026-01-02", canary=CANARY,
         warning="These texts state stereotypes.",
         licence=Licence(name="CC BY 4.0", spdx="CC-BY-4.0", hub="cc-by-4.0"),
         statement=Statement(authors=(Author(name="A. Team"),), contact="team@example.org"),
-        sizes=sizes,
-        tiers={"4": len(known)},
-        annotations=15 * len(known),
-        annotators=5,
-        counted=15 * len(known),
-        decisions={"needed": 3, "of": 5, "count_writer": False},
-        seed=0,
-        dev=0.5,
+        sizes=tuple(
+            Size(domain=domain, kind=kind, split=split, terms=2, cats=count)
+            for (domain, kind, split), count in sorted(cells.items())
+        ),
+        tiers={"4": known}, annotations=15 * known, annotators=5, counted=15 * known,
+        decisions={"needed": 3, "of": 5, "count_writer": False}, seed=0, dev=0.5,
         hidden=Hidden(split="test", cats=4, terms=2) if hide else None,
-        canonical=whole.hexdigest(),
-    )
+        canonical=hashlib.sha256(whole).hexdigest(),
+    )  # fmt: skip
 
 
 def _texts(folder: Path, facts: Facts) -> None:
+    def config(name: str, files: Any) -> dict[str, Any]:
+        return {"config_name": name, "data_files": files}
+
+    def parts(**paths: str) -> list[dict[str, str]]:
+        return [{"split": split, "path": path} for split, path in paths.items()]
+
     configs = [
-        {
-            "config_name": kind,
-            "data_files": [
-                {"split": "validation", "path": f"{kind}/validation-*.parquet"},
-                {"split": "test", "path": f"{kind}/test-*.parquet"},
-            ],
-        }
-        for kind in ("intersentence", "intrasentence")
+        config(kind, parts(**{s: f"{kind}/{s}-*.parquet" for s in ("validation", "test")}))
+        for kind in KINDS
     ]
-    configs += [
-        {
-            "config_name": "cats",
-            "data_files": [
-                {"split": split, "path": f"cats/*-{split}.jsonl"} for split in ("dev", "test")
-            ],
-        },
-        {"config_name": "annotations", "data_files": "annotations.csv"},
-        {"config_name": "terms", "data_files": ["terms.jsonl"]},
-    ]
+    configs.append(config("cats", parts(dev="cats/*-dev.jsonl", test="cats/*-test.jsonl")))
+    configs += [config("annotations", "annotations.csv"), config("terms", ["terms.jsonl"])]
     front = yaml.safe_dump({"license": "cc-by-4.0", "language": ["en"], "configs": configs})
     text = CARD.format(canary=facts.canary, canonical=facts.canonical)
     put(folder / "README.md", f"---\n{front}---\n{text}")
     put(folder / "STATEMENT.md", "# Data statement\n")
     put(folder / "LICENSE", "You may share and adapt it.\n")
-    cited = {
-        "cff-version": "1.2.0",
-        "message": "Please cite it.",
-        "title": facts.name,
-        "authors": [{"name": "A. Team"}],
-    }
-    put(folder / "CITATION.cff", yaml.safe_dump(cited))
-    data = [n for n in folder.rglob("*") if n.suffix in (".parquet", ".jsonl", ".csv")]
-    named = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in sorted(data)]
-    put(
-        folder / "croissant.json",
-        {
-            "url": "https://doi.org/10.1234/jobs",
-            "distribution": [
-                {
-                    "@type": "cr:FileObject",
-                    "contentUrl": name,
-                    "contentSize": f"{len(content)} B",
-                    "sha256": hashlib.sha256(content).hexdigest(),
-                }
-                for name, content in named
-            ],
-        },
-    )
-    put(
-        folder / "datapackage.json",
-        {
-            "licenses": [{"name": "CC-BY-4.0"}],
-            "resources": [
-                {
-                    "path": name,
-                    "bytes": len(content),
-                    "hash": f"sha256:{hashlib.sha256(content).hexdigest()}",
-                }
-                for name, content in named
-            ],
-        },
-    )
+    cited = {"cff-version": "1.2.0", "message": "Please cite it.", "title": facts.name}
+    put(folder / "CITATION.cff", yaml.safe_dump({**cited, "authors": [{"name": "A. Team"}]}))
+    described, resources = [], []
+    for name, content in sorted(files(folder).items()):
+        if name.endswith((".parquet", ".jsonl", ".csv")):
+            sha, size = hashlib.sha256(content).hexdigest(), len(content)
+            place = {"@type": "cr:FileObject", "contentUrl": name, "contentSize": f"{size} B"}
+            described.append({**place, "sha256": sha})
+            resources.append({"path": name, "bytes": size, "hash": f"sha256:{sha}"})
+    about = {"url": "https://doi.org/10.1234/jobs", "distribution": described}
+    put(folder / "croissant.json", about)
+    licences = [{"name": "CC-BY-4.0"}]
+    put(folder / "datapackage.json", {"licenses": licences, "resources": resources})

@@ -35,6 +35,11 @@ class Repo:
     def files(self) -> dict[str, bytes]:
         return self.commits[-1]
 
+    @property
+    def own_files(self) -> dict[str, bytes]:
+        """The files that were sent."""
+        return {name: data for name, data in self.files.items() if name != ".gitattributes"}
+
     def at(self, revision: str) -> dict[str, bytes]:
         revision = self.tags.get(revision, revision)
         ids = [commit_id(n) for n in range(len(self.commits))]
@@ -83,15 +88,7 @@ class Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def do_GET(self) -> None:
-        self._answer("GET")
-
-    def do_POST(self) -> None:
-        self._answer("POST")
-
-    def do_PUT(self) -> None:
-        self._answer("PUT")
-
-    def _answer(self, method: str) -> None:
+        method = self.command
         size = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(size)
         if self.headers.get("Transfer-Encoding") == "chunked":
@@ -112,11 +109,13 @@ class Handler(BaseHTTPRequestHandler):
                 self._say({"error": "made up"}, status)
                 return
         if self.headers.get("Authorization") != f"Bearer {TOKEN}" and "/large/" not in path:
-            self._say({"error": "Invalid credentials"}, 401, code="")
+            self._say({"error": "Invalid credentials"}, 401)
             return
         self._say(*self._reply(method, path, body))
 
-    def _say(self, content: Any, status: int = 200, *, code: str = "") -> None:
+    do_POST = do_PUT = do_GET  # noqa: N815
+
+    def _say(self, content: Any, status: int = 200) -> None:
         data = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -147,10 +146,8 @@ class Handler(BaseHTTPRequestHandler):
             hub.large[path.removeprefix("/large/")] = body
             return {}, 200
         if path.endswith(".git/info/lfs/objects/batch"):
-            return {
-                "transfer": "basic",
-                "objects": [*map(self._large, json.loads(body)["objects"])],
-            }, 200
+            objects = [*map(self._large, json.loads(body)["objects"])]
+            return {"transfer": "basic", "objects": objects}, 200
         parts = path.removeprefix("/api/datasets/").split("/")
         repo = hub.repos.get("/".join(parts[:2]))
         if repo is None:
@@ -174,21 +171,15 @@ class Handler(BaseHTTPRequestHandler):
             case ["tree", revision, *_]:
                 return [entry(path, data) for path, data in repo.at(revision).items()], 200
             case ["refs"]:
-                tags = [
-                    {"name": tag, "ref": f"refs/tags/{tag}", "targetCommit": commit}
-                    for tag, commit in repo.tags.items()
-                ]
-                main = {"name": "main", "ref": "refs/heads/main", "targetCommit": repo.head}
+                tags = [ref("tags", tag, commit) for tag, commit in repo.tags.items()]
+                main = ref("heads", "main", repo.head)
                 return {"branches": [main], "converts": [], "tags": tags}, 200
             case ["preupload", _]:
                 files = [
-                    {
-                        "path": given["path"],
-                        "uploadMode": "lfs" if given["path"].endswith(LARGE) else "regular",
-                        "shouldIgnore": given["path"] in self.server.ignored,
-                    }
-                    for given in json.loads(body)["files"]
-                ]
+                    {"path": path, "uploadMode": "lfs" if path.endswith(LARGE) else "regular",
+                     "shouldIgnore": path in self.server.ignored}
+                    for path in (given["path"] for given in json.loads(body)["files"])
+                ]  # fmt: skip
                 return {"files": files}, 200
             case ["commit", _]:
                 return self._commit(repo, name, body)
@@ -225,6 +216,10 @@ class Handler(BaseHTTPRequestHandler):
         repo.commits.append(files)
         address = f"{self.server.address}/datasets/{name}/commit/{repo.head}"
         return {"commitUrl": address, "commitOid": repo.head}, 200
+
+
+def ref(kind: str, name: str, commit: str) -> dict[str, str]:
+    return {"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": commit}
 
 
 def entry(path: str, data: bytes) -> dict[str, Any]:

@@ -16,21 +16,22 @@ import pyarrow.parquet
 LONG = "x" * 300
 HUGE = "y" * 200_000
 TEXTS = (
+    *("", " ", "\t", LONG, HUGE, "\x00", "\u202eabc", "a\ud800b", "\r\n", "a\nb", "\ufeff"),
     *(
-        "",
-        " ",
-        "\t",
-        LONG,
-        HUGE,
-        "\x00",
-        "\u202eabc",
-        "a\ud800b",
-        "\r\n",
-        "a\nb",
-        "\ufeff",
         "é" * 80,
+        "=1+1",
+        "@x",
+        "-1",
+        "'=1",
+        "../../x",
+        "/",
+        ".",
+        "a/b",
+        "null",
+        "true",
+        "NaN",
+        "Infinity",
     ),
-    *("=1+1", "@x", "-1", "'=1", "../../x", "/", ".", "a/b", "null", "true", "NaN", "Infinity"),
     *("1e999", "-5", "5.0", "1_000", "٣", "9" * 20, "9" * 5_000, "0x10", "1e-400", "1,5"),
     *("2026-03-14 10:22:05.000000Z", "20260314T102205,000000Z", "0001-01-01T00:00:00+23:59"),
     *("9999-12-31T23:59:59-23:59", "2026-02-30T00:00:00Z", "3/14/2026 10:22:05", "10:22", "2026"),
@@ -65,21 +66,19 @@ def mutate(random: Random, data: bytes, name: str) -> bytes:
 def _as_bytes(random: Random, data: bytes) -> bytes:
     start = random.randrange(len(data) + 1)
     end = min(len(data), start + random.choice((1, 1, 2, 10, 200)))
-    way = random.randrange(8)
-    if way == 0:
-        return data[:start]
-    if way == 1:
-        return data[:start] + data[end:]
-    if way == 2:
-        return data[:start] + data[start:end] * random.choice((2, 50)) + data[end:]
-    if way == 3:
-        return data[:start] + bytes(random.randbytes(end - start)) + data[end:]
-    if way == 4:
-        return _swap(random, data)
-    if way == 5:
-        return _another_encoding(random, data)
+    before, part, after = data[:start], data[start:end], data[end:]
     text = random.choice((*BYTES, *(text.encode("utf-8", "surrogatepass") for text in TEXTS)))
-    return data[:start] + text + data[end if way == 6 else start :]
+    ways: tuple[Callable[[], bytes], ...] = (
+        lambda: before,
+        lambda: before + after,
+        lambda: before + part * random.choice((2, 50)) + after,
+        lambda: before + random.randbytes(len(part)) + after,
+        lambda: before + text + after,
+        lambda: before + text + part + after,
+        lambda: _swap(random, data),
+        lambda: _another_encoding(random, data),
+    )
+    return random.choice(ways)()
 
 
 def _swap(random: Random, data: bytes) -> bytes:
@@ -114,25 +113,18 @@ def _as_json(random: Random, data: bytes) -> bytes:
         return _as_bytes(random, data)
     value, token = [value], None
     holder, key = random.choice(list(_places(value)))
-    way = random.randrange(9)
+    old, way = holder[key], random.randrange(9)
     if way == 0:
         del holder[key]
-    elif way == 1:
-        holder[key] = [holder[key]]
-    elif way == 2:
-        holder[key] = {random.choice(("", "id", "a")): holder[key]}
-    elif way == 3:
-        holder[key] = str(holder[key])
-    elif way == 4 and isinstance(holder, dict):
+    elif way == 1 and isinstance(holder, dict):
         holder[random.choice((key.upper(), key + "_x", "", LONG))] = holder.pop(key)
-    elif way == 5 and isinstance(holder, list):
-        holder.append(holder[key])
-    elif way == 6:
+    elif way == 1:
+        holder.append(old)
+    elif way == 2:
         holder[key], token = "\x1ctoken\x1c", random.choice(TOKENS)
-    elif way == 7:
-        holder[key] = random.choice(VALUES)
     else:
-        holder[key] = random.choice(TEXTS)
+        wrapped = ([old], {random.choice(("", "id", "a")): old}, str(old))
+        holder[key] = random.choice((*wrapped, random.choice(VALUES), *random.sample(TEXTS, 2)))
     text = json.dumps(value[0] if value else None, ensure_ascii=random.random() < 0.5)
     if token is not None:
         text = text.replace(json.dumps("\x1ctoken\x1c"), token, 1)
@@ -142,15 +134,14 @@ def _as_json(random: Random, data: bytes) -> bytes:
 def _as_lines(random: Random, data: bytes) -> bytes:
     lines = data.splitlines(keepends=True) or [b""]
     number = random.randrange(len(lines))
-    way = random.randrange(8)
-    if way == 0:
-        del lines[number]
-    elif way == 1:
-        lines.insert(number, lines[number])
-    elif way == 2:
-        lines[number] = lines[number].rstrip(b"\n")
-    else:
-        lines[number] = _as_json(random, lines[number]) + b"\n"
+    line = lines[number]
+    ways: tuple[Callable[[], list[bytes]], ...] = (
+        list,
+        lambda: [line, line],
+        lambda: [line.rstrip(b"\n")],
+        *[lambda: [_as_json(random, line) + b"\n"]] * 5,
+    )
+    lines[number : number + 1] = random.choice(ways)()
     return b"".join(lines)
 
 
@@ -181,11 +172,8 @@ def _as_table(random: Random, data: bytes) -> bytes:
         del row[cell:]
     else:
         row[cell] = random.choice(TEXTS)
-    out = io.StringIO(newline="")
-    delimiter = random.choice(",,,,;\t|")
-    csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n"))).writerows(
-        rows
-    )
+    out, end = io.StringIO(newline=""), random.choice(("\n", "\r\n"))
+    csv.writer(out, delimiter=random.choice(",,,,;\t|"), lineterminator=end).writerows(rows)
     return out.getvalue().encode("utf-8", "surrogatepass")
 
 
@@ -193,21 +181,20 @@ def _as_settings(random: Random, data: bytes) -> bytes:
     lines = data.decode("utf-8", "replace").split("\n")
     number = random.choice([n for n, line in enumerate(lines) if "=" in line] or [0])
     name, _, value = lines[number].partition("=")
-    way = random.randrange(7)
-    if way == 0:
-        lines[number] = f"{name.strip()}_x ={value}"
-    elif way == 1:
-        lines.insert(number, lines[number])
-    elif way == 2:
-        lines[number] = f"{name}= {random.choice(TOKENS)}"
-    elif way == 3:
-        lines[number] = f"{name}= {random.choice((*TOKENS, '-5', '5.5', '1e300', '9' * 20))}"
-    elif way == 4:
-        lines[number] = f"{name}= {json.dumps(random.choice(TEXTS))}"
-    elif way == 5:
-        lines[number] = f"{name}= [{value}, {random.choice(('1', '[]', '{}', value))}]"
-    else:
-        lines.insert(number, random.choice(("[a.b]", "[terms]", "[[rounds]]", "[domains.x]", "[")))
+    token, odd = random.choice(TOKENS), random.choice(("-5", "5.5", "1e300", "9" * 20))
+    more = random.choice(("1", "[]", "{}", value))
+    table = random.choice(("[a.b]", "[terms]", "[[rounds]]", "[domains.x]", "["))
+    new = random.choice(
+        (
+            [f"{name.strip()}_x ={value}"],
+            [lines[number]] * 2,
+            *([f"{name}= {random.choice((token, odd))}"] for _ in range(2)),
+            [f"{name}= {json.dumps(random.choice(TEXTS))}"],
+            [f"{name}= [{value}, {more}]"],
+            [table, lines[number]],
+        )
+    )
+    lines[number : number + 1] = new
     return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
@@ -232,14 +219,9 @@ def _as_parquet(random: Random, data: bytes) -> bytes:
 ATTRIBUTES = re.compile(rb'="([^"]*)"')
 XML = (
     *(b"<f>1+1</f>", b"<v>9e999</v>", b'<c t="s"><v>-1</v></c>', b'<c r="XFD1048576"><v>1</v></c>'),
-    *(
-        b'<mergeCell ref="A1:B99"/>',
-        b'<row r="99999999999"/>',
-        b"<!DOCTYPE a>",
-        b"<!-- -->",
-        b"&b;",
-    ),
-    *(b"<![CDATA[x]]>", b"<is>", b"</row>", b"<row>", b"</c>", b"\x00", b"_xD800_", b"&#xD800;"),
+    *(b'<mergeCell ref="A1:B99"/>', b'<row r="99999999999"/>', b"<!DOCTYPE a>", b"<!-- -->"),
+    *(b"&b;", b"<![CDATA[x]]>", b"<is>", b"</row>", b"<row>", b"</c>", b"\x00", b"_xD800_"),
+    b"&#xD800;",
 )
 
 
@@ -279,9 +261,8 @@ def _another_value(random: Random, data: bytes) -> bytes:
     if not places:
         return _as_bytes(random, data)
     start, end = random.choice(places).span(1)
-    text = random.choice(
-        (*TEXTS, "1", "A1", "hidden", "s", "d", "b", "e", "str", "inlineStr", "20")
-    )
+    words = ("1", "A1", "hidden", "s", "d", "b", "e", "str", "inlineStr", "20")
+    text = random.choice((*TEXTS, *words))
     new = text.encode("utf-8", "surrogatepass") if random.random() < 0.8 else data[start:end] * 2
     return data[:start] + new + data[end:]
 

@@ -11,17 +11,8 @@ from typing import Any
 
 import pytest
 
+from curation import files
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
-from curation.files import (
-    digest,
-    dump_json,
-    dump_line,
-    each_record,
-    read_json,
-    read_records,
-    shipped,
-    writing,
-)
 from curation.formats.predictions import read_predictions, scores_of
 from curation.formats.table_words import key, round_words
 from curation.formats.word_vectors import read_vectors
@@ -41,15 +32,8 @@ from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import Row, columns, round_workbook
+from curation.scores.choice import asking
 from curation.scores.choice.answers import compare
-from curation.scores.choice.asking import (
-    Asked,
-    ChatQuestion,
-    chat_questions,
-    open_questions,
-    read_replies,
-    usage,
-)
 from curation.steps.measures import read_cache
 from curation.steps.trust.files import read_run
 from curation.steps.trust.report import read_answers, read_report
@@ -62,21 +46,17 @@ from support import commands
 from support.cats import intra
 
 RAW = Path("c/2-rounds/v/raw")
-PROMPTS = shipped("data", "prompts", "en.toml")
+PROMPTS = files.shipped("data", "prompts", "en.toml")
 ASKED = intra("The baker is BLANK.", "kind", "grumpy", "square")
+REVIEWS = ("reviews.jsonl", "reviews.jsonl.gz", "reviews-2.csv")
+TEXTS = (
+    *("articles.txt", "articles.txt.gz", "articles.txt.bz2", "articles.jsonl"),
+    *("texts.parquet", "wiki_00"),
+)
+CATSETS = [
+    f"catsets/{form}" for form in ("*.json", "*.jsonl", "*.csv", "*.parquet", "*.gz", "map.toml")
+]
 VECTORS = [f"vectors{form}" for form in (".bin", ".bin.gz", ".vec", ".vec.gz", ".txt", ".npz")]
-
-
-def _reviews(path: Path) -> object:
-    return read_reviews([path])
-
-
-def _predictions(path: Path) -> object:
-    return scores_of(read_predictions(path), where=str(path))
-
-
-def _corpus(path: Path) -> object:
-    return read_corpus([path])
 
 
 def _group_labels(path: Path) -> object:
@@ -84,19 +64,15 @@ def _group_labels(path: Path) -> object:
     groups = Groups("people", {"hill": ("hill",), "lake": ("lake",)}, {"baker": ("baker",)})
     read = read_labels(list(label_rows(path)), groups)
     found = passages(read.labels, groups)
-    return [*found.biases(confidence=0.95), *map(dump_line, read.refused)]
-
-
-def _trust_run(path: Path) -> object:
-    return read_run(path.parent)
+    return [*found.biases(confidence=0.95), *map(files.dump_line, read.refused)]
 
 
 def _biases(path: Path) -> object:
     """Results whose run.json has their sha256, as after an edit by hand."""
     run = path.with_name("run.json")
-    about = {**json.loads(run.read_bytes()), "bias_sha256": digest(path)}
-    with writing(run) as file:
-        file.write(dump_json(about))
+    about = {**json.loads(run.read_bytes()), "bias_sha256": files.digest(path)}
+    with files.writing(run) as file:
+        file.write(files.dump_json(about))
     return read_run(path.parent)
 
 
@@ -126,35 +102,24 @@ def _cats(path: Path) -> object:
 # --- a query service ------------------------------------------------------------------------
 
 
-class _Replying(ThreadingHTTPServer):
-    """A server that answers every request with the same bytes."""
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__(("127.0.0.1", 0), _Reply)
-        self.content = content
-
-
-class _Reply(BaseHTTPRequestHandler):
-    server: _Replying
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(self.server.content)))
-        self.end_headers()
-        self.wfile.write(self.server.content)
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Print nothing."""
-
-
 @contextmanager
 def _served(content: bytes) -> Iterator[str]:
-    """The address of a server that says this."""
-    with _Replying(content) as server:
+    """The address of a server that answers every request with this."""
+
+    class Reply(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Reply) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -192,29 +157,29 @@ def _saved(path: Path) -> object:
 
 
 def _echo(path: Path) -> object:
-    answer = read_json(path)
+    answer = files.read_json(path)
     if not isinstance(answer, dict):
         return None  # the connection refuses it
     echoes = read_echoes(answer, count=1, max_tokens=1) or []
     return [echo.spans("The cat sat", 0) for echo in echoes]
 
 
-def questions() -> list[ChatQuestion]:
+def questions() -> list[asking.ChatQuestion]:
     """What a chat model is asked about one CAT."""
-    return chat_questions(ASKED, read_prompts(PROMPTS))
+    return asking.chat_questions(ASKED, read_prompts(PROMPTS))
 
 
 def _replies(path: Path) -> object:
     """Replies as a run reads them: what is still open, the comparisons, the tokens."""
     asked, prompts = questions(), read_prompts(PROMPTS)
-    answered = read_replies(path, asked, prompts).answered
-    rows = [Asked(*place, answer.reading) for place, answer in answered.items()]
-    taken = usage(each_record(path, Reply), {each.digest: each.text for each in asked})
-    return open_questions(asked, answered, max_tokens=64), compare([ASKED], rows, model="m"), taken
-
-
-def _classified(path: Path) -> object:
-    return [shares[2] - shares[0] for shares in read_cache(path).values()]
+    answered = asking.read_replies(path, asked, prompts).answered
+    rows = [asking.Asked(*place, answer.reading) for place, answer in answered.items()]
+    taken = asking.usage(files.each_record(path, Reply), {each.digest: each.text for each in asked})
+    return (
+        asking.open_questions(asked, answered, max_tokens=64),
+        compare([ASKED], rows, model="m"),
+        taken,
+    )
 
 
 # --- Label Studio ---------------------------------------------------------------------------
@@ -226,7 +191,7 @@ class _Server(Connection):
     url = "http://127.0.0.1:8080"
 
     def __init__(self, path: Path) -> None:
-        self.reply = read_json(path)
+        self.reply = files.read_json(path)
 
     def ask(self, method: str, path: str, **_: Any) -> Any:
         return self.reply
@@ -247,16 +212,12 @@ def _pulled(path: Path) -> object:
     index = path.with_name("pulled.json")
     platform.keep_seen(RAW, index, platform.Seen(fetched.since, known))
     assert platform.read_seen(RAW, index).known == known
-    tasks = {task.id: task for task in read_records(RAW.with_name("tasks.jsonl"), Task)}
+    tasks = {task.id: task for task in files.read_records(RAW.with_name("tasks.jsonl"), Task)}
     for where, event in archive.read(RAW):
         list(interpret(event, round="v", where=where, tasks=tasks, kind="validation"))
     ran = commands.run("rounds", "status", "-c", "c")
     assert ran.code == 0, ran.err
     return None
-
-
-def _index(path: Path) -> object:
-    return platform.read_seen(RAW, path)
 
 
 def _owner(path: Path) -> object:
@@ -266,50 +227,34 @@ def _owner(path: Path) -> object:
         return address, local.own_key("x", "validation")
 
 
-def _table(path: Path) -> object:
-    rows = list(read_rows(path, lambda text: None))
-    return [archive.as_json(row, "row") for _, row in rows]
-
-
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
-    "labels-2.xlsx": _table,
+    "labels-2.xlsx": lambda path: [
+        archive.as_json(row, "row") for _, row in list(read_rows(path, lambda text: None))
+    ],
     "text.toml": _texts,
     "statement.toml": statement_file.read_statement,
     **dict.fromkeys(VECTORS, read_vectors),
-    "group-labels.csv": _group_labels,
-    "group-labels.jsonl": _group_labels,
-    "runs/*/*/run.json": _trust_run,
+    **dict.fromkeys(("group-labels.csv", "group-labels.jsonl"), _group_labels),
+    "runs/*/*/run.json": lambda path: read_run(path.parent),
     "runs/*/*/bias.jsonl": _biases,
     "attest.toml": read_answers,
     "report.json": read_report,
-    "counts.tsv.gz": read_counts,
-    "counts.tsv": read_counts,
-    "reviews.jsonl": _reviews,
-    "reviews.jsonl.gz": _reviews,
-    "reviews-2.csv": _reviews,
-    "articles.txt": _corpus,
-    "articles.txt.gz": _corpus,
-    "articles.txt.bz2": _corpus,
-    "articles.jsonl": _corpus,
-    "texts.parquet": _corpus,
-    "wiki_00": _corpus,
-    "predictions.jsonl": _predictions,
-    "predictions.csv": _predictions,
-    "catsets/*.json": _cats,
-    "catsets/*.jsonl": _cats,
-    "catsets/*.csv": _cats,
-    "catsets/*.parquet": _cats,
-    "catsets/*.gz": _cats,
-    "catsets/map.toml": _cats,
+    **dict.fromkeys(("counts.tsv.gz", "counts.tsv"), read_counts),
+    **dict.fromkeys(REVIEWS, lambda path: read_reviews([path])),
+    **dict.fromkeys(TEXTS, lambda path: read_corpus([path])),
+    **dict.fromkeys(
+        ("predictions.jsonl", "predictions.csv"),
+        lambda path: scores_of(read_predictions(path), where=str(path)),
+    ),
+    **dict.fromkeys(CATSETS, _cats),
     "answer.json": facts,
     "answers/*.json": _saved,
     "echo.json": _echo,
-    "classified.jsonl": _classified,
+    "classified.jsonl": lambda path: [high - low for low, _, high in read_cache(path).values()],
     "prompts.toml": read_prompts,
     "replies.jsonl": _replies,
     "page.json": _pulled,
-    "pulled.json": _index,
-    "servers/x/validators/owner.json": _owner,
-    "servers/x/validators/address": _owner,
+    "pulled.json": lambda path: platform.read_seen(RAW, path),
+    **dict.fromkeys(("servers/x/validators/owner.json", "servers/x/validators/address"), _owner),
 }
 """Files below the arena, and what reads them."""

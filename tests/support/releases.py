@@ -8,52 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from curation.catsets.stereoset import FileSettings, dataset
-from curation.files import dump_json
-from curation.records import (
-    GOLDS,
-    KINDS,
-    Annotation,
-    Cat,
-    CatAssociation,
-    Gold,
-    Kind,
-    SplitName,
-    Term,
-    Value,
-)
-from curation.release import data_files as parquet_files
+from curation.catsets.stereoset import FileSettings
+from curation.records import GOLDS, KINDS, Annotation, Kind, SplitName, Term
+from curation.release import build
+from curation.release import contents as public
 from curation.release import data_files as tables
-from curation.release.contents import (
-    ANNOTATIONS,
-    HUB_SPLITS,
-    SPLITS,
-    TERMS,
-    Contents,
-    DataFile,
-    PublishedCat,
-    PublishedOption,
-    PublishedTerm,
-)
-from curation.release.facts import (
-    Agreement,
-    Author,
-    Baseline,
-    Facts,
-    Licence,
-    PitfallCount,
-    Reading,
-    Retention,
-    RoundFacts,
-    ScoreRow,
-    SentimentShare,
-    Size,
-    Statement,
-)
-from curation.release.metadata.citation import citation
-from curation.release.metadata.croissant import croissant
-from curation.release.metadata.datapackage import datapackage
-from curation.release.texts.card import header
+from curation.release import facts as told
+from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
 TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
@@ -68,29 +29,20 @@ PEOPLE = tuple(f"p-{n:016x}" for n in range(6))
 
 
 def cat(
-    name: str,
-    term: str,
-    kind: Kind,
-    context: str,
-    sentences: tuple[str, str, str],
-    *,
-    tier: int | None = 4,
-    order: int = 0,
-    target_original: str | None = None,
-) -> PublishedCat:
+    name: str, term: str, kind: Kind, context: str, sentences: tuple[str, str, str], *,
+    tier: int | None = 4, order: int = 0, target_original: str | None = None,
+) -> public.PublishedCat:  # fmt: skip
     """A CAT from its stereotype, anti-stereotype and unrelated sentence, in one of three orders."""
     _, text, domain, split = next(row for row in TARGETS if row[0] == term)
     first, second, third = (
-        PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
+        public.PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
         for place, n in enumerate(_ORDERS[order])
     )
-    return PublishedCat(
-        *(name, kind, domain, text, target_original, split, context, tier),
-        (first, second, third),
-    )
+    about = (name, kind, domain, text, target_original, split, context, tier)
+    return public.PublishedCat(*about, (first, second, third))
 
 
-def cats() -> tuple[PublishedCat, ...]:
+def cats() -> tuple[public.PublishedCat, ...]:
     """Eight CATs; texts have Japanese, Arabic, quotes, commas, tabs and signs of formulas."""
     return (
         cat(
@@ -130,13 +82,9 @@ def cats() -> tuple[PublishedCat, ...]:
     )  # fmt: skip
 
 
-def annotations(of: Iterable[PublishedCat]) -> pd.DataFrame:
+def annotations(of: Iterable[public.PublishedCat]) -> pd.DataFrame:
     """Six labels of each option: five counted ones, as many right as the tier says, and one not."""
-    wrong: dict[Gold, Value] = {
-        "stereotype": "anti-stereotype",
-        "anti-stereotype": "related",
-        "unrelated": "stereotype",
-    }
+    wrong = dict(zip(GOLDS, ("anti-stereotype", "related", "stereotype"), strict=True))
     rows = []
     for each in of:
         for option in each.options:
@@ -150,39 +98,23 @@ def annotations(of: Iterable[PublishedCat]) -> pd.DataFrame:
     return table.astype({"counted": bool, "tier": "Int64"})
 
 
-def contents(version: str = "1.0.0") -> Contents:
+def contents(version: str = "1.0.0") -> public.Contents:
     """What the release publishes; CAT «c6» has no votes."""
     published = cats()
     known = {"term-quillon": "Q900000001", "term-edo": "Q900000002"}
-    terms = sorted(
-        (
-            PublishedTerm(
-                Term(
-                    id=name,
-                    text=text,
-                    domain=domain,
-                    family=f"people of {text}" if domain == "race" else None,
-                    wikidata=(known[name],) if name in known else (),
-                    names=("Quillonian", "quillon, the") if text == "Quillon" else (),
-                ),
-                split,
-                *(
-                    sum(c.target == text and c.kind == kind for c in published)
-                    for kind in ("intrasentence", "intersentence")
-                ),
-            )
-            for name, text, domain, split in TARGETS
-        ),
-        key=lambda published: (published.term.domain, published.term.text),
-    )
-    return Contents(
-        version=version,
-        cats=published,
-        annotations=annotations(c for c in published if c.id != "c6"),
-        terms=tuple(terms),
-        settings=FileSettings(language="en"),
-        without_votes=frozenset({"c6"}),
-    )
+    terms = []
+    for name, text, domain, split in TARGETS:
+        term = Term(
+            id=name, text=text, domain=domain,
+            family=f"people of {text}" if domain == "race" else None,
+            wikidata=(known[name],) if name in known else (),
+            names=("Quillonian", "quillon, the") if text == "Quillon" else (),
+        )  # fmt: skip
+        kinds = [cat.kind for cat in published if cat.target == text]
+        terms.append(public.PublishedTerm(term, split, *map(kinds.count, KINDS)))
+    votes = annotations(c for c in published if c.id != "c6")
+    settings, without = FileSettings(language="en"), frozenset({"c6"})
+    return public.Contents(version, published, votes, tuple(terms), settings, without)
 
 
 def statement() -> Statement:
@@ -190,13 +122,11 @@ def statement() -> Statement:
     return Statement(
         description="Mild sentences about made-up groups: # not a heading, <b>not bold</b>.",
         authors=(
-            Author(
-                name="María José O'Neil-Ōta",
-                affiliation="Institute of Examples",
-                email="maria@example.invalid",
-                orcid="0000-0002-1825-0097",
+            told.Author(
+                name="María José O'Neil-Ōta", affiliation="Institute of Examples",
+                email="maria@example.invalid", orcid="0000-0002-1825-0097",
             ),
-            Author(name="Ali Kaya"),
+            told.Author(name="Ali Kaya"),
         ),
         contact="data@example.invalid",
         takedown="takedown@example.invalid",
@@ -204,183 +134,107 @@ def statement() -> Statement:
         repository="https://example.invalid/set.git",
         paper="https://example.invalid/paper",
         doi="10.1234/example.5678",
-    )
+    )  # fmt: skip
+
+
+def score(**fields: Any) -> ScoreRow:
+    """A row of a model's scores."""
+    usual = {"model": "m", "split": "test", "kind": "intrasentence", "cats": 4, "terms": 2}
+    return ScoreRow(**{**usual, "lms": 50.0, "ss": 50.0, "icat": 50.0, **fields})
+
+
+def pitfall(code: str, **fields: Any) -> PitfallCount:
+    """A row of the table of pitfalls."""
+    usual = {"says": "s", "severity": "note", "count": 2, "of": 9, "stereoset": None, "why": None}
+    return PitfallCount(**{"code": code, **usual, **fields})
 
 
 def facts(**changes: Any) -> Facts:
     """The facts of a release with these contents; ``changes`` replace some of them."""
     content = contents()
     sizes = [
-        Size(
-            domain=domain,
-            kind=kind,
-            split=split,
-            terms=len({c.target for c in part if c.domain == domain}),
-            cats=sum(c.domain == domain for c in part),
-        )
+        told.Size(domain=domain, kind=kind, split=split, terms=len(set(own)), cats=len(own))
         for domain in ("profession", "race")
-        for split in ("dev", "test")
-        for kind in ("intrasentence", "intersentence")
-        for part in [content.part(split, kind)]
+        for split in public.SPLITS
+        for kind in KINDS
+        for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
-    values: dict[str, Any] = {
-        "name": "Mild: <Set> #1",
-        "version": content.version,
-        "language": "en",
-        "date": "2026-03-01",
-        "canary": CANARY,
-        "warning": "Content warning: these texts repeat stereotypes; nobody agrees with them.",
-        "licence": Licence(
-            name="CC BY-SA 4.0",
-            spdx="CC-BY-SA-4.0",
-            hub="cc-by-sa-4.0",
-            url="https://creativecommons.org/licenses/by-sa/4.0/",
-            text="The text of the licence.\n",
+    main = told.RoundFacts(
+        name="main", kind="validation", platform="files", people=6, answers=42, refused=2,
+        first="2026-01-10", last="2026-01-20", consent="1-abcdef", pay=0.5, currency="EUR",
+        read=(told.Reading(heading="Your task", lines=("Label three sentences.",)),),
+        consent_text=("You may stop at any time.",),
+    )  # fmt: skip
+    alpha = told.Agreement(
+        scope="kept", classes="3", measure="alpha", value=0.61, ci=(0.5, 0.7), cats=7, labels=105,
+        few=True,
+    )  # fmt: skip
+    negative = told.SentimentShare(
+        kind="intrasentence", label="stereotype", cats=4, share=25.0, ci=(0.0, 70.0)
+    )
+    longest = score(model="longest", kind="both", lms=75.0, icat=75.0, few=True)
+    tiny = score(
+        model="tiny", rules="ll-bos", kind="both", lms_ci=(20.0, 80.0), ss_ci=(20.0, 80.0),
+        icat_ci=(10.0, 80.0), few=True,
+    )  # fmt: skip
+    share_alike = told.Licence(
+        name="CC BY-SA 4.0", spdx="CC-BY-SA-4.0", hub="cc-by-sa-4.0",
+        url="https://creativecommons.org/licenses/by-sa/4.0/", text="The text of the licence.\n",
+    )  # fmt: skip
+    whole = Facts(
+        name="Mild: <Set> #1", version=content.version, language="en", date="2026-03-01",
+        canary=CANARY, licence=share_alike, statement=statement(), open=("languages.variety",),
+        warning="Content warning: these texts repeat stereotypes; nobody agrees with them.",
+        sizes=tuple(sizes), tiers={"3": 1, "4": 5, "5": 1, "unknown": 1}, without_votes=1,
+        translated=1, annotations=len(content.annotations), annotators=len(PEOPLE),
+        counted=int(content.annotations["counted"].sum()), rounds=(main,),
+        people={"intrasentence": 3, "intersentence": 2, "validation": 6},
+        decisions={"needed": 3, "of": 5, "count_writer": False, "count_repeats": False,
+                   "match_intent": False},
+        agreement=(alpha,), sentiment=(negative,), sentiment_by="VADER", scores=(tiny,),
+        retention=(
+            told.Retention(domain="race", kind="intrasentence", items=3, kept=2, share=66.7),
         ),
-        "statement": statement(),
-        "open": ("languages.variety",),
-        "sizes": tuple(sizes),
-        "tiers": {"3": 1, "4": 5, "5": 1, "unknown": 1},
-        "without_votes": 1,
-        "translated": 1,
-        "annotations": len(content.annotations),
-        "annotators": len(PEOPLE),
-        "counted": int(content.annotations["counted"].sum()),
-        "people": {"intrasentence": 3, "intersentence": 2, "validation": 6},
-        "rounds": (
-            RoundFacts(
-                name="main",
-                kind="validation",
-                platform="files",
-                people=6,
-                answers=42,
-                refused=2,
-                first="2026-01-10",
-                last="2026-01-20",
-                consent="1-abcdef",
-                pay=0.5,
-                currency="EUR",
-                read=(Reading(heading="Your task", lines=("Label three sentences.",)),),
-                consent_text=("You may stop at any time.",),
-            ),
+        pitfalls=(pitfall("target_renamed", says="another text", count=1, of=8),),
+        baselines=(
+            told.Baseline(model="longest", says="prefers the longest option",
+                          beyond=("lms, test",), rows=(longest,)),
         ),
-        "decisions": {
-            "needed": 3, "of": 5, "count_writer": False, "count_repeats": False,
-            "match_intent": False,
-        },
-        "agreement": (
-            Agreement(
-                scope="kept", classes="3", measure="alpha", value=0.61, ci=(0.5, 0.7),
-                cats=7, labels=105, few=True,
-            ),
-        ),
-        "retention": (
-            Retention(domain="race", kind="intrasentence", items=3, kept=2, share=66.7),
-        ),
-        "sentiment": (
-            SentimentShare(
-                kind="intrasentence", label="stereotype", cats=4, share=25.0, ci=(0.0, 70.0)
-            ),
-        ),
-        "sentiment_by": "VADER",
-        "pitfalls": (
-            PitfallCount(
-                code="target_renamed", says="the context names the target by another text",
-                severity="note", count=1, of=8, stereoset=None, why=None,
-            ),
-        ),
-        "baselines": (
-            Baseline(
-                model="longest", says="prefers the longest option", beyond=("lms, test",),
-                rows=(
-                    ScoreRow(
-                        model="longest", split="test", kind="both", cats=4, terms=2,
-                        lms=75.0, ss=50.0, icat=75.0, few=True,
-                    ),
-                ),
-            ),
-        ),
-        "scores": (
-            ScoreRow(
-                model="tiny", rules="ll-bos", split="test", kind="both", cats=4, terms=2,
-                lms=50.0, lms_ci=(20.0, 80.0), ss=50.0, ss_ci=(20.0, 80.0), icat=50.0,
-                icat_ci=(10.0, 80.0), few=True,
-            ),
-        ),
-        "seed": 1,
-        "dev": 0.25,
-        "versions": {"curation": "0.1.0"},
-        "canonical": "0" * 64,
-    }  # fmt: skip
-    return Facts(**{**values, **changes})
+        seed=1, dev=0.25, versions={"curation": "0.1.0"}, canonical="0" * 64,
+    )  # fmt: skip
+    return whole.model_copy(update=changes)
 
 
-def data_files(files: Mapping[str, bytes], content: Contents) -> list[DataFile]:
+def data_files(files: Mapping[str, bytes], content: public.Contents) -> list[public.DataFile]:
     """The descriptions of data files, with their numbers of rows."""
-    rows = {ANNOTATIONS: len(content.annotations), TERMS: len(content.terms)}
-    for split in SPLITS:
+    rows = {public.ANNOTATIONS: len(content.annotations), public.TERMS: len(content.terms)}
+    for split in public.SPLITS:
         rows[f"{split}.json"] = len(content.part(split))
         for kind in KINDS:
             number = len(content.part(split, kind))
             rows[tables.flat_path(kind, split)] = number
-            rows[parquet_files.parquet_path(kind, HUB_SPLITS[split])] = number
-    return [DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
+            rows[tables.parquet_path(kind, public.HUB_SPLITS[split])] = number
+    return [public.DataFile.of(path, content, rows.get(path)) for path, content in files.items()]
 
 
-def hidden(content: Contents) -> Contents:
+def hidden(content: public.Contents) -> public.Contents:
     """The same with a hidden test split: no gold labels, tiers and annotations of its CATs."""
-    cats = tuple(
-        cat
-        if cat.split == "dev"
-        else cat._replace(
+    test = [
+        cat._replace(
             tier=None,
             options=tuple(option._replace(gold=None) for option in cat.options),
             commitment=hashlib.sha256(cat.id.encode()).hexdigest(),
         )
-        for cat in content.cats
-    )
-    kept = [cat.id for cat in cats if cat.commitment is None]
-    table = content.annotations[content.annotations["cat_id"].isin(kept)].reset_index(drop=True)
-    return replace(content, cats=cats, annotations=table)
+        for cat in content.part("test")
+    ]
+    dev, table = content.part("dev"), content.annotations
+    table = table[table["cat_id"].isin([cat.id for cat in dev])].reset_index(drop=True)
+    return replace(content, cats=tuple(sorted([*dev, *test])), annotations=table)
 
 
-def write(folder: Path, content: Contents, about: Facts) -> Path:
-    """A release with these contents as a folder, with all files that other libraries read."""
-    labels = content.labels()
-    data = {
-        **{
-            f"{split}.json": dump_json(
-                dataset(map(_cat, content.part(split)), labels, version=content.version)
-            )
-            for split in SPLITS
-            if not any(cat.commitment for cat in content.part(split))
-        },
-        **dict(parquet_files.parquet_files(content)),
-        **dict(tables.flat_files(content)),
-    }
-    described = data_files(data, content)
-    files = {
-        **data,
-        "README.md": header(about, described).encode(),
-        "CITATION.cff": citation(about),
-        "croissant.json": croissant(about, described),
-        "datapackage.json": datapackage(about, described),
-    }
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
+def write(folder: Path, content: public.Contents, about: Facts) -> Path:
+    """The release with these contents."""
+    for name, text in build.files(content, about):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text)
     return folder
-
-
-def _cat(cat: PublishedCat) -> Cat:
-    term = next(name for name, text, *_ in TARGETS if text == cat.target)
-    first, second, third = (
-        CatAssociation(id=option.id, sentence=option.sentence, gold=option.gold)
-        for option in cat.options
-    )
-    return Cat(
-        id=cat.id, kind=cat.kind, domain=cat.domain, term=term, target=cat.target, family=term,
-        split=cat.split, context=cat.context, associations=(first, second, third), tier=cat.tier,
-        target_original=cat.target_original,
-    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""What is in files and messages, for asserts: lines of JSON, all bytes of a folder, errors."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.files import CurationError
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The records of a file that has one JSON object a line."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def read(path: Path) -> Any:
+    """What a JSON file holds."""
+    return json.loads(path.read_text("utf-8"))
+
+
+def items(path: Path) -> list[dict[str, Any]]:
+    """The items of a file in StereoSet's form, of both kinds."""
+    return [item for items in read(path)["data"].values() for item in items]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file in a folder, by path."""
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def shas(folder: Path) -> dict[str, str]:
+    """The sha256 of every file in a folder, by path."""
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files(folder).items()}
+
+
+def has(said: str, *parts: str) -> None:
+    """The text has every part, wherever its lines are broken."""
+    in_a_line = " ".join(said.split())
+    missing = [part for part in parts if part not in said and part not in in_a_line]
+    assert not missing, f"{missing} is not in: {said}"
+
+
+@contextmanager
+def fails(*what: str, fix: str = "") -> Iterator[None]:
+    """The block ends with an error that says all of ``what``, and has a fix that says ``fix``."""
+    with pytest.raises(CurationError) as caught:
+        yield
+    has(caught.value.what, *what)
+    assert caught.value.fix
+    has(caught.value.fix, fix)
