@@ -5,28 +5,28 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+from curation.rounds.platforms.label_studio.client import LabelStudio
 from curation.rounds.platforms.label_studio.connection import LATE, Connection
+from support.label_studio import CONFIG, Meddler, choices, data, in_turn
 
-CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
-<Choice value="a"/><Choice value="b"/></Choices></View>"""
-SAID = [{"from_name": "d", "to_name": "t", "type": "choices", "value": {"choices": ["a"]}}]
+SAID = [choices("d", "t", "a")]
 TITLES = itertools.count(1)
-MADE, PUT = ("POST", "/api/projects/"), "/import"
-
-
-def data(*ids: str) -> list[dict[str, str]]:
-    return [{"task_id": id, "target": "Teapot"} for id in ids]
 
 
 def make(ls: LabelStudio, title: str) -> int:
     return ls.make_project(title, config=CONFIG, instruction="", answers=2)
+
+
+def foreign(ls: LabelStudio, title: str) -> int:
+    """A project with this title that somebody else makes."""
+    made = ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})
+    return int(made["id"])
 
 
 def ids(ls: LabelStudio, title: str) -> list[int]:
@@ -35,53 +35,40 @@ def ids(ls: LabelStudio, title: str) -> list[int]:
     return sorted(project["id"] for project in listed)
 
 
-@pytest.fixture(scope="module")
-def ls(server: Any) -> LabelStudio:
-    return connect(server.url, server.key)
-
-
 @pytest.fixture
 def title(worker_id: str) -> str:
     return f"double {worker_id} {next(TITLES)}"
 
 
 @pytest.fixture
-def through(server: Any, meddler: Any) -> Iterator[Callable[..., LabelStudio]]:
+def through(server: Any) -> Iterator[Callable[..., LabelStudio]]:
     """Connects through a proxy that does ``moods`` to the requests in question, one after another.
 
     What is late is delivered while the client waits for it.
     """
-    proxies = []
+    with ExitStack() as proxies:
 
-    def go(wanted: Callable[[str, str], bool], *moods: str | Callable[[], str]) -> LabelStudio:
-        left = iter(moods)
+        def go(wanted: Callable[[str, str], bool], *moods: str | Callable[[], str]) -> LabelStudio:
+            proxy = proxies.enter_context(Meddler(server.url, in_turn(wanted, *moods)))
+            late.append(proxy.late)
 
-        def mood(method: str, path: str) -> str:
-            said = next(left, "pass") if wanted(method, path) else "pass"
-            return said if isinstance(said, str) else said()
+            def pause(seconds: float) -> None:
+                if seconds == LATE:
+                    proxy.deliver()
 
-        proxy = meddler(mood)
-        proxies.append(proxy)
+            return LabelStudio(Connection(proxy.url, server.key, tell=str, timeout=20, pause=pause))
 
-        def pause(seconds: float) -> None:
-            if seconds == LATE:
-                proxy.deliver()
-
-        return LabelStudio(Connection(proxy.url, server.key, tell=str, timeout=20, pause=pause))
-
-    yield go
-    for proxy in proxies:
-        assert not proxy.late
-        proxy.server.shutdown()
-        proxy.server.server_close()
+        late: list[Any] = []
+        yield go
+        assert not any(late)
 
 
 def makes(method: str, path: str) -> bool:
-    return (method, path) == MADE
+    return (method, path) == ("POST", "/api/projects/")
 
 
 def puts(_: str, path: str) -> bool:
-    return PUT in path
+    return "/import" in path
 
 
 # --- projects
@@ -104,8 +91,7 @@ def test_two_people_who_open_at_once_get_one_project(
     theirs = []
 
     def act() -> str:
-        made = ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})
-        theirs.append(made["id"])
+        theirs.append(foreign(ls, title))
         return mood
 
     assert [make(through(makes, act), title)] == theirs
@@ -116,10 +102,7 @@ def test_a_project_of_somebody_else_stays(ls: LabelStudio, through: Any, title: 
     theirs = []
 
     def act() -> str:
-        theirs.extend(
-            ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})["id"]
-            for _ in range(2)
-        )
+        theirs.extend(foreign(ls, title) for _ in range(2))
         return "pass"
 
     assert make(through(makes, act), title) == theirs[0]
@@ -127,10 +110,7 @@ def test_a_project_of_somebody_else_stays(ls: LabelStudio, through: Any, title: 
 
 
 def test_the_project_with_tasks_is_the_one(ls: LabelStudio, title: str) -> None:
-    spare, used = (
-        ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})["id"]
-        for _ in range(2)
-    )
+    spare, used = (foreign(ls, title) for _ in range(2))
     assert ls.project(title) == spare
     ls.put_tasks(used, data("t1"))
     assert ls.project(title) == make(ls, title) == used
@@ -161,13 +141,11 @@ def test_a_double_that_has_answers_or_drafts_stays(
     ls: LabelStudio, title: str, sign_up: Any
 ) -> None:
     project = make(ls, title)
-    body = [{"data": row} for row in data("t1", "t2", "t3", "t4") * 2]
-    put = ls.to.ask(
-        "POST", f"projects/{project}/import", params={"return_task_ids": "true"}, json=body
-    )["task_ids"]
-    first, second = (
-        dict(zip(("t1", "t2", "t3", "t4"), put[n : n + 4], strict=True)) for n in (0, 4)
-    )
+    names = ("t1", "t2", "t3", "t4")
+    body = [{"data": row} for row in data(*names) * 2]
+    how: dict[str, Any] = {"params": {"return_task_ids": "true"}, "json": body}
+    put = ls.to.ask("POST", f"projects/{project}/import", **how)["task_ids"]
+    first, second = (dict(zip(names, put[n : n + 4], strict=True)) for n in (0, 4))
     person = sign_up()
     for task in (second["t1"], first["t2"], second["t2"]):
         person.answer(task, SAID)

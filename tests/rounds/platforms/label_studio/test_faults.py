@@ -17,8 +17,9 @@ from curation.records import Answer, Item, Task
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.local import Place
 from support.desk import MEANT, Desk, item_row
-from support.label_studio import Meddler, choices, free_port, new_person, text
+from support.label_studio import Meddler, choices, free_port, labels, new_person, project_of, text
 from support.strike import strike, times
+from support.team import read_jsonl
 
 
 class Own:
@@ -76,8 +77,7 @@ def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="module")
 def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
     desk = written.copy(tmp_path_factory.mktemp("work") / "c")
-    opened = desk.say("rounds", "open", "validation", "--name", "v")
-    project = int(opened["address"].split("/projects/")[1].split("/")[0])
+    project = project_of(desk.say("rounds", "open", "validation", "--name", "v"))
     people, golds = [new_person(own.url, own.key) for _ in range(3)], desk.golds()
     for person in people:
         while task := person.next(project):
@@ -85,20 +85,11 @@ def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Wo
     return Work(desk, project, people)
 
 
-def labels(data: dict[str, Any], golds: dict[str, str]) -> list[Any]:
-    said = [choices(f"label_{n}", f"text_{n}", golds[data[f"text_{n}"]]) for n in (1, 2, 3)]
-    return [*said, choices("consent", "target", data["consent_version"])]
-
-
-FOLDED = ("items", "labels", "answers", "rejected", "flags")
-
-
 def folded(desk: Any) -> dict[str, Any]:
     """What answers became, with their reasons, in any order and without places."""
     found = {}
-    for name in FOLDED:
-        lines = (desk.rounds / "v" / f"{name}.jsonl").read_text("utf-8").splitlines()
-        rows = [json.loads(line) for line in lines]
+    for name in ("items", "labels", "answers", "rejected", "flags"):
+        rows = [*read_jsonl(desk.rounds / "v" / f"{name}.jsonl")]
         for row in rows:
             row.pop("where", None)
         found[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
@@ -127,14 +118,23 @@ def at(desk: Any, url: str) -> None:
     path.write_text(json.dumps({**said, "server": url}), "utf-8")
 
 
-def impatient() -> None:
+def impatient(timeout: float = 3) -> None:
     """Two tasks per page and short waits, so that faults occur in the middle."""
     from curation.rounds.platforms.label_studio import client
     from curation.rounds.platforms.label_studio.connection import Connection
 
     Connection.page.__kwdefaults__["size"] = 2
     Connection.__init__.__kwdefaults__["waits"] = (0.1, 0.1)
-    client.connect.__kwdefaults__["timeout"] = 3
+    client.connect.__kwdefaults__["timeout"] = timeout
+
+
+def check_refused(desk: Any, *says: str, before: Callable[[], None] = impatient) -> None:
+    """A pull is refused with its fix."""
+    done = desk.run("rounds", "pull", "v", before=before)
+    assert done.code == 1, done.out
+    assert "Traceback" not in done.err
+    for part in (*says, "fix:   "):
+        assert part in done.err
 
 
 def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
@@ -143,8 +143,8 @@ def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
     done = desk.run("rounds", "pull", "v", before=impatient)
     assert done.code == 0, done.err
     assert folded(desk) == wanted
-    events = [json.loads(line) for path in sorted((desk.rounds / "v" / "raw").glob("*.jsonl"))
-              for line in path.read_text("utf-8").splitlines()]  # fmt: skip
+    raw = sorted((desk.rounds / "v" / "raw").glob("*.jsonl"))
+    events = [event for path in raw for event in read_jsonl(path)]
     ids = Counter(e["payload"]["annotation"]["id"] for e in events if "annotation" in e["payload"])
     assert set(ids.values()) == {1}
     assert [e["position"] for e in events] == list(range(len(events)))
@@ -164,11 +164,7 @@ def test_a_line_that_breaks(
 
     with Meddler(own.url, act) as proxy:
         at(desk, proxy.url)
-        done = desk.run("rounds", "pull", "v", before=impatient)
-    assert done.code == 1, done.out
-    assert proxy.url in done.err
-    assert "fix:   " in done.err
-    assert "Traceback" not in done.err
+        check_refused(desk, proxy.url)
     assert desk.run("rounds", "status").code == 0
     check_pulled(desk, own, wanted)
 
@@ -179,17 +175,8 @@ def test_a_server_that_never_answers(desk: Any, own: Own, wanted: dict[str, Any]
         end.listen()
         url = f"http://127.0.0.1:{end.getsockname()[1]}"
         at(desk, url)
-
-        def hurry() -> None:
-            from curation.rounds.platforms.label_studio import client
-
-            impatient()
-            client.connect.__kwdefaults__["timeout"] = 0.5
-
-        done = desk.run("rounds", "pull", "v", before=hurry)
-    assert done.code == 1
-    assert f"{url}: the connection failed" in done.err
-    assert "run this again" in done.err
+        says = (f"{url}: the connection failed", "run this again")
+        check_refused(desk, *says, before=lambda: impatient(0.5))
     check_pulled(desk, own, wanted)
 
 
@@ -248,13 +235,11 @@ def test_an_index_that_is_lost_or_of_another_time(
 
 
 @pytest.fixture
-def fresh(written: Any, own: Own, tmp_path: Path) -> Callable[..., Work]:
-    def make(kind: str = "validation", *more: str) -> Work:
+def fresh(written: Any, own: Own, tmp_path: Path) -> Callable[[], Work]:
+    def make() -> Work:
         desk = written.copy(tmp_path / "fresh")
-        name = f"v-{tmp_path.name[-12:]}"[:30]
-        opened = desk.say("rounds", "open", kind, "--name", name, *more)
-        project = int(opened["address"].split("/projects/")[1].split("/")[0])
-        desk.name = name
+        desk.name = f"v-{tmp_path.name[-12:]}"[:30]
+        project = project_of(desk.say("rounds", "open", "validation", "--name", desk.name))
         return Work(desk, project, [new_person(own.url, own.key) for _ in range(2)])
 
     return make
@@ -281,9 +266,8 @@ def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
     said = desk.say("rounds", "pull", name)
     assert (said["new"], said["changed"], said["deleted"]) == (0, 2, 1)
     assert codes(desk, name) == {None: 5, "deleted": 1}  # versions are one answer
-    refused = [json.loads(line)["code"] for line in
-               (desk.rounds / name / "rejected.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
-    assert Counter(refused) == {"deleted": 1, "superseded": 1, "edited_by_other": 1}
+    refused = Counter(row["code"] for row in read_jsonl(desk.rounds / name / "rejected.jsonl"))
+    assert refused == {"deleted": 1, "superseded": 1, "edited_by_other": 1}
     said = desk.say("rounds", "pull", name, "--full")
     assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
 
@@ -324,10 +308,8 @@ def kill_at(what: str) -> Callable[[], None]:
             os.kill(os.getpid(), signal.SIGKILL)
 
         write = round_files.write_round
-        if what == "put_tasks":
-            LabelStudio.put_tasks = die  # type: ignore[method-assign,assignment]
-        elif what == "set_overlap":
-            LabelStudio.set_overlap = die  # type: ignore[method-assign,assignment]
+        if what != "make_project":
+            setattr(LabelStudio, what, die)
         else:  # the project is made, and nothing here knows of it
 
             def told(campaign: Any, round: Any) -> None:
@@ -365,21 +347,19 @@ def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path:
     desk = written.copy(tmp_path / "c")
     opened = desk.say("rounds", "open", "intrasentence", "--name", f"lsw-{tmp_path.name[-9:]}",
                       "--term", "fiddler")  # fmt: skip
-    name, project = opened["round"], int(opened["address"].split("/projects/")[1].split("/")[0])
+    name, project = opened["round"], project_of(opened)
     for n in range(3):
         task = ann.next(project)
         assert task is not None
         version = task["data"]["consent_version"]
         row = item_row({**task["data"], "consent": version}, ann.email, n)
         said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
-        consent = choices("consent", "target", version)
-        ann.answer(task["id"], [*said, consent])
+        ann.answer(task["id"], [*said, choices("consent", "target", version)])
     desk.say("rounds", "pull", name)
     assert len(desk.records(f"{name}/items.jsonl", Item)) == 3
     opened = desk.say("rounds", "open", "validation", "--name", f"lsv-{tmp_path.name[-9:]}",
                       "--of", name)  # fmt: skip
-    project = int(opened["address"].split("/projects/")[1].split("/")[0])
-    assert ann.next(project) is None
+    assert ann.next(project_of(opened)) is None
 
 
 def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
@@ -395,13 +375,9 @@ def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict
 
     with Meddler(own.url, act) as proxy:
         at(desk, proxy.url)
-        done = desk.run("rounds", "pull", "v", before=impatient)
-    assert done.code == 1
-    assert "fix:   " in done.err
+        check_refused(desk)
     at(desk, own.url)
-    down = desk.run("rounds", "pull", "v", before=impatient)
-    assert down.code == 1
-    assert f"{own.url}: no connection" in down.err
+    check_refused(desk, f"{own.url}: no connection")
     assert list((desk.rounds / "v" / "raw").glob("*.jsonl"))  # what had come is kept
     own.again()
     check_pulled(desk, own, wanted)
