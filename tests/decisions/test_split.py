@@ -57,9 +57,7 @@ def test_families_are_never_split_and_no_share_is_missed_by_much(
 
 
 def test_a_family_across_domains_stays_together() -> None:
-    terms = [term("race", f"r{i}") for i in range(8)] + [
-        term("religion", f"g{i}") for i in range(8)
-    ]
+    terms = [term(domain, f"t{i}") for domain in ("race", "religion") for i in range(8)]
     pair = [term("race", "x", "X"), term("religion", "y", "X")]
     for seed in range(30):
         side = assign([*terms, *pair], seed=seed)
