@@ -122,9 +122,6 @@ def test_cats_are_counted_by_kind_and_tier() -> None:
     decisions = judge(items, np.array(full).reshape(-1, 4))
     assert [d.kept for d in decisions] == [True, True, True, False]
     found = tiers(items, decisions)
-    assert {name: n for name, n in found.items() if n} == {
-        "intersentence_tier_5": 1,
-        "intrasentence_tier_4": 1,
-        "intersentence_tier_unknown": 1,
-    }
+    wanted = {"intersentence_tier_5": 1, "intrasentence_tier_4": 1, "intersentence_tier_unknown": 1}
+    assert {name: n for name, n in found.items() if n} == wanted
     assert len(found) == 8

@@ -54,9 +54,7 @@ def sort_of(votes: Votes, needed: int, of: int) -> Sort:
 
 
 @pytest.mark.parametrize(("needed", "of"), RULES)
-def test_what_is_decided_stays_decided_in_every_state_of_three_associations(
-    needed: int, of: int
-) -> None:
+def test_what_is_decided_stays_decided_in_every_state(needed: int, of: int) -> None:
     # States of one sort are alike to the decision (the next test), so one of each will do. By
     # induction over single labels no further label changes whether a decided item is kept.
     alike: dict[Sort, Votes] = {}
@@ -97,7 +95,7 @@ rules, patterns = st.sampled_from(RULES), st.sampled_from(INTENTS)
 
 @given(rules, patterns, st.data())
 @settings(max_examples=300, deadline=None)
-def test_states_of_one_sort_are_alike_to_the_decision(
+def test_states_of_one_sort_are_alike(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
     needed, of = rule
@@ -112,7 +110,7 @@ def test_states_of_one_sort_are_alike_to_the_decision(
 
 @given(rules, patterns, st.data())
 @settings(max_examples=150, deadline=None)
-def test_further_is_the_fewest_that_can_decide(
+def test_further_is_the_fewest(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
     needed, of = rule

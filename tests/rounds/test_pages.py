@@ -83,9 +83,7 @@ def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
     assert any("CC0" in line for line in said["consent"]["lines"])
 
 
-def test_a_file_that_is_not_there_or_a_variety_of_a_language_changes_nothing(
-    tmp_path: Path,
-) -> None:
+def test_a_missing_file_or_a_variety_of_a_language_changes_nothing(tmp_path: Path) -> None:
     assert pages.texts("en", tmp_path / "text.toml") == ENGLISH_TEXTS
     assert pages.texts("en-GB", None) == ENGLISH_TEXTS
 
@@ -121,15 +119,13 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nkeep = ", "text.toml: ", "see the shipped file"),
     ],
 )
-def test_a_wrong_text_is_named_with_its_fix(
-    tmp_path: Path, text: str, says: str, fixes: str
-) -> None:
+def test_a_wrong_text_is_named_with_a_fix(tmp_path: Path, text: str, says: str, fixes: str) -> None:
     with fails(says, "text.toml", fix=fixes):
         pages.texts("en", own(tmp_path, text))
 
 
 def test_another_language_needs_every_text(tmp_path: Path) -> None:
-    with fails("no texts in the language 'id' are shipped", fix="en.toml") as caught:
+    with fails("no texts in the language 'id' are shipped", fix="en.toml"):
         pages.texts("id", None)
     with fails("consent.box", fix="en.toml") as caught:
         pages.texts("id", own(tmp_path, toml({"review": ENGLISH["review"]})))

@@ -100,9 +100,7 @@ def test_the_state_of_a_run(campaign: Campaign, source: Source, talker: Talker) 
     assert state(campaign).state == UP_TO_DATE
 
 
-def test_a_run_that_was_killed_before_its_first_comparison(
-    campaign: Campaign, source: Source
-) -> None:
+def test_a_run_killed_before_its_first_comparison(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
     folder = campaign.scores / "talker" / "choice"
     for name in ("comparisons.jsonl", "rejected.jsonl", "results.json", "choice.json"):
@@ -110,9 +108,7 @@ def test_a_run_that_was_killed_before_its_first_comparison(
     assert (state(campaign).state, state(campaign).scores) == (UNFINISHED, 0)
 
 
-def test_comparisons_are_input_of_the_steps_that_read_scores(
-    campaign: Campaign, source: Source
-) -> None:
+def test_steps_that_read_scores_read_comparisons(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
     folder: Path = campaign.scores / "talker" / "choice"
     assert run_files(campaign) == [folder / "run.json", folder / "comparisons.jsonl"]

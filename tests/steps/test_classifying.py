@@ -112,9 +112,7 @@ def test_another_model_in_the_same_folder_is_asked_anew(base: Path, folder: Path
         {"id2label": {"0": "positive", "1": "negative"}},
     ],
 )
-def test_what_changes_a_folders_model_changes_what_is_kept(
-    folder: Path, change: dict[str, Any]
-) -> None:
+def test_a_change_of_a_model_changes_what_is_kept(folder: Path, change: dict[str, Any]) -> None:
     first = values(case(folder))
     name = "config.json" if "id2label" in change else "tokenizer_config.json"
     content = json.loads((folder / name).read_bytes())
@@ -159,9 +157,7 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 
-def test_a_line_that_another_command_is_writing_is_not_taken_away(
-    folder: Path, cache: Path
-) -> None:
+def test_a_line_that_another_command_is_writing_stays(folder: Path, cache: Path) -> None:
     values(case(folder))
     (store,) = cache.iterdir()
     before = store.read_bytes() + b'["abc",0.1,0.'

@@ -70,9 +70,7 @@ def test_a_record_of_other_files_than_raw_answers(campaign: Campaign, name: str)
 
 
 @pytest.mark.parametrize("content", [[], {}, {"key": "x"}, {"key": 5}])
-def test_the_account_of_a_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Any
-) -> None:
+def test_a_servers_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: Any) -> None:
     monkeypatch.setenv(local.SERVERS, str(tmp_path))
     folder = local.server_folder("x", "validators")
     write(folder / "owner.json", content)

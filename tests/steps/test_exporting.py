@@ -116,9 +116,7 @@ def test_the_table_of_a_person_is_private_and_names_them(here: Validating) -> No
     assert mode(table) == 0o666 & ~umask
 
 
-def test_csv_tables_have_empty_columns_to_fill_and_a_byte_order_mark_on_request(
-    here: Validating,
-) -> None:
+def test_csv_tables_have_empty_columns_and_a_byte_order_mark_on_request(here: Validating) -> None:
     (plain,) = here.export("plain", format="csv")
     forget(here)
     (marked,) = here.export("bom", format="csv", bom=True)
@@ -146,9 +144,7 @@ def test_without_consent_there_is_no_column_for_it(here: Validating) -> None:
 
 
 @pytest.mark.parametrize("named", ["v", "v.xlsx", "somewhere/v.xlsx"])
-def test_a_workbook_is_recalled_by_its_name_and_the_next_table_may_be_csv(
-    here: Validating, named: str
-) -> None:
+def test_a_workbook_is_recalled_and_the_next_table_may_be_csv(here: Validating, named: str) -> None:
     tables = here.export() + here.export(recall=[named], format="csv")
     tables += here.export(recall=["v-002"])
     assert [table.name for table in tables] == ["v.xlsx", "v-002.csv", "v-003.xlsx"]
@@ -180,9 +176,7 @@ def test_what_is_in_the_place_of_a_folder_or_a_table_stays(here: Validating) -> 
     assert (here.folder / "new" / "v-who-gets-which-002.csv").is_file()
 
 
-def test_a_spreadsheet_runs_nothing_and_a_byte_that_xml_forbids_breaks_nothing(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_spreadsheet_runs_nothing_and_never_breaks(campaign: Campaign, tmp_path: Path) -> None:
     words = {"stereotype": "=1+1 x.", "anti_stereotype": "-1+cmd\x07 x.", "unrelated": "@SUM(A1)."}
     here = Validating(campaign, tmp_path, context="+The baker sings.", words=words)
     (table,) = here.export()
@@ -239,9 +233,7 @@ def test_git_sees_no_table_of_a_person_wherever_it_is_written(here: Validating) 
         ("A1;Ann\nB2;Ben\n\n", "has several cells in each line"),
     ],
 )
-def test_a_list_of_people_that_is_a_table_is_an_error(
-    here: Validating, text: str, says: str
-) -> None:
+def test_a_table_is_not_a_list_of_people(here: Validating, text: str, says: str) -> None:
     with fails(says, fix="one person's id per line"):
         here.export(people=here.people(text))
 

@@ -92,9 +92,7 @@ def test_what_was_not_checked_is_checked_once_the_package_is_there(
     assert after["sentiment"]["not_checked"] == after["keywords"]["not_checked"] == {}
 
 
-def test_results_stay_when_a_package_is_removed_until_their_input_changes(
-    tmp_path: Path, block: Any
-) -> None:
+def test_results_stay_without_a_package_until_input_changes(tmp_path: Path, block: Any) -> None:
     block(*SLOW)
     campaign = measured(tmp_path / "c", "en", *STEPS)
     before = reports(campaign)

@@ -1,11 +1,9 @@
 """Tables with odd content are imported or refused with a place; nothing is half kept."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
 
 from curation.campaign import Campaign
 from curation.files import read_records
@@ -19,6 +17,7 @@ from curation.steps.read import read_items, read_labels
 from curation.steps.rounds.running import _append
 from curation.steps.rounds.sheets import read_answers
 from curation.steps.terms import read_edits
+from support.books import book
 from support.failing import fails
 from support.validating import Validating
 
@@ -39,15 +38,6 @@ def table(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def book(path: Path, *rows: Iterable[Any]) -> Path:
-    """A workbook with one sheet."""
-    workbook = Workbook()
-    for row in rows:
-        workbook.active.append([*row])  # type: ignore[union-attr]
-    workbook.save(path)
-    return path
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -59,9 +49,7 @@ def book(path: Path, *rows: Iterable[Any]) -> Path:
         ("\n" * 200_000 + "sep=,\n", "table.csv: no header and no rows"),
     ],
 )
-def test_a_table_that_is_refused_as_a_whole(
-    campaign: Campaign, tmp_path: Path, rows: str, message: str
-) -> None:
+def test_a_refused_table(campaign: Campaign, tmp_path: Path, rows: str, message: str) -> None:
     with fails(message) as caught:
         import_answers(campaign, table(tmp_path, rows))
     assert len(caught.value.what) < 2000
@@ -89,9 +77,7 @@ def test_an_odd_row_is_refused_alone(campaign: Campaign, tmp_path: Path) -> None
     assert (again.added, again.known, again.items) == (0, 6, 1)
 
 
-def test_dates_are_read_as_the_option_or_another_row_says(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_dates_are_read_as_an_option_or_a_row_says(campaign: Campaign, tmp_path: Path) -> None:
     path = table(tmp_path, HEAD + ITEM.format("3/4/2026 10:22"))
     import_answers(campaign, path, dates="day-first")
     assert read_items(campaign)[0].submitted_at == "2026-04-03T10:22:00.000Z"
@@ -99,9 +85,7 @@ def test_dates_are_read_as_the_option_or_another_row_says(
     assert import_answers(campaign, path).known == 1  # settled by the second row: the same answer
 
 
-def test_a_published_item_that_cannot_be_kept_names_its_place(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_published_item_that_is_not_kept_is_named(campaign: Campaign, tmp_path: Path) -> None:
     items = '[{"id": "a"}, {"id": "b", "sentences": ' + "[" * 300 + "]" * 300 + "}]"
     path = table(tmp_path, '{"version": "1", "data": {"intrasentence": ' + items + "}}")
     with fails("table.csv data.intrasentence[1]: an answer cannot be kept as JSON"):
@@ -116,9 +100,7 @@ def here(campaign: Campaign, tmp_path: Path) -> Validating:
     return Validating(campaign, tmp_path, context="+The baker sings.", words=words)
 
 
-def test_a_text_that_a_spreadsheet_would_run_is_exported_safe_and_read_back(
-    here: Validating,
-) -> None:
+def test_a_text_that_a_spreadsheet_would_run_is_safe_and_read_back(here: Validating) -> None:
     names = ("=v1", "+v2", "v3", "v4", "v5")
     tables = here.export(people=here.people(*names), format="csv")
     out = here.folder / "out"
@@ -184,9 +166,9 @@ def test_a_workbook_is_refused_as_a_whole(campaign: Campaign, tmp_path: Path) ->
     head, row = HEAD.strip().split(","), ITEM.format("2026-03-14").strip().split(",")
     changed = [*row[:3], "=1+1", *row[4:]]
     cases = {
-        "sheet 'Sheet' row 3, submitted_at '3/4/2026'": [head, row, [*row[:-1], "3/4/2026"]],
-        "sheet 'Sheet': cell D3 with a formula": [head, row, changed],
-        "sheet 'Sheet': no column context": [[n.replace("context", "x") for n in head], row],
+        "sheet 'Tasks' row 3, submitted_at '3/4/2026'": [head, row, [*row[:-1], "3/4/2026"]],
+        "sheet 'Tasks': cell D3 with a formula": [head, row, changed],
+        "sheet 'Tasks': no column context": [[n.replace("context", "x") for n in head], row],
         "Probably 'contxt' (cell C1) for context": [[*head[:2], "contxt", *head[3:]], row],
         "has a header and no rows": [head],
     }

@@ -77,9 +77,7 @@ def test_following_the_fix_does_not_switch_off_the_check(here: Labelled) -> None
 
 
 @pytest.mark.parametrize("harm", [damage, Path.unlink], ids=["damaged", "deleted"])
-def test_the_manifest_alone_is_enough_and_the_record_is_written_again(
-    here: Labelled, harm: Callable[[Path], Any]
-) -> None:
+def test_the_record_is_written_again(here: Labelled, harm: Callable[[Path], Any]) -> None:
     before = here.record.read_bytes()
     harm(here.record)
     here.check_lost()

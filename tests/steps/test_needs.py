@@ -40,9 +40,7 @@ def declared(step: Step) -> set[str]:
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-def test_a_step_reads_the_results_of_those_it_needs_and_the_list_of_files_has_its_own(
-    example: Path, step: Step
-) -> None:
+def test_a_step_reads_what_it_needs_and_its_files_are_listed(example: Path, step: Step) -> None:
     assert steps_read(open_campaign(example), step) == declared(step)
     page = (Path(__file__).parents[2] / "docs" / "campaign.md").read_text("utf-8")
     listed = set(re.findall(r"^ {4}(?:[A-Z]+/)?([\w.]+) ", page, re.MULTILINE))
@@ -143,9 +141,7 @@ def test_without_raw_answers_a_step_that_was_never_run_is_left_out(finished: Pat
     assert read_json(path) == manifest
 
 
-def test_the_fewest_steps_that_bring_up_to_date_what_was_made(
-    example: Path, campaign: Campaign
-) -> None:
+def test_the_fewest_steps_that_bring_all_up_to_date(example: Path, campaign: Campaign) -> None:
     assert made_steps(campaign) == [BY_NAME["answers"]]
     bring_up_to_date(campaign, "select")
     assert made_steps(campaign) == [BY_NAME["answers"]]

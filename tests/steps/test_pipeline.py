@@ -59,9 +59,7 @@ def ran(done: Any) -> list[str]:
     return [step["step"] for step in steps if step["ran"]]
 
 
-def test_a_second_run_is_up_to_date_and_writes_nothing(
-    cli: Any, place: Finished, untouched: Any
-) -> None:
+def test_a_second_run_writes_nothing(cli: Any, place: Finished, untouched: Any) -> None:
     before = untouched(place.root)
     done = cli("run", "-c", place.root)
     assert done.code == 0
@@ -115,9 +113,7 @@ SETTINGS: list[tuple[str, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("old", "new", "steps"), SETTINGS)
-def test_a_setting_reruns_what_depends_on_it(
-    place: Finished, old: str, new: str, steps: list[str]
-) -> None:
+def test_a_setting_reruns_steps(place: Finished, old: str, new: str, steps: list[str]) -> None:
     place.set_to(old, new)
     assert place.ran() == steps
     assert set(place.states().values()) == {"up to date"}
@@ -155,9 +151,7 @@ def test_settings_that_are_set_back_give_the_same(place: Finished, content: Any)
         ("4-measures/pitfalls.jsonl", "pitfalls"),
     ],
 )
-def test_a_damaged_result_is_noticed_and_made_anew(
-    place: Finished, content: Any, name: str, step: str
-) -> None:
+def test_a_damaged_result_is_made_anew(place: Finished, content: Any, name: str, step: str) -> None:
     before, path = content(place.root), place.root / name
     data = path.read_bytes()
     changed = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
@@ -171,9 +165,7 @@ def test_a_damaged_result_is_noticed_and_made_anew(
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_damaged_manifest_is_an_error_with_a_mend(
-    place: Finished, content: Any, folder: str
-) -> None:
+def test_a_damaged_manifest_is_an_error(place: Finished, content: Any, folder: str) -> None:
     before, path = content(place.root), place.root / folder / "manifest.json"
     path.write_bytes(path.read_bytes()[:50])
     done = place.run()
@@ -186,9 +178,7 @@ def test_a_damaged_manifest_is_an_error_with_a_mend(
 
 
 @pytest.mark.parametrize("harm", ["gone", "changed"])
-def test_raw_answers_that_are_not_as_they_came_stop_everything(
-    place: Finished, untouched: Any, harm: str
-) -> None:
+def test_changed_raw_answers_stop_everything(place: Finished, untouched: Any, harm: str) -> None:
     segment = sorted((place.root / "2-rounds" / "main" / "raw").iterdir())[1]
     data = segment.read_bytes()
     if harm == "gone":
@@ -217,9 +207,7 @@ def test_edits_of_terms_rerun_what_follows(place: Finished) -> None:
     assert "filter" not in ran(done)
 
 
-def test_more_answers_rerun_what_follows(
-    place: Finished, example_data: Path, tmp_path: Path
-) -> None:
+def test_an_answer_reruns_what_follows(place: Finished, example_data: Path, tmp_path: Path) -> None:
     rows = (example_data / "validators.csv").read_text("utf-8-sig").splitlines()
     cats = (place.root / "3-decisions" / "cats.jsonl").read_text("utf-8")
     item = next(row.split(";") for row in rows[1:] if f'"{row.split(";")[1]}"' in cats)
@@ -268,9 +256,7 @@ def test_a_domain_that_is_named_later_brings_its_items(place: Finished) -> None:
     ],
     ids=" ".join,
 )
-def test_json_is_alone_on_standard_output(
-    place: Finished, example_data: Path, words: tuple[str, ...]
-) -> None:
+def test_json_stands_alone(place: Finished, example_data: Path, words: tuple[str, ...]) -> None:
     labels = (place.root / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
     real = {
         "PERSON": json.loads(labels[0])["annotator"],
@@ -283,7 +269,7 @@ def test_json_is_alone_on_standard_output(
     assert isinstance(json.loads(done.out, parse_constant=pytest.fail), dict | list)
 
 
-def test_no_colour_in_a_pipe(
+def test_a_pipe_has_no_colour(
     cli: Any, forked: Any, demo: Any, example: Path, tmp_path: Path
 ) -> None:
     said = [
@@ -300,9 +286,7 @@ def test_no_colour_in_a_pipe(
 
 
 @pytest.mark.parametrize("command", ["baselines", "predictions"])
-def test_scores_go_into_a_file_of_json(
-    forked: Any, example: Path, tmp_path: Path, command: str
-) -> None:
+def test_scores_go_into_a_file(forked: Any, example: Path, tmp_path: Path, command: str) -> None:
     words = ["--gold", example / "7-release" / "0.1.0" / "test.json"]
     if command == "predictions":
         words += ["--predictions", example / "predictions_shorter-is-likelier.json"]

@@ -111,9 +111,7 @@ def test_published_data_needs_no_word_list(tmp_path: Path, domain: str) -> None:
     assert run(campaign, "filter")["items_in"] == 1
 
 
-def test_selecting_terms_still_needs_the_list_of_a_domain_without_terms(
-    tmp_path: Path, forked: Any
-) -> None:
+def test_terms_need_the_list_of_a_domain_without_terms(tmp_path: Path, forked: Any) -> None:
     campaign = make(tmp_path / "c")
     take(campaign, item("i1", domain="religion"))
     done = forked("terms", "select", "-c", campaign.root)
@@ -170,9 +168,7 @@ def test_domains_that_the_campaign_lacks_are_refused_with_the_lines_to_add(tmp_p
         (10**15, "1000000000000000 (a number)"),
     ],
 )
-def test_a_gold_label_that_cannot_be_read_is_booked_with_its_value(
-    trusting: Campaign, value: Any, shown: str
-) -> None:
+def test_an_odd_gold_label_is_told(trusting: Campaign, value: Any, shown: str) -> None:
     take(trusting, item("i1", golds=(value, *GOLDS[1:])))
     ((code, detail),) = refusals(trusting)
     assert code == "unknown_label"

@@ -125,9 +125,7 @@ def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int
         ["actor", "actor,rename,aktor", "actor", "aktor"],
     ],
 )
-def test_answers_under_the_old_and_the_new_name_are_about_one_term(
-    course: Course, steps: list[str]
-) -> None:
+def test_old_and_new_names_are_of_one_term(course: Course, steps: list[str]) -> None:
     for step in steps:
         if "," in step:
             course.edit(step)
@@ -143,9 +141,7 @@ def test_answers_under_the_old_and_the_new_name_are_about_one_term(
         assert found == {(2, "rename", "aktor")}
 
 
-def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
-    course: Course,
-) -> None:
+def test_a_rename_to_a_term_that_answers_made_is_reported(course: Course) -> None:
     for text in ("actor", "aktor"):
         course.bring(text)
     course.edit("Q1,rename,aktor")
@@ -176,9 +172,7 @@ def test_terms_that_swap_their_texts_keep_their_ids(course: Course) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_status_names_the_first_lines_that_are_not_applied_and_asks_for_a_run_after_an_edit(
-    course: Course,
-) -> None:
+def test_status_names_lines_that_are_not_applied_and_asks_for_a_run(course: Course) -> None:
     for n in range(8):
         course.edit(f"nobody {n},drop,")
     course.bring("guru")

@@ -172,17 +172,12 @@ def test_a_label_is_for_the_association_that_stood_there() -> None:
     (item, _) = result.items
     a, b, c = (x.id for x in item.associations)
     # The task shows the associations from the last to the first.
-    assert [(x.association, x.value) for x in result.labels] == [
-        (c, "stereotype"),
-        (b, "anti-stereotype"),
-        (a, "unrelated"),
-    ]
+    wanted = [(c, "stereotype"), (b, "anti-stereotype"), (a, "unrelated")]
+    assert [(x.association, x.value) for x in result.labels] == wanted
     about = {(x.item, x.annotator, x.round, x.seconds) for x in result.labels}
     assert about == {(item.id, PSEUDONYM(ANNA), "v", 30.5)}
-    assert [(f.item, f.annotator, f.flag) for f in result.flags] == [
-        (item.id, PSEUDONYM(ANNA), "ungrammatical"),
-        (item.id, PSEUDONYM(ANNA), "objective"),
-    ]
+    wanted = [(item.id, PSEUDONYM(ANNA), "ungrammatical"), (item.id, PSEUDONYM(ANNA), "objective")]
+    assert [(f.item, f.annotator, f.flag) for f in result.flags] == wanted
     assert result.answers["v"][0].code is None
 
 
@@ -436,10 +431,8 @@ def test_mechanical_turks_results_are_read() -> None:
 def test_a_missing_cell_is_named_as_in_the_table_and_an_answer_without_a_task_is_booked() -> None:
     row = {"task_id": "t1", "annotator": ANNA, "consent": "1", "stereotype": "early"}
     result = folded(say([row, row | {"task_id": ""}], source="forms"))
-    assert {(r.code, r.detail) for r in result.rejections["main"]} == {
-        ("missing_field", "no 'template'"),
-        ("unknown_task", "no 'task_id'"),
-    }
+    wanted = {("missing_field", "no 'template'"), ("unknown_task", "no 'task_id'")}
+    assert {(r.code, r.detail) for r in result.rejections["main"]} == wanted
 
 
 def test_rows_without_an_id_are_second_answers_unless_they_say_when_they_changed() -> None:
@@ -582,9 +575,7 @@ def test_the_order_in_which_answers_are_read_does_not_count(
 
 @settings(max_examples=60, deadline=None)
 @given(histories, st.lists(st.integers(0, 20), max_size=3), st.randoms(use_true_random=False))
-def test_however_deliveries_are_cut_ordered_and_repeated(
-    marking: list[Row], cuts: list[int], draw: random.Random
-) -> None:
+def test_deliveries_in_any_parts(marking: list[Row], cuts: list[int], draw: random.Random) -> None:
     written, tasks = validation()
     payloads = events(marking, kind="v")
     batches = cut(payloads, cuts)

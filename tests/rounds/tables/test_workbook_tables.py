@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
 from openpyxl.comments import Comment
 from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
 from curation.rounds.tables.reading import TablePlace, read_rows, read_table
+from support.books import book as saved
 from support.failing import fails
 
 HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
@@ -41,18 +41,6 @@ def put(cells: dict[str, Any]) -> Change:
             book.active[name] = value
 
     return change
-
-
-def saved(path: Path, *rows: Iterable[Any], change: Change = lambda book: None) -> Path:
-    """A workbook with one sheet."""
-    book = Workbook()
-    sheet = book.active
-    sheet.title = "Tasks"
-    for row in rows:
-        sheet.append(list(row))
-    change(book)
-    book.save(path)
-    return path
 
 
 def parts(path: Path, **changed: str | bytes | None) -> Path:

@@ -116,9 +116,7 @@ def words_of(texts: pages.Texts, column: Column, language: str, line: int) -> li
 
 
 @BOTH
-def test_answer_cells_are_empty_and_free_and_have_their_lists(
-    language: str, kind: RoundKind
-) -> None:
+def test_answer_cells_are_empty_free_and_have_lists(language: str, kind: RoundKind) -> None:
     chosen, content = made(kind, language)
     texts, book = texts_of(language), opened(content)
     table, guide, hidden = book.worksheets

@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,6 +85,12 @@ def server(
 def ls(server: Server) -> LabelStudio:
     """The run's server, asked by its owner."""
     return connect(server.url, server.key)
+
+
+@pytest.fixture(scope="session")
+def keyed(cli: Callable[..., Any], server: Server) -> Callable[..., Any]:
+    """Runs a command that knows the run's server."""
+    return partial(cli, LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key)
 
 
 @pytest.fixture(scope="session")

@@ -75,9 +75,7 @@ def puts(_: str, path: str) -> bool:
 
 
 @pytest.mark.parametrize("moods", [("late",), ("twice",), ("late", "twice"), ("late", "late")])
-def test_one_project_remains(
-    ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]
-) -> None:
+def test_one_remains(ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]) -> None:
     project = make(through(makes, *moods), title)
     assert ids(ls, title) == [project] == [ls.project(title)]
     assert ls.has_project(project, title)
@@ -85,9 +83,7 @@ def test_one_project_remains(
 
 
 @pytest.mark.parametrize("mood", ["pass", "twice", "late", "after"])
-def test_two_people_who_open_at_once_get_one_project(
-    ls: LabelStudio, through: Any, title: str, mood: str
-) -> None:
+def test_two_who_open_get_one_project(ls: LabelStudio, through: Any, title: str, mood: str) -> None:
     theirs = []
 
     def act() -> str:
@@ -137,9 +133,7 @@ def test_each_task_is_there_once(
     assert sorted(writer.stream(project, SAID)) == ["t0", "t2"]
 
 
-def test_a_double_that_has_answers_or_drafts_stays(
-    ls: LabelStudio, title: str, sign_up: Any
-) -> None:
+def test_a_double_with_answers_or_drafts_stays(ls: LabelStudio, title: str, sign_up: Any) -> None:
     project = make(ls, title)
     names = ("t1", "t2", "t3", "t4")
     body = [{"data": row} for row in data(*names) * 2]
@@ -162,7 +156,7 @@ def test_a_double_that_has_answers_or_drafts_stays(
 # --- the server that we start
 
 
-def test_a_server_of_ours_handles_a_request_once_if_its_database_is_locked(
+def test_with_a_locked_database_a_request_is_handled_once(
     ls: LabelStudio, server: Any, title: str
 ) -> None:
     (database,) = Path(server.folder).rglob("*.sqlite3")

@@ -10,7 +10,8 @@ import pytest
 
 from curation.files import read_records
 from curation.records import GOLDS, Decision, Item, Label, Rejection, Task
-from support.desk import STUDY
+from support.commands import set_to
+from support.desk import STUDY, Desk
 from support.label_studio import PASSWORD, invite_link, labels, project_of
 
 WORDS = {
@@ -27,46 +28,23 @@ MEANT = {
     for text, label in zip(words, GOLDS, strict=True)
 }
 SUBMIT = re.compile("^Submit$")
-Say = Any
 
 
 @pytest.fixture
 def root(campaign: Any) -> Path:
     """A campaign with one term, one item of each kind on it, and labels = "needed"."""
-    path = campaign.root / "campaign.toml"
-    text = path.read_text("utf-8")
     for before, after in (
         ("items = 5", "items = 1"),
         ('labels = "all"', 'labels = "needed"'),
         ("write_seconds = 10.0", "write_seconds = 1.0"),  # the browser's hand is quick
         ("label_seconds = 3.0", "label_seconds = 1.0"),
     ):
-        assert before in text
-        text = text.replace(before, after)
-    path.write_text(text, "utf-8")
+        set_to(campaign.root, before, after)
     campaign.terms.mkdir()
     campaign.rounds.mkdir()
     (campaign.rounds / "text.toml").write_text(STUDY, "utf-8")
     (campaign.terms / "edits.csv").write_text("domain,term,action\nprofession,baker,add\n", "utf-8")
     return Path(campaign.root)
-
-
-@pytest.fixture
-def say(cli: Any, root: Path, server: Any) -> Say:
-    """Runs a command of the campaign and returns its JSON."""
-
-    def run(*args: str) -> Any:
-        done = cli(
-            *args, "-c", root, "--json",
-            LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key,
-        )  # fmt: skip
-        assert done.code == 0, done.err
-        warnings.append(done.err)
-        return json.loads(done.out)
-
-    warnings: list[str] = []
-    run.warnings = warnings  # type: ignore[attr-defined]
-    return run
 
 
 class Seat:
@@ -108,10 +86,9 @@ class Seat:
         self.page.locator(".cur label", has_text=re.compile(text)).nth(number).click()
 
 
-def test_from_sign_up_to_decisions(
-    root: Path, say: Say, sign_up: Any, browser: Any, server: Any
-) -> None:
-    link = invite_link(server.url, server.key)
+def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, server: Any) -> None:
+    desk = Desk(keyed, root)
+    say, link = desk.say, invite_link(server.url, server.key)
     seat = Seat(browser, link, f"writer-{root.parent.name}@example.invalid")
     for kind, words in WORDS.items():
         opened = say("rounds", "open", kind, "--name", kind, "--term", "baker")
@@ -129,8 +106,10 @@ def test_from_sign_up_to_decisions(
     assert {i.kind for i in items} == set(WORDS)
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
-    opened = say("rounds", "open", "validation", "--name", "v")
-    assert "also holds intrasentence, intersentence" in say.warnings[-1]
+    done = desk.run("rounds", "open", "validation", "--name", "v", "--json")
+    assert done.code == 0, done.err
+    assert "also holds intrasentence, intersentence" in done.err
+    opened = json.loads(done.out)
     # One of the two is of the sample and asked for five, the other for three.
     assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
     project = project_of(opened)
@@ -172,7 +151,7 @@ def test_from_sign_up_to_decisions(
     second.answer(on_server, right)
     pulled = say("rounds", "pull", "v")
     assert pulled["refused"] == {"second_answer": 1}
-    (status,) = say("rounds", "status", "v")
+    status = desk.status("v")
     # The short item: 3 of 3 say unrelated of one association, 2 of 3 are split on the others.
     assert (status["people"], status["decided"], status["remaining"]) == (3, 1, 3)
 
@@ -183,7 +162,7 @@ def test_from_sign_up_to_decisions(
         while task := person.next(project):
             person.answer(task["id"], labels(task["data"], MEANT))
     say("rounds", "pull", "v")
-    (status,) = say("rounds", "status", "v")
+    status = desk.status("v")
     assert (status["decided"], status["remaining"]) == (2, 0)
     say("rounds", "close", "v")
 

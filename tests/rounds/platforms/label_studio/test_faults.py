@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -37,14 +37,6 @@ class Own:
 
     def again(self) -> None:
         self.made = local.start(self.place, executable=self.executable)
-
-
-class Work(NamedTuple):
-    """A campaign with a round of validation that was answered, and not pulled yet."""
-
-    desk: Any
-    project: int
-    people: list[Any]
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +67,22 @@ def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
+def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A campaign with a round of validation that was answered, and not pulled yet."""
     desk = written.copy(tmp_path_factory.mktemp("work") / "c")
     project = project_of(desk.say("rounds", "open", "validation", "--name", "v"))
-    people, golds = [new_person(own.url, own.key) for _ in range(3)], desk.golds()
-    for person in people:
-        while task := person.next(project):
-            person.answer(task["id"], labels(task["data"], golds))
-    return Work(desk, project, people)
+    golds = desk.golds()
+    for person in (new_person(own.url, own.key) for _ in range(3)):
+        answer_all(person, project, golds)
+    return desk
+
+
+def answer_all(person: Any, project: int, golds: dict[str, str]) -> list[tuple[Any, Any]]:
+    """Answer all tasks that a person is served; the tasks, and the answers."""
+    served = []
+    while task := person.next(project):
+        served.append((task, person.answer(task["id"], labels(task["data"], golds))))
+    return served
 
 
 def folded(desk: Any) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def folded(desk: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def wanted(work: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The result of an undisturbed pull."""
-    desk = work.desk.copy(tmp_path_factory.mktemp("wanted") / "c")
+    desk = work.copy(tmp_path_factory.mktemp("wanted") / "c")
     desk.say("rounds", "pull", "v")
     found = folded(desk)
     assert len(found["answers"]) >= 18
@@ -107,8 +107,8 @@ def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 
 @pytest.fixture
-def desk(work: Work, tmp_path: Path) -> Any:
-    return work.desk.copy(tmp_path / "c")
+def desk(work: Any, tmp_path: Path) -> Any:
+    return work.copy(tmp_path / "c")
 
 
 def at(desk: Any, url: str) -> None:
@@ -152,7 +152,7 @@ def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("number", "mood"), [(3, "before"), (5, 500), (7, "after")])
-def test_a_line_that_breaks(
+def test_a_broken_line(
     desk: Any, own: Own, wanted: dict[str, Any], number: int, mood: str | int
 ) -> None:
     seen = 0
@@ -212,9 +212,7 @@ def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_
         check_pulled(root, own, wanted)
 
 
-def test_an_index_that_is_lost_or_of_another_time(
-    desk: Any, own: Own, wanted: dict[str, Any]
-) -> None:
+def test_an_index_that_is_lost_or_outdated(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
     desk.say("rounds", "pull", "v")
     index = desk.rounds / "v" / "pulled.json"
     index.unlink()
@@ -235,14 +233,12 @@ def test_an_index_that_is_lost_or_of_another_time(
 
 
 @pytest.fixture
-def fresh(written: Any, own: Own, tmp_path: Path) -> Callable[[], Work]:
-    def make() -> Work:
-        desk = written.copy(tmp_path / "fresh")
-        desk.name = f"v-{tmp_path.name[-12:]}"[:30]
-        project = project_of(desk.say("rounds", "open", "validation", "--name", desk.name))
-        return Work(desk, project, [new_person(own.url, own.key) for _ in range(2)])
-
-    return make
+def fresh(written: Any, own: Own, tmp_path: Path) -> tuple[Any, int, list[Any]]:
+    """A round that was just opened, its project, and two people."""
+    desk = written.copy(tmp_path / "fresh")
+    desk.name = f"v-{tmp_path.name[-12:]}"[:30]
+    project = project_of(desk.say("rounds", "open", "validation", "--name", desk.name))
+    return desk, project, [new_person(own.url, own.key) for _ in range(2)]
 
 
 def codes(desk: Any, name: str) -> Counter[Any]:
@@ -250,11 +246,9 @@ def codes(desk: Any, name: str) -> Counter[Any]:
 
 
 def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
-    desk, project, (a, b) = fresh()
+    desk, project, (a, b) = fresh
     name, golds = desk.name, desk.golds()
-    served = []
-    while task := a.next(project):
-        served.append((task, a.answer(task["id"], labels(task["data"], golds))))
+    served = answer_all(a, project, golds)
     desk.say("rounds", "pull", name)
     assert codes(desk, name) == {None: 6}
     (_, gone), (task, late), (other, theirs) = served[:3]
@@ -273,7 +267,7 @@ def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
 
 
 def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None:
-    desk, project, (a, b) = fresh()
+    desk, project, (a, b) = fresh
     name, golds = desk.name, desk.golds()
     for _ in range(2):
         task = a.next(project)
@@ -288,10 +282,7 @@ def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None
     assert topped.code == 0 or "fix:   " in topped.err
     # Either of the two puts it there again.
     desk.say("rounds", "open", "validation", "--name", name)
-    ids = set()
-    while task := b.next(project):
-        ids.add(task["data"]["task_id"])
-        b.answer(task["id"], labels(task["data"], golds))
+    ids = {task["data"]["task_id"] for task, _ in answer_all(b, project, golds)}
     missing = {t.id for t in desk.records(f"{name}/tasks.jsonl", Task)} - ids
     assert not missing, (lost, topped.out, desk.status(name))
     desk.say("rounds", "close", name)

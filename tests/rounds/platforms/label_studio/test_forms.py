@@ -65,6 +65,11 @@ class Form(NamedTuple):
     def agree(self) -> None:
         self.choose("consent", "box")
 
+    def send(self) -> None:
+        """Agree, and press Submit."""
+        self.agree()
+        self.submit()
+
     def choose(self, section: str, key: str, number: int = 0) -> None:
         """Tick a choice by its text."""
         self.tick(said(section, key), number)
@@ -174,8 +179,7 @@ def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Fo
     form.page.locator(FIELD).last.fill(WRITTEN[kind][last])
     assert form.refused() == said("consent", "required"), "nobody can send without consent"
     assert form.stored() == []
-    form.agree()
-    form.submit()
+    form.send()
     assert form.answer() == CONSENT | {name: [text] for name, text in WRITTEN[kind].items()}
 
 
@@ -191,8 +195,7 @@ def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:
     form.choose("validation", "anti_stereotype", 2)
     form.choose("validation", "objective")
     form.choose("validation", "unknown_target")
-    form.agree()
-    form.submit()
+    form.send()
     assert form.answer() == validated("unrelated", "stereotype", "anti-stereotype") | {
         "flags": ["objective", "unknown_target"]
     }
@@ -211,8 +214,7 @@ def test_a_review_keeps(opened: Callable[..., Form]) -> None:
     assert form.page.locator(FIELD).count() == 0
     form.choose("review", "keep")
     form.write("book keeper")
-    form.agree()
-    form.submit()
+    form.send()
     assert form.answer() == CONSENT | {"decision": ["keep"], "rename": ["book keeper"]}
 
 
@@ -233,8 +235,7 @@ def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., F
     form.choose("review", "merge")
     form.choose("review", "into_other")
     form.write("archivist", "")
-    form.agree()
-    form.submit()
+    form.send()
     wanted = {"decision": ["merge"], "merge_into": ["other"], "merge_into_other": ["archivist"]}
     assert form.answer() == CONSENT | wanted
 

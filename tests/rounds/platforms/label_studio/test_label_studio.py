@@ -57,11 +57,8 @@ class Archive:
 
     def known(self) -> Seen:
         known: Seen = defaultdict(dict)
-        for one in self.payloads:
-            if "deleted" in one:
-                del known[one["task"]][one["deleted"]]
-            else:
-                known[one["task"]][one["annotation"]["id"]] = one["annotation"]["updated_at"]
+        for id, one in self.now().items():
+            known[one["task"]][id] = one["annotation"]["updated_at"]
         return known
 
     def pull(self, *, whole: bool = False) -> list[Payload]:
@@ -131,15 +128,13 @@ def test_tasks_are_put_once(ls: LabelStudio, made: Any) -> None:
     steps: list[int] = []
     again = ls.put_tasks(project, data("t1", "t2", "t3"), advance=steps.append)
     assert set(again) == {"t1", "t2", "t3"}
-    assert {id: again[id] for id in first} == first
+    assert again.items() >= first.items()
     assert sum(steps) == 3
     assert ls.tasks(project) == again
     assert ls.put_tasks(project, []) == again
 
 
-def test_an_import_whose_end_is_not_known_makes_no_doubles(
-    ls: LabelStudio, server: Any, made: Any
-) -> None:
+def test_an_import_whose_end_is_unknown_is_safe(ls: LabelStudio, server: Any, made: Any) -> None:
     project, _ = made("t1")
     mood = in_turn(lambda _, path: "/import" in path, "after", "before", 503, 500)
     told: list[str] = []
@@ -156,9 +151,7 @@ def test_an_import_whose_end_is_not_known_makes_no_doubles(
     assert all("trying again in" in one for one in told)
 
 
-def test_a_project_whose_making_is_not_known_is_made_once(
-    ls: LabelStudio, server: Any, worker_id: str
-) -> None:
+def test_an_unsure_project_is_made_once(ls: LabelStudio, server: Any, worker_id: str) -> None:
     title = f"once {worker_id}"
     mood = in_turn(lambda *asked: asked == ("POST", "/api/projects/"), "after")
     with Meddler(server.url, mood) as proxy:
@@ -230,28 +223,22 @@ def test_a_writer_is_never_served_what_is_barred(ls: LabelStudio, made: Any, sig
     assert ls.waiting(project) == 3
 
 
-def test_what_is_passed_on_goes_to_others_and_is_no_bar(
-    ls: LabelStudio, made: Any, sign_up: Any
-) -> None:
+def test_what_is_passed_on_goes_to_others(ls: LabelStudio, made: Any, sign_up: Any) -> None:
     project, ids = made("t1", answers=1)
     a, b = sign_up(), sign_up()
     a.answer(ids["t1"], [], skip=True)
     assert a.next(project) is None
     assert b.stream(project, said("a")) == ["t1"]
     came = Archive(ls, project).pull()
-    assert [(one["person"], one["annotation"]["was_cancelled"]) for one in came] == [
-        (a.email, True),
-        (b.email, False),
-    ]
+    wanted = [(a.email, True), (b.email, False)]
+    assert [(one["person"], one["annotation"]["was_cancelled"]) for one in came] == wanted
     assert not any(is_bar(one["annotation"]) for one in came)
 
 
 # --- pulling
 
 
-def test_pulls_bring_what_is_new_changed_and_deleted(
-    ls: LabelStudio, made: Any, sign_up: Any
-) -> None:
+def test_a_pull_brings_what_changed(ls: LabelStudio, made: Any, sign_up: Any) -> None:
     project, ids = made("t1", "t2", "t3", answers=5)
     a, b = sign_up(), sign_up()
     archive = Archive(ls, project)
@@ -280,9 +267,7 @@ def test_pulls_bring_what_is_new_changed_and_deleted(
     assert len(whole.now()) == 2
 
 
-def test_a_task_that_is_deleted_takes_its_answers_along(
-    ls: LabelStudio, made: Any, sign_up: Any
-) -> None:
+def test_a_deleted_task_takes_its_answers_along(ls: LabelStudio, made: Any, sign_up: Any) -> None:
     project, ids = made("t1", "t2", answers=5)
     person, archive = sign_up(), Archive(ls, project)
     person.stream(project, said("a"))
@@ -292,9 +277,7 @@ def test_a_task_that_is_deleted_takes_its_answers_along(
     assert len(archive.now()) == 1
 
 
-def test_another_project_is_not_taken_for_one_whose_answers_were_deleted(
-    ls: LabelStudio, made: Any, sign_up: Any
-) -> None:
+def test_another_project_is_no_deleted_one(ls: LabelStudio, made: Any, sign_up: Any) -> None:
     project, _ = made("t1")
     sign_up().stream(project, said("a"))
     archive = Archive(ls, project)

@@ -163,9 +163,7 @@ def test_an_owner_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
 # --- the environment
 
 
-def test_an_executable_that_is_named_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_executable_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "label-studio"
     monkeypatch.setenv(local.EXECUTABLE, str(path))
     with fails("is not an executable"):
@@ -194,9 +192,7 @@ echo "Installing collected packages: p1"
     return path
 
 
-def test_an_environment_is_made_once_and_goes_on_where_it_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_making_an_environment_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(local.EXECUTABLE, raising=False)
     home, told = tmp_path / "home", list[str]()
     python = fake_python(tmp_path, then="echo 'ERROR: no space left'; exit 1")
@@ -214,9 +210,7 @@ def test_an_environment_is_made_once_and_goes_on_where_it_stopped(
     assert f"label-studio=={local.VERSION}" in log[-1]
 
 
-def test_an_environment_without_label_studio_is_no_good(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_needs_label_studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(local.EXECUTABLE, raising=False)
     monkeypatch.setattr(local.sys, "executable", str(fake_python(tmp_path, then="exit 0")))
     with fails("was not installed"):

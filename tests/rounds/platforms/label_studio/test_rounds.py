@@ -10,20 +10,21 @@ import pytest
 from curation.files import read_records
 from curation.records import GOLDS, Item, Rejection, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
-from support.desk import STUDY
+from support.desk import STUDY, Desk
 from support.label_studio import labels, project_of
 
 WRITERS = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,unrelated\n"
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
 
 
-class Desk:
+class Published(Desk):
     """A campaign with three items by one writer, and a round of validation on the server."""
 
-    def __init__(self, cli: Any, root: Path, server: Any, ls: LabelStudio, writer: str) -> None:
-        self.cli, self.root, self.server, self.ls = cli, root, server, ls
-        (root / "2-rounds").mkdir()
-        (root / "2-rounds/text.toml").write_text(STUDY, "utf-8")
+    def __init__(self, keyed: Any, root: Path, ls: LabelStudio, writer: str) -> None:
+        super().__init__(keyed, root)
+        self.ls = ls
+        self.rounds.mkdir()
+        (self.rounds / "text.toml").write_text(STUDY, "utf-8")
         rows = [
             f"i{n},{writer},profession,baker,{context},early,late,octal\n"
             for n, context in enumerate(CONTEXTS)
@@ -33,24 +34,9 @@ class Desk:
         self.say("import", "answers", str(table))
         self.project = project_of(self.say("rounds", "open", "validation", "--name", "v"))
 
-    def run(self, *args: str) -> Any:
-        return self.cli(
-            *args, "-c", self.root, "--json",
-            LABEL_STUDIO_URL=self.server.url, LABEL_STUDIO_API_KEY=self.server.key,
-        )  # fmt: skip
-
-    def say(self, *args: str) -> Any:
-        done = self.run(*args)
-        assert done.code == 0, done.err
-        return json.loads(done.out)
-
     def tasks(self) -> dict[str, Task]:
         found = read_records(self.root / "2-rounds/v/tasks.jsonl", Task)
         return {str(task.item): task for task in found}
-
-    def status(self) -> Any:
-        (said,) = self.say("rounds", "status", "v")
-        return said
 
     def answer(self, person: Any, only: int = 99) -> list[str]:
         """Answer what a person is served. Returns our ids of the tasks."""
@@ -62,8 +48,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(campaign: Any, cli: Any, server: Any, ls: LabelStudio) -> Callable[..., Desk]:
-    return lambda writer="w1": Desk(cli, Path(campaign.root), server, ls, writer)
+def desk(campaign: Any, keyed: Any, ls: LabelStudio) -> Callable[..., Published]:
+    return lambda writer="w1": Published(keyed, Path(campaign.root), ls, writer)
 
 
 def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: Any) -> None:
@@ -78,13 +64,13 @@ def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: An
     mine = next(a for a in answers if a["completed_by"] == people[0].id)
     people[1].edit(mine["id"], mine["result"])
     assert here.say("rounds", "pull", "v")["refused"] == {"edited_by_other": 1}
-    assert here.status()["remaining"] == 1
+    assert here.status("v")["remaining"] == 1
     topped = {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
     assert here.say("rounds", "top-up", "v") == topped
     assert here.say("rounds", "top-up", "v")["answers"] == 0
     assert here.answer(sign_up()) == [task]
     here.say("rounds", "pull", "v")
-    assert here.status()["remaining"] == 0
+    assert here.status("v")["remaining"] == 0
 
 
 def test_a_task_deleted_on_the_server_is_put_back(desk: Any, sign_up: Any) -> None:
@@ -101,14 +87,14 @@ def test_what_no_answer_can_serve_is_served_no_more(desk: Any, sign_up: Any) -> 
     here = desk()
     assert len(here.answer(sign_up(), only=3)) == 3
     here.say("rounds", "pull", "v")
-    assert here.status()["remaining"] == 12
+    assert here.status("v")["remaining"] == 12
     here.say("rounds", "exclude", "w1", "--reason", "made things up")
-    status = here.status()
+    status = here.status("v")
     assert (status["void"], status["remaining"]) == (3, 0)
     assert here.say("rounds", "top-up", "v")["answers"] == 0
     assert here.answer(sign_up()) == []
     here.say("rounds", "exclude", "w1", "--undo")
-    assert here.status()["remaining"] == 12
+    assert here.status("v")["remaining"] == 12
     here.say("rounds", "top-up", "v")
     assert len(here.answer(sign_up())) == 3
 
@@ -120,12 +106,10 @@ def test_a_round_whose_project_is_gone_can_be_closed(desk: Any) -> None:
     assert done.code == 1
     assert "--offline" in done.err
     here.say("rounds", "close", "v", "--offline")
-    assert here.status()["state"] == "closed"
+    assert here.status("v")["state"] == "closed"
 
 
-def test_a_closed_round_is_served_no_more_and_goes_on_when_opened_again(
-    desk: Any, sign_up: Any
-) -> None:
+def test_a_closed_round_is_served_no_more_until_it_is_opened_again(desk: Any, sign_up: Any) -> None:
     here, person = desk(), sign_up()
     assert len(here.answer(person, only=1)) == 1
     here.say("rounds", "close", "v")
@@ -155,11 +139,11 @@ def test_erased_means_on_the_server_too(desk: Any, sign_up: Any) -> None:
 
 
 def test_two_campaigns_of_one_name_do_not_meet_on_a_server(
-    desk: Any, cli: Any, server: Any, ls: LabelStudio, tmp_path: Path
+    desk: Any, cli: Any, keyed: Any, ls: LabelStudio, tmp_path: Path
 ) -> None:
     here = desk()
     assert cli("init", tmp_path / "other", "--yes").code == 0
-    other = Desk(cli, tmp_path / "other", server, ls, "w1")
+    other = Published(keyed, tmp_path / "other", ls, "w1")
     assert other.project != here.project
     # A round that says another's number does not touch it.
     path = other.root / "2-rounds/v/round.json"

@@ -94,9 +94,7 @@ def nested(depth: int) -> Any:
         ({"id": 1, "updated_at": AT}, "skipped"),
     ],
 )
-def test_an_annotation_of_another_form_is_refused_with_a_reason(
-    tmp_path: Path, annotation: Any, code: str
-) -> None:
+def test_an_odd_annotation_has_a_reason(tmp_path: Path, annotation: Any, code: str) -> None:
     server = Server([task(annotation)])
     fetched, added = pulled(tmp_path, server)
     assert (fetched.new, added, codes(tmp_path)) == (1, 1, [code])
@@ -117,9 +115,7 @@ def test_an_annotation_of_another_form_is_refused_with_a_reason(
         (Server([task(data="t-1")]), "task 5: its field 'data'"),
     ],
 )
-def test_a_page_of_another_form_is_an_error_and_nothing_of_it_is_kept(
-    tmp_path: Path, sends: Server, message: str
-) -> None:
+def test_nothing_of_an_odd_page_is_kept(tmp_path: Path, sends: Server, message: str) -> None:
     with fails("http://example.invalid, project 3", message):
         pulled(tmp_path, sends)
     assert not (tmp_path / "raw").exists()
@@ -133,9 +129,7 @@ def test_a_reply_that_is_not_a_page(reply: Any) -> None:
 
 
 @pytest.mark.parametrize("since", ["yesterday", "0001-01-01T00:00:00+23:59", AT])
-def test_a_time_of_the_last_pull_that_cannot_be_read_is_not_used(
-    tmp_path: Path, since: str
-) -> None:
+def test_a_time_of_the_last_pull_that_is_unreadable_is_not_used(tmp_path: Path, since: str) -> None:
     fetched, added = pulled(tmp_path, Server([task(SOUND, updated_at=since)]), since)
     assert (added, fetched.since) == (1, since if since == AT else None)
 
