@@ -94,7 +94,7 @@ def oracle(case: Case) -> list[int] | None:
 
 
 @given(cases(), st.integers(0, 5))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_it_finds_an_assignment_where_there_is_one_and_the_most_even(case: Case, seed: int) -> None:
     best = oracle(case)
     tasks, people, answers, caps, already = case

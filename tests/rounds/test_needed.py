@@ -94,7 +94,7 @@ rules, patterns = st.sampled_from(RULES), st.sampled_from(INTENTS)
 
 
 @given(rules, patterns, st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_states_of_one_sort_are_alike(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
@@ -109,7 +109,7 @@ def test_states_of_one_sort_are_alike(
 
 
 @given(rules, patterns, st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_further_is_the_fewest(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
@@ -205,7 +205,6 @@ five = st.lists(st.sampled_from(VALUES), min_size=5, max_size=5)
 
 
 @given(five, five, five, rules, patterns)
-@settings(deadline=None)
 def test_the_loop_keeps_what_all_labels_keep(
     a: list[Value], b: list[Value], c: list[Value], rule: tuple[int, int], intents: Intents
 ) -> None:

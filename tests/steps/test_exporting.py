@@ -176,18 +176,6 @@ def test_what_is_in_the_place_of_a_folder_or_a_table_stays(here: Validating) -> 
     assert (here.folder / "new" / "v-who-gets-which-002.csv").is_file()
 
 
-def test_a_spreadsheet_runs_nothing_and_never_breaks(campaign: Campaign, tmp_path: Path) -> None:
-    words = {"stereotype": "=1+1 x.", "anti_stereotype": "-1+cmd\x07 x.", "unrelated": "@SUM(A1)."}
-    here = Validating(campaign, tmp_path, context="+The baker sings.", words=words)
-    (table,) = here.export()
-    (task,) = rows_of(table)
-    assert task["Context"] == "+The baker sings."
-    texts = {"=1+1 x.", "-1+cmd\ufffd x.", "@SUM(A1)."}
-    assert {task[f"Text {n}"] for n in (1, 2, 3)} == texts
-    cells = [cell for line in load_workbook(table).worksheets[0].iter_rows() for cell in line]
-    assert "f" not in {cell.data_type for cell in cells}
-
-
 def test_a_round_whose_texts_lack_some_is_refused(here: Validating) -> None:
     path = here.files / "texts.json"
     texts = orjson.loads(path.read_bytes())

@@ -133,20 +133,6 @@ def test_renamed_headings_have_one_error_in_a_workbook_and_in_its_csv(tmp_path: 
     assert what == "no column annotator; it has task_id, who, Lbl_1"
 
 
-def test_the_columns_of_mechanical_turk_and_the_timestamp_of_google_forms(here: Validating) -> None:
-    values = ("stereotype", "anti-stereotype", "unrelated")
-    radio = [f"Answer.label_{n}.{value}" for n in (1, 2, 3) for value in values]
-    cells = [str(n == m).lower() for n in range(3) for m in range(3)]
-    head = ",".join(["Timestamp", "Input.task_id", "WorkerId", "consent", *radio])
-    time = "2026/03/14 10:22:05 AM GMT+7"
-    line = ",".join([time, here.task, "v1", here.round.consent, *cells])
-    came = here.bring(table(here.folder, f"{head}\n{line}\n"))
-    assert (came.counts["new"], came.refused) == (1, {})
-    labels = read_labels(here.campaign)
-    assert sorted(labels["value"]) == sorted(values)
-    assert set(labels["submitted_at"]) == {"2026-03-14T03:22:05.000Z"}
-
-
 def test_a_workbook_is_archived_as_its_csv_would_be(here: Validating) -> None:
     said = ["stereotype", "anti-stereotype", "unrelated"]
     head = ["task_id", "annotator", "consent", "label_1", "label_2", "label_3", "seconds", "note"]

@@ -27,12 +27,10 @@ ITEMS = {
     "Q4": Entity(id="Q4", labels={"id": "Tukang Roti"}),
     "Q6": Entity(id="Q6", labels={"id": "juru masak"}),
 }
-COUNTS = {"Q1": 30, "Q2": 20, "Q3": 9, "Q4": 5, "Q6": 1}  # the last is below the threshold
 TEXTS = [
     *("actor", "aktor", "pemeran", "aktris", "tukang roti", "Tukang Roti", "juru masak", "koki"),
     *("guru", "pengajar"),  # a word of a list, with a second spelling
 ]
-HEAD = "domain,term,action,into\n"
 COLUMNS = "item_id,domain,target,context,stereotype,anti_stereotype,unrelated\n"
 
 
@@ -48,7 +46,7 @@ def make(root: Path, *, gendered: bool) -> Campaign:
     (campaign.terms / "jobs.csv").write_text("term,also,language\nguru,pengajar,id\n", "utf-8")
     counts = [
         Count(domain="profession", property="P106", item=item, count=n)
-        for item, n in COUNTS.items()
+        for item, n in zip(ITEMS, (30, 20, 9, 5, 1), strict=True)  # the last is below the threshold
     ]
     (campaign.terms / "counts.jsonl").write_bytes(b"".join(map(dump_line, counts)))
     (campaign.terms / "entities.jsonl").write_bytes(b"".join(map(dump_line, ITEMS.values())))
@@ -59,7 +57,11 @@ class Course:
     """A campaign, its lines of edits.csv, and how many rows were imported."""
 
     def __init__(self, root: Path, *, gendered: bool = False) -> None:
-        self.campaign, self.lines, self.rows = make(root, gendered=gendered), HEAD, 0
+        self.campaign, self.lines, self.rows = (
+            make(root, gendered=gendered),
+            "domain,term,action,into\n",
+            0,
+        )
 
     def edit(self, line: str) -> None:
         self.lines += f"profession,{line}\n"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -115,15 +116,7 @@ def test_an_erased_persons_new_answers_arrive_as_tombstones(tmp_path: Path) -> N
 def test_a_killed_erasure_leaves_every_segment_whole(tmp_path: Path) -> None:
     deliver(tmp_path, "answers", [A])
     deliver(tmp_path, "answers", [A, A])
-    asked = 0
-
-    def dies(sent: Sent) -> bool:
-        nonlocal asked
-        asked += 1
-        if asked == 2:
-            raise KeyboardInterrupt
-        return True
-
+    dies = Mock(side_effect=[True, KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
         erase(tmp_path, dies)
     assert [e.source for _, e in read(tmp_path)] == ["erased", "answers"]

@@ -466,7 +466,6 @@ def test_who_answered_and_what_an_answer_names() -> None:
 
 # --- nothing vanishes, however it arrives -------------------------------------------------------
 
-PARTS = {"missing_field", "unknown_label", "bad_value", "text_changed"}
 versions = st.fixed_dictionaries(
     {
         "label_1": st.sampled_from(["stereotype", "unrelated", "fine", None]),
@@ -523,8 +522,7 @@ def outcome(result: Folded) -> tuple[Any, ...]:
     return (*result[:5], refused, result.answers)
 
 
-CAPS = dict.fromkeys(WORK.values(), Caps(2, 2))
-KNOBS: Row = {"label_seconds": 3, "write_seconds": 3, "caps": CAPS}
+KNOBS = {"label_seconds": 3, "write_seconds": 3, "caps": dict.fromkeys(WORK.values(), Caps(2, 2))}
 
 
 def counts_add_up(said: Said, result: Folded) -> None:
@@ -533,7 +531,7 @@ def counts_add_up(said: Said, result: Folded) -> None:
     for rejection in (r for rejections in result.rejections.values() for r in rejections):
         if rejection.where not in parts:
             other += 1
-        elif rejection.code in PARTS:
+        elif rejection.code in ("missing_field", "unknown_label", "bad_value", "text_changed"):
             single += 1
         else:
             whole += parts[rejection.where]
@@ -554,7 +552,7 @@ def counts_add_up(said: Said, result: Folded) -> None:
         assert given_[person.id] or not person.answers or person.refused
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories, histories, st.randoms(use_true_random=False))
 def test_the_order_in_which_answers_are_read_does_not_count(
     writing: list[Row], marking: list[Row], draw: random.Random
@@ -573,7 +571,7 @@ def test_the_order_in_which_answers_are_read_does_not_count(
     assert outcome(first) == outcome(second)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(histories, st.lists(st.integers(0, 20), max_size=3), st.randoms(use_true_random=False))
 def test_deliveries_in_any_parts(marking: list[Row], cuts: list[int], draw: random.Random) -> None:
     written, tasks = validation()

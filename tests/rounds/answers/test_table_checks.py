@@ -147,7 +147,7 @@ def test_a_date_settles_the_others(
         (
             ("", "46095,43"),
             None,
-            ("row 2, submitted_at '46095,43': this is a date as", ", probably 2026-03-14 10:19:12"),
+            ("row 2, submitted_at '46095,43': ", "date as a number, probably 2026-03-14 10:19:12"),
         ),
     ],
 )

@@ -249,7 +249,7 @@ EVENTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example([("answers", {**ITEM, "submitted_at": "2026-03-14 10:22:05.000000Z"})])
 @given(st.lists(EVENTS, min_size=1, max_size=4))
 def test_no_answer_stops_the_fold(events: list[tuple[Source, Row]]) -> None:

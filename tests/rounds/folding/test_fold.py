@@ -361,7 +361,7 @@ def counts_add_up(what: Sequence[tuple[str, ParsedAnswer]], result: Folded) -> N
     assert given == len(result.items) + len(result.labels) + rejected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(answers, answers, st.randoms(use_true_random=False))
 def test_the_order_does_not_count(one: list[Row], two: list[Row], draw: random.Random) -> None:
     what = say(one, round="one") + say(two, round="two")
@@ -384,7 +384,7 @@ rows_of_tables = st.one_of(items, labels)
 places = st.lists(st.integers(0, 12), max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(rows_of_tables, max_size=12), places)
 def test_growing_and_repeated_deliveries_give_the_same(rows: list[Row], ends: list[int]) -> None:
     # as an export grows; then old ones again
@@ -395,7 +395,7 @@ def test_growing_and_repeated_deliveries_give_the_same(rows: list[Row], ends: li
 unlike = st.lists(rows_of_tables, max_size=12, unique_by=lambda row: tuple(sorted(row.items())))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(unlike, places)
 def test_parts_in_their_order_give_what_the_whole_gives(rows: list[Row], cuts: list[int]) -> None:
     assert fold_archived(cut(rows, cuts)) == fold_archived([rows])

@@ -33,16 +33,6 @@ SHARED = b"""<Override PartName="/xl/sharedStrings.xml" ContentType="application
 vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/></Types>""".replace(b"\n", b"")
 
 
-def put(cells: dict[str, Any]) -> Change:
-    """Write into cells."""
-
-    def change(book: Any) -> None:
-        for name, value in cells.items():
-            book.active[name] = value
-
-    return change
-
-
 def parts(path: Path, **changed: str | bytes | None) -> Path:
     """A workbook with other content of its parts: by the name of their file without its ending."""
     with zipfile.ZipFile(path) as archive:
@@ -128,7 +118,7 @@ def test_numbers_truth_values_and_dates_are_texts(file: Path) -> None:
 def test_dates_since_1904(file: Path) -> None:
     def since_1904(book: Any) -> None:
         book.epoch = MAC_EPOCH
-        put({"F2": datetime(2026, 3, 14, 10, 22, 5), "F3": 46095.43 - 1462})(book)
+        book.active["F2"], book.active["F3"] = datetime(2026, 3, 14, 10, 22, 5), 46095.43 - 1462
 
     rows, _ = read(saved(file, HEAD, ANSWER, OTHER, change=since_1904))
     times = [row["submitted_at"] for _, row in rows]
@@ -225,7 +215,10 @@ def test_a_date_that_is_none_is_an_error_value(file: Path, recwarn: Any) -> None
 
 
 def test_a_cell_far_away_takes_no_memory(file: Path) -> None:
-    rows, warnings = read(saved(file, HEAD, ANSWER, change=put({"XFD1048576": "x"})))
+    def add(book: Any) -> None:
+        book.active["XFD1048576"] = "x"
+
+    rows, warnings = read(saved(file, HEAD, ANSWER, change=add))
     assert len(rows) == 1
     assert warnings == [f"{file} sheet 'Tasks': {UNREAD} XFD1048576"]
 

@@ -67,10 +67,6 @@ def makes(method: str, path: str) -> bool:
     return (method, path) == ("POST", "/api/projects/")
 
 
-def puts(_: str, path: str) -> bool:
-    return "/import" in path
-
-
 # --- projects
 
 
@@ -124,7 +120,9 @@ def test_each_task_is_there_once(
 ) -> None:
     project, writer = make(ls, title), sign_up()
     ls.put_tasks(project, data("t0"))
-    put = through(puts, *moods).put_tasks(project, data("t0", "t1", "t2"), bars={"t1": [writer.id]})
+    put = through(lambda _, path: "/import" in path, *moods).put_tasks(
+        project, data("t0", "t1", "t2"), bars={"t1": [writer.id]}
+    )
     tasks = list(ls.to.tasks(project, "id,data,overlap,is_labeled"))
     assert {task["data"]["task_id"]: task["id"] for task in tasks} == put == ls.tasks(project)
     assert sorted(put) == ["t0", "t1", "t2"]

@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -79,10 +79,6 @@ class Archive:
             else:
                 stand[one["annotation"]["id"]] = one
         return stand
-
-
-def tasks_of(payloads: Iterable[Payload]) -> Counter[str]:
-    return Counter(one["task"] for one in payloads)
 
 
 # --- projects and tasks
@@ -254,7 +250,7 @@ def test_a_pull_brings_what_changed(ls: LabelStudio, made: Any, sign_up: Any) ->
     a.answer(ids["t1"], said("a"), 12.5)  # the button pressed twice
     a.edit(first["id"], said("b"))
     gone = b.answer(ids["t2"], said("a"))
-    assert tasks_of(archive.pull()) == {"t1": 2, "t2": 1}
+    assert Counter(one["task"] for one in archive.pull()) == {"t1": 2, "t2": 1}
     b.edit(first["id"], said("a"))  # somebody else's answer
     b.delete(gone["id"])
     edited, deleted = archive.pull()

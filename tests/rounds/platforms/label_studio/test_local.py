@@ -55,7 +55,8 @@ def test_a_server_lives_dies_and_lives_again(
         assert not [path for path in place.folder.rglob("*") if mode(path) & 0o077]
         heard = listening(first.process.pid)
         assert heard in (None, {f"127.0.0.1:{place.port}"})
-        assert first.password not in commands(first.process.pid)
+        command = Path(f"/proc/{first.process.pid}/cmdline")
+        assert not command.exists() or first.password not in command.read_text("utf-8")
 
         here = f"port {place.port} of 127.0.0.1 is in use"
         with fails(here, f"process {first.process.pid}"):
@@ -129,11 +130,6 @@ def listening(pid: int) -> set[str] | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return {line.split()[3] for line in said.splitlines() if f"pid={pid}," in line}
-
-
-def commands(pid: int) -> str:
-    path = Path(f"/proc/{pid}/cmdline")
-    return path.read_text("utf-8") if path.exists() else ""
 
 
 def test_a_server_that_ends_says_why(tmp_path: Path) -> None:

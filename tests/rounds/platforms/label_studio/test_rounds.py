@@ -10,10 +10,10 @@ import pytest
 from curation.files import read_records
 from curation.records import GOLDS, Item, Rejection, Task
 from curation.rounds.platforms.label_studio.client import LabelStudio
-from support.desk import STUDY, Desk
+from support.answers import written
+from support.desk import STUDY, Desk, write_csv
 from support.label_studio import labels, project_of
 
-WRITERS = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,unrelated\n"
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
 
 
@@ -26,11 +26,10 @@ class Published(Desk):
         self.rounds.mkdir()
         (self.rounds / "text.toml").write_text(STUDY, "utf-8")
         rows = [
-            f"i{n},{writer},profession,baker,{context},early,late,octal\n"
+            written(item_id=f"i{n}", annotator=writer, context=context)
             for n, context in enumerate(CONTEXTS)
         ]
-        table = root / "writers.csv"
-        table.write_text(WRITERS + "".join(rows), "utf-8")
+        table = write_csv(root / "writers.csv", rows)
         self.say("import", "answers", str(table))
         self.project = project_of(self.say("rounds", "open", "validation", "--name", "v"))
 
