@@ -5,15 +5,7 @@ from typing import Any
 
 import pytest
 
-from curation.decisions.agreement import (
-    Facts,
-    by_annotator,
-    by_term,
-    facts,
-    intent,
-    measured,
-    retention,
-)
+from curation.decisions.agreement import by_annotator, by_term, facts, intent, measured, retention
 from curation.decisions.filter import count, judge
 from curation.files import read_json
 from curation.records import Decision, Item, Term
@@ -22,40 +14,30 @@ from support.votes import VALUES, item, labels
 TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="baker")}
 
 
-def counted(
-    items: list[Item], said: dict[str, str], **more: Any
-) -> tuple[list[Item], list[Decision], Facts]:
+Report = tuple[list[Item], list[Decision], Any]
+
+
+def counted(items: list[Item], said: dict[str, str], **more: Any) -> Report:
     """The facts by labels: for each association a letter for each of a to e, s, a, u or r."""
-    found = count(
-        items,
-        labels(
-            (association, who, VALUES[letter])
-            for association, letters in said.items()
-            for who, letter in zip("abcde", letters, strict=False)
-            if letter != "-"
-        ),
-    )
+    given = [
+        (association, who, VALUES[letter])
+        for association, letters in said.items()
+        for who, letter in zip("abcde", letters, strict=False)
+        if letter != "-"
+    ]
+    found = count(items, labels(given))
     decisions = judge(items, found.votes)
     return items, decisions, facts(items, decisions, found, TERMS, **more)
 
 
 SAID = {
     # x is kept; e contradicts the others twice.
-    "x0": "ssssa",
-    "x1": "aaaas",
-    "x2": "uuuuu",
+    "x0": "ssssa", "x1": "aaaas", "x2": "uuuuu",
     # y falls: two stereotypes.
-    "y0": "sssss",
-    "y1": "sssaa",
-    "y2": "uuuuu",
+    "y0": "sssss", "y1": "sssaa", "y2": "uuuuu",
     # z is open: one label each.
-    "z0": "s----",
-    "z1": "a----",
-    "z2": "u----",
-}
-
-
-Report = tuple[list[Item], list[Decision], Facts]
+    "z0": "s----", "z1": "a----", "z2": "u----",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 import xml.etree.ElementTree as ET
-from html.parser import HTMLParser
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -241,18 +241,10 @@ def test_any_text_arrives_in_a_form_as_it_is(text: str) -> None:
 
 @given(text=AWKWARD)
 def test_any_text_arrives_in_the_instructions_as_it_is(text: str) -> None:
-    class Words(HTMLParser):
-        words = ""
-
-        def handle_data(self, data: str) -> None:
-            self.words += data
-
     said = pages.texts("en", None)
     said["review"]["intro"] = [text]
-    parser = Words()
-    parser.feed(pages.instruction("review", said))
-    parser.close()
-    assert text.replace("*", "") in parser.words.replace("*", "")
+    words = unescape(re.sub("<[^>]*>", "", pages.instruction("review", said)))
+    assert text.replace("*", "") in words.replace("*", "")
 
 
 def test_stars_make_bold_and_italics() -> None:

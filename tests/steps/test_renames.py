@@ -57,11 +57,8 @@ class Course:
     """A campaign, its lines of edits.csv, and how many rows were imported."""
 
     def __init__(self, root: Path, *, gendered: bool = False) -> None:
-        self.campaign, self.lines, self.rows = (
-            make(root, gendered=gendered),
-            "domain,term,action,into\n",
-            0,
-        )
+        self.campaign = make(root, gendered=gendered)
+        self.lines, self.rows = "domain,term,action,into\n", 0
 
     def edit(self, line: str) -> None:
         self.lines += f"profession,{line}\n"

@@ -68,12 +68,16 @@ class Annotator:
         content: dict[str, Any] = answer.json() if answer.content else {}
         return content
 
-    def stream(self, project: int, result: list[dict[str, Any]]) -> list[str]:
-        """Answer all that is served, and say which tasks of ours that was."""
+    def stream(self, project: int, result: Any, most: int = 9999) -> list[str]:
+        """Answer what is served with a result, or with what it makes of a task's data.
+
+        Returns:
+            Which tasks of ours that was.
+        """
         served = []
-        while task := self.next(project):
+        while len(served) < most and (task := self.next(project)):
             served.append(str(task["data"]["task_id"]))
-            self.answer(task["id"], result)
+            self.answer(task["id"], result(task["data"]) if callable(result) else result)
         return served
 
 

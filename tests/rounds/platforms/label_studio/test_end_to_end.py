@@ -159,8 +159,7 @@ def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, s
     assert topped == {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
     assert say("rounds", "top-up", "v")["answers"] == 0
     for person in (sign_up(), sign_up()):
-        while task := person.next(project):
-            person.answer(task["id"], labels(task["data"], MEANT))
+        person.stream(project, lambda data: labels(data, MEANT))
     say("rounds", "pull", "v")
     status = desk.status("v")
     assert (status["decided"], status["remaining"]) == (2, 0)

@@ -73,16 +73,8 @@ def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> An
     project = project_of(desk.say("rounds", "open", "validation", "--name", "v"))
     golds = desk.golds()
     for person in (new_person(own.url, own.key) for _ in range(3)):
-        answer_all(person, project, golds)
+        person.stream(project, lambda data: labels(data, golds))
     return desk
-
-
-def answer_all(person: Any, project: int, golds: dict[str, str]) -> list[tuple[Any, Any]]:
-    """Answer all tasks that a person is served; the tasks, and the answers."""
-    served = []
-    while task := person.next(project):
-        served.append((task, person.answer(task["id"], labels(task["data"], golds))))
-    return served
 
 
 def folded(desk: Any) -> dict[str, Any]:
@@ -248,7 +240,9 @@ def codes(desk: Any, name: str) -> Counter[Any]:
 def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
     desk, project, (a, b) = fresh
     name, golds = desk.name, desk.golds()
-    served = answer_all(a, project, golds)
+    served = []
+    while task := a.next(project):
+        served.append((task, a.answer(task["id"], labels(task["data"], golds))))
     desk.say("rounds", "pull", name)
     assert codes(desk, name) == {None: 6}
     (_, gone), (task, late), (other, theirs) = served[:3]
@@ -282,7 +276,7 @@ def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None
     assert topped.code == 0 or "fix:   " in topped.err
     # Either of the two puts it there again.
     desk.say("rounds", "open", "validation", "--name", name)
-    ids = {task["data"]["task_id"] for task, _ in answer_all(b, project, golds)}
+    ids = {*b.stream(project, lambda data: labels(data, golds))}
     missing = {t.id for t in desk.records(f"{name}/tasks.jsonl", Task)} - ids
     assert not missing, (lost, topped.out, desk.status(name))
     desk.say("rounds", "close", name)

@@ -39,10 +39,7 @@ class Published(Desk):
 
     def answer(self, person: Any, only: int = 99) -> list[str]:
         """Answer what a person is served. Returns our ids of the tasks."""
-        served: list[str] = []
-        while len(served) < only and (task := person.next(self.project)):
-            person.answer(task["id"], labels(task["data"], GOLDS))
-            served.append(str(task["data"]["task_id"]))
+        served: list[str] = person.stream(self.project, lambda data: labels(data, GOLDS), only)
         return served
 
 
