@@ -175,6 +175,7 @@ def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
             return frozenset([now(state)])
         return frozenset().union(*(ends(s) for s in ahead(state)))
 
+    @cache
     def ahead(state: tuple[Votes, ...]) -> set[tuple[Votes, ...]]:
         # The order of the associations does not matter to a decision.
         return {tuple(sorted(s)) for s in product(*(one_more(v, of) for v in state))}
