@@ -1,93 +1,54 @@
 """The agreement report on a case that a person can count, and on the example."""
 
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
 
 from curation.decisions.agreement import by_annotator, by_term, facts, intent, measured, retention
 from curation.decisions.filter import count, judge
 from curation.files import read_json
-from curation.records import Association, Decision, Gold, Item, Label, Term, Value
+from curation.records import Decision, Item, Term
+from support.votes import VALUES, item, labels
 
-GOLDS: tuple[Gold, ...] = ("stereotype", "anti-stereotype", "unrelated")
-TERM = Term(id="term-1", text="baker", domain="profession", family="baker")
-PEOPLE = "abcde"
-
-
-def items(names: str, meant: tuple[Gold, ...] = GOLDS) -> list[Item]:
-    made = []
-    for name in names:
-        one, two, three = (
-            Association(id=f"{name}{i}", sentence=f"s{i}", intent=gold)
-            for i, gold in enumerate(meant)
-        )
-        made.append(
-            Item(
-                id=name,
-                kind="intersentence",
-                term=TERM.id,
-                context="The baker came in.",
-                associations=(one, two, three),
-                round="main",
-            )
-        )
-    return made
+TERMS = {"term-1": Term(id="term-1", text="baker", domain="profession", family="baker")}
 
 
-def labels(said: dict[str, str]) -> pd.DataFrame:
-    """Labels by association: one letter for each of a to e, s, a, u or r."""
-    value: dict[str, Value] = {
-        "s": "stereotype",
-        "a": "anti-stereotype",
-        "u": "unrelated",
-        "r": "related",
-    }
-    rows = [
-        Label(
-            id=f"{association}/{who}",
-            item=association[0],
-            association=association,
-            annotator=who,
-            value=value[letter],
-            round="main",
-            source="answers",
-        ).model_dump()
+Report = tuple[list[Item], list[Decision], Any]
+
+
+def counted(items: list[Item], said: dict[str, str], **more: Any) -> Report:
+    """The facts by labels: for each association a letter for each of a to e, s, a, u or r."""
+    given = [
+        (association, who, VALUES[letter])
         for association, letters in said.items()
-        for who, letter in zip(PEOPLE, letters, strict=False)
+        for who, letter in zip("abcde", letters, strict=False)
         if letter != "-"
     ]
-    return pd.DataFrame(rows, columns=list(Label.model_fields))
+    found = count(items, labels(given))
+    decisions = judge(items, found.votes)
+    return items, decisions, facts(items, decisions, found, TERMS, **more)
 
 
 SAID = {
     # x is kept; e contradicts the others twice.
-    "x0": "ssssa",
-    "x1": "aaaas",
-    "x2": "uuuuu",
+    "x0": "ssssa", "x1": "aaaas", "x2": "uuuuu",
     # y falls: two stereotypes.
-    "y0": "sssss",
-    "y1": "sssaa",
-    "y2": "uuuuu",
+    "y0": "sssss", "y1": "sssaa", "y2": "uuuuu",
     # z is open: one label each.
-    "z0": "s----",
-    "z1": "a----",
-    "z2": "u----",
-}
+    "z0": "s----", "z1": "a----", "z2": "u----",
+}  # fmt: skip
 
 
 @pytest.fixture
-def report() -> tuple[list[Item], list[Decision], object]:
-    these = items("xyz")
-    counted = count(these, labels(SAID))
-    decisions = judge(these, counted.votes)
-    return these, decisions, facts(these, decisions, counted, {TERM.id: TERM})
+def report() -> Report:
+    return counted([*map(item, "xyz")], SAID)
 
 
-def test_scopes_and_classes(report: tuple[list[Item], list[Decision], object]) -> None:
+def test_scopes_and_classes(report: Report) -> None:
     _, decisions, found = report
     assert [d.reason for d in decisions] == [None, "two_of_a_kind", "too_few_labels"]
-    rows = measured(found, measures=["alpha"])  # type: ignore[arg-type]
+    rows = measured(found, measures=["alpha"])
     size = {(r["scope"], r["classes"]): (r["cats"], r["labels"]) for r in rows}
     assert size == {
         ("kept", "all"): (1, 15),
@@ -104,13 +65,12 @@ def test_scopes_and_classes(report: tuple[list[Item], list[Decision], object]) -
 
 
 def test_a_campaign_without_items_has_no_figures() -> None:
-    counted = count([], labels({}))
-    found = facts([], [], counted, {})
+    _, _, found = counted([], {})
     assert measured(found) == by_term(found) == by_annotator(found) == []
 
 
-def test_table_10(report: tuple[list[Item], list[Decision], object]) -> None:
-    (row,) = by_term(report[2])  # type: ignore[arg-type]
+def test_table_10(report: Report) -> None:
+    (row,) = by_term(report[2])
     # Only x is kept. Its stereotype has 4 and 1 of 5 votes: (4/5)² + (1/5)² = 0.68; the share of
     # votes is 4/5, and (80 + 80 + 100)/3 over all three.
     assert row["agreement"] == pytest.approx(68)
@@ -126,28 +86,22 @@ def test_table_10(report: tuple[list[Item], list[Decision], object]) -> None:
 
 
 def test_a_term_without_cats_has_the_agreement_of_its_decided_items() -> None:
-    these = items("y")
-    counted = count(these, labels({name: SAID[name] for name in ("y0", "y1", "y2")}))
-    (row,) = by_term(facts(these, judge(these, counted.votes), counted, {TERM.id: TERM}))
+    said = {name: SAID[name] for name in ("y0", "y1", "y2")}
+    (row,) = by_term(counted([item("y")], said)[2])
     assert (row["cats"], row["agreement"], row["stereotype"], row["all"]) == (0, None, None, None)
     assert row["decided"]["agreement"] == pytest.approx((100 + 52) / 2)
 
 
 def test_both_kinds_of_a_term_are_pooled() -> None:
-    one, two = items("xv")
-    these = [one, two.model_copy(update={"kind": "intrasentence"})]
     said = {name: SAID[name] for name in ("x0", "x1", "x2")}
     said |= {"v0": "sssau", "v1": "aaaaa", "v2": "uuuuu"}
-    counted = count(these, labels(said))
-    (row,) = by_term(facts(these, judge(these, counted.votes), counted, {TERM.id: TERM}))
+    (row,) = by_term(counted([item("x"), item("v", kind="intrasentence")], said)[2])
     # x: 0.68 as above; v: (3/5)² + (1/5)² + (1/5)² = 0.44. A mean over CATs, and not of all votes.
     assert row["agreement"] == pytest.approx((68 + 44) / 2)
 
 
-def test_annotators_against_the_others(
-    report: tuple[list[Item], list[Decision], object],
-) -> None:
-    rows = {r["annotator"]: r for r in by_annotator(report[2])}  # type: ignore[arg-type]
+def test_annotators_against_the_others(report: Report) -> None:
+    rows = {r["annotator"]: r for r in by_annotator(report[2])}
     # e, over x0 x1 x2 y0 y1 y2: 0/4, 0/4, 4/4, 4/4, 1/4, 4/4 of the others agree.
     assert rows["e"]["with_others"] == pytest.approx(100 * (0 + 0 + 1 + 1 + 0.25 + 1) / 6)
     # Golds are stereotype, anti, unrelated; stereotype, stereotype, unrelated: e hits 3 of 6.
@@ -160,31 +114,24 @@ def test_annotators_against_the_others(
 
 
 def test_who_contradicts_most_others_over_fifteen_labels_is_suspect() -> None:
-    names = "klmno"
-    these = items(names)
-    said = {f"{n}{i}": "ssss" + "u" for n in names for i in range(3)}
-    counted = count(these, labels(said))
-    found = facts(these, judge(these, counted.votes), counted, {TERM.id: TERM})
-    suspects = [r["annotator"] for r in by_annotator(found) if r["suspect"]]
-    assert suspects == ["e"]
-    left_out = facts(these, judge(these, counted.votes), counted, {TERM.id: TERM}, exclude=["e"])
-    assert "e" not in {r["annotator"] for r in by_annotator(left_out)}
+    items = [*map(item, "klmno")]
+    said = {a.id: "ssss" + "u" for one in items for a in one.associations}
+    rows = by_annotator(counted(items, said)[2])
+    assert [r["annotator"] for r in rows if r["suspect"]] == ["e"]
+    left_out = by_annotator(counted(items, said, exclude=["e"])[2])
+    assert "e" not in {r["annotator"] for r in left_out}
 
 
-def test_retention_is_of_the_decided(report: tuple[list[Item], list[Decision], object]) -> None:
-    rows = retention(report[0], report[1], {TERM.id: TERM})
-    assert {(r["domain"], r["kind"]) for r in rows} == {
-        ("profession", "intersentence"),
-        ("profession", "all"),
-        ("all", "intersentence"),
-        ("all", "all"),
-    }
+def test_retention_is_of_the_decided(report: Report) -> None:
+    rows = retention(report[0], report[1], TERMS)
+    groups = {(d, k) for d in ("profession", "all") for k in ("intersentence", "all")}
+    assert {(r["domain"], r["kind"]) for r in rows} == groups
     for row in rows:
         counts = (row["items"], row["open"], row["kept"], row["retention"], row["paper"])
         assert counts == (3, 1, 1, 50.0, 83.0)
 
 
-def test_gold_against_intent(report: tuple[list[Item], list[Decision], object]) -> None:
+def test_gold_against_intent(report: Report) -> None:
     these, decisions, _ = report
     found = intent(these, decisions)
     # x and y have six gold labels; y1's is stereotype, meant as anti-stereotype.

@@ -7,49 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.decisions.filter import count, judge, repeats, tiers
-from curation.records import VALUES, Association, Gold, Item, Label, Value
+from curation.records import GOLDS, VALUES, Item, Value
 from curation.text.rules import Votes, decide
+from support.votes import item, labels
 
-MEANT: tuple[Gold, ...] = ("stereotype", "anti-stereotype", "unrelated")
-
-
-def item(name: str, writer: str | None = None) -> Item:
-    a, b, c = (
-        Association(id=f"{name}-{i}", sentence=f"sentence {i}", intent=gold)
-        for i, gold in enumerate(MEANT)
-    )
-    return Item(
-        id=name,
-        kind="intersentence",
-        term="term-1",
-        context="The baker came in.",
-        associations=(a, b, c),
-        round="main",
-        writer=writer,
-    )
+ONE = item("x")
+Rows = list[tuple[str, str, Value]]
 
 
-def table(rows: list[tuple[str, str, Value]], *, round: str = "main") -> pd.DataFrame:
-    """Labels as (association, annotator, value), in order of submission."""
-    records = [
-        Label(
-            id=f"label-{n}",
-            item=association.rsplit("-", 1)[0],
-            association=association,
-            annotator=annotator,
-            value=value,
-            round=round,
-            source="answers",
-        ).model_dump()
-        for n, (association, annotator, value) in enumerate(rows)
-    ]
-    return pd.DataFrame(records, columns=list(Label.model_fields))
-
-
-def count_votes(labels: list[tuple[str, Value]], of: int = 5) -> Votes:
+def count_votes(given: list[tuple[str, Value]], of: int = 5) -> Votes:
     """The plain rule: the first labels of an association by distinct annotators, one at a time."""
     seen: dict[str, Value] = {}
-    for annotator, value in labels:
+    for annotator, value in given:
         if annotator not in seen and len(seen) < of:
             seen[annotator] = value
     s, a, u, r = (list(seen.values()).count(value) for value in VALUES)
@@ -63,9 +32,10 @@ def test_a_second_label_and_a_sixth_label_are_not_counted() -> None:
     assert count_votes([*six, ("f", "stereotype")]) == (0, 0, 5, 0)
 
 
+THREE = [*map(item, "xyz")]
 rows = st.lists(
     st.tuples(
-        st.sampled_from([f"i{n}-{k}" for n in range(3) for k in range(3)]),
+        st.sampled_from([a.id for one in THREE for a in one.associations]),
         st.sampled_from("abcdefg"),
         st.sampled_from(VALUES),
     ),
@@ -74,29 +44,25 @@ rows = st.lists(
 
 
 @given(rows)
-def test_counting_whole_tables_equals_the_plain_rule(
-    given_rows: list[tuple[str, str, Value]],
-) -> None:
-    items = [item(f"i{n}") for n in range(3)]
-    counted = count(items, table(given_rows))
+def test_counting_whole_tables_equals_the_plain_rule(given_rows: Rows) -> None:
+    counted = count(THREE, labels(given_rows))
     expected = [
         count_votes([(who, value) for association, who, value in given_rows if association == a.id])
-        for one in items
+        for one in THREE
         for a in one.associations
     ]
     assert [tuple(votes) for votes in counted.votes.tolist()] == expected
     live = (counted.labels["code"] == "").sum()
     assert live == sum(map(sum, expected))
-    decisions = judge(items, counted.votes)
-    for n, decision in enumerate(decisions):
+    for n, decision in enumerate(judge(THREE, counted.votes)):
         outcome = decide(expected[3 * n : 3 * n + 3])
         assert (decision.kept, decision.reason) == (outcome.kept, outcome.reason)
         assert tuple(v.gold for v in decision.verdicts) == outcome.golds
 
 
 def test_a_label_that_does_not_count_says_why() -> None:
-    given_rows: list[tuple[str, str, Value]] = [("i0-0", who, "stereotype") for who in "aabcdefg"]
-    counted = count([item("i0")], table(given_rows), of=5)
+    given_rows: Rows = [("x0", who, "stereotype") for who in "aabcdefg"]
+    counted = count([ONE], labels(given_rows), of=5)
     # a twice; a to e fill the five places; f and g come too late.
     assert list(counted.labels["code"]) == [
         "", "repeated_annotator", "", "", "", "", "surplus_label", "surplus_label",
@@ -104,16 +70,16 @@ def test_a_label_that_does_not_count_says_why() -> None:
 
 
 def test_labels_count_in_order_of_submission_not_of_the_file() -> None:
-    labels = table([("i0-0", "late", "unrelated"), ("i0-0", "early", "stereotype")])
-    labels["submitted_at"] = ["2026-03-02T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
-    counted = count([item("i0")], labels, of=1)
+    late = labels([("x0", "late", "unrelated"), ("x0", "early", "stereotype")])
+    late["submitted_at"] = ["2026-03-02T00:00:00.000Z", "2026-03-01T00:00:00.000Z"]
+    counted = count([ONE], late, of=1)
     assert counted.votes[0].tolist() == [1, 0, 0, 0]
     assert list(counted.labels["annotator"]) == ["early", "late"]
 
 
 def test_the_writer_counts_as_the_first_label() -> None:
-    four: list[tuple[str, str, Value]] = [("i0-0", who, "unrelated") for who in "abcde"]
-    counted = count([item("i0", writer="w")], table(four), count_writer=True)
+    four: Rows = [("x0", who, "unrelated") for who in "abcde"]
+    counted = count([item("x", writer="w")], labels(four), count_writer=True)
     # The intent and four labels make five; the fifth validator is one too many.
     assert counted.votes[0].tolist() == [1, 0, 4, 0]
     assert counted.votes[1].tolist() == [0, 1, 0, 0]
@@ -121,44 +87,34 @@ def test_the_writer_counts_as_the_first_label() -> None:
 
 
 def test_only_the_rounds_asked_for_count() -> None:
-    labels = pd.concat(
-        [
-            table([("i0-0", "a", "unrelated")], round="pilot"),
-            table([("i0-0", "a", "stereotype")], round="main"),
-        ],
-        ignore_index=True,
-    )
-    counted = count([item("i0")], labels, rounds=["main"])
+    pilot = labels([("x0", "a", "unrelated")], round="pilot")
+    both = pd.concat([pilot, labels([("x0", "a", "stereotype")])], ignore_index=True)
+    counted = count([ONE], both, rounds=["main"])
     assert counted.votes[0].tolist() == [1, 0, 0, 0]
     assert list(counted.labels["code"]) == ["round_not_counted", ""]
 
 
 def test_repeats_can_be_counted_as_stereoset_did() -> None:
-    full: list[tuple[str, str, Value]] = []
-    for k, gold in enumerate(MEANT):
-        full += [(f"i0-{k}", who, gold) for who in "aabcd"]
-    full[3] = ("i0-0", "c", "unrelated")
-    full[4] = ("i0-0", "d", "unrelated")
-    # i0-0: a, a, b say stereotype, c and d unrelated. Strictly 2 of 4: one more label could decide.
-    labels = table(full)
-    strict = judge([item("i0")], count([item("i0")], labels).votes)[0]
-    loose = judge([item("i0")], count([item("i0")], labels, count_repeats=True).votes)[0]
+    full: Rows = [(f"x{k}", who, gold) for k, gold in enumerate(GOLDS) for who in "aabcd"]
+    full[3:5] = [("x0", who, "unrelated") for who in "cd"]
+    # x0: a, a, b say stereotype, c and d unrelated. Strictly 2 of 4: one more label could decide.
+    given_labels = labels(full)
+    strict = judge([ONE], count([ONE], given_labels).votes)[0]
+    loose = judge([ONE], count([ONE], given_labels, count_repeats=True).votes)[0]
     assert (strict.kept, strict.reason) == (False, "too_few_labels")
     assert loose.kept
-    assert repeats([item("i0")], labels) == (3, 1, 1)
+    assert repeats([ONE], given_labels) == (3, 1, 1)
 
 
-@pytest.mark.parametrize("labels", [0, 1])
-def test_no_item_and_no_label_are_no_error(labels: int) -> None:
-    items = [item("i0")][:labels]
-    counted = count(items, table([]))
-    assert counted.votes.shape == (3 * labels, 4)
-    assert [d.reason for d in judge(items, counted.votes)] == ["too_few_labels"] * labels
+@pytest.mark.parametrize("items", [[], [ONE]])
+def test_no_item_and_no_label_are_no_error(items: list[Item]) -> None:
+    counted = count(items, labels([]))
+    assert counted.votes.shape == (3 * len(items), 4)
+    assert [d.reason for d in judge(items, counted.votes)] == ["too_few_labels"] * len(items)
 
 
 def test_cats_are_counted_by_kind_and_tier() -> None:
-    items = [item(f"i{n}") for n in range(4)]
-    items[1] = items[1].model_copy(update={"kind": "intrasentence"})
+    items = [item("w"), item("x", kind="intrasentence"), item("y"), item("z")]
     full = [[(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)] for _ in items]
     full[1][0] = (4, 0, 1, 0)
     full[2][2] = (0, 0, 3, 0)  # kept, though two labels are missing
@@ -166,9 +122,6 @@ def test_cats_are_counted_by_kind_and_tier() -> None:
     decisions = judge(items, np.array(full).reshape(-1, 4))
     assert [d.kept for d in decisions] == [True, True, True, False]
     found = tiers(items, decisions)
-    assert {name: n for name, n in found.items() if n} == {
-        "intersentence_tier_5": 1,
-        "intrasentence_tier_4": 1,
-        "intersentence_tier_unknown": 1,
-    }
+    wanted = {"intersentence_tier_5": 1, "intrasentence_tier_4": 1, "intersentence_tier_unknown": 1}
+    assert {name: n for name, n in found.items() if n} == wanted
     assert len(found) == 8

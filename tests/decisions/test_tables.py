@@ -12,10 +12,8 @@ def test_one_long_table_has_a_row_per_value(example: Path) -> None:
     assert all(tuple(row) == TIDY for row in rows)
     assert {row["by"] for row in rows} == {"overall", "domain/kind"}
     overall = next(r for r in report["measures"] if r["measure"] == "alpha")
-    assert (rows[0]["value"], [rows[0]["low"], rows[0]["high"]]) == (
-        overall["value"],
-        list(overall["ci"]),
-    )
+    first = rows[0]
+    assert [first["value"], first["low"], first["high"]] == [overall["value"], *overall["ci"]]
     more = tidy(report, measures=["alpha"], by=["term", "annotator"])
     assert sum(row["measure"] == "% with others" for row in more) == len(report["annotators"])
     assert sum(row["measure"] == "% agreement" for row in more) == 2 * len(report["terms"])

@@ -1,6 +1,6 @@
 """Which tables are out, from the ledger and the answers; by hand."""
 
-from typing import Literal
+from typing import Any
 
 from curation.records import Answer, Dealing
 from curation.rounds.held import ERASED, holdings
@@ -8,18 +8,10 @@ from curation.rounds.held import ERASED, holdings
 Out = dict[str, dict[str, int]]
 
 
-def line(
-    table: str,
-    holder: str = "",
-    *,
-    action: Literal["deal", "recall"] = "deal",
-    came: dict[str, int] | None = None,
-    **tasks: int,
-) -> Dealing:
-    at = "2026-03-14T00:00:00.000Z"
-    return Dealing(
-        action=action, table=table, holder=holder or table, tasks=tasks, came=came or {}, at=at
-    )
+def line(table: str, holder: str = "", action: Any = "deal", came: Any = (), **n: int) -> Dealing:
+    """A line of the ledger: a table of ``n`` copies of tasks, and the answers that came before."""
+    about: Any = {"table": table, "holder": holder or table, "at": "2026-03-14T00:00:00.000Z"}
+    return Dealing(action=action, tasks=n, came=dict(came), **about)
 
 
 def answers(*pairs: str, code: str | None = None) -> list[Answer]:

@@ -1,8 +1,10 @@
 """With only the labels that are needed, exactly the same items are kept as with all labels."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -42,29 +44,30 @@ def fate(outcome: Outcome) -> bool | None:
     return None if outcome.reason == "too_few_labels" else outcome.kept
 
 
-def sort_of(votes: Votes, needed: int, of: int) -> tuple[tuple[bool, bool], ...]:
+Sort = tuple[tuple[bool, bool], ...]
+
+
+def sort_of(votes: Votes, needed: int, of: int) -> Sort:
     """All that a decision depends on: which labels have a majority, and which can still get one."""
     left = of - sum(votes)
     return tuple((n >= needed, n + left >= needed) for n in votes)
 
 
 @pytest.mark.parametrize(("needed", "of"), RULES)
-def test_what_is_decided_stays_decided_in_every_state_of_three_associations(
-    needed: int, of: int
-) -> None:
+def test_what_is_decided_stays_decided_in_every_state(needed: int, of: int) -> None:
     # States of one sort are alike to the decision (the next test), so one of each will do. By
     # induction over single labels no further label changes whether a decided item is kept.
-    alike: dict[tuple[tuple[bool, bool], ...], Votes] = {}
-    after: dict[tuple[tuple[bool, bool], ...], set[tuple[tuple[bool, bool], ...]]] = {}
+    alike: dict[Sort, Votes] = {}
+    after = defaultdict[Sort, set[Sort]](set)
     for votes in states(of):
         sort = sort_of(votes, needed, of)
         alike.setdefault(sort, votes)
-        after.setdefault(sort, set()).update(sort_of(v, needed, of) for v in one_more(votes, of))
+        after[sort] |= {sort_of(v, needed, of) for v in one_more(votes, of)}
 
     for intents in INTENTS:
 
         @cache
-        def kept(*sorts: tuple[tuple[bool, bool], ...]) -> bool | None:
+        def kept(*sorts: Sort) -> bool | None:
             votes = [alike[sort] for sort in sorts]
             return fate(decide(votes, needed=needed, of=of, intents=intents))  # noqa: B023
 
@@ -74,9 +77,9 @@ def test_what_is_decided_stays_decided_in_every_state_of_three_associations(
             if now is None:
                 continue
             decided += 1
-            assert all(kept(x, b, c) is now for x in after[a])
-            assert all(kept(a, x, c) is now for x in after[b])
-            assert all(kept(a, b, x) is now for x in after[c])
+            ahead = [(x, b, c) for x in after[a]]
+            ahead += [(a, x, c) for x in after[b]] + [(a, b, x) for x in after[c]]
+            assert all(kept(*state) is now for state in ahead)
         # Writers who mean the same twice can keep nothing: everything is decided from the start.
         hopeless = intents is not None and intents.count(S) > 1
         assert hopeless == (decided == len(alike) ** 3)
@@ -87,28 +90,27 @@ def joint(of: int) -> st.SearchStrategy[list[Votes]]:
     return st.lists(st.sampled_from(states(of)), min_size=3, max_size=3)
 
 
-@given(st.sampled_from(RULES), st.sampled_from(INTENTS), st.data())
-@settings(max_examples=300, deadline=None)
-def test_states_of_one_sort_are_alike_to_the_decision(
+rules, patterns = st.sampled_from(RULES), st.sampled_from(INTENTS)
+
+
+@given(rules, patterns, st.data())
+@settings(max_examples=300)
+def test_states_of_one_sort_are_alike(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
     needed, of = rule
     votes = data.draw(joint(of))
-    others = [
-        data.draw(
-            st.sampled_from(
-                [w for w in states(of) if sort_of(w, needed, of) == sort_of(v, needed, of)]
-            )
-        )
-        for v in votes
-    ]
-    outcomes = [decide(v, needed=needed, of=of, intents=intents) for v in (votes, others)]
-    assert outcomes[0] == outcomes[1]
+    by_sort = defaultdict(list)
+    for state in states(of):
+        by_sort[sort_of(state, needed, of)].append(state)
+    alike = [data.draw(st.sampled_from(by_sort[sort_of(v, needed, of)])) for v in votes]
+    how: Any = {"needed": needed, "of": of, "intents": intents}
+    assert decide(votes, **how) == decide(alike, **how)
 
 
-@given(st.sampled_from(RULES), st.sampled_from(INTENTS), st.data())
-@settings(max_examples=150, deadline=None)
-def test_further_is_the_fewest_that_can_decide(
+@given(rules, patterns, st.data())
+@settings(max_examples=150)
+def test_further_is_the_fewest(
     rule: tuple[int, int], intents: Intents, data: st.DataObject
 ) -> None:
     needed, of = rule
@@ -122,11 +124,8 @@ def test_further_is_the_fewest_that_can_decide(
     reached, more = {votes}, 0
     while all(open_after(state) for state in reached):
         more += 1
-        reached = {
-            ahead
-            for state in reached
-            for ahead in product(*([*one_more(v, of)] or [v] for v in state))
-        }
+        every = (product(*([*one_more(v, of)] or [v] for v in state)) for state in reached)
+        reached = {ahead for states in every for ahead in states}
     assert further(votes, needed=needed, of=of, intents=intents) == more
     assert (more == 0) == (not open_after(votes))
     assert more <= of - min(map(sum, votes))
@@ -176,6 +175,7 @@ def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
             return frozenset([now(state)])
         return frozenset().union(*(ends(s) for s in ahead(state)))
 
+    @cache
     def ahead(state: tuple[Votes, ...]) -> set[tuple[Votes, ...]]:
         # The order of the associations does not matter to a decision.
         return {tuple(sorted(s)) for s in product(*(one_more(v, of) for v in state))}
@@ -205,18 +205,18 @@ def test_every_way_that_whole_answers_can_take(needed: int, of: int) -> None:
 five = st.lists(st.sampled_from(VALUES), min_size=5, max_size=5)
 
 
-@given(five, five, five, st.sampled_from(RULES), st.sampled_from(INTENTS))
-@settings(deadline=None)
+@given(five, five, five, rules, patterns)
 def test_the_loop_keeps_what_all_labels_keep(
     a: list[Value], b: list[Value], c: list[Value], rule: tuple[int, int], intents: Intents
 ) -> None:
     needed, of = rule
     _, early = asked([a, b, c], needed, of, intents)
-    whole = [votes_of(labels[:of]) for labels in (a, b, c)]
+    votes = [votes_of(labels[:of]) for labels in (a, b, c)]
+    whole = decide(votes, needed=needed, of=of, intents=intents)
     assert early.reason != "too_few_labels"
-    assert early.kept == decide(whole, needed=needed, of=of, intents=intents).kept
+    assert early.kept == whole.kept
     if early.kept:
-        assert early.golds == decide(whole, needed=needed, of=of, intents=intents).golds
+        assert early.golds == whole.golds
 
 
 def test_figures_worked_out_by_hand() -> None:

@@ -4,14 +4,15 @@ import hashlib
 import hmac
 import json
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.campaign import Campaign
-from curation.files import CurationError
 from curation.rounds.people import fingerprint, key_path, make_key, pseudonyms, read_key
+from support.failing import fails
 
 
 @pytest.fixture
@@ -24,8 +25,8 @@ def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_key_is_made_once_for_its_owner_alone(own_keys: Path) -> None:
     path = make_key("c-1234")
     assert path == own_keys / "c-1234.key" == key_path("c-1234")
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(own_keys.stat().st_mode) == 0o700
+    modes = [stat.S_IMODE(place.stat().st_mode) for place in (path, own_keys)]
+    assert modes == [0o600, 0o700]
     key = read_key("c-1234")
     assert len(key) == 32
     make_key("c-1234")
@@ -38,23 +39,21 @@ def test_a_key_that_others_can_read_is_refused(own_keys: Path) -> None:
     path = make_key("c-1234")
     for mode in (0o640, 0o604, 0o620):
         path.chmod(mode)
-        with pytest.raises(CurationError, match="others can read the key") as caught:
+        with fails("others can read the key", fix=f"chmod 600 {path}"):
             read_key("c-1234")
-        assert caught.value.fix == f"chmod 600 {path}"
 
 
 def test_a_key_cut_short_is_refused(own_keys: Path) -> None:
     path = make_key("c-1234")
     for size in (0, 31):  # an empty key would make everybody's pseudonym guessable
         path.write_bytes(b"k" * size)
-        with pytest.raises(CurationError, match=str(path)):
+        with fails(str(path)):
             read_key("c-1234")
 
 
 def test_a_key_that_is_not_there(own_keys: Path) -> None:
-    with pytest.raises(CurationError, match="key is not here") as caught:
+    with fails("key is not here", fix="CURATION_KEYS"):
         read_key("c-1234")
-    assert "CURATION_KEYS" in caught.value.fix
 
 
 def test_a_pseudonym_is_the_keyed_digest_of_the_person() -> None:
@@ -64,12 +63,18 @@ def test_a_pseudonym_is_the_keyed_digest_of_the_person() -> None:
     assert fingerprint(b"key") != fingerprint(b"other")
 
 
-def test_a_lost_key_is_an_error_and_no_new_key(
-    forked: Any, small: Any, campaign: Campaign, own_keys: Path, untouched: Any
-) -> None:
-    root = campaign.root
-    assert forked("import", "answers", small.writers, "-c", root).code == 0
+@pytest.fixture
+def imported(forked: Any, small: Any, campaign: Campaign, own_keys: Path) -> Path:
+    """The key of a campaign with answers."""
+    assert forked("import", "answers", small.writers, "-c", campaign.root).code == 0
     (key,) = own_keys.iterdir()
+    return key
+
+
+def test_a_lost_key_is_an_error_and_no_new_key(
+    forked: Any, small: Any, campaign: Campaign, imported: Path, own_keys: Path, untouched: Any
+) -> None:
+    root, key = campaign.root, imported
     hidden = key.rename(own_keys.parent / "hidden")
     before = untouched(root)
     for command in (("import", "answers", small.validators), ("run",)):
@@ -84,32 +89,30 @@ def test_a_lost_key_is_an_error_and_no_new_key(
     assert forked("import", "answers", small.validators, "-c", root).code == 0
 
 
-def test_another_key_is_noticed(
-    forked: Any, small: Any, campaign: Campaign, own_keys: Path
-) -> None:
-    root = campaign.root
-    assert forked("import", "answers", small.writers, "-c", root).code == 0
+def test_another_key_is_noticed(forked: Any, campaign: Campaign, imported: Path) -> None:
     before = (campaign.rounds / "main" / "items.jsonl").read_bytes()
-    (key,) = own_keys.iterdir()
-    key.unlink()
-    make_key(key.stem)
-    steps = json.loads(forked("status", "--json", "-c", root).out)["steps"]
+    imported.unlink()
+    make_key(imported.stem)
+    steps = json.loads(forked("status", "--json", "-c", campaign.root).out)["steps"]
     assert {s["step"]: s["state"] for s in steps}["answers"] == "out of date"
     # Everybody has another name now: visible, not silent.
-    forked("run", "-c", root)
+    forked("run", "-c", campaign.root)
     assert (campaign.rounds / "main" / "items.jsonl").read_bytes() != before
 
 
 def people_of(folder: Path) -> list[bytes]:
     """The platform's ids of all people in the example's tables."""
-    found = set()
+    found = {json.loads(x)["annotator"] for x in (folder / "pilot.jsonl").open(encoding="utf-8")}
     for name, delimiter, column in (("writers.csv", ",", 1), ("validators.csv", ";", 2)):
-        for line in (folder / name).read_text("utf-8-sig").splitlines()[1:]:
-            cells = line.split(delimiter)
-            found |= {cells[column].strip()}
-    for line in (folder / "pilot.jsonl").read_text("utf-8").splitlines():
-        found |= {json.loads(line)["annotator"].strip()}
-    return sorted(name.encode() for name in found if name)
+        lines = (folder / name).read_text("utf-8-sig").splitlines()[1:]
+        found |= {line.split(delimiter)[column] for line in lines}
+    return sorted({name.strip().encode() for name in found} - {b""})
+
+
+def check_nameless(paths: Iterable[Path], names: list[bytes]) -> None:
+    for path in paths:
+        data = path.read_bytes()
+        assert [name for name in names if name in data] == [], path
 
 
 def test_no_platform_id_leaves_the_raw_answers(example: Path, example_data: Path) -> None:
@@ -120,9 +123,7 @@ def test_no_platform_id_leaves_the_raw_answers(example: Path, example_data: Path
     results = [*example.glob("2-rounds/*/items.jsonl"), *example.glob("2-rounds/*/labels.jsonl")]
     results += [path for path in example.glob("[37]-*/**/*") if path.is_file()]
     assert len(results) > 12
-    for path in results:
-        data = path.read_bytes()
-        assert [name for name in names if name in data] == [], path
+    check_nameless(results, names)
 
 
 def test_no_platform_id_is_in_a_file_that_git_would_take(example: Path, example_data: Path) -> None:
@@ -130,15 +131,11 @@ def test_no_platform_id_is_in_a_file_that_git_would_take(example: Path, example_
     ignored = (example / ".gitignore").read_text()
     assert "2-rounds/*/raw/\n" in ignored
     assert "tasks/\n" in ignored
-    names = people_of(example_data)
     kept = (p for p in example.rglob("*") if p.is_file() and not {"raw", "tasks"} & set(p.parts))
-    for path in kept:
-        data = path.read_bytes()
-        assert [name for name in names if name in data] == [], path
+    check_nameless(kept, people_of(example_data))
 
 
 def test_published_human_ids_stay(example: Path) -> None:
     text = (example / "2-rounds" / "published" / "labels.jsonl").read_text("utf-8")
-    annotators = {json.loads(line)["annotator"] for line in text.splitlines()}
-    assert annotators
-    assert all(name.startswith("earlier-human-") for name in annotators)
+    names = [json.loads(line)["annotator"] for line in text.splitlines()]
+    assert {name.startswith("earlier-human-") for name in names} == {True}

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.records import Association, Item, Term
+from curation.records import GOLDS, KINDS, Association, Item, Kind, Task, Term
 from curation.rounds.people import sealed
 from curation.rounds.plan import review, validation, writing
 
@@ -19,7 +19,7 @@ def term(n: int, text: str = "", family: str | None = None) -> Term:
 def item(n: int, writer: str = "p-1") -> Item:
     a, b, c = (
         Association(id=f"a-{n}-{intent}", sentence=f"{intent} {n}", intent=intent)
-        for intent in ("stereotype", "anti-stereotype", "unrelated")
+        for intent in GOLDS
     )
     return Item(
         id=f"item-{n}", kind="intersentence", term="term-1", context=f"A word1, {n}.",
@@ -30,14 +30,16 @@ def item(n: int, writer: str = "p-1") -> Item:
 def plan(items: list[Item], **options: Any) -> Any:
     full = options.get("full", ())
     wanted = {i.id: 5 if i.id in full else 3 for i in items}
-    options = {"wanted": wanted, "full": full, "seed": 1, "round": "v", **options}
-    return validation(items, {"term-1": term(1)}, sealed=SEAL, **options)
+    how = {"wanted": wanted, "full": full, "seed": 1, "round": "v", "sealed": SEAL, **options}
+    return validation(items, {"term-1": term(1)}, **how)
+
+
+def written(terms: list[Term], kind: Kind = "intrasentence", items: int = 1) -> list[Task]:
+    return writing(terms, round="w", kind=kind, items=items, seed=1, sealed=SEAL)
 
 
 def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_row() -> None:
-    tasks = writing(
-        [term(n) for n in range(7)], round="w", kind="intrasentence", items=4, seed=1, sealed=SEAL
-    )
+    tasks = written([term(n) for n in range(7)], items=4)
     assert sorted(t.term for t in tasks) == sorted(f"term-{n}" for n in range(7) for _ in range(4))
     assert len({t.id for t in tasks}) == 28
     for turn in range(4):  # each term once before any comes again
@@ -45,10 +47,7 @@ def test_every_term_gets_as_many_tasks_as_items_are_wanted_and_never_two_in_a_ro
 
 
 def test_both_kinds_of_writing_in_one_round_name_have_other_ids() -> None:
-    one, two = (
-        writing([term(1)], round="w", kind=kind, items=1, seed=1, sealed=SEAL)
-        for kind in ("intrasentence", "intersentence")
-    )
+    one, two = (written([term(1)], kind=kind) for kind in KINDS)
     assert one[0].id != two[0].id
 
 
@@ -66,8 +65,7 @@ def test_all_six_orders_occur_about_equally_often() -> None:
     # 600 tasks, six orders: 100 each expected, standard deviation about 9.
     orders: dict[tuple[int, ...], int] = {}
     for task in plan([item(n) for n in range(600)]):
-        meant = ("stereotype", "anti-stereotype", "unrelated")
-        order = tuple(meant.index(s.association.split("-", 2)[2]) for s in task.shown)
+        order = tuple(GOLDS.index(s.association.split("-", 2)[2]) for s in task.shown)
         orders[order] = orders.get(order, 0) + 1
     assert len(orders) == 6
     assert all(60 < times < 140 for times in orders.values()), orders
@@ -84,10 +82,7 @@ def test_the_seed_decides_the_order_and_nothing_else(seed: int, n: int) -> None:
 
 def test_ids_tell_nothing_without_the_key() -> None:
     (one,) = plan([item(1)])
-    (other,) = validation(
-        [item(1)], {"term-1": term(1)}, round="v", wanted={"item-1": 3}, full=[], seed=1,
-        sealed=sealed(b"x" * 32),
-    )  # fmt: skip
+    (other,) = plan([item(1)], sealed=sealed(b"x" * 32))
     assert one.id != other.id
     assert not {s.id for s in one.shown} & {s.id for s in other.shown}
     assert not {s.id for s in one.shown} & {a.id for a in item(1).associations}

@@ -3,7 +3,7 @@
 from typing import Any
 
 from curation.records import Answer, Round, Task
-from curation.rounds.progress import lacking, progress, received, to_ask
+from curation.rounds.progress import Progress, lacking, progress, received, to_ask
 
 NOW = "2026-03-11T00:00:00.000Z"
 UNLIKE = (1, 1, 0, 0)  # one label was refused: one more cannot make three of a kind
@@ -68,20 +68,22 @@ def test_who_passed_on_takes_no_place() -> None:
     assert received(answers) == {"t-1": 2}
 
 
+def figures(
+    round: Round, tasks: list[Task], answers: list[Answer], lack: Any, asked: Any, votes: Any = ()
+) -> Progress:
+    rules = {"lack": lack, "asked": asked, "votes": dict(votes), "needed": 3, "of": 5, "now": NOW}
+    return progress(round, tasks, answers, **rules)
+
+
 def test_figures_of_a_round() -> None:
     tasks = [task(n, wanted=5) for n in (1, 2)]
     votes = {"item-1": [(5, 0, 0, 0), (0, 5, 0, 0), (0, 0, 5, 0)], "item-2": [(1, 0, 0, 0)] * 3}
     # Six answers on the 10th, at midnight: pace is taken over the one day since.
-    answers = [answer(1, f"p-{k}") for k in range(5)] + [
-        answer(2, "p-0"),
-        answer(2, "p-1", "skipped"),
-    ]
+    answers = [*(answer(1, f"p-{k}") for k in range(5)), answer(2, "p-0")]
+    answers.append(answer(2, "p-1", "skipped"))
     lack = lacking(round_of(), tasks, answers, votes=votes, needed=3, of=5)
     assert lack == {"t-1": 0, "t-2": 4}
-    p = progress(
-        round_of(), tasks, answers, lack=lack, asked={"t-1": 5, "t-2": 5}, votes=votes,
-        needed=3, of=5, now=NOW,
-    )  # fmt: skip
+    p = figures(round_of(), tasks, answers, lack, {"t-1": 5, "t-2": 5}, votes)
     assert (p.tasks, p.done, p.decided, p.people) == (2, 1, 1, 5)
     assert (p.answers, p.refused, p.asked, p.remaining) == (6, 0, 10, 4)
     assert p.labels_per_item == 3.0  # (5 + 1) / 2
@@ -92,24 +94,18 @@ def test_figures_of_a_round() -> None:
 
 def test_the_cost_is_exact() -> None:
     answers = [answer(1, f"p-{k}") for k in range(3)]
-    rules: dict[str, Any] = {"lack": {}, "asked": {}, "votes": {}, "needed": 3, "of": 5}
-    p = progress(round_of(pay=0.1), [task(1)], answers, **rules, now=NOW)
+    p = figures(round_of(pay=0.1), [task(1)], answers, {}, {})
     assert (p.cost, p.cost_in_all) == (0.3, 0.3)  # and not 0.30000000000000004
 
 
 def test_the_pace_is_that_of_the_last_seven_days() -> None:
     answers = [answer(1, f"p-{d}-{k}", day=d) for d in (1, 9) for k in range(7)]
-    p = progress(
-        round_of("review"), [task(1, wanted=21, item=False)], answers, lack={"t-1": 7},
-        asked={"t-1": 21}, votes={}, needed=3, of=5, now=NOW,
-    )  # fmt: skip
+    tasks = [task(1, wanted=21, item=False)]
+    p = figures(round_of("review"), tasks, answers, {"t-1": 7}, {"t-1": 21})
     assert p.per_day == 1.0  # the seven of the 9th, over seven days
     assert p.done_at == "2026-03-18T00:00:00.000Z"
 
 
 def test_before_the_first_answer_there_is_no_pace() -> None:
-    p = progress(
-        round_of("review"), [task(1, item=False)], [], lack={"t-1": 5}, asked={"t-1": 5},
-        votes={}, needed=3, of=5, now=NOW,
-    )  # fmt: skip
+    p = figures(round_of("review"), [task(1, item=False)], [], {"t-1": 5}, {"t-1": 5})
     assert (p.per_day, p.done_at, p.people, p.labels_per_item) == (None, None, 0, None)

@@ -5,12 +5,7 @@ from typing import Any
 from curation.records import Review, Term
 from curation.rounds.reviews import Suggestion, Verdicts, majority
 
-
-def term(id: str, text: str) -> Term:
-    return Term(id=id, text=text, domain="profession")
-
-
-TERMS = {id: term(id, id * 3) for id in ("a", "b", "c", "d")}
+TERMS = {id: Term(id=id, text=id * 3, domain="profession") for id in "abcd"}
 
 
 def review(n: int, term: str, action: Any, **more: Any) -> Review:
@@ -72,8 +67,8 @@ def test_edits_come_before_reviewers() -> None:
 
 def test_reviewers_who_keep_a_term_agree_with_its_new_name() -> None:
     reviews = [review(n, id, "keep") for id in ("a", "b", "c") for n in range(3)]
-    edits = {("profession", "aaa"): "rename", ("profession", "bbb"): "add"}
-    edits[("profession", "ccc")] = "drop"
+    actions = {"aaa": "rename", "bbb": "add", "ccc": "drop"}
+    edits: Any = {("profession", text): action for text, action in actions.items()}
     verdicts = majority(reviews, TERMS, reviewers=3, edits=edits)
     assert said(verdicts) == []
     assert verdicts.overruled == ["ccc (keep)"]

@@ -13,21 +13,13 @@ from curation.steps.read import run_files
 from curation.steps.scores.models import score_model
 from curation.steps.source import Source
 from curation.steps.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
-from curation.steps.step import Quiet
 from curation.work.run_folder import write_lines
+from support.commands import set_to
+from support.failing import fails
+from support.heard import Heard
 from support.talkers import STEREOTYPES, Talker, made_up, says, spec
 
 CATS = made_up(3)
-
-
-class Heard(Quiet):
-    """Keeps warnings and notes."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
 
 
 @pytest.fixture(autouse=True)
@@ -70,10 +62,7 @@ def test_cats_that_are_left_out_are_a_warning(source: Source, talker: Talker) ->
 
 
 def test_the_settings_of_the_campaign_count(campaign: Campaign, source: Source) -> None:
-    path = campaign.root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert "one_letter = 0.95" in text
-    path.write_text(text.replace("one_letter = 0.95", "one_letter = 0.6"), "utf-8")
+    set_to(campaign.root, "one_letter = 0.95", "one_letter = 0.6")
     opened = open_campaign(campaign.root)
     scored = score_model(spec(), Source(CATS, "all", "en", opened.scores, campaign=opened))
     assert scored.choice is not None
@@ -82,9 +71,8 @@ def test_the_settings_of_the_campaign_count(campaign: Campaign, source: Source) 
 
 @pytest.mark.parametrize("how", [{"engine": "ray"}, {"workers": 4}])
 def test_chat_models_are_asked_by_one_process(source: Source, how: dict[str, Any]) -> None:
-    with pytest.raises(CurationError, match="asked by one process") as caught:
+    with fails("asked by one process", fix="--concurrency"):
         score_model(spec(), source, **how)
-    assert "--concurrency" in caught.value.fix
 
 
 def state(campaign: Campaign) -> ScoreRun:
@@ -93,17 +81,16 @@ def state(campaign: Campaign) -> ScoreRun:
 
 
 def test_the_state_of_a_run(campaign: Campaign, source: Source, talker: Talker) -> None:
-    talker.stop = {12: CurationError("the server is gone")}
-    with pytest.raises(CurationError, match="gone"):
+    talker.stop = {12: CurationError("the server is gone", "start it")}
+    with fails("gone"):
         score_model(spec(), source)
-    assert state(campaign).state == UNFINISHED
-    assert state(campaign).scores == 3  # comparisons
+    assert (state(campaign).state, state(campaign).scores) == (UNFINISHED, 3)  # comparisons
     assert "chat:talker" in state(campaign).again
     talker.stop = {}
     score_model(spec(), source)
     done = state(campaign)
-    assert (done.model, done.rule, done.scores, done.refused) == ("talker", "choice", 9, 0)
-    assert done.state == UP_TO_DATE
+    about = (done.model, done.rule, done.scores, done.refused, done.state)
+    assert about == ("talker", "choice", 9, 0, UP_TO_DATE)
     path = campaign.scores / "talker" / "choice" / "replies.jsonl"
     first = read_records(path, Reply)[0]
     with path.open("ab") as file:  # a command was killed that asked for more samples
@@ -113,9 +100,7 @@ def test_the_state_of_a_run(campaign: Campaign, source: Source, talker: Talker) 
     assert state(campaign).state == UP_TO_DATE
 
 
-def test_a_run_that_was_killed_before_its_first_comparison(
-    campaign: Campaign, source: Source
-) -> None:
+def test_a_run_killed_before_its_first_comparison(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
     folder = campaign.scores / "talker" / "choice"
     for name in ("comparisons.jsonl", "rejected.jsonl", "results.json", "choice.json"):
@@ -123,9 +108,7 @@ def test_a_run_that_was_killed_before_its_first_comparison(
     assert (state(campaign).state, state(campaign).scores) == (UNFINISHED, 0)
 
 
-def test_comparisons_are_input_of_the_steps_that_read_scores(
-    campaign: Campaign, source: Source
-) -> None:
+def test_steps_that_read_scores_read_comparisons(campaign: Campaign, source: Source) -> None:
     score_model(spec(), source)
     folder: Path = campaign.scores / "talker" / "choice"
     assert run_files(campaign) == [folder / "run.json", folder / "comparisons.jsonl"]

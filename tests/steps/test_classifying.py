@@ -9,13 +9,13 @@ import orjson
 import pytest
 import torch
 
-from curation.files import CurationError
 from curation.models import classifier, loading, tiny
 from curation.records import Cat
 from curation.settings import MeasureSettings
 from curation.steps import measures
 from curation.steps.measures import classify
 from support.cats import cat
+from support.failing import fails
 from support.reviews import ALL
 
 TEXTS = ("the bread was awful here", "a song was lovely today", "this boat was round at noon")
@@ -112,9 +112,7 @@ def test_another_model_in_the_same_folder_is_asked_anew(base: Path, folder: Path
         {"id2label": {"0": "positive", "1": "negative"}},
     ],
 )
-def test_what_changes_a_folders_model_changes_what_is_kept(
-    folder: Path, change: dict[str, Any]
-) -> None:
+def test_a_change_of_a_model_changes_what_is_kept(folder: Path, change: dict[str, Any]) -> None:
     first = values(case(folder))
     name = "config.json" if "id2label" in change else "tokenizer_config.json"
     content = json.loads((folder / name).read_bytes())
@@ -159,9 +157,7 @@ def test_what_a_kill_left_is_asked_again_and_harms_no_line(
     assert [orjson.loads(line) for line in store.read_bytes().splitlines()[-3:]]
 
 
-def test_a_line_that_another_command_is_writing_is_not_taken_away(
-    folder: Path, cache: Path
-) -> None:
+def test_a_line_that_another_command_is_writing_stays(folder: Path, cache: Path) -> None:
     values(case(folder))
     (store,) = cache.iterdir()
     before = store.read_bytes() + b'["abc",0.1,0.'
@@ -175,19 +171,18 @@ def test_where_nothing_can_be_kept_the_mend_names_the_variable(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv(measures.CACHE, str(tmp_path / "file"))
-    with pytest.raises(CurationError, match="cannot be stored there") as error:
+    with fails("cannot be stored there", fix=measures.CACHE):
         classify(*case(folder))
-    assert measures.CACHE in error.value.fix
 
 
 def test_a_blank_sentence_is_named(folder: Path) -> None:
-    with pytest.raises(CurationError, match="association «c1»: has no sentence"):
+    with fails("association «c1»: has no sentence"):
         classify(*case(folder, "a map was dull", " ", "a map was fine"))
 
 
 def test_neutral_texts_need_a_classifier_that_knows_them(base: Path, tmp_path: Path) -> None:
     folder = save(base, tmp_path / "two", seed=1)
-    with pytest.raises(CurationError, match="has no neutral class"):
+    with fails("has no neutral class"):
         classify(*case(folder, classes=3))
     three = save(base, tmp_path / "three", seed=1, labels=("neg", "neu", "pos"))
     assert len(values(case(three, classes=3))) == 3

@@ -16,22 +16,14 @@ from curation.steps.importing import import_stereoset
 from curation.steps.measures import word_packages
 from curation.steps.pipeline import BY_NAME, bring_up_to_date
 from curation.steps.status import OUT_OF_DATE, UP_TO_DATE, read_status
-from curation.steps.step import Quiet, current
+from curation.steps.step import current
 from curation.text import words
+from support.commands import set_to
+from support.heard import Heard
 from support.scored import CATS, write_gold
 
 STEPS = ("statistics", "sentiment", "keywords")
 SLOW = ("simplemma", "lemminflect", "faker", "better_profanity")  # take seconds to load
-
-
-class Warned(Quiet):
-    """Keeps warnings."""
-
-    def __init__(self) -> None:
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
 
 
 def forget() -> None:
@@ -60,27 +52,22 @@ def measured(folder: Path, language: str, *steps: str) -> Campaign:
     """A campaign of published items, with these steps up to date."""
     settings = Settings(campaign=CampaignSettings(id=new_id(), language=language))
     domains = dict.fromkeys(("craft", "sport"), settings.domains["profession"])
-    settings = settings.model_copy(update={"domains": domains})
-    campaign = create_campaign(folder, settings)
-    gold = write_gold(folder / "gold.json", CATS[:8])
-    content = json.loads(gold.read_bytes())
-    for items in content["data"].values():
-        for item in items:
-            for sentence in item["sentences"]:
-                label = sentence["gold_label"]
-                sentence["labels"] = [{"label": label, "human_id": f"h{n}"} for n in range(5)]
-    gold.write_text(json.dumps(content), "utf-8")
-    import_stereoset(campaign, gold)
+    campaign = create_campaign(folder, settings.model_copy(update={"domains": domains}))
+    content = json.loads(write_gold(folder / "gold.json", CATS[:8]).read_bytes())
+    for item in (item for items in content["data"].values() for item in items):
+        for sentence in item["sentences"]:
+            label = sentence["gold_label"]
+            sentence["labels"] = [{"label": label, "human_id": f"h{n}"} for n in range(5)]
+    (folder / "gold.json").write_text(json.dumps(content), "utf-8")
+    import_stereoset(campaign, folder / "gold.json")
     with campaign.lock():
         bring_up_to_date(campaign, *steps)
     return open_campaign(folder)
 
 
 def reports(campaign: Campaign) -> dict[str, Any]:
-    return {
-        name: json.loads((campaign.measures / f"{name}.json").read_bytes())
-        for name in ("sentiment", "keywords")
-    }
+    names = ("sentiment", "keywords")
+    return {name: json.loads((campaign.measures / f"{name}.json").read_bytes()) for name in names}
 
 
 def states(campaign: Campaign) -> dict[str, str]:
@@ -105,9 +92,7 @@ def test_what_was_not_checked_is_checked_once_the_package_is_there(
     assert after["sentiment"]["not_checked"] == after["keywords"]["not_checked"] == {}
 
 
-def test_results_stay_when_a_package_is_removed_until_their_input_changes(
-    tmp_path: Path, block: Any
-) -> None:
+def test_results_stay_without_a_package_until_input_changes(tmp_path: Path, block: Any) -> None:
     block(*SLOW)
     campaign = measured(tmp_path / "c", "en", *STEPS)
     before = reports(campaign)
@@ -116,12 +101,11 @@ def test_results_stay_when_a_package_is_removed_until_their_input_changes(
     notes = {step.step: step.note for step in read_status(campaign).steps if step.note}
     assert notes.keys() >= {"sentiment", "keywords", "item_pitfalls"}
     assert notes["sentiment"].startswith("made with vaderSentiment 3")
-    reporter = Warned()
+    reporter = Heard()
     with campaign.lock():
         bring_up_to_date(campaign, *STEPS, reporter=reporter)
     assert (reports(campaign), reporter.warnings) == (before, [])
-    path = campaign.root / "campaign.toml"
-    path.write_text(path.read_text("utf-8").replace("classes = 2", "classes = 3"), "utf-8")
+    set_to(campaign.root, "classes = 2", "classes = 3")
     campaign = open_campaign(campaign.root)
     with campaign.lock():
         bring_up_to_date(campaign, *STEPS, reporter=reporter)
@@ -142,11 +126,7 @@ def test_splitters_of_other_languages_are_not_part_of_the_state(tmp_path: Path) 
     ("language", "modules"), [("ja", ("MeCab", "ipadic")), ("zh-TW", ("jieba",))]
 )
 def test_a_splitter_of_words_is_part_of_the_state(
-    tmp_path: Path,
-    block: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    language: str,
-    modules: tuple[str, ...],
+    tmp_path: Path, block: Any, monkeypatch: pytest.MonkeyPatch, language: str, modules: Any
 ) -> None:
     block(*modules)
     campaign = measured(tmp_path / "c", language, *STEPS, "pitfalls")

@@ -6,24 +6,16 @@ from typing import Any
 import pytest
 
 from curation.catsets.stereoset import FileSettings, dataset, read_cats, read_gold_file
-from curation.files import CurationError, dump_json, read_json
+from curation.files import dump_json, read_json
 from curation.records import Cat
 from curation.steps.measures import pitfalls_of
 from curation.steps.source import gold_source, open_source
+from support import cats
+from support.failing import fails
 
 
 def cat(id: str, context: str) -> Cat:
-    words = {"stereotype": "early", "anti-stereotype": "late", "unrelated": "octal"}
-    return Cat.model_validate(
-        {
-            **{"id": id, "kind": "intrasentence", "domain": "profession", "term": "t"},
-            **{"target": "baker", "family": "t", "split": "test", "context": context},
-            "associations": tuple(
-                {"id": f"{id}-{gold}", "sentence": context.replace("BLANK", word), "gold": gold}
-                for gold, word in words.items()
-            ),
-        }
-    )
+    return cats.intra(context, "early", "late", "octal", name=id)
 
 
 GLUED = cat("glued", "The baker is BLANKnya.")
@@ -31,9 +23,9 @@ NAMELESS = cat("nameless", "She is BLANK now.")
 OLD = cat("old", "The bread maker is BLANK now.")
 
 
-def gold(path: Path, *cats: Cat, **settings: Any) -> Path:
+def gold(path: Path, *chosen: Cat, **settings: Any) -> Path:
     given = FileSettings(**settings) if settings else None
-    path.write_bytes(dump_json(dataset(cats, {}, version="1", settings=given)))
+    path.write_bytes(dump_json(dataset(chosen, {}, version="1", settings=given)))
     return path
 
 
@@ -77,11 +69,10 @@ def test_a_release_knows_its_language(tmp_path: Path) -> None:
     one = gold(tmp_path / "a.json", GLUED, language="id")
     plain = gold(tmp_path / "b.json", NAMELESS)
     other = gold(tmp_path / "c.json", OLD, language="et")
-    assert open_source(gold=[one]).language == "id"
-    assert open_source(gold=[one, plain]).language == "id"
-    assert open_source(gold=[plain]).language == "en"
+    found = [open_source(gold=paths).language for paths in ([one], [one, plain], [plain])]
+    assert found == ["id", "id", "en"]
     assert open_source(gold=[one], language="ms").language == "ms"
-    with pytest.raises(CurationError, match=r"different languages: id \(a.json\), et \(c.json\)"):
+    with fails("different languages: id (a.json), et (c.json)"):
         open_source(gold=[one, other])
     assert open_source(gold=[one, other], language="id").language == "id"
 
@@ -98,9 +89,8 @@ def test_a_release_knows_its_language(tmp_path: Path) -> None:
 def test_damaged_settings_are_an_error(tmp_path: Path, field: Any, where: str) -> None:
     path = gold(tmp_path / "a.json", GLUED)
     path.write_bytes(dump_json({**read_json(path), "curation": field}))
-    with pytest.raises(CurationError) as caught:
+    with fails(f"{path}, {where}"):
         gold_source([path])
-    assert f"{path}, {where}" in caught.value.what
 
 
 def test_settings_of_a_later_version_are_ignored(tmp_path: Path) -> None:

@@ -1,29 +1,28 @@
 """Tables with odd content are imported or refused with a place; nothing is half kept."""
 
-import warnings
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
-from openpyxl import Workbook
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
+from curation.files import read_records
 from curation.formats.table_words import shipped_words
-from curation.records import Rejection, Round
+from curation.records import Rejection
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps.importing import import_answers, import_stereoset
 from curation.steps.people import _without_quotes
 from curation.steps.read import read_items, read_labels
-from curation.steps.rounds.running import _append, open_round
-from curation.steps.rounds.sheets import export_round, import_round, read_answers
+from curation.steps.rounds.running import _append
+from curation.steps.rounds.sheets import read_answers
 from curation.steps.terms import read_edits
+from support.books import book
+from support.failing import fails
+from support.validating import Validating
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"
 ITEM = "profession,baker,The baker is BLANK.,early,late,octal,w1,{}\n"
-STUDY = '[study]\ninstitution = "A"\ncontact = "a@example.invalid"\nethics = "e"\npay = "p"\n'
 LIVE = '=HYPERLINK("http://example.invalid","prize")'
 
 
@@ -50,12 +49,9 @@ def table(tmp_path: Path, text: str) -> Path:
         ("\n" * 200_000 + "sep=,\n", "table.csv: no header and no rows"),
     ],
 )
-def test_a_table_that_is_refused_as_a_whole(
-    campaign: Campaign, tmp_path: Path, rows: str, message: str
-) -> None:
-    with pytest.raises(CurationError) as caught:
+def test_a_refused_table(campaign: Campaign, tmp_path: Path, rows: str, message: str) -> None:
+    with fails(message) as caught:
         import_answers(campaign, table(tmp_path, rows))
-    assert message in caught.value.what
     assert len(caught.value.what) < 2000
     assert kept(campaign) == []
 
@@ -81,9 +77,7 @@ def test_an_odd_row_is_refused_alone(campaign: Campaign, tmp_path: Path) -> None
     assert (again.added, again.known, again.items) == (0, 6, 1)
 
 
-def test_dates_are_read_as_the_option_or_another_row_says(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_dates_are_read_as_an_option_or_a_row_says(campaign: Campaign, tmp_path: Path) -> None:
     path = table(tmp_path, HEAD + ITEM.format("3/4/2026 10:22"))
     import_answers(campaign, path, dates="day-first")
     assert read_items(campaign)[0].submitted_at == "2026-04-03T10:22:00.000Z"
@@ -91,124 +85,64 @@ def test_dates_are_read_as_the_option_or_another_row_says(
     assert import_answers(campaign, path).known == 1  # settled by the second row: the same answer
 
 
-def test_a_published_item_that_cannot_be_kept_names_its_place(
-    campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_published_item_that_is_not_kept_is_named(campaign: Campaign, tmp_path: Path) -> None:
     items = '[{"id": "a"}, {"id": "b", "sentences": ' + "[" * 300 + "]" * 300 + "}]"
     path = table(tmp_path, '{"version": "1", "data": {"intrasentence": ' + items + "}}")
-    with pytest.raises(CurationError) as caught:
+    with fails("table.csv data.intrasentence[1]: an answer cannot be kept as JSON"):
         import_stereoset(campaign, path)
-    assert "table.csv data.intrasentence[1]: an answer cannot be kept as JSON" in caught.value.what
     assert kept(campaign) == []
 
 
 @pytest.fixture
-def validating(campaign: Campaign, tmp_path: Path) -> Round:
+def here(campaign: Campaign, tmp_path: Path) -> Validating:
     """An open round on one item whose texts a spreadsheet would run."""
-    campaign.rounds.mkdir()
-    (campaign.rounds / "text.toml").write_text(STUDY, "utf-8")
     words = {"stereotype": LIVE, "anti_stereotype": "-1+cmd", "unrelated": "@SUM(A1)\tx"}
-    row = {"domain": "profession", "target": "baker", "context": "+The baker sings.", **words}
-    path = tmp_path / "written.jsonl"
-    path.write_bytes(orjson.dumps(row | {"annotator": "w1"}))
-    assert import_answers(campaign, path).items == 1
-    with campaign.lock(), warnings.catch_warnings():
-        warnings.simplefilter("error")  # nobody writes now: domains without terms do not matter
-        return open_round(campaign, "validation", platform="files").round
+    return Validating(campaign, tmp_path, context="+The baker sings.", words=words)
 
 
-def test_a_text_that_a_spreadsheet_would_run_is_exported_safe_and_read_back(
-    campaign: Campaign, validating: Round, tmp_path: Path
-) -> None:
-    people = tmp_path / "people.txt"
-    people.write_text("=v1\n+v2\nv3\nv4\nv5\n", "utf-8")
-    with campaign.lock():
-        exported = export_round(campaign, validating, tmp_path / "out", people=people, format="csv")
-    cells = [path.read_text("utf-8") for path in (tmp_path / "out").glob("*.csv")]
+def test_a_text_that_a_spreadsheet_would_run_is_safe_and_read_back(here: Validating) -> None:
+    names = ("=v1", "+v2", "v3", "v4", "v5")
+    tables = here.export(people=here.people(*names), format="csv")
+    out = here.folder / "out"
+    cells = [path.read_text("utf-8") for path in out.glob("*.csv")]
     assert not any(f",{q}{sign}" in text for text in cells for q in ("", '"') for sign in "=+-@\t")
-    ((_, row),) = read_rows(exported.tables[0][0])
+    ((_, row),) = read_rows(tables[0])
     assert row["context"] == "+The baker sings."
     assert {row[f"text_{n}"] for n in (1, 2, 3)} == {LIVE, "-1+cmd", "@SUM(A1)\tx"}
-    who = read_rows(tmp_path / "out" / f"{validating.name}-who-gets-which.csv")
-    assert {row["person"] for _, row in who} == {"=v1", "+v2", "v3", "v4", "v5"}
+    assert {row["person"] for _, row in read_rows(out / "v-who-gets-which.csv")} == {*names}
 
 
-def test_answers_in_columns_that_nobody_knows_are_not_kept(
-    campaign: Campaign, validating: Round, tmp_path: Path
-) -> None:
-    before = kept(campaign)
-    (task,) = (campaign.rounds / validating.name / "tasks.jsonl").read_bytes().splitlines()
-    id = orjson.loads(task)["id"]
-    path = table(tmp_path, f"task_id,annotator,Lbl_1\n{id},v1,stereotype\n")
-    rows, place = read_answers(path)
-    with campaign.lock(), pytest.raises(CurationError) as caught:
-        import_round(campaign, validating, rows, place=place)
-    assert "table.csv: no column with answers to a round of validation" in caught.value.what
-    assert "it has task_id, annotator, Lbl_1" in caught.value.what
-    assert "label_1, label_2, label_3" in caught.value.fix
-    assert kept(campaign) == before
+def test_answers_in_columns_that_nobody_knows_are_not_kept(here: Validating) -> None:
+    before = kept(here.campaign)
+    path = table(here.folder, f"task_id,annotator,Lbl_1\n{here.task},v1,stereotype\n")
+    what = "table.csv: no column with answers to a round of validation"
+    with fails(what, "it has task_id, annotator, Lbl_1", fix="label_1, label_2, label_3"):
+        here.bring(path)
+    assert kept(here.campaign) == before
 
 
 def test_renamed_headings_have_one_error_in_a_workbook_and_in_its_csv(tmp_path: Path) -> None:
     cells = (("task_id", "who", "Lbl_1"), ("t-1", "v1", "stereotype"))
-    book = Workbook()
-    for row in cells:
-        book.worksheets[0].append(row)
-    book.save(tmp_path / "table.xlsx")
-    errors = []
-    for path in (table(tmp_path, "\n".join(map(",".join, cells))), tmp_path / "table.xlsx"):
-        with pytest.raises(CurationError) as caught:
+    csv = table(tmp_path, "\n".join(map(",".join, cells)))
+    errors = set()
+    for path in (csv, book(tmp_path / "table.xlsx", *cells)):
+        with fails() as caught:
             read_answers(path)
-        errors.append((caught.value.what.partition(": ")[2], caught.value.fix))
-    assert errors[0] == errors[1]
-    assert errors[0][0] == "no column annotator; it has task_id, who, Lbl_1"
+        errors.add((caught.value.what.partition(": ")[2], caught.value.fix))
+    ((what, _),) = errors
+    assert what == "no column annotator; it has task_id, who, Lbl_1"
 
 
-def test_the_columns_of_mechanical_turk_and_the_timestamp_of_google_forms(
-    campaign: Campaign, validating: Round, tmp_path: Path
-) -> None:
-    (task,) = (campaign.rounds / validating.name / "tasks.jsonl").read_bytes().splitlines()
-    values = ("stereotype", "anti-stereotype", "unrelated")
-    radio = [f"Answer.label_{n}.{value}" for n in (1, 2, 3) for value in values]
-    cells = [str(n == m).lower() for n in range(3) for m in range(3)]
-    head = ",".join(["Timestamp", "Input.task_id", "WorkerId", "consent", *radio])
-    time = "2026/03/14 10:22:05 AM GMT+7"
-    line = ",".join([time, orjson.loads(task)["id"], "v1", validating.consent, *cells])
-    path = table(tmp_path, f"{head}\n{line}\n")
-    rows, place = read_answers(path)
-    with campaign.lock():
-        came = import_round(campaign, validating, rows, place=place)
-    assert (came.counts["new"], came.refused) == (1, {})
-    labels = read_labels(campaign)
-    assert sorted(labels["value"]) == sorted(values)
-    assert set(labels["submitted_at"]) == {"2026-03-14T03:22:05.000Z"}
-
-
-def book(path: Path, *rows: list[Any]) -> Path:
-    """A workbook with one sheet."""
-    workbook = Workbook()
-    for row in rows:
-        workbook.active.append(row)  # type: ignore[union-attr]
-    workbook.save(path)
-    return path
-
-
-def test_a_workbook_is_archived_as_its_csv_would_be(
-    campaign: Campaign, validating: Round, tmp_path: Path
-) -> None:
-    (task,) = (campaign.rounds / validating.name / "tasks.jsonl").read_bytes().splitlines()
-    id, said = orjson.loads(task)["id"], ["stereotype", "anti-stereotype", "unrelated"]
+def test_a_workbook_is_archived_as_its_csv_would_be(here: Validating) -> None:
+    said = ["stereotype", "anti-stereotype", "unrelated"]
     head = ["task_id", "annotator", "consent", "label_1", "label_2", "label_3", "seconds", "note"]
-    answer = [id, "v1", validating.consent, *said, 40, "mine"]
-    book(tmp_path / "a.xlsx", head, answer, answer)
-    table(tmp_path, "".join(",".join(map(str, row)) + "\n" for row in (head, answer)))
-    for name, expected in (("a.xlsx", (2, 0)), ("a.xlsx", (0, 2)), ("table.csv", (0, 1))):
-        rows, place = read_answers(tmp_path / name)
-        with campaign.lock():
-            came = import_round(campaign, validating, rows, place=place)
-        assert (came.counts["new"], came.counts["known"]) == expected
-    assert sorted(read_labels(campaign)["value"]) == sorted(said)
-    refused = read_records(campaign.rounds / validating.name / "rejected.jsonl", Rejection)
+    answer = [here.task, "v1", here.round.consent, *said, 40, "mine"]
+    xlsx = book(here.folder / "a.xlsx", head, answer, answer)
+    csv = table(here.folder, "".join(",".join(map(str, row)) + "\n" for row in (head, answer)))
+    for path, new, known in ((xlsx, 2, 0), (xlsx, 0, 2), (csv, 0, 1)):
+        assert here.bring(path).counts == {"new": new, "known": known}
+    assert sorted(read_labels(here.campaign)["value"]) == sorted(said)
+    refused = read_records(here.files / "rejected.jsonl", Rejection)
     assert {(rejection.code, rejection.record["label_1"]) for rejection in refused} == {
         ("second_answer", "stereotype")  # the copied row
     }
@@ -218,19 +152,15 @@ def test_a_workbook_is_refused_as_a_whole(campaign: Campaign, tmp_path: Path) ->
     head, row = HEAD.strip().split(","), ITEM.format("2026-03-14").strip().split(",")
     changed = [*row[:3], "=1+1", *row[4:]]
     cases = {
-        "sheet 'Sheet' row 3, submitted_at '3/4/2026'": [head, row, [*row[:-1], "3/4/2026"]],
-        "sheet 'Sheet': cell D3 with a formula": [head, row, changed],
-        "sheet 'Sheet': no column context": [[n.replace("context", "x") for n in head], row],
-        "Probably 'contxt' (cell C1) for context": [
-            [n.replace("context", "contxt") for n in head],
-            row,
-        ],
+        "sheet 'Tasks' row 3, submitted_at '3/4/2026'": [head, row, [*row[:-1], "3/4/2026"]],
+        "sheet 'Tasks': cell D3 with a formula": [head, row, changed],
+        "sheet 'Tasks': no column context": [[n.replace("context", "x") for n in head], row],
+        "Probably 'contxt' (cell C1) for context": [[*head[:2], "contxt", *head[3:]], row],
         "has a header and no rows": [head],
     }
     for message, rows in cases.items():
-        with pytest.raises(CurationError) as caught:
+        with fails(message):
             import_answers(campaign, book(tmp_path / "a.xlsx", *rows))
-        assert message in caught.value.what
     assert kept(campaign) == []
 
 

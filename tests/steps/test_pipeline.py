@@ -20,180 +20,186 @@ CAMPAIGN = Campaign(Path(), Settings(campaign=CampaignSettings(id="folders")))
 FOLDERS = list(dict.fromkeys(step.folder(CAMPAIGN).name for step in pipeline.STEPS))
 
 
+class Finished:
+    """A finished campaign, and commands on it."""
+
+    def __init__(self, forked: Any, root: Path) -> None:
+        self.forked, self.root = forked, root
+
+    def run(self, *words: Any) -> Any:
+        return self.forked(*(words or ("run",)), "-c", self.root)
+
+    def ran(self) -> list[str]:
+        """The steps that «run --json» says it ran."""
+        return ran(self.run("run", "--json"))
+
+    def status(self) -> Any:
+        return json.loads(self.run("status", "--json").out)
+
+    def states(self) -> dict[str, str]:
+        """What «status --json» says of each step but the release."""
+        return {step["step"]: step["state"] for step in self.status()["steps"][:-1]}
+
+    def set_to(self, old: str, new: str) -> None:
+        path = self.root / "campaign.toml"
+        text = path.read_text("utf-8")
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new), "utf-8")
+
+
+@pytest.fixture
+def place(forked: Any, finished: Path) -> Finished:
+    return Finished(forked, finished)
+
+
 def ran(done: Any) -> list[str]:
-    """The steps that «run --json» says it ran."""
     assert done.code == 0, done.err
     steps = json.loads(done.out)["steps"]
     assert [step["step"] for step in steps] == STEPS
     return [step["step"] for step in steps if step["ran"]]
 
 
-def set_to(root: Path, old: str, new: str) -> None:
-    path = root / "campaign.toml"
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), "utf-8")
-
-
-def test_a_second_run_is_up_to_date_and_writes_nothing(
-    cli: Any, finished: Path, untouched: Any
-) -> None:
-    before = untouched(finished)
-    done = cli("run", "-c", finished)
+def test_a_second_run_writes_nothing(cli: Any, place: Finished, untouched: Any) -> None:
+    before = untouched(place.root)
+    done = cli("run", "-c", place.root)
     assert done.code == 0
     assert len(re.findall(r"^\w+ +up to date ", done.out, re.M)) == len(STEPS)
-    assert f"release: {finished / '7-release' / '0.1.0'}" in done.out
-    assert untouched(finished) == before
-    assert ran(cli("run", "--json", "-c", finished)) == []
-    assert untouched(finished) == before
+    assert f"release: {place.root / '7-release' / '0.1.0'}" in done.out
+    assert untouched(place.root) == before
+    assert place.ran() == []
+    assert untouched(place.root) == before
 
 
-def test_the_demo_and_run_make_the_same(
-    forked: Any, finished: Path, content: Any, tmp_path: Path
-) -> None:
-    again = Path(shutil.copytree(finished, tmp_path / "again"))
+def test_the_demo_and_run_make_the_same(place: Finished, content: Any) -> None:
+    root, before = place.root, content(place.root)
     for folder in ("3-decisions", "4-measures", "7-release/0.1.0"):
-        shutil.rmtree(again / folder)
-    (again / "7-release" / "manifest.json").unlink()  # built.jsonl has the canary
+        shutil.rmtree(root / folder)
+    (root / "7-release" / "manifest.json").unlink()  # built.jsonl has the canary
     for name in ("manifest.json", "report.json", "report.md"):  # attest.toml is the team's
-        (again / "6-trust" / name).unlink()
-    steps = json.loads((again / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
+        (root / "6-trust" / name).unlink()
+    steps = json.loads((root / "2-rounds" / "manifest.json").read_text("utf-8"))["steps"]
     for name in ("manifest.json", *steps["answers"]["outputs"], *steps["item_pitfalls"]["outputs"]):
-        (again / "2-rounds" / name).unlink()
-    (again / "1-terms" / "targets.jsonl").unlink()
-    assert ran(forked("run", "--json", "-c", again)) == STEPS
-    assert content(again) == content(finished)
+        (root / "2-rounds" / name).unlink()
+    (root / "1-terms" / "targets.jsonl").unlink()
+    assert place.ran() == STEPS
+    assert content(root) == before
 
 
 # What depends on it reruns; what reads a result that came out the same does not. A release whose
 # content would change is left as it is.
-@pytest.mark.parametrize(
-    ("old", "new", "steps"),
-    [
-        ('name = "Mild example"', 'name = "Other"', ["trust"]),
-        (
-            'language = "en"',
-            'language = "en-GB"',
-            ["select", "answers", "item_pitfalls", *MEASURES, "trust"],
-        ),
-        ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "answers", "release"]),
-        ("least = 1", "least = 9", ["select"]),
-        ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
-        ('contact = ""', 'contact = "a@example.org"', []),
-        ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
-        ("seed = 1", "seed = 2", STEPS[5:-1]),
-        ("needed = 3", "needed = 4", STEPS[3:-1]),
-        ("of = 5", "of = 4", STEPS[3:-1]),
-        ("match_intent = true", "match_intent = false", STEPS[3:-1]),
-        ("count_repeats = false", "count_repeats = true", ["filter", "agreement"]),
-        ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:-1]),
-        (
-            "intervals\nconfidence = 0.95",
-            "intervals\nconfidence = 0.9",
-            ["agreement", "trust"],
-        ),
-        ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement", "trust"]),
-        ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
-        ("classes = 2", "classes = 3", ["sentiment", "release"]),
-        ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
-        ("accept = []", 'accept = ["meta_text"]', ["release"]),
-        ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "trust"]),
-        ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
-    ],
-)
-def test_a_setting_reruns_what_depends_on_it(
-    forked: Any, finished: Path, content: Any, old: str, new: str, steps: list[str]
-) -> None:
-    before = content(finished)
-    set_to(finished, old, new)
-    assert ran(forked("run", "--json", "-c", finished)) == steps
-    assert ran(forked("run", "--json", "-c", finished)) == []
-    set_to(finished, new, old)
-    forked("run", "-c", finished)
-    after = content(finished)
-    if "version" not in old:  # what was built under another version stays
-        assert after == before
+SETTINGS: list[tuple[str, str, list[str]]] = [
+    ('name = "Mild example"', 'name = "Other"', ["trust"]),
+    ('language = "en"', 'language = "en-GB"', [*STEPS[:3], *MEASURES, "trust"]),
+    ("[rounds]", "[domains.x]\n\n[rounds]", ["select", "answers", "release"]),
+    ("least = 1", "least = 9", ["select"]),
+    ('fallbacks = ["en"]', 'fallbacks = ["et"]', ["select"]),
+    ('contact = ""', 'contact = "a@example.org"', []),
+    ('endpoint = "wdqs"', 'endpoint = "qlever"', []),
+    ("seed = 1", "seed = 2", STEPS[5:-1]),
+    ("needed = 3", "needed = 4", STEPS[3:-1]),
+    ("of = 5", "of = 4", STEPS[3:-1]),
+    ("match_intent = true", "match_intent = false", STEPS[3:-1]),
+    ("count_repeats = false", "count_repeats = true", ["filter", "agreement"]),
+    ('rounds = ["main", "published", "validate-2"]', 'rounds = ["main"]', STEPS[3:-1]),
+    ("intervals\nconfidence = 0.95", "intervals\nconfidence = 0.9", ["agreement", "trust"]),
+    ('["alpha", "fleiss", "ac1"]', '["alpha"]', ["agreement", "trust"]),
+    ("dev = 0.25", "dev = 0.5", STEPS[5:-1]),
+    ("classes = 2", "classes = 3", ["sentiment", "release"]),
+    ("smoothing = 10.0", "smoothing = 1.0", ["keywords"]),
+    ("accept = []", 'accept = ["meta_text"]', ["release"]),
+    ('leave_out = ["item-005"]', "leave_out = []", [*STEPS[3:6], "trust"]),
+    ('version = "0.1.0"', 'version = "0.2.0"', ["release"]),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "steps"), SETTINGS)
+def test_a_setting_reruns_steps(place: Finished, old: str, new: str, steps: list[str]) -> None:
+    place.set_to(old, new)
+    assert place.ran() == steps
+    assert set(place.states().values()) == {"up to date"}
+    place.set_to(new, old)
+    first = [step for step, state in place.states().items() if state != "up to date"][:1]
+    assert first == [step for step in steps if step != "release"][:1]
+
+
+def test_settings_that_are_set_back_give_the_same(place: Finished, content: Any) -> None:
+    before = content(place.root)
+    for undo in (False, True):
+        for old, new, _ in SETTINGS[:-1]:  # what was built under another version stays
+            place.set_to(*((new, old) if undo else (old, new)))
+        assert "select" in place.ran()
+        assert place.ran() == []
+    assert content(place.root) == before
 
 
 @pytest.mark.parametrize(
-    ("name", "steps"),
+    ("name", "step"),
     [
-        ("1-terms/targets.jsonl", ["select"]),
-        ("1-terms/candidates.csv", ["select"]),
-        ("2-rounds/main/items.jsonl", ["answers"]),
-        ("2-rounds/main/labels.jsonl", ["answers"]),
-        ("2-rounds/pilot/rejected.jsonl", ["answers"]),
-        ("2-rounds/main/pitfalls.jsonl", ["item_pitfalls"]),
-        ("3-decisions/decisions.jsonl", ["filter"]),
-        ("3-decisions/agreement.json", ["agreement"]),
-        ("3-decisions/cats.jsonl", ["split"]),
-        ("3-decisions/split.json", ["split"]),
-        ("6-trust/report.md", ["trust"]),
-        ("4-measures/statistics.json", ["statistics"]),
-        ("4-measures/keywords.json", ["keywords"]),
-        ("4-measures/pitfalls.jsonl", ["pitfalls"]),
+        ("1-terms/targets.jsonl", "select"),
+        ("1-terms/candidates.csv", "select"),
+        ("2-rounds/main/items.jsonl", "answers"),
+        ("2-rounds/main/labels.jsonl", "answers"),
+        ("2-rounds/pilot/rejected.jsonl", "answers"),
+        ("2-rounds/main/pitfalls.jsonl", "item_pitfalls"),
+        ("3-decisions/decisions.jsonl", "filter"),
+        ("3-decisions/agreement.json", "agreement"),
+        ("3-decisions/cats.jsonl", "split"),
+        ("3-decisions/split.json", "split"),
+        ("6-trust/report.md", "trust"),
+        ("4-measures/statistics.json", "statistics"),
+        ("4-measures/keywords.json", "keywords"),
+        ("4-measures/pitfalls.jsonl", "pitfalls"),
     ],
 )
-@pytest.mark.parametrize("harm", ["cut", "gone", "one byte"])
-def test_a_damaged_result_is_noticed_and_made_anew(
-    forked: Any, finished: Path, content: Any, name: str, steps: list[str], harm: str
-) -> None:
-    before = content(finished)
-    path = finished / name
+def test_a_damaged_result_is_made_anew(place: Finished, content: Any, name: str, step: str) -> None:
+    before, path = content(place.root), place.root / name
     data = path.read_bytes()
-    if harm == "gone":
-        path.unlink()
-    else:
-        other = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
-        path.write_bytes(data[: len(data) // 2] if harm == "cut" else other)
-    states = json.loads(forked("status", "--json", "-c", finished).out)
-    assert next(s for s in states["steps"] if s["step"] == steps[0])["state"] == "out of date"
-    assert states["next"] == "curation run"
-    assert ran(forked("run", "--json", "-c", finished)) == steps
-    assert content(finished) == before
+    changed = data[:-3] + bytes([data[-3] ^ 1]) + data[-2:]
+    for harm in (data[: len(data) // 2], changed, None):  # cut, one byte changed, gone
+        path.unlink() if harm is None else path.write_bytes(harm)
+        status = place.status()
+        states = {each["step"]: each["state"] for each in status["steps"]}
+        assert (states[step], status["next"]) == ("out of date", "curation run")
+    assert place.ran() == [step]
+    assert content(place.root) == before
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_damaged_manifest_is_an_error_with_a_mend(
-    forked: Any, finished: Path, content: Any, folder: str
-) -> None:
-    before = content(finished)
-    path = finished / folder / "manifest.json"
+def test_a_damaged_manifest_is_an_error(place: Finished, content: Any, folder: str) -> None:
+    before, path = content(place.root), place.root / folder / "manifest.json"
     path.write_bytes(path.read_bytes()[:50])
-    done = forked("run", "-c", finished)
+    done = place.run()
     assert done.code == 1
     assert f"error: {path}: " in done.err
     assert "fix:   delete the file; the steps will run again" in done.err
     path.unlink()
-    assert forked("run", "-c", finished).code == 0
-    assert content(finished) == before
+    assert place.run().code == 0
+    assert content(place.root) == before
 
 
 @pytest.mark.parametrize("harm", ["gone", "changed"])
-def test_raw_answers_that_are_not_as_they_came_stop_everything(
-    forked: Any, finished: Path, untouched: Any, harm: str
-) -> None:
-    segment = sorted((finished / "2-rounds" / "main" / "raw").iterdir())[1]
+def test_changed_raw_answers_stop_everything(place: Finished, untouched: Any, harm: str) -> None:
+    segment = sorted((place.root / "2-rounds" / "main" / "raw").iterdir())[1]
     data = segment.read_bytes()
     if harm == "gone":
         segment.unlink()
     else:
         segment.write_bytes(data.replace(b"stereotype", b"unrelated ", 1))
-    before = untouched(finished)
-    done = forked("run", "-c", finished)
+    before = untouched(place.root)
+    done = place.run()
     assert done.code == 1
     assert f"error: {segment}: these raw answers " in done.err
     assert "fix:   put the file back from a backup" in done.err
-    assert untouched(finished) == before
-    assert forked("status", "-c", finished).code == 0
+    assert untouched(place.root) == before
+    assert place.run("status").code == 0
     segment.write_bytes(data)
-    assert ran(forked("run", "--json", "-c", finished)) == []
+    assert place.ran() == []
 
 
-def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
-    edits = finished / "1-terms" / "edits.csv"
+def test_edits_of_terms_rerun_what_follows(place: Finished) -> None:
+    edits = place.root / "1-terms" / "edits.csv"
     edits.write_text(edits.read_text("utf-8") + "profession,baker,,,early risers,\n", "utf-8")
-    done = forked("run", "--json", "-c", finished)
+    done = place.run("run", "--json")
     # Terms come first; that a family changed reaches the release, which is left as it was built.
     assert ran(done)[0] == "select"
     assert "split" in ran(done)
@@ -201,37 +207,32 @@ def test_edits_of_terms_rerun_what_follows(forked: Any, finished: Path) -> None:
     assert "filter" not in ran(done)
 
 
-def test_more_answers_rerun_what_follows(
-    forked: Any, example_data: Path, finished: Path, tmp_path: Path
-) -> None:
+def test_an_answer_reruns_what_follows(place: Finished, example_data: Path, tmp_path: Path) -> None:
     rows = (example_data / "validators.csv").read_text("utf-8-sig").splitlines()
-    cats = (finished / "3-decisions" / "cats.jsonl").read_text("utf-8")
+    cats = (place.root / "3-decisions" / "cats.jsonl").read_text("utf-8")
     item = next(row.split(";") for row in rows[1:] if f'"{row.split(";")[1]}"' in cats)
     item[0], item[2], item[9] = "late-1", "validator-99", "2026-05-01T00:00:00Z"
     (tmp_path / "more.csv").write_text("\n".join([rows[0], ";".join(item)]) + "\n", "utf-8")
-    done = forked("import", "answers", tmp_path / "more.csv", "--json", "-c", finished)
-    summary = json.loads(done.out)
+    summary = json.loads(place.run("import", "answers", tmp_path / "more.csv", "--json").out)
     assert (summary["added"], summary["rejected"]) == (1, {})
-    states = json.loads(forked("status", "--json", "-c", finished).out)
-    assert [s["state"] for s in states["steps"][:3]] == ["up to date"] * 3
-    assert {s["state"] for s in states["steps"][3:5]} == {"out of date"}
+    assert [*place.states().values()][:5] == ["up to date"] * 3 + ["out of date"] * 2
     # Three surplus labels: no decision and so no CAT changes, but the annotations are published.
-    assert ran(forked("run", "--json", "-c", finished)) == ["filter", "agreement", "trust"]
-    set_to(finished, 'version = "0.1.0"', 'version = "0.2.0"')
-    assert ran(forked("run", "--json", "-c", finished)) == ["release"]
-    table = (finished / "7-release" / "0.2.0" / "annotations.csv").read_text("utf-8")
+    assert place.ran() == ["filter", "agreement", "trust"]
+    place.set_to('version = "0.1.0"', 'version = "0.2.0"')
+    assert place.ran() == ["release"]
+    table = (place.root / "7-release" / "0.2.0" / "annotations.csv").read_text("utf-8")
     counted = [row["counted"] for row in csv.DictReader(table.splitlines())]
     assert counted[-3:] == ["False"] * 3
 
 
-def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Path) -> None:
-    items = finished / "2-rounds" / "main" / "items.jsonl"
+def test_a_domain_that_is_named_later_brings_its_items(place: Finished) -> None:
+    items = place.root / "2-rounds" / "main" / "items.jsonl"
     before = items.read_bytes()
-    set_to(finished, "[domains.religion]", "[domains.creed]")
-    forked("run", "-c", finished)
+    place.set_to("[domains.religion]", "[domains.creed]")
+    place.run()
     assert 0 < items.read_bytes().count(b"\n") < before.count(b"\n")
-    set_to(finished, "[domains.creed]", "[domains.religion]")
-    assert forked("run", "-c", finished).code == 0
+    place.set_to("[domains.creed]", "[domains.religion]")
+    assert place.run().code == 0
     assert items.read_bytes() == before
 
 
@@ -255,28 +256,28 @@ def test_a_domain_that_is_named_later_brings_its_items(forked: Any, finished: Pa
     ],
     ids=" ".join,
 )
-def test_json_is_alone_on_standard_output(
-    forked: Any, finished: Path, example_data: Path, words: tuple[str, ...]
-) -> None:
-    labels = (finished / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
+def test_json_stands_alone(place: Finished, example_data: Path, words: tuple[str, ...]) -> None:
+    labels = (place.root / "2-rounds" / "main" / "labels.jsonl").read_text("utf-8").splitlines()
     real = {
         "PERSON": json.loads(labels[0])["annotator"],
         "PILOT": str(example_data / "pilot.jsonl"),
         "PUBLISHED": str(example_data / "published.json"),
     }
-    done = forked(*(real.get(word, word) for word in words), "--json", "-c", finished)
+    done = place.run(*(real.get(word, word) for word in words), "--json")
     assert done.code == 0, done.err
     assert all(line.startswith("warning: 1-terms/edits.csv") for line in done.err.splitlines())
     assert isinstance(json.loads(done.out, parse_constant=pytest.fail), dict | list)
 
 
-def test_no_colour_in_a_pipe(cli: Any, demo: Any, example: Path, tmp_path: Path) -> None:
+def test_a_pipe_has_no_colour(
+    cli: Any, forked: Any, demo: Any, example: Path, tmp_path: Path
+) -> None:
     said = [
         demo.done,
-        cli("status", "-c", example),
-        cli("decisions", "agreement", "-c", example),
+        forked("status", "-c", example),
+        forked("decisions", "agreement", "-c", example),
         cli("run", "-c", tmp_path),  # an error
-        cli("--help"),
+        forked("--help"),
     ]
     assert [done.code for done in said] == [0, 0, 0, 1, 0]
     assert said[3].err
@@ -285,12 +286,10 @@ def test_no_colour_in_a_pipe(cli: Any, demo: Any, example: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("command", ["baselines", "predictions"])
-def test_scores_go_into_a_file_of_json(
-    forked: Any, example: Path, tmp_path: Path, command: str
-) -> None:
-    words = ["--gold", str(example / "7-release" / "0.1.0" / "test.json")]
+def test_scores_go_into_a_file(forked: Any, example: Path, tmp_path: Path, command: str) -> None:
+    words = ["--gold", example / "7-release" / "0.1.0" / "test.json"]
     if command == "predictions":
-        words += ["--predictions", str(example / "predictions_shorter-is-likelier.json")]
+        words += ["--predictions", example / "predictions_shorter-is-likelier.json"]
     out = tmp_path / "deep" / "out.json"
     done = forked("scores", command, *words, "--json", out)
     assert done.code == 0
@@ -304,16 +303,16 @@ def test_scores_go_into_a_file_of_json(
     assert {"model", "kinds", "overall"} <= set(results[0])
 
 
-def test_csv_is_one_table(cli: Any, example: Path) -> None:
-    done = cli("decisions", "agreement", "--csv", "-c", example)
+def test_csv_is_one_table(forked: Any, example: Path) -> None:
+    done = forked("decisions", "agreement", "--csv", "-c", example)
     assert (done.code, done.err) == (0, "")
     rows = list(csv.reader(done.out.splitlines()))
     assert len(rows) > 10
     assert {len(row) for row in rows} == {len(set(rows[0]))}
 
 
-def test_the_version_and_an_unknown_word(cli: Any) -> None:
+def test_the_version_and_an_unknown_word(cli: Any, forked: Any) -> None:
     assert cli("--version").out == f"{curation.__version__}\n"
-    done = cli("decide")
+    done = forked("decide")
     assert (done.code, done.out) == (2, "")
     assert "decide" in done.err

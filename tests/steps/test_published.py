@@ -2,71 +2,44 @@
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
-from curation.files import CurationError, read_json, read_records
-from curation.records import Cat, Decision, Item, Rejection
-from curation.settings import (
-    CampaignSettings,
-    DecisionSettings,
-    ReleaseSettings,
-    Settings,
-    new_id,
-)
+from curation.files import read_json, read_records
+from curation.records import GOLDS, Cat, Decision, Item, Rejection
+from curation.settings import CampaignSettings, DecisionSettings, ReleaseSettings, Settings, new_id
 from curation.steps.decisions import agreement_report, kept_without_votes
 from curation.steps.importing import Import, import_stereoset
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.read import read_items
 from curation.steps.source import gold_source
 from curation.steps.status import read_status
-from curation.steps.step import QUIET, Reporter
+from support.commands import set_to
+from support.failing import fails
+from support.heard import Heard
 
-GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 PEOPLE = "abcde"
-
-
-class Log:
-    """A reporter that keeps warnings and notes."""
-
-    def __init__(self) -> None:
-        self.quiet, self.warnings, self.notes = QUIET, list[str](), list[str]()
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.quiet, name)
 
 
 def item(name: str, *, domain: str = "gender", target: str = "padeira", **more: Any) -> Any:
     """A published item; ``golds`` are its gold labels, ``votes`` how many people gave each."""
     votes, golds = more.pop("votes", 0), more.pop("golds", GOLDS)
+    words = ("cedo", "tarde", "azul")
+    context = f"A {target} chega BLANK ao número {name}."
     sentences = [
         {
             "id": f"{name}-{n}",
-            "sentence": f"A {target} chega {word} ao número {name}.",
+            "sentence": context.replace("BLANK", word),
             "gold_label": gold,
             "labels": [{"label": label, "human_id": who} for who in PEOPLE[:votes]],
         }
-        for n, (word, gold, label) in enumerate(
-            zip(("cedo", "tarde", "azul"), golds, GOLDS, strict=True)
-        )
+        for n, (word, gold, label) in enumerate(zip(words, golds, GOLDS, strict=True))
     ]
-    return {
-        "id": name,
-        "target": target,
-        "bias_type": domain,
-        "context": f"A {target} chega BLANK ao número {name}.",
-        "sentences": sentences,
-        **more,
-    }
+    about = {"id": name, "target": target, "bias_type": domain, "context": context}
+    return {**about, "sentences": sentences, **more}
 
 
 def write(path: Path, *items: Any) -> Path:
@@ -84,15 +57,31 @@ def make(folder: Path, *, language: str = "pt", **decisions: Any) -> Campaign:
     return create_campaign(folder, settings)
 
 
+@pytest.fixture
+def trusting(tmp_path: Path) -> Campaign:
+    """A fresh campaign that trusts published gold labels."""
+    return make(tmp_path / "c", trust_gold=True)
+
+
 def run(campaign: Campaign, *steps: str) -> Any:
     with campaign.lock():
-        return bring_up_to_date(campaign, *steps, reporter=cast(Reporter, Log())).counts
+        return bring_up_to_date(campaign, *steps, reporter=Heard()).counts
 
 
-def take(campaign: Campaign, *items: Any, round: str = "published") -> Import:
-    """Import these items; warnings are not shown."""
-    file = write(campaign.root.parent / "file.json", *items)
-    return import_stereoset(campaign, file, round=round, reporter=cast(Reporter, Log()))
+def bring(campaign: Campaign, file: Path, **how: Any) -> tuple[Import, Heard]:
+    """Import a file; also what is said about it."""
+    heard = Heard()
+    return import_stereoset(campaign, file, reporter=heard, **how), heard
+
+
+def take(campaign: Campaign, *items: Any, **how: Any) -> tuple[Import, Heard]:
+    return bring(campaign, write(campaign.root.parent / "f.json", *items), **how)
+
+
+def said(texts: list[str], part: str) -> str:
+    """The only one of these texts that has this part."""
+    (text,) = (text for text in texts if part in text)
+    return text
 
 
 def decided(campaign: Campaign) -> dict[str, tuple[bool, str | None]]:
@@ -110,21 +99,19 @@ def refusals(campaign: Campaign) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("domain", ["gender", "religion"])
 def test_published_data_needs_no_word_list(tmp_path: Path, domain: str) -> None:
-    campaign, log = make(tmp_path / "c"), Log()
-    with pytest.raises(CurationError, match="no words for the domain 'gender' in 'pt'"):
+    campaign = make(tmp_path / "c")
+    with fails("no words for the domain 'gender' in 'pt'"):
         run(campaign, "select")
-    file = write(tmp_path / "f.json", item("i1", domain=domain))
-    assert import_stereoset(campaign, file, reporter=cast(Reporter, log)).items == 1
-    (text,) = (text for text in log.warnings if "gender.csv" in text)
+    done, heard = take(campaign, item("i1", domain=domain))
+    assert done.items == 1
+    text = said(heard.warnings, "gender.csv")
     assert text.startswith("gender.csv: no words for the domain 'gender' in 'pt'; it has en. The ")
     assert "«# language: pt»" in text
     assert read_status(campaign).steps[0].state == "up to date"
     assert run(campaign, "filter")["items_in"] == 1
 
 
-def test_selecting_terms_still_needs_the_list_of_a_domain_without_terms(
-    tmp_path: Path, forked: Any
-) -> None:
+def test_terms_need_the_list_of_a_domain_without_terms(tmp_path: Path, forked: Any) -> None:
     campaign = make(tmp_path / "c")
     take(campaign, item("i1", domain="religion"))
     done = forked("terms", "select", "-c", campaign.root)
@@ -137,36 +124,29 @@ def test_selecting_terms_still_needs_the_list_of_a_domain_without_terms(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("gendr.csv", None, "no such word list, but"),
+        ("gendr.csv", "", "no such word list, but"),
         ("own.txt", "# language: es\nabuela\n", "no words for the domain 'gender' in 'pt'; it has"),
     ],
 )
 def test_a_list_with_a_wrong_name_or_of_ones_own_is_never_passed_over(
-    tmp_path: Path, name: str, content: str | None, message: str
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     campaign = make(tmp_path / "c")
-    path = campaign.root / "campaign.toml"
-    path.write_text(path.read_text("utf-8").replace("gender.csv", name), "utf-8")
+    set_to(campaign.root, "gender.csv", name)
     if content:
         campaign.terms.mkdir()
         (campaign.terms / name).write_text(content, "utf-8")
-    with pytest.raises(CurationError) as caught:
-        import_stereoset(open_campaign(campaign.root), write(tmp_path / "f.json", item("i1")))
-    assert message in caught.value.what
+    with fails(message):
+        take(open_campaign(campaign.root), item("i1"))
     assert not list(campaign.rounds.glob("*/raw/*"))
 
 
 def test_domains_that_the_campaign_lacks_are_refused_with_the_lines_to_add(tmp_path: Path) -> None:
-    campaign, log = make(tmp_path / "c", language="lt"), Log()
-    items = [
-        *(item(f"a{n}", domain="lytis") for n in range(2)),
-        *(item(name, domain=name) for name in ("rasė", "x/y")),
-    ]
-    done = import_stereoset(
-        campaign, write(tmp_path / "f.json", *items), reporter=cast(Reporter, log)
-    )
+    campaign = make(tmp_path / "c", language="lt")
+    domains = ("lytis", "lytis", "rasė", "x/y")
+    done, heard = take(campaign, *(item(f"a{n}", domain=d) for n, d in enumerate(domains)))
     assert (done.items, done.rejected) == (0, {"unknown_domain": 4})
-    (text,) = (text for text in log.warnings if "does not have" in text)
+    text = said(heard.warnings, "does not have")
     assert "lytis (2 rows), rasė (1 row), x/y (1 row); their items are refused" in text
     assert text.endswith('«curation run»: [domains.lytis] [domains."rasė"]')
     with (campaign.root / "campaign.toml").open("a", encoding="utf-8") as file:
@@ -188,21 +168,17 @@ def test_domains_that_the_campaign_lacks_are_refused_with_the_lines_to_add(tmp_p
         (10**15, "1000000000000000 (a number)"),
     ],
 )
-def test_a_gold_label_that_cannot_be_read_is_booked_with_its_value(
-    tmp_path: Path, value: Any, shown: str
-) -> None:
-    campaign = make(tmp_path / "c", trust_gold=True)
-    golds = (value, "anti-stereotype", "unrelated")
-    take(campaign, item("i1", golds=golds))
-    ((code, detail),) = refusals(campaign)
+def test_an_odd_gold_label_is_told(trusting: Campaign, value: Any, shown: str) -> None:
+    take(trusting, item("i1", golds=(value, *GOLDS[1:])))
+    ((code, detail),) = refusals(trusting)
     assert code == "unknown_label"
     assert shown in detail
     assert detail.endswith("of i1-0 is not a label; it is left out")
     assert len(detail) < 200
-    (one,) = read_items(campaign)
+    (one,) = read_items(trusting)
     assert [a.published_gold for a in one.associations] == [None, *GOLDS[1:]]
-    run(campaign, "filter")
-    assert decided(campaign) == {"i1": (False, "too_few_labels")}
+    run(trusting, "filter")
+    assert decided(trusting) == {"i1": (False, "too_few_labels")}
 
 
 def test_labels_sentences_and_blanks_that_are_wrong_are_booked(tmp_path: Path) -> None:
@@ -214,7 +190,7 @@ def test_labels_sentences_and_blanks_that_are_wrong_are_booked(tmp_path: Path) -
     short["sentences"].pop()
     empty["sentences"][2]["sentence"] = None
     no_blank["context"] = "A padeira chega."
-    done = take(campaign, odd, short, empty, no_blank)
+    done, _ = take(campaign, odd, short, empty, no_blank)
     assert sorted(detail for _, detail in refusals(campaign)) == [
         "'ja' is not a label",
         "1.5 (a number) is not a label",
@@ -227,54 +203,45 @@ def test_labels_sentences_and_blanks_that_are_wrong_are_booked(tmp_path: Path) -
     assert {p.code for p in done.pitfalls if p.item == "no_blank"} >= {"blank_missing"}
 
 
-def test_the_original_target_goes_through_to_the_release(tmp_path: Path) -> None:
-    campaign = make(tmp_path / "c", trust_gold=True)
-    named = item("i1", target_original=" baker\n woman ")
-    wrong, none = item("i2", target_original=7), item("i3", target_original=None)
-    take(campaign, named, wrong, none)
-    ((code, detail),) = refusals(campaign)
+def test_the_original_target_goes_through_to_the_release(trusting: Campaign) -> None:
+    names = {"i1": " baker\n woman ", "i2": 7, "i3": None}
+    take(trusting, *(item(id, target_original=name) for id, name in names.items()))
+    ((code, detail),) = refusals(trusting)
     assert (code, detail[:34]) == ("bad_value", "'target_original' of item i2 is no")
-    items = read_records(campaign.rounds / "published" / "items.jsonl", Item)
+    items = read_records(trusting.rounds / "published" / "items.jsonl", Item)
     assert [one.target_original for one in items] == ["baker woman", None, None]
-    run(campaign)
-    cats = read_records(campaign.decisions / "cats.jsonl", Cat)
+    run(trusting)
+    cats = read_records(trusting.decisions / "cats.jsonl", Cat)
     assert [cat.target_original for cat in cats] == ["baker woman", None, None]
-    data = read_json(campaign.releases / "0.1.0" / "test.json")["data"]["intrasentence"]
+    folder = trusting.releases / "0.1.0"
+    data = read_json(folder / "test.json")["data"]["intrasentence"]
     assert [one.get("target_original", "-") for one in data] == ["baker woman", "-", "-"]
+    readme = (folder / "README.md").read_text("utf-8")
+    assert "before translation" not in readme
+    assert "1 CAT was translated from another dataset; `target_original` is the target" in readme
+    assert "`annotations.csv`: a header only, because there are no labels." in readme
+    assert "3 CATs of unknown tier" in readme
 
 
 def test_votes_of_translated_texts_and_a_wrong_language_are_named(tmp_path: Path) -> None:
-    log, campaign = Log(), make(tmp_path / "c", language="en")
-    texts = "A padeira da esquina abre muito cedo e trabalha de noite em BLANK."
-    voted = [
-        {**item(f"i{n}", votes=5, target_original="baker"), "context": texts} for n in range(10)
-    ]
-    import_stereoset(campaign, write(tmp_path / "f.json", *voted), reporter=cast(Reporter, log))
-    assert any("f.json is not in English, but the campaign is in «en»" in w for w in log.warnings)
-    (note,) = (text for text in log.notes if "original targets" in text)
+    context = "A padeira da esquina abre muito cedo e trabalha de noite em BLANK."
+    about = {"votes": 5, "target_original": "baker", "context": context}
+    _, heard = take(
+        make(tmp_path / "c", language="en"), *(item(f"i{n}", **about) for n in range(10))
+    )
+    assert said(heard.warnings, "f.json is not in English, but the campaign is in «en»")
+    note = said(heard.notes, "original targets")
     assert note.endswith("agreement and tiers are those of the original texts")
 
 
 def test_a_language_that_a_file_names_is_compared_with_the_campaigns(tmp_path: Path) -> None:
     write(tmp_path / "f.json", item("i1"))
+    file = tmp_path / "m.toml"
+    file.write_text('files = ["f.json"]\nlanguage = "pt-BR"\n', "utf-8")
     for own, warned in (("es", True), ("pt", False)):
-        log, campaign = Log(), make(tmp_path / own, language=own)
-        file = tmp_path / "m.toml"
-        file.write_text('files = ["f.json"]\nlanguage = "pt-BR"\n', "utf-8")
-        import_stereoset(campaign, file, reporter=cast(Reporter, log))
+        _, heard = bring(make(tmp_path / own, language=own), file)
         text = f"m.toml is in «pt-BR», but the campaign is in «{own}»; correct language"
-        assert any(warning.startswith(text) for warning in log.warnings) == warned
-
-
-def test_the_readme_counts_translated_cats(tmp_path: Path) -> None:
-    campaign = make(tmp_path / "c", trust_gold=True)
-    take(campaign, item("i1", target_original="baker"), item("i2"))
-    run(campaign)
-    readme = (campaign.releases / "0.1.0" / "README.md").read_text("utf-8")
-    assert "before translation" not in readme
-    assert "1 CAT was translated from another dataset; `target_original` is the target" in readme
-    assert "`annotations.csv`: a header only, because there are no labels." in readme
-    assert "2 CATs of unknown tier" in readme
+        assert any(warning.startswith(text) for warning in heard.warnings) == warned
 
 
 # --- trusted gold labels ------------------------------------------------------------------------
@@ -345,8 +312,7 @@ def test_agreement_is_about_items_with_votes(trusted: Campaign) -> None:
 def test_pitfalls_and_status_name_the_cats_without_votes(trusted: Campaign) -> None:
     rows = {row["code"]: row for row in read_json(trusted.measures / "pitfalls.json")["table"]}
     assert (rows["no_votes"]["count"], rows["no_votes"]["of"]) == (2, 3)
-    status = read_status(trusted)
-    (text,) = (text for text in status.warnings if "no votes" in text)
+    text = said([*read_status(trusted).warnings], "no votes")
     assert text.startswith("2 CATs have no votes: their gold labels are those that were published")
 
 
@@ -360,14 +326,14 @@ def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
     assert {cat.id for cat in read_cats(files[1])} == {"gold1", "gold2", "voted"}
     assert read_cats(files[0]) == []  # too few terms for a dev split
     assert len(gold_source(files).cats) == 3
-    with pytest.raises(CurationError, match="contain no CATs"):
+    with fails("contain no CATs"):
         gold_source(files[:1])
     reason = "in test.json, 2 CATs have no votes"
     assert gold_source(files[1:]).off == {"no_votes": reason}
 
 
-def test_a_release_without_any_vote(tmp_path: Path, forked: Any) -> None:
-    campaign = make(tmp_path / "c", trust_gold=True)
+def test_a_release_without_any_vote(trusting: Campaign, forked: Any) -> None:
+    campaign = trusting
     take(campaign, item("i1"), item("i2"))
     done = forked("run", "-c", campaign.root)
     assert done.code == 0, done.err

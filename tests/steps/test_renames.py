@@ -12,13 +12,7 @@ import pytest
 from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.files import CurationError, dump_line
 from curation.records import Count, Entity
-from curation.settings import (
-    CampaignSettings,
-    DomainSettings,
-    Settings,
-    TermSettings,
-    new_id,
-)
+from curation.settings import CampaignSettings, DomainSettings, Settings, TermSettings, new_id
 from curation.steps import terms
 from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
@@ -33,32 +27,26 @@ ITEMS = {
     "Q4": Entity(id="Q4", labels={"id": "Tukang Roti"}),
     "Q6": Entity(id="Q6", labels={"id": "juru masak"}),
 }
-COUNTS = {"Q1": 30, "Q2": 20, "Q3": 9, "Q4": 5, "Q6": 1}  # the last is below the threshold
 TEXTS = [
     *("actor", "aktor", "pemeran", "aktris", "tukang roti", "Tukang Roti", "juru masak", "koki"),
     *("guru", "pengajar"),  # a word of a list, with a second spelling
 ]
-HEAD = "domain,term,action,into\n"
 COLUMNS = "item_id,domain,target,context,stereotype,anti_stereotype,unrelated\n"
 
 
 def make(root: Path, *, gendered: bool) -> Campaign:
-    domain = DomainSettings(
-        properties=("P106",), words=("jobs.csv",), gendered=gendered, min_count=2
+    about: Any = {"properties": ("P106",), "words": ("jobs.csv",), "min_count": 2}
+    settings = Settings(
+        campaign=CampaignSettings(id=new_id(), language="id"),
+        terms=TermSettings(fallbacks=("en",)),
+        domains={"profession": DomainSettings(**about, gendered=gendered)},
     )
-    campaign = create_campaign(
-        root,
-        Settings(
-            campaign=CampaignSettings(id=new_id(), language="id"),
-            terms=TermSettings(fallbacks=("en",)),
-            domains={"profession": domain},
-        ),
-    )
+    campaign = create_campaign(root, settings)
     campaign.terms.mkdir(exist_ok=True)
     (campaign.terms / "jobs.csv").write_text("term,also,language\nguru,pengajar,id\n", "utf-8")
     counts = [
         Count(domain="profession", property="P106", item=item, count=n)
-        for item, n in COUNTS.items()
+        for item, n in zip(ITEMS, (30, 20, 9, 5, 1), strict=True)  # the last is below the threshold
     ]
     (campaign.terms / "counts.jsonl").write_bytes(b"".join(map(dump_line, counts)))
     (campaign.terms / "entities.jsonl").write_bytes(b"".join(map(dump_line, ITEMS.values())))
@@ -69,7 +57,8 @@ class Course:
     """A campaign, its lines of edits.csv, and how many rows were imported."""
 
     def __init__(self, root: Path, *, gendered: bool = False) -> None:
-        self.campaign, self.lines, self.rows = make(root, gendered=gendered), HEAD, 0
+        self.campaign = make(root, gendered=gendered)
+        self.lines, self.rows = "domain,term,action,into\n", 0
 
     def edit(self, line: str) -> None:
         self.lines += f"profession,{line}\n"
@@ -96,6 +85,11 @@ class Course:
             return {}
         kept = read_terms(self.campaign)
         return {item.id: kept[item.term].text for item in read_items(self.campaign)}
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    return Course(tmp_path / "c")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -130,10 +124,7 @@ def test_any_order_of_renames_merges_and_imports_works(tmp_path: Path, seed: int
         ["actor", "actor,rename,aktor", "actor", "aktor"],
     ],
 )
-def test_answers_under_the_old_and_the_new_name_are_about_one_term(
-    tmp_path: Path, steps: list[str]
-) -> None:
-    course = Course(tmp_path / "c")
+def test_old_and_new_names_are_of_one_term(course: Course, steps: list[str]) -> None:
     for step in steps:
         if "," in step:
             course.edit(step)
@@ -145,16 +136,11 @@ def test_answers_under_the_old_and_the_new_name_are_about_one_term(
         stories = terms.explain(course.campaign, name)
         assert "aktor" in {story["term"] for story in stories}
         edits = [edit for story in stories for edit in story["edits"]]
-        assert edits
-        assert {(edit["line"], edit["action"], edit["into"]) for edit in edits} == {
-            (2, "rename", "aktor")
-        }
+        found = {(edit["line"], edit["action"], edit["into"]) for edit in edits}
+        assert found == {(2, "rename", "aktor")}
 
 
-def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
-    tmp_path: Path,
-) -> None:
-    course = Course(tmp_path / "c")
+def test_a_rename_to_a_term_that_answers_made_is_reported(course: Course) -> None:
     for text in ("actor", "aktor"):
         course.bring(text)
     course.edit("Q1,rename,aktor")
@@ -172,8 +158,7 @@ def test_a_rename_to_a_term_that_answers_made_is_reported_until_it_is_corrected(
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_terms_that_swap_their_texts_keep_their_ids(tmp_path: Path) -> None:
-    course = Course(tmp_path / "c")
+def test_terms_that_swap_their_texts_keep_their_ids(course: Course) -> None:
     course.bring("aktris")
     before = {term.text: term.id for term in read_terms(course.campaign).values()}
     course.edit("aktris,rename,guru")
@@ -182,15 +167,11 @@ def test_terms_that_swap_their_texts_keep_their_ids(tmp_path: Path) -> None:
         course.bring(text)
         course.look()
         after = {term.text: term.id for term in read_terms(course.campaign).values()}
-        assert after["aktris"] == before["guru"]
-        assert after["guru"] == before["aktris"]
+        assert (after["aktris"], after["guru"]) == (before["guru"], before["aktris"])
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_status_names_the_first_lines_that_are_not_applied_and_asks_for_a_run_after_an_edit(
-    tmp_path: Path,
-) -> None:
-    course = Course(tmp_path / "c")
+def test_status_names_lines_that_are_not_applied_and_asks_for_a_run(course: Course) -> None:
     for n in range(8):
         course.edit(f"nobody {n},drop,")
     course.bring("guru")

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from curation.campaign import Campaign
-from curation.files import CurationError
 from curation.rounds.tables.reading import read_rows
 from curation.steps.people import decide_on_person
 from curation.steps.rounds.running import close_round, open_round, pull_round, top_up_round
 from curation.steps.rounds.sheets import export_round, import_round
-
-STUDY = '[study]\ninstitution = "A"\ncontact = "a@example.invalid"\nethics = "e"\npay = "p"\n'
-WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "octal"}
+from support.answers import WORDS
+from support.desk import STUDY
+from support.failing import fails
 
 
 def test_a_round_is_opened_answered_topped_up_and_closed(
@@ -49,14 +48,14 @@ def test_a_round_is_opened_answered_topped_up_and_closed(
 
         change = decide_on_person(campaign, "w1", "exclude", "a bot")
         assert (change.before["items"], change.after["items"]) == (1, 0)
-        with pytest.raises(CurationError, match="excluded already"):
+        with fails("excluded already"):
             decide_on_person(campaign, "w1", "exclude", "a bot")
 
-        with pytest.raises(CurationError, match="does not run on Label Studio"):
+        with fails("does not run on Label Studio"):
             pull_round(campaign, round)
         closed, added = close_round(campaign, round)
         assert (closed.state, added) == ("closed", [])
-        with pytest.raises(CurationError, match="is closed") as error:
+        again = "curation rounds open intrasentence --name intrasentence-1"
+        with fails("is closed", fix=again):
             top_up_round(campaign, closed)
-        assert "curation rounds open intrasentence --name intrasentence-1" in error.value.fix
     assert capsys.readouterr() == ("", "")

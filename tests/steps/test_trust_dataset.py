@@ -8,50 +8,27 @@ import numpy as np
 import pytest
 
 from curation.campaign import Campaign, open_campaign
-from curation.files import CurationError, read_json
+from curation.files import read_json
 from curation.records import KINDS, VALUES, Bias
 from curation.settings import TrustSettings
 from curation.steps.source import campaign_source, gold_source
-from curation.steps.step import Reporter
 from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.files import DIRECTIONS, TrustRun
 from curation.steps.trust.report import dataset_files
 from curation.trust.protocol.table import dataset_criteria
+from support.failing import fails
+from support.heard import Heard
 from support.judged import found
 from support.scored import CATS, chance, likes, put, scored_campaign, write_gold
 
 
-class Heard(Reporter):
-    """Keeps warnings and notes."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def warn(self, message: str) -> None:
-        self.lines.append(message)
-
-    def note(self, message: str) -> None:
-        self.lines.append(message)
-
-
 def test_a_campaign_gives_its_runs_by_sets_of_rules(campaign: Campaign) -> None:
     scored_campaign(campaign)
-    put(
-        campaign.scores,
-        "likes",
-        "ll-acl_ratio+lower",
-        likes,
-        rules=dict(zip(KINDS, ("ll-acl", "ratio"), strict=True)),
-    )
+    rules = dict(zip(KINDS, ("ll-acl", "ratio"), strict=True))
+    put(campaign.scores, "likes", "ll-acl_ratio+lower", likes, rules=rules)
     data = dataset_input(campaign_source(campaign))
     assert len(data.cats) == 20
-    assert data.terms == [
-        "craft/term 0",
-        "craft/term 2",
-        "craft/term 4",
-        "sport/term 1",
-        "sport/term 3",
-    ]
+    assert data.terms == [f"craft/term {n}" for n in (0, 2, 4)] + ["sport/term 1", "sport/term 3"]
     groups = {group.name: [data.runs[n].name for n in group.runs] for group in data.groups}
     assert groups == {
         "default": ["bakery/likes/default", "hates/default", "mixed/default"],
@@ -101,10 +78,10 @@ def test_directions_are_read_with_their_place(campaign: Campaign) -> None:
     path.write_text("target,prefers\nTerm 0,stereotype\n", "utf-8")
     assert dataset_input(campaign_source(campaign)).directions == {"term 0": "stereotype"}
     path.write_text("target,prefers\nterm 0,yes\n", "utf-8")
-    with pytest.raises(CurationError, match=r"directions\.csv line 2"):
+    with fails("directions.csv line 2"):
         dataset_input(campaign_source(campaign))
     path.write_text("target\nterm 0\n", "utf-8")
-    with pytest.raises(CurationError, match="no column «prefers»"):
+    with fails("no column «prefers»"):
         dataset_input(campaign_source(campaign))
 
 
@@ -136,14 +113,11 @@ def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: P
     (tmp_path / "p.json").write_text(json.dumps({KINDS[0]: scores, KINDS[1]: []}), "utf-8")
     heard = Heard()
     source = gold_source([gold], scores=tmp_path / "none")
-    data = dataset_input(
-        source, predictions=[f"p={tmp_path / 'p.json'}"], pitfalls=False, reporter=heard
-    )
+    predictions = [f"p={tmp_path / 'p.json'}"]
+    data = dataset_input(source, predictions=predictions, pitfalls=False, reporter=heard)
     assert data.name == "gold"
     assert data.votes is not None
-    place = next(
-        n for n, cat in enumerate(data.cats) if cat.id == content["data"][KINDS[0]][0]["id"]
-    )
+    place = [cat.id for cat in data.cats].index(content["data"][KINDS[0]][0]["id"])
     assert data.votes[3 * place].tolist() == [1, 0, 2, 0]
     (again,) = data.retests
     assert (again.name, again.cats.tolist()) == ("the same annotator", [place])
@@ -151,7 +125,7 @@ def test_gold_files_give_votes_second_labels_and_partial_predictions(tmp_path: P
     assert "no times" in again.note
     assert [group.name for group in data.groups] == ["p/predictions"]
     assert int((~np.isnan(data.runs[0].ss)).sum()) == 6
-    assert heard.lines == [
+    assert heard.notes + heard.warnings == [
         "6 of 20 CATs have scores of p/predictions; the rows of a run are about the CATs it has"
     ]
 
@@ -160,11 +134,10 @@ def test_runs_without_scores_of_these_cats_are_named(tmp_path: Path) -> None:
     gold = write_gold(tmp_path / "gold.json", CATS[:4])
     put(tmp_path / "scores", "other", "default", chance(1), CATS[4:])
     heard = Heard()
-    data = dataset_input(
-        gold_source([gold], scores=tmp_path / "scores"), pitfalls=False, reporter=heard
-    )
+    source = gold_source([gold], scores=tmp_path / "scores")
+    data = dataset_input(source, pitfalls=False, reporter=heard)
     assert (data.runs, data.groups) == ([], [])
-    assert heard.lines == [
+    assert heard.notes + heard.warnings == [
         "other/default is not in the trust report: it has no scores of these CATs"
     ]
     rows = dataset_criteria(data, TrustSettings(samples=20), seed=1)

@@ -3,14 +3,18 @@
 import secrets
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 import requests
 
 PASSWORD = "a-long-enough-1"
+CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
+<Choice value="a"/><Choice value="b"/></Choices></View>"""
+"""A form that asks for one choice, for tests in which no form matters."""
+Mood = Callable[[str, str], str | int]
 
 
 def free_port() -> int:
@@ -22,26 +26,15 @@ def free_port() -> int:
 class Annotator:
     """Somebody with an account on the server, who does what the editor does."""
 
-    def __init__(self, url: str, link: str, email: str, password: str) -> None:
-        self.url, self.email, self.password = url, email, password
-        browser = requests.Session()
-        browser.trust_env = False
-        page = browser.get(link, timeout=60)
-        page.raise_for_status()
-        form = {
-            "email": email,
-            "password": password,
-            "allow_newsletters": "false",
-            "csrfmiddlewaretoken": browser.cookies["csrftoken"],
-        }
-        done = browser.post(link, data=form, headers={"Referer": link}, timeout=60)
-        done.raise_for_status()
+    def __init__(self, url: str, link: str, email: str) -> None:
+        self.url, self.email = url, email
+        browser = private_session()
+        send_sign_up(browser, link, email).raise_for_status()
         who = browser.get(f"{url}/api/current-user/whoami", timeout=60)
         who.raise_for_status()
         self.id = int(who.json()["id"])
         key = browser.get(f"{url}/api/current-user/token", timeout=60).json()["token"]
-        self.session = requests.Session()
-        self.session.trust_env = False
+        self.session = private_session()
         self.session.headers["Authorization"] = f"Token {key}"
 
     def next(self, project: int) -> dict[str, Any] | None:
@@ -54,12 +47,7 @@ class Annotator:
         return task
 
     def answer(
-        self,
-        task: int,
-        result: list[dict[str, Any]],
-        lead_time: float = 60.0,
-        *,
-        skip: bool = False,
+        self, task: int, result: list[dict[str, Any]], lead_time: float = 60.0, skip: bool = False
     ) -> dict[str, Any]:
         """Submit an answer, or pass the task on; gives the annotation."""
         body = {"result": result, "lead_time": lead_time, "was_cancelled": skip}
@@ -80,16 +68,40 @@ class Annotator:
         content: dict[str, Any] = answer.json() if answer.content else {}
         return content
 
-    def stream(self, project: int, result: list[dict[str, Any]]) -> list[str]:
-        """Answer all that is served, and say which tasks of ours that was."""
+    def stream(self, project: int, result: Any, most: int = 9999) -> list[str]:
+        """Answer what is served with a result, or with what it makes of a task's data.
+
+        Returns:
+            Which tasks of ours that was.
+        """
         served = []
-        while task := self.next(project):
+        while len(served) < most and (task := self.next(project)):
             served.append(str(task["data"]["task_id"]))
-            self.answer(task["id"], result)
+            self.answer(task["id"], result(task["data"]) if callable(result) else result)
         return served
 
 
-class Meddler:
+class Serving(ThreadingHTTPServer):
+    """A server in this process; use it in a ``with`` statement."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class SilentHandler(BaseHTTPRequestHandler):
+    """Handles requests without printing them."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Meddler(Serving):
     """A proxy before a server that does to a request what ``mood`` says.
 
     ``mood(method, path)`` gives "pass", "before" (cut the line, nothing is sent on), "after" (send
@@ -98,64 +110,83 @@ class Meddler:
     does if its database is locked), or a status to answer with.
     """
 
-    def __init__(self, target: str, mood: Callable[[str, str], str | int]) -> None:
+    def __init__(self, target: str, mood: Mood) -> None:
+        self.target, self.mood = target, mood
         self.seen: list[tuple[str, str]] = []
         self.late: list[Callable[[], requests.Response]] = []
-        meddler = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def act(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                meddler.seen.append((self.command, self.path))
-                said = mood(self.command, self.path)
-                self.close_connection = True
-                if said == "before":
-                    return
-                if isinstance(said, int):
-                    self.send_response(said)
-                    self.end_headers()
-                    return
-                kept = {k: v for k, v in self.headers.items() if k.lower() != "host"}
-                send = partial(_send, self.command, target + self.path, kept, body)
-                if said == "late":
-                    meddler.late.append(send)
-                    return
-                if said == "twice":
-                    send()
-                got = send()
-                if said == "after":
-                    return
-                self.send_response(got.status_code)
-                self.send_header("Content-Type", got.headers.get("Content-Type", ""))
-                self.end_headers()
-                self.wfile.write(got.content)
-
-            do_GET = do_POST = do_PATCH = do_DELETE = act  # noqa: N815
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        super().__init__(_Meddling)
 
     def deliver(self) -> None:
         """Send on what is late."""
         while self.late:
             self.late.pop(0)().raise_for_status()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+class _Meddling(SilentHandler):
+    server: Meddler
+
+    def act(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.seen.append((self.command, self.path))
+        said = self.server.mood(self.command, self.path)
+        self.close_connection = True
+        if said == "before":
+            return
+        if isinstance(said, int):
+            self.send_response(said)
+            self.end_headers()
+            return
+        kept = {k: v for k, v in self.headers.items() if k.lower() != "host"}
+        send = partial(_send, self.command, self.server.target + self.path, kept, body)
+        if said == "late":
+            self.server.late.append(send)
+            return
+        if said == "twice":
+            send()
+        got = send()
+        if said == "after":
+            return
+        self.send_response(got.status_code)
+        self.send_header("Content-Type", got.headers.get("Content-Type", ""))
+        self.end_headers()
+        self.wfile.write(got.content)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = act  # noqa: N815
+
+
+def in_turn(wanted: Callable[[str, str], bool], *moods: str | int | Callable[[], str]) -> Mood:
+    """These moods for the requests in question, one after another; everything else passes."""
+    left = iter(moods)
+
+    def mood(method: str, path: str) -> str | int:
+        said = next(left, "pass") if wanted(method, path) else "pass"
+        return said() if callable(said) else said
+
+    return mood
 
 
 def _send(method: str, url: str, headers: dict[str, str], body: bytes) -> requests.Response:
-    with requests.Session() as session:
-        session.trust_env = False
+    with private_session() as session:
         return session.request(method, url, headers=headers, data=body, timeout=60)
+
+
+def private_session() -> requests.Session:
+    """A session that takes nothing, such as a proxy, from the environment."""
+    session = requests.Session()
+    session.trust_env = False
+    return session
+
+
+def send_sign_up(session: requests.Session, link: str, email: str, **how: Any) -> requests.Response:
+    """Send the form to which an invite link leads."""
+    session.get(link, timeout=60)
+    form = {
+        "email": email,
+        "password": PASSWORD,
+        "allow_newsletters": "false",
+        "csrfmiddlewaretoken": session.cookies.get("csrftoken", ""),
+    }
+    return session.post(link, data=form, headers={"Referer": link}, timeout=60, **how)
 
 
 def choices(name: str, to: str, *chosen: str) -> dict[str, Any]:
@@ -169,18 +200,34 @@ def text(name: str, to: str, *said: str) -> dict[str, Any]:
     return {"from_name": name, "to_name": to, "type": "textarea", "value": {"text": list(said)}}
 
 
+def data(*ids: str) -> list[dict[str, str]]:
+    """The data of tasks for ``CONFIG``."""
+    return [{"task_id": id, "target": "Teapot"} for id in ids]
+
+
+def labels(data: Mapping[str, Any], golds: Mapping[str, str] | Iterable[str]) -> list[Any]:
+    """An answer to a task of validation, with consent; ``golds`` are by text, or in order."""
+    texts = [data[f"text_{n}"] for n in (1, 2, 3)]
+    said = [golds[text] for text in texts] if isinstance(golds, Mapping) else golds
+    marks = [choices(f"label_{n}", f"text_{n}", gold) for n, gold in enumerate(said, 1)]
+    return [*marks, choices("consent", "target", data["consent_version"])]
+
+
+def project_of(opened: Mapping[str, Any]) -> int:
+    """The number of the project of a round that was opened."""
+    return int(opened["address"].split("/projects/")[1].split("/")[0])
+
+
 def new_person(url: str, key: str, email: str | None = None) -> Annotator:
     """Sign up on a server by its invite link."""
     made_up = email or f"p-{secrets.token_hex(5)}@example.invalid"
-    return Annotator(url, invite_link(url, key), made_up, PASSWORD)
+    return Annotator(url, invite_link(url, key), made_up)
 
 
 def invite_link(url: str, key: str) -> str:
     """A server's invite link, as its owner is told it."""
-    with requests.Session() as session:
-        session.trust_env = False
-        answer = session.get(
-            f"{url}/api/invite", headers={"Authorization": f"Token {key}"}, timeout=60
-        )
+    with private_session() as session:
+        session.headers["Authorization"] = f"Token {key}"
+        answer = session.get(f"{url}/api/invite", timeout=60)
         answer.raise_for_status()
     return f"{url}/user/signup/?token={answer.json()['token']}"

@@ -2,18 +2,26 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from curation.files import CurationError
 from curation.records import Event
 from curation.rounds.answers.archive import Delivery, Sent, deliver, erase, read, segments
+from support.failing import fails
 
 A, B, C = ({"item_id": "i", "label": name} for name in "abc")
 
 
-def payloads(raw: Path) -> list[dict[str, str]]:
-    return [event.payload for _, event in read(raw)]
+def kept(raw: Path) -> list[tuple[int, dict[str, str]]]:
+    """Place and payload of each answer."""
+    return [(event.position, event.payload) for _, event in read(raw)]
+
+
+def segment_of(raw: Path, *payloads: dict[str, str]) -> Path:
+    segment = deliver(raw, "answers", payloads).segment
+    assert segment is not None
+    return segment
 
 
 def test_a_second_delivery_adds_nothing_and_writes_nothing(tmp_path: Path) -> None:
@@ -27,14 +35,14 @@ def test_a_second_delivery_adds_nothing_and_writes_nothing(tmp_path: Path) -> No
 def test_only_what_is_new_is_added_and_positions_go_on(tmp_path: Path) -> None:
     deliver(tmp_path, "answers", [A, B])
     assert deliver(tmp_path, "answers", [A, C, B])[:2] == (1, 2)
-    assert [(e.position, e.payload) for _, e in read(tmp_path)] == [(0, A), (1, B), (2, C)]
+    assert kept(tmp_path) == [(0, A), (1, B), (2, C)]
     assert len(segments(tmp_path)) == 2
 
 
 def test_twice_in_one_delivery_is_two_answers(tmp_path: Path) -> None:
     assert deliver(tmp_path, "answers", [A, A])[:2] == (2, 0)
     assert deliver(tmp_path, "answers", [A, A, A])[:2] == (1, 2)
-    assert payloads(tmp_path) == [A, A, A]
+    assert kept(tmp_path) == [(0, A), (1, A), (2, A)]
     assert len({event.id for _, event in read(tmp_path)}) == 3
 
 
@@ -49,23 +57,21 @@ def test_the_same_payload_of_another_source_is_another_answer(tmp_path: Path) ->
 
 
 def test_places_name_segment_and_line(tmp_path: Path) -> None:
-    segment = deliver(tmp_path, "answers", [A, B]).segment
-    assert segment is not None
+    segment = segment_of(tmp_path, A, B)
     assert [where for where, _ in read(tmp_path)] == [f"{segment.name} line {n}" for n in (1, 2)]
     assert Event(**json.loads(segment.read_text().splitlines()[1])).payload == B
 
 
 def test_an_answer_that_is_no_json_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="cannot be kept as JSON"):
+    with fails("cannot be kept as JSON"):
         deliver(tmp_path, "answers", [A, {"text": "\ud800"}])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_altered_segment_is_noticed(tmp_path: Path) -> None:
-    segment = deliver(tmp_path, "answers", [A, B]).segment
-    assert segment is not None
+    segment = segment_of(tmp_path, A, B)
     segment.write_bytes(segment.read_bytes()[:-20])
-    with pytest.raises(CurationError, match=f"{segment.name} line 2: not a JSON record"):
+    with fails(f"{segment.name} line 2: not a JSON record"):
         deliver(tmp_path, "answers", [C])
 
 
@@ -84,14 +90,10 @@ def test_erased_answers_become_tombstones_in_their_place(tmp_path: Path) -> None
     untouched = names[1].stat().st_mtime_ns
     assert erase(tmp_path, of_a) == 1
     after = list(read(tmp_path))
-    assert [(where, e.id, e.position) for where, e in after] == [
-        (where, e.id, e.position) for where, e in before
-    ]
-    assert [(e.source, e.payload) for _, e in after] == [
-        ("erased", {}),
-        ("answers", B),
-        ("answers", C),
-    ]
+    places = [[(where, e.id, e.position) for where, e in events] for events in (before, after)]
+    assert places[0] == places[1]
+    wanted = [("erased", {}), ("answers", B), ("answers", C)]
+    assert [(e.source, e.payload) for _, e in after] == wanted
     assert segments(tmp_path) == names
     assert names[1].stat().st_mtime_ns == untouched
     assert b'"a"' not in b"".join(path.read_bytes() for path in names)
@@ -114,15 +116,7 @@ def test_an_erased_persons_new_answers_arrive_as_tombstones(tmp_path: Path) -> N
 def test_a_killed_erasure_leaves_every_segment_whole(tmp_path: Path) -> None:
     deliver(tmp_path, "answers", [A])
     deliver(tmp_path, "answers", [A, A])
-    asked = 0
-
-    def dies(sent: Sent) -> bool:
-        nonlocal asked
-        asked += 1
-        if asked == 2:
-            raise KeyboardInterrupt
-        return True
-
+    dies = Mock(side_effect=[True, KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
         erase(tmp_path, dies)
     assert [e.source for _, e in read(tmp_path)] == ["erased", "answers"]
@@ -134,18 +128,16 @@ def test_a_killed_erasure_leaves_every_segment_whole(tmp_path: Path) -> None:
 
 
 def test_a_segment_in_another_form_is_known_all_the_same(tmp_path: Path) -> None:
-    segment = deliver(tmp_path, "answers", [A, B]).segment
-    assert segment is not None
+    segment = segment_of(tmp_path, A, B)
     lines = [json.loads(line) for line in segment.read_text().splitlines()]
     # As somebody's editor may save it: spaces between, fields in another order.
     segment.write_text("".join(json.dumps(dict(reversed(x.items()))) + "\n" for x in lines))
     assert deliver(tmp_path, "answers", [A, C, B])[:2] == (1, 2)
-    assert [(e.position, e.payload) for _, e in read(tmp_path)] == [(0, A), (1, B), (2, C)]
+    assert kept(tmp_path) == [(0, A), (1, B), (2, C)]
 
 
 def test_a_field_that_is_wrong_is_named(tmp_path: Path) -> None:
-    segment = deliver(tmp_path, "answers", [A, B]).segment
-    assert segment is not None
+    segment = segment_of(tmp_path, A, B)
     segment.write_bytes(segment.read_bytes().replace(b'"position":1', b'"position":-1'))
-    with pytest.raises(CurationError, match=f"{segment.name} line 2, field 'position'"):
+    with fails(f"{segment.name} line 2, field 'position'"):
         list(read(tmp_path))

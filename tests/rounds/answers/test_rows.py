@@ -4,31 +4,28 @@ from typing import Any
 
 import pytest
 
-from curation.records import Event
-from curation.rounds.answers.interpret import interpret
-from curation.rounds.answers.parsed import ParsedAnswer, Refused, Written
+from curation.rounds.answers.parsed import Refused, Written
 from curation.rounds.answers.rows import column, missing_columns
+from support import answers
 
-SOUND = {"domain": "d", "target": "baker", "anti_stereotype": "late", "unrelated": "octal"}
 
-
-def say(**row: Any) -> ParsedAnswer:
-    event = Event(id="e", source="answers", position=0, payload=row)
-    (what,) = interpret(event, round="r", where="w")
+def parsed(**changes: Any) -> Any:
+    ((_, what),) = answers.say([answers.written(**changes)])
     return what
 
 
 def sentence(context: str, target: str, text: str) -> str:
-    what = say(**SOUND | {"target": target, "context": context, "stereotype": text})
+    what = parsed(target=target, context=context, stereotype=text)
     assert isinstance(what, Written)
     return what.options[0].sentence
 
 
 @pytest.mark.parametrize("value", ["#REF!", "#NAME? ", "#N/A"])
 def test_an_error_of_a_spreadsheet_program_is_not_a_text(value: str) -> None:
-    what = say(**SOUND, context="The baker is BLANK.", stereotype=value)
+    what = parsed(stereotype=value)
     assert isinstance(what, Refused)
-    assert (what.code, value.strip() in what.detail) == ("bad_value", True)
+    assert what.code == "bad_value"
+    assert value.strip() in what.detail
     assert sentence("The baker is BLANK.", "baker", "#1") == "The baker is #1."
 
 
@@ -36,31 +33,19 @@ def test_an_error_of_a_spreadsheet_program_is_not_a_text(value: str) -> None:
     ("context", "target", "text", "becomes"),
     [
         ("The baker is BLANK.", "baker", "kind", "The baker is kind."),
+        # A sentence that does not fit is not put into the blank.
+        ("Bakers BLANK.", "bakers", *["Bakers cook well!"] * 2),
+        ("The nurse BLANK.", "nurse", *["Nurses are kind."] * 2),
+        ("パン屋はBLANKです。", "パン屋", *["パン屋さんは親切です。"] * 2),
+        ("The baker on the corner is BLANK.", "baker", *["a man on the corner is kind"] * 2),
         ("The baker is BLANK.", "baker", "the baker is kind.", "the baker is kind."),
         ("BLANK bakers rise early.", "bakers", "kind", "Kind bakers rise early."),
         ("パン屋はBLANKです。", "パン屋", "親切", "パン屋は親切です。"),
         ("Tukang roti itu BLANK.", "tukang roti", "rajin", "Tukang roti itu rajin."),
     ],
 )
-def test_a_word_fills_the_blank_and_a_sentence_stays(
-    context: str, target: str, text: str, becomes: str
-) -> None:
+def test_words_fill_the_blank(context: str, target: str, text: str, becomes: str) -> None:
     assert sentence(context, target, text) == becomes
-
-
-@pytest.mark.parametrize(
-    ("context", "target", "text"),
-    [
-        ("Bakers BLANK.", "bakers", "Bakers cook well!"),
-        ("The nurse BLANK.", "nurse", "Nurses are kind."),
-        ("パン屋はBLANKです。", "パン屋", "パン屋さんは親切です。"),
-        ("The baker on the corner is BLANK.", "baker", "a man on the corner is kind"),
-    ],
-)
-def test_a_sentence_that_does_not_fit_is_not_put_into_the_blank(
-    context: str, target: str, text: str
-) -> None:
-    assert sentence(context, target, text) == text
 
 
 @pytest.mark.parametrize(
@@ -68,36 +53,20 @@ def test_a_sentence_that_does_not_fit_is_not_put_into_the_blank(
     [
         ("2026-03-14T10:22:05Z", "2026-03-14T10:22:05.000Z"),
         ("2026-03-14 10:22", "2026-03-14T10:22:00.000Z"),
-        ("2026-03-14", "2026-03-14T00:00:00.000Z"),
-        ("14.03.2026 10:22", "2026-03-14T10:22:00.000Z"),
         ("4.3.2026 9:05:07", "2026-03-04T09:05:07.000Z"),
-        ("2026-03-14T10:22:05.987654Z", "2026-03-14T10:22:05.987Z"),
         ("2026-03-14T10:22:05.987654+02:00", "2026-03-14T08:22:05.987Z"),
         ("Sat Mar 14 10:22:05 UTC 2026", "2026-03-14T10:22:05.000Z"),
-        ("Sat Mar 14 23:22:05 PDT 2026", "2026-03-15T06:22:05.000Z"),
     ],
 )
 def test_times(text: str, time: str) -> None:
-    what = say(**SOUND, context="The baker is BLANK.", stereotype="kind", submitted_at=text)
+    what = parsed(submitted_at=text)
     assert isinstance(what, Written)
     assert what.place.submitted_at == time
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "1773041412000",
-            "3/4/2026 10:00",
-            "31.02.2026",
-            "20260314",
-            "2026-02-30T10:22:05.000000Z",
-        ),
-        *("Sat Mar 14 10:22:05 CST 2026", "Sat Foo 14 10:22:05 UTC 2026"),
-    ],
-)
+@pytest.mark.parametrize("text", ["3/4/2026 10:00", "Sat Foo 14 10:22:05 UTC 2026"])
 def test_what_could_be_another_time_is_refused(text: str) -> None:
-    what = say(**SOUND, context="The baker is BLANK.", stereotype="kind", submitted_at=text)
+    what = parsed(submitted_at=text)
     assert isinstance(what, Refused)
     assert what.code == "bad_value"
 

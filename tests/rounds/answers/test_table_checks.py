@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError
 from curation.records import RoundKind
 from curation.rounds.answers.forms import file_row
 from curation.rounds.answers.rows import understood
@@ -15,17 +14,15 @@ from curation.rounds.answers.table_checks import (
     settle_dates,
     settle_person,
 )
+from support.failing import fails
 
 Row = dict[str, Any]
 WHO = {"task_id": "t", "annotator": "v"}
 
 
-def refused(check: Any, *given: Any, **more: Any) -> CurationError:
-    with pytest.raises(CurationError) as caught:
-        check(*given, **more)
-    assert "answers.csv" in caught.value.what
-    assert caught.value.fix
-    return caught.value
+def check_refused(check: Any, *given: Any, says: Any = (), fix: str = "", **how: Any) -> None:
+    with fails("answers.csv", *([says] if isinstance(says, str) else says), fix=fix):
+        check(*given, **how)
 
 
 # --- columns
@@ -53,13 +50,13 @@ def test_names_of_the_columns_with_labels(names: tuple[str, ...]) -> None:
         ("intrasentence", ("label_1",), ""),
     ],
 )
-def test_a_table_without_answers_is_an_error_that_lists_its_columns(
+def test_a_table_without_answers_is_an_error(
     kind: RoundKind, names: tuple[str, ...], expected: str
 ) -> None:
-    error = refused(check_answers, [WHO | dict.fromkeys(names, "x")], kind, "answers.csv")
-    assert f"no column with answers to a round of {kind}" in error.what
-    assert f"it has task_id, annotator, {', '.join(names)}" in error.what
-    assert expected in error.what
+    says = (f"no column with answers to a round of {kind}", expected)
+    says += (f"it has task_id, annotator, {', '.join(names)}",)
+    table = [WHO | dict.fromkeys(names, "x")]
+    check_refused(check_answers, table, kind, "answers.csv", says=says)
 
 
 def test_a_table_with_some_of_the_columns_gives_a_warning_with_names() -> None:
@@ -77,17 +74,17 @@ def test_a_context_is_a_template_and_consent_alone_is_not_an_answer() -> None:
     words = dict.fromkeys(("context", "stereotype", "anti_stereotype", "unrelated"), "x")
     assert check_answers([WHO | words], "intrasentence", "answers.csv") == ""
     consent = {"task_id": "", "annotator": "v", "consent": "1"}
-    assert check_answers([consent], "validation", "answers.csv") == ""
-    assert check_answers([WHO | {"consent": "1"}], "validation", "answers.csv") == ""
-    refused(check_answers, [consent, WHO], "validation", "answers.csv")
-    refused(check_answers, [WHO | {"consent": "1", "Lbl_1": "x"}], "validation", "answers.csv")
+    for row in (consent, WHO | {"consent": "1"}):
+        assert check_answers([row], "validation", "answers.csv") == ""
+    for table in ([consent, WHO], [WHO | {"consent": "1", "Lbl_1": "x"}]):
+        check_refused(check_answers, table, "validation", "answers.csv")
 
 
 def test_the_error_on_a_table_of_answers_names_probable_columns() -> None:
     table = [{"item_id": "i", "annotator": "v", "asociation": "a", "lable": "unrelated"}]
-    error = refused(check_columns, table, "answers.csv")
-    assert "it has item_id, annotator, asociation, lable" in error.what
-    assert "'asociation' for association, 'lable' for label" in error.what
+    names = "'asociation' for association, 'lable' for label"
+    says = ("it has item_id, annotator, asociation, lable", names)
+    check_refused(check_columns, table, "answers.csv", says=says)
 
 
 # --- Mechanical Turk's columns of true and false
@@ -116,6 +113,10 @@ def dated(*times: str) -> list[Row]:
     return [{"task_id": "t", "Timestamp": time} for time in times]
 
 
+def settled_dates(table: list[Row], order: Any = None, **how: Any) -> list[Row]:
+    return settle_dates(table, understood, order=order, where="answers.csv", **how)
+
+
 @pytest.mark.parametrize(
     ("times", "order", "expected"),
     [
@@ -125,15 +126,15 @@ def dated(*times: str) -> list[Row]:
         (("3/3/2026 10:22", "2026-03-04", "4.3.2026", ""), None, [None] * 4),
     ],
 )
-def test_another_date_settles_which_number_is_the_day(
+def test_a_date_settles_the_others(
     times: tuple[str, ...], order: Any, expected: list[str | None]
 ) -> None:
     table = dated(*times)
-    settled = settle_dates(table, understood, order=order, where="answers.csv")
+    settled = settled_dates(table, order)
     assert [row.get("date_order") for row in settled] == expected
     assert [row["Timestamp"] for row in settled] == list(times)
     assert table == dated(*times)
-    assert settle_dates(settled, understood, order=None, where="answers.csv") == settled
+    assert settled_dates(settled) == settled
 
 
 @pytest.mark.parametrize(
@@ -146,49 +147,45 @@ def test_another_date_settles_which_number_is_the_day(
         (
             ("", "46095,43"),
             None,
-            "row 2, submitted_at '46095,43': this is a date as a number, "
-            "probably 2026-03-14 10:19:12",
+            ("row 2, submitted_at '46095,43': ", "date as a number, probably 2026-03-14 10:19:12"),
         ),
     ],
 )
-def test_dates_that_nothing_settles(times: tuple[str, ...], order: Any, message: str) -> None:
-    error = refused(settle_dates, dated(*times), understood, order=order, where="answers.csv")
-    assert message in error.what
+def test_dates_that_nothing_settles(times: tuple[str, ...], order: Any, message: Any) -> None:
+    check_refused(settled_dates, dated(*times), order, says=message)
 
 
 def test_dates_in_two_orders_have_one_way_out_whatever_the_option_says() -> None:
     table = dated("14/3/2026", "3/15/2026", "1/2/2026", "16/3/2026")
-    errors = [
-        refused(settle_dates, table, understood, order=order, where="answers.csv")
-        for order in (None, "day-first", "month-first")
-    ]
-    assert errors[0].what == (
+    errors = set()
+    for order in (None, "day-first", "month-first"):
+        with fails() as caught:
+            settled_dates(table, order)
+        errors.add((caught.value.what, caught.value.fix))
+    ((what, fix),) = errors
+    assert what == (
         "answers.csv: dates are written in two orders: row 1, submitted_at '14/3/2026', row 4, "
         "submitted_at '16/3/2026' (day-first); row 2, submitted_at '3/15/2026' (month-first)"
     )
-    assert "--dates" not in errors[0].fix
-    assert {(error.what, error.fix) for error in errors} == {(errors[0].what, errors[0].fix)}
-    assert "add a column date_order with day-first or month-first in each row" in errors[0].fix
+    assert "--dates" not in fix
+    assert "add a column date_order with day-first or month-first in each row" in fix
     said = ("day-first", "month-first", "month-first", "day-first")
     table = [row | {"date_order": order} for row, order in zip(table, said, strict=True)]
-    for order in (None, "day-first"):
-        assert settle_dates(table, understood, order=order, where="answers.csv") == table
+    assert settled_dates(table) == settled_dates(table, "day-first") == table
 
 
 def test_rows_and_cells_of_a_workbook_are_named() -> None:
     table = dated("3/3/2026", "46095.43")
-    how: dict[str, Any] = {"order": None, "where": "answers.csv", "numbers": [4, 7]}
-    assert "row 7, submitted_at" in refused(settle_dates, table, understood, **how).what
+    check_refused(settled_dates, table, numbers=[4, 7], says="row 7, submitted_at")
     names = {"task_id": "A4", "annotator": "B4", "lable_1": "C4"}
-    error = refused(
-        check_answers, [dict.fromkeys(names, "x")], "validation", "answers.csv", cells=names
-    )
-    assert "Probably 'lable_1' (cell C4) for label_1" in error.what
+    given = ([dict.fromkeys(names, "x")], "validation", "answers.csv")
+    says = "Probably 'lable_1' (cell C4) for label_1"
+    check_refused(check_answers, *given, cells=names, says=says)
 
 
 def test_other_numbers_are_not_dates() -> None:
     table = dated("1773483725", "20260314", "999", "")
-    assert settle_dates(table, understood, order=None, where="answers.csv") == table
+    assert settled_dates(table) == table
 
 
 def test_rows_without_an_id_are_those_of_the_only_person() -> None:
@@ -217,9 +214,8 @@ def test_a_column_that_slipped_down_a_row_is_an_error() -> None:
         [("t-1", "", "x"), ("t-2", "x", "x"), ("", "x", "")],
         [("t-1", "", ""), ("t-2", "x", "x"), ("", "x", "x")],
     ):
-        error = refused(checked, *slipped)
-        assert "answers.csv row 4: label_1" in error.what
-        assert "a column has probably slipped down" in error.what
+        says = ("answers.csv row 4: label_1", "a column has probably slipped down")
+        check_refused(checked, *slipped, says=says)
     checked(("t-1", "x", "x"), ("t-2", "", ""), ("", "x", ""))  # refused alone
     checked(("t-1", "", ""), ("t-2", "x", "x"), ("", "", ""))  # skipped
     checked(("", "x", "x"))

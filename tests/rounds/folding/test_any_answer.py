@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from curation.files import CurationError, dump_line
+from curation.files import dump_line
 from curation.records import Label, RoundKind, Shown, Task
 from curation.rounds.answers import interpret as reading
 from curation.rounds.answers.archive import Sent, deliver
@@ -20,16 +20,14 @@ from curation.rounds.folding import items as item_stage
 from curation.rounds.folding import labels as label_stage
 from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.rounds.people import pseudonyms
+from support import answers
+from support.answers import Row, Source
+from support.failing import fails
 
-Row = dict[str, Any]
 LABELS = TypeAdapter(list[Label])
 RULES = Rules(("profession",), {("profession", "baker"): "term-1"}, label_seconds=1)
-ITEM = {
-    "item_id": "i1", "domain": "profession", "target": "baker", "annotator": "w",
-    "context": "The baker is BLANK.", "stereotype": "early", "anti_stereotype": "late",
-    "unrelated": "octal",
-}  # fmt: skip
-MARK = {"item_id": "i1", "annotator": "v", "association": "early", "label": "stereotype"}
+ITEM = {name: cell for name, cell in answers.ITEM.items() if name != "kind"}
+MARK = answers.LABEL
 REVIEW = {"task_id": "t-r", "annotator": "v", "decision": "keep"}
 KINDS: dict[str, RoundKind] = {"forms": "validation", "label_studio": "review"}
 TASKS = {
@@ -40,7 +38,6 @@ TASKS = {
     ),
     "t-r": Task(id="t-r", term="term-1", domain="profession", target="baker", wanted=1),
 }  # fmt: skip
-Source = Literal["answers", "stereoset", "forms", "label_studio"]
 
 
 def folded(events: list[tuple[Source, Row]]) -> Folded:
@@ -52,10 +49,8 @@ def folded(events: list[tuple[Source, Row]]) -> Folded:
             sent = Sent(id=f"e{n}", source=source, position=n, payload=kept)
             if source != "stereoset" or isinstance(payload["item"], dict):
                 named(sent)
-            answers = interpret(
-                sent, round=source, where=f"{n}", tasks=TASKS, kind=KINDS.get(source)
-            )
-            yield from ((source, answer) for answer in answers)
+            how: Row = {"round": source, "where": f"{n}", "tasks": TASKS, "kind": KINDS.get(source)}
+            yield from ((source, answer) for answer in interpret(sent, **how))
 
     result = fold(parsed(), RULES, pseudonyms(b"key"))
     few = [*result.items, *result.reviews, *result.flags, *result.people]
@@ -63,8 +58,8 @@ def folded(events: list[tuple[Source, Row]]) -> Folded:
         dump_line(record)
     written = b"".join(lines(result.labels))
     LABELS.validate_json(b"[" + b",".join(written.splitlines()) + b"]")
-    for answers in result.answers.values():
-        b"".join(lines(answers))
+    for given_answers in result.answers.values():
+        b"".join(lines(given_answers))
     return result
 
 
@@ -98,13 +93,10 @@ def test_a_field_that_is_too_long_is_refused(field: str) -> None:
 
 
 def test_an_archived_answer_that_is_nested_deeply_is_refused() -> None:
-    deep: Any = []
-    for _ in range(500):
-        deep = [deep]
-    sent = Sent(id="e0", source="answers", position=0, payload={**ITEM, "domain": deep})
-    answers = [("r", answer) for answer in interpret(sent, round="r", where="line 1")]
-    result = fold(answers, RULES)
-    (rejection,) = result.rejections["r"]
+    row = {**ITEM, "domain": nested(500)["item"]["target"]}
+    sent = Sent(id="e0", source="answers", position=0, payload=row)
+    parsed = [("r", answer) for answer in interpret(sent, round="r", where="line 1")]
+    (rejection,) = fold(parsed, RULES).rejections["r"]
     assert dump_line(rejection)
     assert (rejection.code, rejection.where) == ("bad_value", "line 1")
 
@@ -146,10 +138,10 @@ def test_an_unforeseen_failure_refuses_its_answer_alone(
     monkeypatch.setattr(module, name, fails_for_the_last)
     odd = payload
     if payload is not MARK:
-        text = orjson.dumps(payload)
-        for old, new in ((b"octal", b"odd"), (b'"p"', b'"odd"'), (b'"keep"', b'"odd"')):
-            text = text.replace(old, new)
-        odd = orjson.loads(text.replace(b"i1", b"i2"))
+        text = orjson.dumps(payload).replace(b"i1", b"i2")
+        for old in (b'"algebraic"', b'"p"', b'"keep"'):
+            text = text.replace(old, b'"odd"')
+        odd = orjson.loads(text)
     result = folded([("answers", ITEM), (source, odd)])
     assert calls
     assert len(result.items) == 1
@@ -166,14 +158,12 @@ def nested(depth: int) -> Row:
     return {"kind": "intrasentence", "item": {"id": "p", "target": deep}}
 
 
-def test_an_answer_that_is_nested_too_deeply_is_not_kept_and_others_are_refused(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_nested_too_deeply_is_not_kept_and_others_are_refused(tmp_path: Path) -> None:
     deliver(tmp_path, "stereoset", [nested(240)])
     result = folded([("stereoset", nested(240))])
     assert codes(result) == ["missing_field"]
     assert result.rejections["stereoset"][0].record == nested(240)["item"]
-    with pytest.raises(CurationError, match="answer 2 of this delivery: an answer cannot be kept"):
+    with fails("answer 2 of this delivery: an answer cannot be kept"):
         deliver(tmp_path, "stereoset", [nested(1), nested(300)])
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -259,7 +249,7 @@ EVENTS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @example([("answers", {**ITEM, "submitted_at": "2026-03-14 10:22:05.000000Z"})])
 @given(st.lists(EVENTS, min_size=1, max_size=4))
 def test_no_answer_stops_the_fold(events: list[tuple[Source, Row]]) -> None:

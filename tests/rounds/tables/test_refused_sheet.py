@@ -1,6 +1,7 @@
 """A sheet of refused answers is in the words of its round, and is read back as it was."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,23 +16,15 @@ ROUND = Round(
     consent="1-abc", pay=0.0, opened_at="2026-05-01T00:00:00.000Z",
 )  # fmt: skip
 ANSWER = RefusedAnswer(
-    task="t1",
-    person="p",
+    task="t1", person="p", sent="", updated="", seconds=None, position=0,
     codes=("unknown_label", "missing_field", "bad_value"),
-    details=(
-        "'foo' is not a label",
-        "no 'label_3'",
-        "'flags.ungrammatical' is 'maybe', which is neither yes nor no",
-    ),
+    details=("'foo' is not a label", "no 'label_3'",
+             "'flags.ungrammatical' is 'maybe', which is neither yes nor no"),
     row={"annotator": "Ann", "label_1": "unrelated", "label_2": "foo", "flags": "objective",
          "flags.ungrammatical": "maybe"},
-    sent="",
-    updated="",
-    seconds=None,
-    position=0,
 )  # fmt: skip
-DATA = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession", "context": "c",
-               "text_1": "a", "text_2": "b", "text_3": "c"}}  # fmt: skip
+BAKER = {"task_id": "t1", "target": "baker", "domain": "profession"}
+DATA = {"t1": {**BAKER, "context": "c", "text_1": "a", "text_2": "b", "text_3": "c"}}
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -39,8 +32,8 @@ DATA = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession", "cont
 def test_every_language_is_shown_and_read_back(language: str, plain: bool) -> None:
     texts = {**pages.texts("en", Path("none")), **shipped_texts(language)}
     words = round_words(texts)
-    how = {"agreed": "", "consent": True, "plain": plain}
-    columns, (row,) = refused_sheet([ANSWER], DATA, ROUND, texts, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"agreed": "", "consent": True, "plain": plain}
+    columns, (row,) = refused_sheet([ANSWER], DATA, ROUND, texts, **how)
     what = row.cells["what_to_change"]
     heads = texts["heading"]
     for code, names in (("unknown_label", heads["label_2"]), ("missing_field", heads["label_3"]),
@@ -64,8 +57,6 @@ def test_a_text_that_is_too_long_is_said_to_be() -> None:
     long = {"codes": ("bad_value",), "details": ("'stereotype' has more than 10,000 characters",)}
     answer = ANSWER._replace(row={"annotator": "Ann", "stereotype": "x" * 10_001}, **long)
     writing = ROUND.model_copy(update={"kind": "intrasentence"})
-    data = {"t1": {"task_id": "t1", "target": "baker", "domain": "profession"}}
-    _, (row,) = refused_sheet(
-        [answer], data, writing, texts, agreed="1-abc", consent=True, plain=False
-    )
+    how: dict[str, Any] = {"agreed": "1-abc", "consent": True, "plain": False}
+    _, (row,) = refused_sheet([answer], {"t1": BAKER}, writing, texts, **how)
     assert row.cells["what_to_change"] == "A text is too long. Please make it shorter. (Stereotype)"

@@ -10,36 +10,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openpyxl import Workbook
 from openpyxl.comments import Comment
 from openpyxl.styles import Font
 from openpyxl.utils.datetime import MAC_EPOCH
 
 from curation.files import CurationError
 from curation.rounds.tables.reading import TablePlace, read_rows, read_table
+from support.books import book as saved
+from support.failing import fails
 
 HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 ANSWER = ("t-1", "v1", *LABELS, "2026-03-14T10:22:05Z", "31")
 OTHER = ("t-2", "v1", *LABELS, "", "")
+ROW = dict(zip(HEAD, ANSWER, strict=True))
+UNREAD = "cells in columns without a heading are not read:"
 Change = Callable[[Any], object]
 SHEET = """<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main">
 <x:dimension ref="A1:XFD1048576"/><x:sheetData>{}</x:sheetData></x:worksheet>"""
 STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
 SHARED = b"""<Override PartName="/xl/sharedStrings.xml" ContentType="application/
 vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/></Types>""".replace(b"\n", b"")
-
-
-def saved(path: Path, *rows: Iterable[Any], change: Change = lambda book: None) -> Path:
-    """A workbook with one sheet."""
-    book = Workbook()
-    sheet = book.active
-    sheet.title = "Tasks"
-    for row in rows:
-        sheet.append(list(row))
-    change(book)
-    book.save(path)
-    return path
 
 
 def parts(path: Path, **changed: str | bytes | None) -> Path:
@@ -76,13 +67,9 @@ def read(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     return list(read_rows(path, warnings.append)), warnings
 
 
-def refused(path: Path, *words: str) -> CurationError:
-    with pytest.raises(CurationError) as caught:
+def refused(path: Path, *words: str, fix: str = "") -> CurationError:
+    with fails(str(path), *words, fix=fix) as caught:
         read(path)
-    assert str(path) in caught.value.what
-    assert caught.value.fix
-    for word in words:
-        assert word in f"{caught.value.what} / {caught.value.fix}"
     return caught.value
 
 
@@ -118,10 +105,8 @@ def test_numbers_truth_values_and_dates_are_texts(file: Path) -> None:
         ("t-4", "x", "", "", "", 1773483725, "31"),
     ]
 
-    def as_text(book: Any) -> None:
-        book.active["D3"].data_type = "s"
-
-    found = [tuple(row.values()) for _, row in read(saved(file, HEAD, *rows, change=as_text))[0]]
+    saved(file, HEAD, *rows, change=lambda book: setattr(book.active["D3"], "data_type", "s"))
+    found = [tuple(row.values()) for _, row in read(file)[0]]
     assert found == [
         ("t-1", "17", "true", "0.5", "40.3", "2026-03-14T10:22:05", "31"),
         ("t-2", "-3", "false", "=1+1", "=1+1", "2026-03-14T10:19:12", "90"),
@@ -133,8 +118,7 @@ def test_numbers_truth_values_and_dates_are_texts(file: Path) -> None:
 def test_dates_since_1904(file: Path) -> None:
     def since_1904(book: Any) -> None:
         book.epoch = MAC_EPOCH
-        book.active["F2"] = datetime(2026, 3, 14, 10, 22, 5)
-        book.active["F3"] = 46095.43 - 1462
+        book.active["F2"], book.active["F3"] = datetime(2026, 3, 14, 10, 22, 5), 46095.43 - 1462
 
     rows, _ = read(saved(file, HEAD, ANSWER, OTHER, change=since_1904))
     times = [row["submitted_at"] for _, row in rows]
@@ -163,10 +147,8 @@ def test_rows_and_columns_that_people_leave_empty(file: Path) -> None:
 
     rows, warnings = read(saved(file, HEAD, ANSWER, change=spread))
     assert [number for number, _ in rows] == [4, 6]
-    assert rows[0][1] == dict(zip(HEAD, ANSWER, strict=True))
-    assert warnings == [
-        f"{file} sheet 'Tasks': cells in columns without a heading are not read: J4"
-    ]
+    assert rows[0][1] == ROW
+    assert warnings == [f"{file} sheet 'Tasks': {UNREAD} J4"]
 
 
 def test_a_title_above_the_header(file: Path) -> None:
@@ -197,14 +179,14 @@ INLINED = SHEET.format(
 def test_a_workbook_of_a_plain_writer(file: Path) -> None:
     """No styles, no shared texts, no references of cells, prefixes, a false size."""
     parts(saved(file, HEAD), sheet1=INLINED, styles=None, sharedStrings=None)
-    assert read(file)[0] == [(2, dict(zip(HEAD, ANSWER, strict=True)))]
+    assert read(file)[0] == [(2, ROW)]
 
 
 def test_a_strict_workbook(file: Path) -> None:
     main = "schemas.openxmlformats.org/spreadsheetml/2006/main"
     strict = INLINED.replace(main, "purl.oclc.org/ooxml/spreadsheetml/main")
     parts(saved(file, HEAD), sheet1=strict)
-    assert read(file)[0] == [(2, dict(zip(HEAD, ANSWER, strict=True)))]
+    assert read(file)[0] == [(2, ROW)]
     parts(file, sheet1=INLINED.replace(main, "example.invalid"))
     refused(file, "this is not the XML of a sheet")
 
@@ -220,12 +202,10 @@ def test_what_openpyxl_does_not_know_is_passed_over(file: Path) -> None:
         "<x:hyperlinks><x:hyperlink ref='A:XFD'/></x:hyperlinks><x:pageSetup scale='x'/>",
     )
     parts(file, sheet1=odd, styles=styles.replace(b'family val="2"', b'family val="99"'))
-    assert read(file)[0] == [(2, dict(zip(HEAD, ANSWER, strict=True)))]
+    assert read(file)[0] == [(2, ROW)]
 
 
-def test_a_date_that_is_none_is_an_error_value(
-    file: Path, recwarn: pytest.WarningsRecorder
-) -> None:
+def test_a_date_that_is_none_is_an_error_value(file: Path, recwarn: Any) -> None:
     def change(book: Any) -> None:
         book.active["C2"] = 1e12
         book.active["C2"].number_format = "yyyy-mm-dd"
@@ -240,16 +220,14 @@ def test_a_cell_far_away_takes_no_memory(file: Path) -> None:
 
     rows, warnings = read(saved(file, HEAD, ANSWER, change=add))
     assert len(rows) == 1
-    assert warnings == [
-        f"{file} sheet 'Tasks': cells in columns without a heading are not read: XFD1048576"
-    ]
+    assert warnings == [f"{file} sheet 'Tasks': {UNREAD} XFD1048576"]
 
 
 def test_readings_of_japanese_texts_and_escapes_are_not_part_of_a_text(file: Path) -> None:
     new = "<r><t>学</t></r><r><t>生_x000D_</t></r><rPh sb='0' eb='1'><t>がく</t></rPh>"
     new += "<phoneticPr fontId='1'/>"
     shared(saved(file, HEAD, ANSWER), HEAD, ANSWER, change=("<t>unrelated</t>", new))
-    assert read(file)[0][0][1] == dict(zip(HEAD, ANSWER, strict=True)) | {"label_3": "学生\r"}
+    assert read(file)[0][0][1] == ROW | {"label_3": "学生\r"}
 
 
 # --- which sheet --------------------------------------------------------------------------------
@@ -265,10 +243,13 @@ def with_sheet(name: str, *rows: Iterable[Any], state: str = "visible", at: int 
     return add
 
 
+HELP = with_sheet("Help", ("Column", "Write"), *([name, "text"] for name in HEAD))
+
+
 def test_sheets_of_the_tool_and_empty_ones_are_passed_over(file: Path) -> None:
     def add(book: Any) -> None:
         with_sheet("Lists", LABELS, ("x", "y"), state="hidden")(book)
-        with_sheet("Help", ("Column", "Write"), *([name, "text"] for name in HEAD))(book)
+        HELP(book)
         with_sheet("Sheet3")(book)
         book.create_chartsheet("Chart")
         with_sheet("Empty form", HEAD)(book)
@@ -280,21 +261,21 @@ def test_sheets_of_the_tool_and_empty_ones_are_passed_over(file: Path) -> None:
 
 def test_a_table_of_which_only_the_tasks_have_their_heading_is_read(file: Path) -> None:
     renamed = ("task_id", "who", "first", "second", "third", "when", "how long")
-    help_sheet = with_sheet("Help", ("Column", "Write"), *([name, "text"] for name in HEAD))
-    (row,), warnings = read(saved(file, renamed, ANSWER, change=help_sheet))
+    (row,), warnings = read(saved(file, renamed, ANSWER, change=HELP))
     assert (row, warnings) == ((2, dict(zip(renamed, ANSWER, strict=True))), [])
 
 
 def test_another_sheet_with_data_is_named(file: Path) -> None:
     saved(file, HEAD, ANSWER, change=with_sheet("Notes", ("who", "what"), (1, 2)))
     assert read(file)[1] == [f"{file}: only sheet 'Tasks' is read; 'Notes' has data, too"]
-    with pytest.raises(CurationError, match="the sheets 'Notes', 'Tasks' have data"):
-        list(read_rows(file))
+    with fails("the sheets 'Notes', 'Tasks' have data"):
+        [*read_rows(file)]
 
 
 def test_two_sheets_of_answers(file: Path) -> None:
     saved(file, HEAD, ANSWER, change=with_sheet("Ana (2)", HEAD, OTHER, at=1))
-    refused(file, "the sheets 'Tasks', 'Ana (2)' look like tables of answers", "delete the others")
+    says = "the sheets 'Tasks', 'Ana (2)' look like tables of answers"
+    refused(file, says, fix="delete the others")
 
 
 @pytest.mark.parametrize("state", ["hidden", "veryHidden"])
@@ -321,7 +302,7 @@ def test_merged_answers(file: Path) -> None:
         book.active.merge_cells("H3:H4")  # a column that is not read
 
     saved(file, ("Round",), HEAD, (*ANSWER, "note"), OTHER, change=merge)
-    refused(file, "sheet 'Tasks': cells C3:C4 are merged", "unmerge")
+    refused(file, "sheet 'Tasks': cells C3:C4 are merged", fix="unmerge")
 
 
 def test_changed_cells_are_named_in_one_error(file: Path) -> None:
@@ -355,7 +336,7 @@ def test_columns_that_are_not_read_may_have_anything(file: Path) -> None:
 def test_minutes_or_seconds(file: Path) -> None:
     rows = [(*ANSWER[:6], time(0, 45)), (*OTHER[:6], time(0, 1, 30))]
     assert [row["seconds"] for _, row in read(saved(file, HEAD, *rows))[0]] == ["2700", "90"]
-    refused(saved(file, HEAD, rows[0]), "cell G2", "write the number of seconds")
+    refused(saved(file, HEAD, rows[0]), "cell G2", fix="write the number of seconds")
 
 
 # --- files that are not workbooks ----------------------------------------------------------------
@@ -397,9 +378,7 @@ ODS = b"application/vnd.oasis.opendocument.spreadsheet"
 )
 def test_other_kinds_are_named(file: Path, data: bytes, what: str, fix: str) -> None:
     file.write_bytes(data)
-    error = refused(file)
-    assert what in error.what
-    assert fix in error.fix
+    refused(file, what, fix=fix)
 
 
 @pytest.mark.parametrize("size", [4, 500, -100, -10])
@@ -407,6 +386,11 @@ def test_a_workbook_that_is_cut_off(file: Path, size: int) -> None:
     saved(file, HEAD, ANSWER)
     file.write_bytes(file.read_bytes()[:size])
     refused(file, "damaged or unusual")
+
+
+def one_cell(cell: str) -> dict[str, str]:
+    """A sheet of one cell."""
+    return {"sheet1": SHEET.format(f'<x:row r="1">{cell}</x:row>')}
 
 
 LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><worksheet>&b;</worksheet>'
@@ -418,17 +402,11 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><worksheet>&b;</wor
         ({"sheet1": "<worksheet><sheetData>"}, "part xl/worksheets/sheet1.xml"),
         ({"sheet1": LAUGHS}, "no DTD"),
         ({"sheet1": None}, "part xl/worksheets/sheet1.xml"),
-        (
-            {"sheet1": SHEET.format('<x:row r="1"><x:c t="s"><x:v>99</x:v></x:c></x:row>')},
-            "cell A1",
-        ),
-        (
-            {"sheet1": SHEET.format('<x:row r="1"><x:c t="x"><x:v>99</x:v></x:c></x:row>')},
-            "cell A1",
-        ),
-        ({"sheet1": SHEET.format('<x:row r="1"><x:c><x:v>nan</x:v></x:c></x:row>')}, "cell A1"),
-        ({"sheet1": SHEET.format('<x:row r="1"><x:c><x:v>1e999</x:v></x:c></x:row>')}, "cell A1"),
-        ({"sheet1": SHEET.format('<x:row r="1"><x:c r="A2"><x:v>1</x:v></x:c></x:row>')}, "row 1"),
+        (one_cell('<x:c t="s"><x:v>99</x:v></x:c>'), "cell A1"),
+        (one_cell('<x:c t="x"><x:v>99</x:v></x:c>'), "cell A1"),
+        (one_cell("<x:c><x:v>nan</x:v></x:c>"), "cell A1"),
+        (one_cell("<x:c><x:v>1e999</x:v></x:c>"), "cell A1"),
+        (one_cell('<x:c r="A2"><x:v>1</x:v></x:c>'), "row 1"),
         ({"sheet1": SHEET.format('<x:row r="x"/>')}, "sheet1.xml"),
         ({"sheet1": SHEET.format('<x:row><x:c r="ABCD1"/></x:row>')}, "sheet1.xml"),
         ({"workbook": b"\xff\xff"}, "part xl/workbook.xml"),
@@ -466,10 +444,10 @@ def test_a_sheet_of_very_many_columns(file: Path) -> None:
 @pytest.mark.parametrize("name", ["~$w.xlsx", ".~lock.w.xlsx#"])
 def test_the_note_of_a_program_that_has_the_table_open(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x03Ann".ljust(55) + b"\x03\0A\0n\0n\0")
-    refused(tmp_path / name, "is a note of a spreadsheet program", "name the table")
+    refused(tmp_path / name, "is a note of a spreadsheet program", fix="name the table")
 
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "w.csv")
-    with pytest.raises(CurationError, match=r"w\.csv: is a device or a pipe, not a file"):
+    with fails("w.csv: is a device or a pipe, not a file"):
         read_table(tmp_path / "w.csv")

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from openpyxl import Workbook, load_workbook
+from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.worksheet import Worksheet
 
-from curation.files import CurationError
 from curation.formats.table_words import key, round_words, shipped_texts
 from curation.records import FLAGS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
@@ -27,11 +27,13 @@ from curation.rounds.tables.workbooks import (
     task_row,
     workbook,
 )
+from support.failing import fails
 from support.team import CAMPAIGNS
 
 OWN = {"en": None, "id": "indonesian", "ar": "arabic", "ja": "japanese"}
 YES = {"en": "yes", "id": "ya", "ar": "نعم", "ja": "はい"}
 VERSION = "1-abcdef"
+ID = Column("task_id", "task_id", "h")
 SHEET = shipped_texts("en")["sheet"]
 BOTH = pytest.mark.parametrize(
     ("language", "kind"), [(lang, kind) for lang in OWN for kind in ROUND_KINDS]
@@ -52,17 +54,11 @@ def task(n: int, kind: RoundKind) -> Task:
     )  # fmt: skip
 
 
-def rows_of(
-    kind: RoundKind, texts: pages.Texts, *, plain: bool = False, who: str = ""
-) -> list[Row]:
+def rows_of(kind: RoundKind, texts: pages.Texts, **how: Any) -> list[Row]:
     offers = {1: [("term-2", "potter, or $5"), ("term-3", "=1+1")], 2: [("term-4", "fiddler")]}
+    about: dict[str, Any] = {"texts": texts, "info": "bakes"}
     return [
-        task_row(
-            pages.task_data(task(n, kind), kind, texts=texts, info="bakes", choices=offers[n]),
-            needed=5,
-            annotator=who,
-            plain=plain,
-        )
+        task_row(pages.task_data(task(n, kind), kind, choices=offers[n], **about), needed=5, **how)
         for n in (1, 2)
     ]
 
@@ -71,12 +67,16 @@ def rows_of(
 def made(kind: RoundKind, language: str, *, who: str = "") -> tuple[list[Column], bytes]:
     texts = texts_of(language)
     chosen = columns(kind, texts, consent=VERSION, personal=bool(who))
-    return chosen, round_workbook(kind, texts, chosen, rows_of(kind, texts, who=who))
+    return chosen, round_workbook(kind, texts, chosen, rows_of(kind, texts, annotator=who))
 
 
 @cache
 def opened(content: bytes) -> Workbook:
     return load_workbook(io.BytesIO(content))
+
+
+def plain_book(told: list[Column], *rows: dict[str, Any], sheet: Any = SHEET) -> Workbook:
+    return opened(workbook(told, [Row(row) for row in rows], about=(), sheet=sheet))
 
 
 def listed(book: Workbook, rule: DataValidation) -> list[Any]:
@@ -90,19 +90,14 @@ def lists(book: Workbook, table: Worksheet) -> dict[str, list[Any]]:
     """The values of the list of each cell that has one."""
     found = {}
     for rule in table.data_validations.dataValidation:
-        for cell in (str(c) for area in rule.sqref.ranges for c in _cells(area)):
-            if rule.type == "list":
-                assert cell not in found
-                assert not rule.hide_drop_down
-                assert rule.showErrorMessage
-                found[cell] = listed(book, rule)
+        places = [place for area in rule.sqref.ranges for place in area.cells]
+        for line, column in places if rule.type == "list" else ():
+            cell = f"{get_column_letter(column)}{line}"
+            assert cell not in found
+            assert not rule.hide_drop_down
+            assert rule.showErrorMessage
+            found[cell] = listed(book, rule)
     return found
-
-
-def _cells(area: Any) -> list[str]:
-    from openpyxl.utils import get_column_letter
-
-    return [f"{get_column_letter(column)}{line}" for line, column in area.cells]
 
 
 def words_of(texts: pages.Texts, column: Column, language: str, line: int) -> list[str] | None:
@@ -121,9 +116,7 @@ def words_of(texts: pages.Texts, column: Column, language: str, line: int) -> li
 
 
 @BOTH
-def test_answer_cells_are_empty_and_free_and_have_their_lists(
-    language: str, kind: RoundKind
-) -> None:
+def test_answer_cells_are_empty_free_and_have_lists(language: str, kind: RoundKind) -> None:
     chosen, content = made(kind, language)
     texts, book = texts_of(language), opened(content)
     table, guide, hidden = book.worksheets
@@ -150,9 +143,8 @@ def test_answer_cells_are_empty_and_free_and_have_their_lists(
                 wanted[cell.coordinate] = values
     assert rules == wanted
     assert len({c.heading for c in chosen}) == len(chosen)
-    assert {table.cell(2, n).fill.fgColor.rgb for n, c in enumerate(chosen, 1) if c.fill} == {
-        "FFFFF2CC"
-    }
+    colours = {table.cell(2, n).fill.fgColor.rgb for n, c in enumerate(chosen, 1) if c.fill}
+    assert colours == {"FFFFF2CC"}
 
 
 @BOTH
@@ -255,9 +247,8 @@ def test_the_same_input_gives_the_same_bytes() -> None:
     ],
 )
 def test_a_text_stays_a_text(text: str, shown: str) -> None:
-    told = [Column("task_id", "task_id", "h"), Column("text_1", "Text", "h", long=True)]
-    content = workbook(told, [Row({"task_id": "t", "text_1": text})], about=(), sheet=SHEET)
-    cell = opened(content).worksheets[0]["B2"]
+    told = [ID, Column("text_1", "Text", "h", long=True)]
+    cell = plain_book(told, {"task_id": "t", "text_1": text}).worksheets[0]["B2"]
     assert (cell.value, cell.data_type) == (shown, "s")
 
 
@@ -270,34 +261,28 @@ def test_texts_that_begin_like_formulas_are_read_as_they_were_written(tmp_path: 
     file = tmp_path / "a.xlsx"
     file.write_bytes(workbook(chosen, tasks, about=(), sheet=SHEET))
     rows = [row for _, row in read_rows(file)]
-    assert [row["stereotype"] for row in rows] == texts
-    assert [row["annotator"] for row in rows] == texts
+    assert [row["stereotype"] for row in rows] == [row["annotator"] for row in rows] == texts
 
 
 def test_a_text_that_no_cell_can_hold_is_refused_with_its_place() -> None:
-    told = [Column("task_id", "task_id", "h"), Column("text_1", "Text", "h")]
-    rows = [Row({"task_id": "t-7", "text_1": "x" * (LONGEST + 1)})]
-    with pytest.raises(CurationError, match="task t-7, text_1: has 32,768 characters") as caught:
-        workbook(told, rows, about=(), sheet=SHEET)
-    assert "--format csv" in caught.value.fix
+    told = [ID, Column("text_1", "Text", "h")]
+    with fails("task t-7, text_1: has 32,768 characters", fix="--format csv"):
+        plain_book(told, {"task_id": "t-7", "text_1": "x" * (LONGEST + 1)})
 
 
 @pytest.mark.parametrize("title", ["a/b:c?", "x" * 60, "lists", "", "'"])
 def test_any_word_can_be_the_title_of_a_sheet(title: str) -> None:
     told = [Column("task_id", "task_id", "h" * 400, ("a",), fill=True)]
     words = SHEET | {"tasks": title, "instructions": title, "wrong": "w" * 400}
-    book = opened(workbook(told, [Row({"task_id": None})], about=(), sheet=words))
+    book = plain_book(told, {"task_id": None}, sheet=words)
     assert len({sheet.title.casefold() for sheet in book}) == 3
     assert lists(book, book.worksheets[0]) == {"A2": ["a"]}
 
 
 def test_a_table_without_tasks_and_lists_with_commas_and_many_values() -> None:
-    told = [
-        Column("task_id", "task_id", "h"),
-        Column("label_1", "L", "h", ("a, b",) * 90, fill=True),
-    ]
-    assert opened(workbook(told, [], about=(), sheet=SHEET)).worksheets[0].max_row == 1
-    book = opened(workbook(told, [Row({"task_id": "t"})], about=(), sheet=SHEET))
+    told = [ID, Column("label_1", "L", "h", ("a, b",) * 90, fill=True)]
+    assert plain_book(told).worksheets[0].max_row == 1
+    book = plain_book(told, {"task_id": "t"})
     assert lists(book, book.worksheets[0]) == {"B2": ["a, b"] * 90}
 
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,15 +16,9 @@ from filelock import FileLock
 from playwright.sync_api import sync_playwright
 
 from curation.rounds.platforms.label_studio import local
+from curation.rounds.platforms.label_studio.client import LabelStudio, connect
 from curation.rounds.platforms.label_studio.local import Place
-from support.label_studio import (
-    Annotator,
-    Meddler,
-    choices,
-    free_port,
-    invite_link,
-    new_person,
-)
+from support.label_studio import Annotator, free_port, new_person
 
 CHROMIUM = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
@@ -37,15 +32,8 @@ class Server(NamedTuple):
     url: str
     key: str
     email: str
-    password: str
     folder: str
     pid: int
-
-
-@pytest.fixture(scope="session", name="choices")
-def choices_maker() -> Callable[..., dict[str, Any]]:
-    """Makes a result of a Choices control."""
-    return choices
 
 
 @pytest.fixture(scope="session")
@@ -57,12 +45,6 @@ def browser() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM.split())
         yield browser
         browser.close()
-
-
-@pytest.fixture(scope="session")
-def invite(server: Server) -> str:
-    """The address at which people sign up."""
-    return invite_link(server.url, server.key)
 
 
 @pytest.fixture(scope="session")
@@ -86,9 +68,7 @@ def server(
         if not count:
             place = Place("validators", shared / "validators", free_port())
             made = local.start(place, executable=label_studio_executable)
-            there = Server(
-                made.url, made.key, made.email, made.password, str(place.folder), made.process.pid
-            )
+            there = Server(made.url, made.key, made.email, str(place.folder), made.process.pid)
             told.write_text(json.dumps(there), "utf-8")
         users.write_text(str(count + 1), "utf-8")
         there = Server(*json.loads(told.read_text("utf-8")))
@@ -101,10 +81,16 @@ def server(
                 os.killpg(there.pid, signal.SIGKILL)  # nothing of it is kept
 
 
-@pytest.fixture
-def meddler(server: Server) -> Callable[..., Meddler]:
-    """Makes a proxy in front of the run's server."""
-    return lambda mood: Meddler(server.url, mood)
+@pytest.fixture(scope="session")
+def ls(server: Server) -> LabelStudio:
+    """The run's server, asked by its owner."""
+    return connect(server.url, server.key)
+
+
+@pytest.fixture(scope="session")
+def keyed(cli: Callable[..., Any], server: Server) -> Callable[..., Any]:
+    """Runs a command that knows the run's server."""
+    return partial(cli, LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key)
 
 
 @pytest.fixture(scope="session")

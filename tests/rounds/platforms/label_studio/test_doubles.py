@@ -5,28 +5,28 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+from curation.rounds.platforms.label_studio.client import LabelStudio
 from curation.rounds.platforms.label_studio.connection import LATE, Connection
+from support.label_studio import CONFIG, Meddler, choices, data, in_turn
 
-CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
-<Choice value="a"/><Choice value="b"/></Choices></View>"""
-SAID = [{"from_name": "d", "to_name": "t", "type": "choices", "value": {"choices": ["a"]}}]
+SAID = [choices("d", "t", "a")]
 TITLES = itertools.count(1)
-MADE, PUT = ("POST", "/api/projects/"), "/import"
-
-
-def data(*ids: str) -> list[dict[str, str]]:
-    return [{"task_id": id, "target": "Teapot"} for id in ids]
 
 
 def make(ls: LabelStudio, title: str) -> int:
     return ls.make_project(title, config=CONFIG, instruction="", answers=2)
+
+
+def foreign(ls: LabelStudio, title: str) -> int:
+    """A project with this title that somebody else makes."""
+    made = ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})
+    return int(made["id"])
 
 
 def ids(ls: LabelStudio, title: str) -> list[int]:
@@ -35,62 +35,43 @@ def ids(ls: LabelStudio, title: str) -> list[int]:
     return sorted(project["id"] for project in listed)
 
 
-@pytest.fixture(scope="module")
-def ls(server: Any) -> LabelStudio:
-    return connect(server.url, server.key)
-
-
 @pytest.fixture
 def title(worker_id: str) -> str:
     return f"double {worker_id} {next(TITLES)}"
 
 
 @pytest.fixture
-def through(server: Any, meddler: Any) -> Iterator[Callable[..., LabelStudio]]:
+def through(server: Any) -> Iterator[Callable[..., LabelStudio]]:
     """Connects through a proxy that does ``moods`` to the requests in question, one after another.
 
     What is late is delivered while the client waits for it.
     """
-    proxies = []
+    with ExitStack() as proxies:
 
-    def go(wanted: Callable[[str, str], bool], *moods: str | Callable[[], str]) -> LabelStudio:
-        left = iter(moods)
+        def go(wanted: Callable[[str, str], bool], *moods: str | Callable[[], str]) -> LabelStudio:
+            proxy = proxies.enter_context(Meddler(server.url, in_turn(wanted, *moods)))
+            late.append(proxy.late)
 
-        def mood(method: str, path: str) -> str:
-            said = next(left, "pass") if wanted(method, path) else "pass"
-            return said if isinstance(said, str) else said()
+            def pause(seconds: float) -> None:
+                if seconds == LATE:
+                    proxy.deliver()
 
-        proxy = meddler(mood)
-        proxies.append(proxy)
+            return LabelStudio(Connection(proxy.url, server.key, tell=str, timeout=20, pause=pause))
 
-        def pause(seconds: float) -> None:
-            if seconds == LATE:
-                proxy.deliver()
-
-        return LabelStudio(Connection(proxy.url, server.key, tell=str, timeout=20, pause=pause))
-
-    yield go
-    for proxy in proxies:
-        assert not proxy.late
-        proxy.server.shutdown()
-        proxy.server.server_close()
+        late: list[Any] = []
+        yield go
+        assert not any(late)
 
 
 def makes(method: str, path: str) -> bool:
-    return (method, path) == MADE
-
-
-def puts(_: str, path: str) -> bool:
-    return PUT in path
+    return (method, path) == ("POST", "/api/projects/")
 
 
 # --- projects
 
 
 @pytest.mark.parametrize("moods", [("late",), ("twice",), ("late", "twice"), ("late", "late")])
-def test_one_project_remains(
-    ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]
-) -> None:
+def test_one_remains(ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]) -> None:
     project = make(through(makes, *moods), title)
     assert ids(ls, title) == [project] == [ls.project(title)]
     assert ls.has_project(project, title)
@@ -98,14 +79,11 @@ def test_one_project_remains(
 
 
 @pytest.mark.parametrize("mood", ["pass", "twice", "late", "after"])
-def test_two_people_who_open_at_once_get_one_project(
-    ls: LabelStudio, through: Any, title: str, mood: str
-) -> None:
+def test_two_who_open_get_one_project(ls: LabelStudio, through: Any, title: str, mood: str) -> None:
     theirs = []
 
     def act() -> str:
-        made = ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})
-        theirs.append(made["id"])
+        theirs.append(foreign(ls, title))
         return mood
 
     assert [make(through(makes, act), title)] == theirs
@@ -116,10 +94,7 @@ def test_a_project_of_somebody_else_stays(ls: LabelStudio, through: Any, title: 
     theirs = []
 
     def act() -> str:
-        theirs.extend(
-            ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})["id"]
-            for _ in range(2)
-        )
+        theirs.extend(foreign(ls, title) for _ in range(2))
         return "pass"
 
     assert make(through(makes, act), title) == theirs[0]
@@ -127,10 +102,7 @@ def test_a_project_of_somebody_else_stays(ls: LabelStudio, through: Any, title: 
 
 
 def test_the_project_with_tasks_is_the_one(ls: LabelStudio, title: str) -> None:
-    spare, used = (
-        ls.to.ask("POST", "projects/", json={"title": title, "label_config": CONFIG})["id"]
-        for _ in range(2)
-    )
+    spare, used = (foreign(ls, title) for _ in range(2))
     assert ls.project(title) == spare
     ls.put_tasks(used, data("t1"))
     assert ls.project(title) == make(ls, title) == used
@@ -148,7 +120,9 @@ def test_each_task_is_there_once(
 ) -> None:
     project, writer = make(ls, title), sign_up()
     ls.put_tasks(project, data("t0"))
-    put = through(puts, *moods).put_tasks(project, data("t0", "t1", "t2"), bars={"t1": [writer.id]})
+    put = through(lambda _, path: "/import" in path, *moods).put_tasks(
+        project, data("t0", "t1", "t2"), bars={"t1": [writer.id]}
+    )
     tasks = list(ls.to.tasks(project, "id,data,overlap,is_labeled"))
     assert {task["data"]["task_id"]: task["id"] for task in tasks} == put == ls.tasks(project)
     assert sorted(put) == ["t0", "t1", "t2"]
@@ -157,17 +131,13 @@ def test_each_task_is_there_once(
     assert sorted(writer.stream(project, SAID)) == ["t0", "t2"]
 
 
-def test_a_double_that_has_answers_or_drafts_stays(
-    ls: LabelStudio, title: str, sign_up: Any
-) -> None:
+def test_a_double_with_answers_or_drafts_stays(ls: LabelStudio, title: str, sign_up: Any) -> None:
     project = make(ls, title)
-    body = [{"data": row} for row in data("t1", "t2", "t3", "t4") * 2]
-    put = ls.to.ask(
-        "POST", f"projects/{project}/import", params={"return_task_ids": "true"}, json=body
-    )["task_ids"]
-    first, second = (
-        dict(zip(("t1", "t2", "t3", "t4"), put[n : n + 4], strict=True)) for n in (0, 4)
-    )
+    names = ("t1", "t2", "t3", "t4")
+    body = [{"data": row} for row in data(*names) * 2]
+    how: dict[str, Any] = {"params": {"return_task_ids": "true"}, "json": body}
+    put = ls.to.ask("POST", f"projects/{project}/import", **how)["task_ids"]
+    first, second = (dict(zip(names, put[n : n + 4], strict=True)) for n in (0, 4))
     person = sign_up()
     for task in (second["t1"], first["t2"], second["t2"]):
         person.answer(task, SAID)
@@ -184,7 +154,7 @@ def test_a_double_that_has_answers_or_drafts_stays(
 # --- the server that we start
 
 
-def test_a_server_of_ours_handles_a_request_once_if_its_database_is_locked(
+def test_with_a_locked_database_a_request_is_handled_once(
     ls: LabelStudio, server: Any, title: str
 ) -> None:
     (database,) = Path(server.folder).rglob("*.sqlite3")

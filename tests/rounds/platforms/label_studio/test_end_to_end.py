@@ -2,15 +2,18 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.files import read_records
-from curation.records import Decision, Item, Label, Rejection, Task
+from curation.records import GOLDS, Decision, Item, Label, Rejection, Task
+from support.commands import set_to
+from support.desk import STUDY, Desk
+from support.label_studio import PASSWORD, invite_link, labels, project_of
 
-GOLD = ("stereotype", "anti-stereotype", "unrelated")
 WORDS = {
     "intrasentence": ("early", "late", "hexagonal", "The baker starts BLANK."),
     "intersentence": ("A baker came in.", "Her hands were floury.", "Her suit was spotless.",
@@ -22,61 +25,36 @@ MEANT = {
         ("The baker starts early.", "The baker starts late.", "The baker starts hexagonal."),
         WORDS["intersentence"][1:],
     )
-    for text, label in zip(words, GOLD, strict=True)
+    for text, label in zip(words, GOLDS, strict=True)
 }
 SUBMIT = re.compile("^Submit$")
-Say = Any
 
 
 @pytest.fixture
 def root(campaign: Any) -> Path:
     """A campaign with one term, one item of each kind on it, and labels = "needed"."""
-    path = campaign.root / "campaign.toml"
-    text = path.read_text("utf-8")
     for before, after in (
         ("items = 5", "items = 1"),
         ('labels = "all"', 'labels = "needed"'),
         ("write_seconds = 10.0", "write_seconds = 1.0"),  # the browser's hand is quick
         ("label_seconds = 3.0", "label_seconds = 1.0"),
     ):
-        assert before in text
-        text = text.replace(before, after)
-    path.write_text(text, "utf-8")
+        set_to(campaign.root, before, after)
     campaign.terms.mkdir()
     campaign.rounds.mkdir()
-    study = '[study]\ninstitution = "the Academy"\ncontact = "ask@example.invalid"\n'
-    (campaign.rounds / "text.toml").write_text(study, "utf-8")
+    (campaign.rounds / "text.toml").write_text(STUDY, "utf-8")
     (campaign.terms / "edits.csv").write_text("domain,term,action\nprofession,baker,add\n", "utf-8")
     return Path(campaign.root)
-
-
-@pytest.fixture
-def say(cli: Any, root: Path, server: Any) -> Say:
-    """Runs a command of the campaign and returns its JSON."""
-
-    def run(*args: str) -> Any:
-        done = cli(
-            *args, "-c", root, "--json",
-            LABEL_STUDIO_URL=server.url, LABEL_STUDIO_API_KEY=server.key,
-        )  # fmt: skip
-        assert done.code == 0, done.err
-        warnings.append(done.err)
-        return json.loads(done.out)
-
-    warnings: list[str] = []
-    run.warnings = warnings  # type: ignore[attr-defined]
-    return run
 
 
 class Seat:
     """A person at a browser, who signs up with the invite link, opens the stream, fills forms."""
 
     def __init__(self, browser: Any, link: str, email: str) -> None:
-        self.email = email
         self.page = browser.new_context().new_page()
         self.page.goto(link)
         self.page.fill("input[name=email]", email)
-        self.page.fill("input[name=password]", "a-long-enough-1")
+        self.page.fill("input[name=password]", PASSWORD)
         self.page.locator("form button[type=submit], form input[type=submit]").first.click()
         self.page.wait_for_url(re.compile("/(projects|$)"))
 
@@ -108,47 +86,37 @@ class Seat:
         self.page.locator(".cur label", has_text=re.compile(text)).nth(number).click()
 
 
-def labels_of(task: dict[str, Any], choices: Any) -> list[dict[str, Any]]:
-    """A right answer to a task of validation, with consent."""
-    data = task["data"]
-    marks = [choices(f"label_{n}", f"text_{n}", MEANT[data[f"text_{n}"]]) for n in (1, 2, 3)]
-    return [*marks, choices("consent", "target", data["consent_version"])]
-
-
-def test_from_sign_up_to_decisions(
-    root: Path, say: Say, sign_up: Any, browser: Any, choices: Any, invite: str
-) -> None:
-    email, link = f"writer-{root.parent.name}@example.invalid", invite
-    seat = None
+def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, server: Any) -> None:
+    desk = Desk(keyed, root)
+    say, link = desk.say, invite_link(server.url, server.key)
+    seat = Seat(browser, link, f"writer-{root.parent.name}@example.invalid")
     for kind, words in WORDS.items():
         opened = say("rounds", "open", kind, "--name", kind, "--term", "baker")
         assert (opened["tasks"], opened["answers_asked"]) == (1, 1)
         assert say("rounds", "open", kind, "--name", kind)["address"] == opened["address"]
-        seat = seat or Seat(browser, link, email)
         seat.open(opened["address"])
         assert seat.submit(), "an empty form was taken"
-        for field, text in zip(
-            seat.page.locator("[data-testid=textarea-input]").all(), words, strict=True
-        ):
+        fields = seat.page.locator("[data-testid=textarea-input]").all()
+        for field, text in zip(fields, words, strict=True):
             field.fill(text)
         seat.tick("agree to take part")
         assert seat.submit() == ""
-        assert say("rounds", "pull", kind)["new"] == 1
-        assert say("rounds", "pull", kind)["new"] == 0
+        assert [say("rounds", "pull", kind)["new"] for _ in range(2)] == [1, 0]
     items = [i for kind in WORDS for i in read_records(root / f"2-rounds/{kind}/items.jsonl", Item)]
     assert {i.kind for i in items} == set(WORDS)
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
-    opened = say("rounds", "open", "validation", "--name", "v")
-    assert "also holds intrasentence, intersentence" in say.warnings[-1]
+    done = desk.run("rounds", "open", "validation", "--name", "v", "--json")
+    assert done.code == 0, done.err
+    assert "also holds intrasentence, intersentence" in done.err
+    opened = json.loads(done.out)
     # One of the two is of the sample and asked for five, the other for three.
     assert (opened["tasks"], opened["answers_asked"]) == (2, 8)
-    project = int(opened["address"].split("/projects/")[1].split("/")[0])
+    project = project_of(opened)
     tasks = {t.id: t for t in read_records(root / "2-rounds/v/tasks.jsonl", Task)}
     (short,) = (t.id for t in tasks.values() if not t.full)
 
     # The writer is served nothing, though two items lie there.
-    assert seat is not None
     seat.page.goto(opened["address"])
     seat.page.get_by_text(re.compile("No (more|tasks)", re.IGNORECASE)).first.wait_for()
 
@@ -173,7 +141,7 @@ def test_from_sign_up_to_decisions(
     second, third = sign_up(), sign_up()
     for person in (second, third):
         while task := person.next(project):
-            result = labels_of(task, choices)
+            result = labels(task["data"], MEANT)
             if task["data"]["task_id"] == short:
                 on_server, right = task["id"], list(map(dict, result))
                 if person is third:
@@ -183,7 +151,7 @@ def test_from_sign_up_to_decisions(
     second.answer(on_server, right)
     pulled = say("rounds", "pull", "v")
     assert pulled["refused"] == {"second_answer": 1}
-    (status,) = say("rounds", "status", "v")
+    status = desk.status("v")
     # The short item: 3 of 3 say unrelated of one association, 2 of 3 are split on the others.
     assert (status["people"], status["decided"], status["remaining"]) == (3, 1, 3)
 
@@ -191,10 +159,9 @@ def test_from_sign_up_to_decisions(
     assert topped == {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
     assert say("rounds", "top-up", "v")["answers"] == 0
     for person in (sign_up(), sign_up()):
-        while task := person.next(project):
-            person.answer(task["id"], labels_of(task, choices))
+        person.stream(project, lambda data: labels(data, MEANT))
     say("rounds", "pull", "v")
-    (status,) = say("rounds", "status", "v")
+    status = desk.status("v")
     assert (status["decided"], status["remaining"]) == (2, 0)
     say("rounds", "close", "v")
 
@@ -203,10 +170,7 @@ def test_from_sign_up_to_decisions(
     assert [d.kept for d in decisions] == [True, True]
     golds = {v.id: v.gold for d in decisions for v in d.verdicts}
     assert golds == {a.id: MEANT[a.sentence] for i in items for a in i.associations}
-    labels = read_records(root / "2-rounds/v/labels.jsonl", Label)
-    by_task = {t.item: 0 for t in tasks.values()}
-    for label in labels:
-        by_task[label.item] += 1
+    by_task = Counter(x.item for x in read_records(root / "2-rounds/v/labels.jsonl", Label))
     assert by_task == {tasks[short].item: 12, **{t.item: 15 for t in tasks.values() if t.full}}
     refused = read_records(root / "2-rounds/v/rejected.jsonl", Rejection)
     assert [r.code for r in refused] == ["second_answer"]

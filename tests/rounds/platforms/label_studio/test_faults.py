@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -17,8 +17,9 @@ from curation.records import Answer, Item, Task
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.local import Place
 from support.desk import MEANT, Desk, item_row
-from support.label_studio import Meddler, choices, free_port, new_person, text
+from support.label_studio import Meddler, choices, free_port, labels, new_person, project_of, text
 from support.strike import strike, times
+from support.team import read_jsonl
 
 
 class Own:
@@ -36,14 +37,6 @@ class Own:
 
     def again(self) -> None:
         self.made = local.start(self.place, executable=self.executable)
-
-
-class Work(NamedTuple):
-    """A campaign with a round of validation that was answered, and not pulled yet."""
-
-    desk: Any
-    project: int
-    people: list[Any]
 
 
 @pytest.fixture(scope="module")
@@ -74,31 +67,21 @@ def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
+def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A campaign with a round of validation that was answered, and not pulled yet."""
     desk = written.copy(tmp_path_factory.mktemp("work") / "c")
-    opened = desk.say("rounds", "open", "validation", "--name", "v")
-    project = int(opened["address"].split("/projects/")[1].split("/")[0])
-    people, golds = [new_person(own.url, own.key) for _ in range(3)], desk.golds()
-    for person in people:
-        while task := person.next(project):
-            person.answer(task["id"], labels(task["data"], golds))
-    return Work(desk, project, people)
-
-
-def labels(data: dict[str, Any], golds: dict[str, str]) -> list[Any]:
-    said = [choices(f"label_{n}", f"text_{n}", golds[data[f"text_{n}"]]) for n in (1, 2, 3)]
-    return [*said, choices("consent", "target", data["consent_version"])]
-
-
-FOLDED = ("items", "labels", "answers", "rejected", "flags")
+    project = project_of(desk.say("rounds", "open", "validation", "--name", "v"))
+    golds = desk.golds()
+    for person in (new_person(own.url, own.key) for _ in range(3)):
+        person.stream(project, lambda data: labels(data, golds))
+    return desk
 
 
 def folded(desk: Any) -> dict[str, Any]:
     """What answers became, with their reasons, in any order and without places."""
     found = {}
-    for name in FOLDED:
-        lines = (desk.rounds / "v" / f"{name}.jsonl").read_text("utf-8").splitlines()
-        rows = [json.loads(line) for line in lines]
+    for name in ("items", "labels", "answers", "rejected", "flags"):
+        rows = [*read_jsonl(desk.rounds / "v" / f"{name}.jsonl")]
         for row in rows:
             row.pop("where", None)
         found[name] = sorted(json.dumps(row, sort_keys=True) for row in rows)
@@ -106,9 +89,9 @@ def folded(desk: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def wanted(work: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The result of an undisturbed pull."""
-    desk = work.desk.copy(tmp_path_factory.mktemp("wanted") / "c")
+    desk = work.copy(tmp_path_factory.mktemp("wanted") / "c")
     desk.say("rounds", "pull", "v")
     found = folded(desk)
     assert len(found["answers"]) >= 18
@@ -116,8 +99,8 @@ def wanted(work: Work, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 
 @pytest.fixture
-def desk(work: Work, tmp_path: Path) -> Any:
-    return work.desk.copy(tmp_path / "c")
+def desk(work: Any, tmp_path: Path) -> Any:
+    return work.copy(tmp_path / "c")
 
 
 def at(desk: Any, url: str) -> None:
@@ -127,14 +110,23 @@ def at(desk: Any, url: str) -> None:
     path.write_text(json.dumps({**said, "server": url}), "utf-8")
 
 
-def impatient() -> None:
+def impatient(timeout: float = 3) -> None:
     """Two tasks per page and short waits, so that faults occur in the middle."""
     from curation.rounds.platforms.label_studio import client
     from curation.rounds.platforms.label_studio.connection import Connection
 
     Connection.page.__kwdefaults__["size"] = 2
     Connection.__init__.__kwdefaults__["waits"] = (0.1, 0.1)
-    client.connect.__kwdefaults__["timeout"] = 3
+    client.connect.__kwdefaults__["timeout"] = timeout
+
+
+def check_refused(desk: Any, *says: str, before: Callable[[], None] = impatient) -> None:
+    """A pull is refused with its fix."""
+    done = desk.run("rounds", "pull", "v", before=before)
+    assert done.code == 1, done.out
+    assert "Traceback" not in done.err
+    for part in (*says, "fix:   "):
+        assert part in done.err
 
 
 def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
@@ -143,8 +135,8 @@ def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
     done = desk.run("rounds", "pull", "v", before=impatient)
     assert done.code == 0, done.err
     assert folded(desk) == wanted
-    events = [json.loads(line) for path in sorted((desk.rounds / "v" / "raw").glob("*.jsonl"))
-              for line in path.read_text("utf-8").splitlines()]  # fmt: skip
+    raw = sorted((desk.rounds / "v" / "raw").glob("*.jsonl"))
+    events = [event for path in raw for event in read_jsonl(path)]
     ids = Counter(e["payload"]["annotation"]["id"] for e in events if "annotation" in e["payload"])
     assert set(ids.values()) == {1}
     assert [e["position"] for e in events] == list(range(len(events)))
@@ -152,7 +144,7 @@ def check_pulled(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("number", "mood"), [(3, "before"), (5, 500), (7, "after")])
-def test_a_line_that_breaks(
+def test_a_broken_line(
     desk: Any, own: Own, wanted: dict[str, Any], number: int, mood: str | int
 ) -> None:
     seen = 0
@@ -164,11 +156,7 @@ def test_a_line_that_breaks(
 
     with Meddler(own.url, act) as proxy:
         at(desk, proxy.url)
-        done = desk.run("rounds", "pull", "v", before=impatient)
-    assert done.code == 1, done.out
-    assert proxy.url in done.err
-    assert "fix:   " in done.err
-    assert "Traceback" not in done.err
+        check_refused(desk, proxy.url)
     assert desk.run("rounds", "status").code == 0
     check_pulled(desk, own, wanted)
 
@@ -179,17 +167,8 @@ def test_a_server_that_never_answers(desk: Any, own: Own, wanted: dict[str, Any]
         end.listen()
         url = f"http://127.0.0.1:{end.getsockname()[1]}"
         at(desk, url)
-
-        def hurry() -> None:
-            from curation.rounds.platforms.label_studio import client
-
-            impatient()
-            client.connect.__kwdefaults__["timeout"] = 0.5
-
-        done = desk.run("rounds", "pull", "v", before=hurry)
-    assert done.code == 1
-    assert f"{url}: the connection failed" in done.err
-    assert "run this again" in done.err
+        says = (f"{url}: the connection failed", "run this again")
+        check_refused(desk, *says, before=lambda: impatient(0.5))
     check_pulled(desk, own, wanted)
 
 
@@ -225,9 +204,7 @@ def test_a_pull_that_is_killed(desk: Any, own: Own, wanted: dict[str, Any], tmp_
         check_pulled(root, own, wanted)
 
 
-def test_an_index_that_is_lost_or_of_another_time(
-    desk: Any, own: Own, wanted: dict[str, Any]
-) -> None:
+def test_an_index_that_is_lost_or_outdated(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
     desk.say("rounds", "pull", "v")
     index = desk.rounds / "v" / "pulled.json"
     index.unlink()
@@ -248,16 +225,12 @@ def test_an_index_that_is_lost_or_of_another_time(
 
 
 @pytest.fixture
-def fresh(written: Any, own: Own, tmp_path: Path) -> Callable[..., Work]:
-    def make(kind: str = "validation", *more: str) -> Work:
-        desk = written.copy(tmp_path / "fresh")
-        name = f"v-{tmp_path.name[-12:]}"[:30]
-        opened = desk.say("rounds", "open", kind, "--name", name, *more)
-        project = int(opened["address"].split("/projects/")[1].split("/")[0])
-        desk.name = name
-        return Work(desk, project, [new_person(own.url, own.key) for _ in range(2)])
-
-    return make
+def fresh(written: Any, own: Own, tmp_path: Path) -> tuple[Any, int, list[Any]]:
+    """A round that was just opened, its project, and two people."""
+    desk = written.copy(tmp_path / "fresh")
+    desk.name = f"v-{tmp_path.name[-12:]}"[:30]
+    project = project_of(desk.say("rounds", "open", "validation", "--name", desk.name))
+    return desk, project, [new_person(own.url, own.key) for _ in range(2)]
 
 
 def codes(desk: Any, name: str) -> Counter[Any]:
@@ -265,7 +238,7 @@ def codes(desk: Any, name: str) -> Counter[Any]:
 
 
 def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
-    desk, project, (a, b) = fresh()
+    desk, project, (a, b) = fresh
     name, golds = desk.name, desk.golds()
     served = []
     while task := a.next(project):
@@ -281,15 +254,14 @@ def test_answers_that_are_deleted_or_changed_there(fresh: Any) -> None:
     said = desk.say("rounds", "pull", name)
     assert (said["new"], said["changed"], said["deleted"]) == (0, 2, 1)
     assert codes(desk, name) == {None: 5, "deleted": 1}  # versions are one answer
-    refused = [json.loads(line)["code"] for line in
-               (desk.rounds / name / "rejected.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
-    assert Counter(refused) == {"deleted": 1, "superseded": 1, "edited_by_other": 1}
+    refused = Counter(row["code"] for row in read_jsonl(desk.rounds / name / "rejected.jsonl"))
+    assert refused == {"deleted": 1, "superseded": 1, "edited_by_other": 1}
     said = desk.say("rounds", "pull", name, "--full")
     assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
 
 
 def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None:
-    desk, project, (a, b) = fresh()
+    desk, project, (a, b) = fresh
     name, golds = desk.name, desk.golds()
     for _ in range(2):
         task = a.next(project)
@@ -304,10 +276,7 @@ def test_a_task_that_is_deleted_there_is_named_and_put_again(fresh: Any) -> None
     assert topped.code == 0 or "fix:   " in topped.err
     # Either of the two puts it there again.
     desk.say("rounds", "open", "validation", "--name", name)
-    ids = set()
-    while task := b.next(project):
-        ids.add(task["data"]["task_id"])
-        b.answer(task["id"], labels(task["data"], golds))
+    ids = {*b.stream(project, lambda data: labels(data, golds))}
     missing = {t.id for t in desk.records(f"{name}/tasks.jsonl", Task)} - ids
     assert not missing, (lost, topped.out, desk.status(name))
     desk.say("rounds", "close", name)
@@ -324,10 +293,8 @@ def kill_at(what: str) -> Callable[[], None]:
             os.kill(os.getpid(), signal.SIGKILL)
 
         write = round_files.write_round
-        if what == "put_tasks":
-            LabelStudio.put_tasks = die  # type: ignore[method-assign,assignment]
-        elif what == "set_overlap":
-            LabelStudio.set_overlap = die  # type: ignore[method-assign,assignment]
+        if what != "make_project":
+            setattr(LabelStudio, what, die)
         else:  # the project is made, and nothing here knows of it
 
             def told(campaign: Any, round: Any) -> None:
@@ -365,21 +332,19 @@ def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path:
     desk = written.copy(tmp_path / "c")
     opened = desk.say("rounds", "open", "intrasentence", "--name", f"lsw-{tmp_path.name[-9:]}",
                       "--term", "fiddler")  # fmt: skip
-    name, project = opened["round"], int(opened["address"].split("/projects/")[1].split("/")[0])
+    name, project = opened["round"], project_of(opened)
     for n in range(3):
         task = ann.next(project)
         assert task is not None
         version = task["data"]["consent_version"]
         row = item_row({**task["data"], "consent": version}, ann.email, n)
         said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
-        consent = choices("consent", "target", version)
-        ann.answer(task["id"], [*said, consent])
+        ann.answer(task["id"], [*said, choices("consent", "target", version)])
     desk.say("rounds", "pull", name)
     assert len(desk.records(f"{name}/items.jsonl", Item)) == 3
     opened = desk.say("rounds", "open", "validation", "--name", f"lsv-{tmp_path.name[-9:]}",
                       "--of", name)  # fmt: skip
-    project = int(opened["address"].split("/projects/")[1].split("/")[0])
-    assert ann.next(project) is None
+    assert ann.next(project_of(opened)) is None
 
 
 def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
@@ -395,13 +360,9 @@ def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict
 
     with Meddler(own.url, act) as proxy:
         at(desk, proxy.url)
-        done = desk.run("rounds", "pull", "v", before=impatient)
-    assert done.code == 1
-    assert "fix:   " in done.err
+        check_refused(desk)
     at(desk, own.url)
-    down = desk.run("rounds", "pull", "v", before=impatient)
-    assert down.code == 1
-    assert f"{own.url}: no connection" in down.err
+    check_refused(desk, f"{own.url}: no connection")
     assert list((desk.rounds / "v" / "raw").glob("*.jsonl"))  # what had come is kept
     own.again()
     check_pulled(desk, own, wanted)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
-import requests
 
-from curation.records import ROUND_KINDS, RoundKind, Shown, Task
+from curation.records import GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
-from curation.rounds.platforms.label_studio.client import connect
+from curation.rounds.platforms.label_studio.client import LabelStudio
+from support.label_studio import PASSWORD
 
 SUBMIT = re.compile("^Submit$")
 FIELD = "[data-testid=textarea-input]:visible"
@@ -27,14 +27,9 @@ CONSENT = {"consent": [pages.consent_version(TEXTS)]}
 def task(kind: RoundKind) -> dict[str, Any]:
     shown = tuple(Shown(id=f"s{n}", text=f"It is text {n}.", association=f"a{n}") for n in "123")
     one = Task(
-        id=f"task of {kind}",
-        term="t-1",
-        domain="profession",
-        target="librarian",
-        context="The librarian paid $5.",
-        shown=shown,
-        wanted=1,
-    )
+        id=f"task of {kind}", term="t-1", domain="profession", target="librarian", wanted=1,
+        context="The librarian paid $5.", shown=shown,
+    )  # fmt: skip
     choices = [("t-2", "book keeper"), ("t-3", "$5 reader")]
     return pages.task_data(one, kind, texts=TEXTS, info="lends books", choices=choices)
 
@@ -67,7 +62,19 @@ class Form(NamedTuple):
     def submit(self) -> None:
         self.page.locator("button", has_text=SUBMIT).click()
 
-    def choose(self, text: str, number: int = 0) -> None:
+    def agree(self) -> None:
+        self.choose("consent", "box")
+
+    def send(self) -> None:
+        """Agree, and press Submit."""
+        self.agree()
+        self.submit()
+
+    def choose(self, section: str, key: str, number: int = 0) -> None:
+        """Tick a choice by its text."""
+        self.tick(said(section, key), number)
+
+    def tick(self, text: str, number: int = 0) -> None:
         self.page.locator(".cur label").filter(has_text=text).nth(number).click()
 
     def write(self, *texts: str) -> None:
@@ -95,7 +102,7 @@ def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
     page = context.new_page()
     page.goto(f"{somebody.url}/user/login/")
     page.fill("input[name=email]", somebody.email)
-    page.fill("input[name=password]", somebody.password)
+    page.fill("input[name=password]", PASSWORD)
     page.click("button[type=submit]")
     page.wait_for_url(lambda url: "/user/login" not in url)
     page.close()
@@ -104,11 +111,10 @@ def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def opened(
-    person: Any, server: Any, worker_id: str, request: pytest.FixtureRequest
+    person: Any, ls: LabelStudio, server: Any, worker_id: str, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Form]]:
     """Opens a round's form in the label stream; errors on its page fail the test."""
     made: list[Form] = []
-    ls = connect(server.url, server.key)
 
     def open_form(
         kind: RoundKind, *, texts: pages.Texts = TEXTS, width: int = 1280, read: bool = True
@@ -123,15 +129,6 @@ def opened(
         ls.to.ask("PATCH", f"projects/{project}/", json={"enable_empty_annotation": True})
         (id,) = ls.put_tasks(project, [task(kind)]).values()
 
-        def stored() -> list[dict[str, Any]]:
-            answer = requests.get(
-                f"{server.url}/api/tasks/{id}/annotations/",
-                headers={"Authorization": f"Token {server.key}"},
-                timeout=60,
-            )
-            answer.raise_for_status()
-            return list(answer.json())
-
         page, errors = person.new_page(), []
         page.set_viewport_size({"width": width, "height": 900})
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -141,7 +138,7 @@ def opened(
         if read:
             away(page.locator(".lsf-modal-ls__body"))
         page.locator(".cur").wait_for()
-        made.append(Form(page, errors, stored))
+        made.append(Form(page, errors, lambda: ls.to.ask("GET", f"tasks/{id}/annotations/")))
         return made[-1]
 
     yield open_form
@@ -182,26 +179,25 @@ def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Fo
     form.page.locator(FIELD).last.fill(WRITTEN[kind][last])
     assert form.refused() == said("consent", "required"), "nobody can send without consent"
     assert form.stored() == []
-    form.choose(said("consent", "box"))
-    form.submit()
+    form.send()
     assert form.answer() == CONSENT | {name: [text] for name, text in WRITTEN[kind].items()}
+
+
+def validated(*golds: str) -> dict[str, list[str]]:
+    return CONSENT | {f"label_{n}": [gold] for n, gold in enumerate(golds, 1)}
 
 
 def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:
     form = opened("validation")
-    form.choose(said("validation", "unrelated"), 0)
-    form.choose(said("validation", "stereotype"), 2)  # «Anti-stereotype» has that word too
+    form.choose("validation", "unrelated", 0)
+    form.choose("validation", "stereotype", 2)  # «Anti-stereotype» has that word too
     assert form.refused() == said("validation", "question_required")
-    form.choose(said("validation", "anti_stereotype"), 2)
-    form.choose(said("validation", "objective"))
-    form.choose(said("validation", "unknown_target"))
-    form.choose(said("consent", "box"))
-    form.submit()
-    assert form.answer() == CONSENT | {
-        "label_1": ["unrelated"],
-        "label_2": ["stereotype"],
-        "label_3": ["anti-stereotype"],
-        "flags": ["objective", "unknown_target"],
+    form.choose("validation", "anti_stereotype", 2)
+    form.choose("validation", "objective")
+    form.choose("validation", "unknown_target")
+    form.send()
+    assert form.answer() == validated("unrelated", "stereotype", "anti-stereotype") | {
+        "flags": ["objective", "unknown_target"]
     }
 
 
@@ -210,57 +206,47 @@ def test_a_validator_needs_no_mouse(opened: Callable[..., Form]) -> None:
     for key in "159gc":
         form.page.keyboard.press(key)
     form.page.keyboard.press("Control+Enter")
-    assert form.answer() == CONSENT | {
-        "label_1": ["stereotype"],
-        "label_2": ["anti-stereotype"],
-        "label_3": ["unrelated"],
-        "flags": ["ungrammatical"],
-    }
+    assert form.answer() == validated(*GOLDS) | {"flags": ["ungrammatical"]}
 
 
 def test_a_review_keeps(opened: Callable[..., Form]) -> None:
     form = opened("review")
     assert form.page.locator(FIELD).count() == 0
-    form.choose(said("review", "keep"))
+    form.choose("review", "keep")
     form.write("book keeper")
-    form.choose(said("consent", "box"))
-    form.submit()
+    form.send()
     assert form.answer() == CONSENT | {"decision": ["keep"], "rename": ["book keeper"]}
 
 
 def test_a_review_merges(opened: Callable[..., Form]) -> None:
     form = opened("review")
-    form.choose(said("review", "merge"))
-    form.choose(said("consent", "box"))
+    form.choose("review", "merge")
+    form.agree()
     assert form.refused() == said("review", "into_required")
-    form.choose(said("review", "into_other"))
+    form.choose("review", "into_other")
     assert form.refused() == said("review", "other_required")
-    form.choose("$\u20605 reader")
+    form.tick("$\u20605 reader")
     form.submit()
     assert form.answer() == CONSENT | {"decision": ["merge"], "merge_into": ["t-3"]}
 
 
 def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., Form]) -> None:
     form = opened("review")
-    form.choose(said("review", "merge"))
-    form.choose(said("review", "into_other"))
+    form.choose("review", "merge")
+    form.choose("review", "into_other")
     form.write("archivist", "")
-    form.choose(said("consent", "box"))
-    form.submit()
-    assert form.answer() == CONSENT | {
-        "decision": ["merge"],
-        "merge_into": ["other"],
-        "merge_into_other": ["archivist"],
-    }
+    form.send()
+    wanted = {"decision": ["merge"], "merge_into": ["other"], "merge_into_other": ["archivist"]}
+    assert form.answer() == CONSENT | wanted
 
 
 def test_a_review_drops(opened: Callable[..., Form]) -> None:
     form = opened("review")
-    form.choose(said("review", "drop"))
-    form.choose(said("consent", "box"))
+    form.choose("review", "drop")
+    form.agree()
     assert form.refused() == said("review", "reasons_required")
-    form.choose(said("review", "not_a_group"))
-    form.choose(said("review", "insult"))
+    form.choose("review", "not_a_group")
+    form.choose("review", "insult")
     form.submit()
     assert form.answer() == CONSENT | {"decision": ["drop"], "reasons": ["not_a_group", "insult"]}
 

@@ -8,73 +8,50 @@ from typing import Any
 import pytest
 
 from curation.files import read_records
-from curation.records import Item, Rejection, Task
-from curation.rounds.platforms.label_studio.client import LabelStudio, connect
+from curation.records import GOLDS, Item, Rejection, Task
+from curation.rounds.platforms.label_studio.client import LabelStudio
+from support.answers import written
+from support.desk import STUDY, Desk, write_csv
+from support.label_studio import labels, project_of
 
-GOLD = ("stereotype", "anti-stereotype", "unrelated")
-WRITERS = "item_id,annotator,domain,target,context,stereotype,anti_stereotype,unrelated\n"
 CONTEXTS = ("The baker sang BLANK.", "In May the baker walks BLANK.", "BLANK went the baker home.")
 
 
-class Desk:
+class Published(Desk):
     """A campaign with three items by one writer, and a round of validation on the server."""
 
-    def __init__(self, cli: Any, root: Path, server: Any, writer: str) -> None:
-        self.cli, self.root, self.server, self.writer = cli, root, server, writer
-        (root / "2-rounds").mkdir()
-        study = '[study]\ninstitution = "the Academy"\ncontact = "ask@example.invalid"\n'
-        (root / "2-rounds/text.toml").write_text(study, "utf-8")
+    def __init__(self, keyed: Any, root: Path, ls: LabelStudio, writer: str) -> None:
+        super().__init__(keyed, root)
+        self.ls = ls
+        self.rounds.mkdir()
+        (self.rounds / "text.toml").write_text(STUDY, "utf-8")
         rows = [
-            f"i{n},{writer},profession,baker,{context},early,late,octal\n"
+            written(item_id=f"i{n}", annotator=writer, context=context)
             for n, context in enumerate(CONTEXTS)
         ]
-        table = root / "writers.csv"
-        table.write_text(WRITERS + "".join(rows), "utf-8")
+        table = write_csv(root / "writers.csv", rows)
         self.say("import", "answers", str(table))
-        opened = self.say("rounds", "open", "validation", "--name", "v")
-        self.project = int(opened["address"].split("/projects/")[1].split("/")[0])
-        self.ls: LabelStudio = connect(server.url, server.key)
-
-    def run(self, *args: str) -> Any:
-        return self.cli(
-            *args, "-c", self.root, "--json",
-            LABEL_STUDIO_URL=self.server.url, LABEL_STUDIO_API_KEY=self.server.key,
-        )  # fmt: skip
-
-    def say(self, *args: str) -> Any:
-        done = self.run(*args)
-        assert done.code == 0, done.err
-        return json.loads(done.out)
+        self.project = project_of(self.say("rounds", "open", "validation", "--name", "v"))
 
     def tasks(self) -> dict[str, Task]:
         found = read_records(self.root / "2-rounds/v/tasks.jsonl", Task)
         return {str(task.item): task for task in found}
 
-    def answer(self, person: Any, choices: Any, *, only: int = 99) -> list[str]:
+    def answer(self, person: Any, only: int = 99) -> list[str]:
         """Answer what a person is served. Returns our ids of the tasks."""
-        served: list[str] = []
-        while len(served) < only and (task := person.next(self.project)):
-            data = task["data"]
-            marks = [choices(f"label_{n}", f"text_{n}", GOLD[n - 1]) for n in (1, 2, 3)]
-            person.answer(
-                task["id"], [*marks, choices("consent", "target", data["consent_version"])]
-            )
-            served.append(str(data["task_id"]))
+        served: list[str] = person.stream(self.project, lambda data: labels(data, GOLDS), only)
         return served
 
 
 @pytest.fixture
-def desk(campaign: Any, cli: Any, server: Any) -> Callable[..., Desk]:
-    return lambda writer="w1": Desk(cli, Path(campaign.root), server, writer)
+def desk(campaign: Any, keyed: Any, ls: LabelStudio) -> Callable[..., Published]:
+    return lambda writer="w1": Published(keyed, Path(campaign.root), ls, writer)
 
 
-def test_an_answer_that_does_not_count_is_asked_for_again(
-    desk: Any, sign_up: Any, choices: Any
-) -> None:
+def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: Any) -> None:
     here = desk()
     people = [sign_up() for _ in range(5)]
-    for person in people:
-        assert len(here.answer(person, choices)) == 3
+    assert [len(here.answer(person)) for person in people] == [3] * 5
     # Somebody else changes an answer before it was pulled: it stays on the server and counts
     # there, and does not count here.
     on_server = here.ls.asked(here.project)
@@ -83,43 +60,39 @@ def test_an_answer_that_does_not_count_is_asked_for_again(
     mine = next(a for a in answers if a["completed_by"] == people[0].id)
     people[1].edit(mine["id"], mine["result"])
     assert here.say("rounds", "pull", "v")["refused"] == {"edited_by_other": 1}
-    assert here.say("rounds", "status", "v")[0]["remaining"] == 1
-    assert here.say("rounds", "top-up", "v") == {
-        "round": "v",
-        "tasks": 1,
-        "answers": 1,
-        "to_export": 0,
-    }
+    assert here.status("v")["remaining"] == 1
+    topped = {"round": "v", "tasks": 1, "answers": 1, "to_export": 0}
+    assert here.say("rounds", "top-up", "v") == topped
     assert here.say("rounds", "top-up", "v")["answers"] == 0
-    assert here.answer(sign_up(), choices) == [task]
+    assert here.answer(sign_up()) == [task]
     here.say("rounds", "pull", "v")
-    assert here.say("rounds", "status", "v")[0]["remaining"] == 0
+    assert here.status("v")["remaining"] == 0
 
 
-def test_a_task_deleted_on_the_server_is_put_back(desk: Any, sign_up: Any, choices: Any) -> None:
+def test_a_task_deleted_on_the_server_is_put_back(desk: Any, sign_up: Any) -> None:
     here = desk()
     task = here.tasks()["i1"].id
     here.ls.to.ask("DELETE", f"tasks/{here.ls.asked(here.project)[task].id}/")
     assert task not in here.ls.asked(here.project)
     here.say("rounds", "top-up", "v")
     assert here.ls.asked(here.project)[task].overlap == 5
-    assert sorted(here.answer(sign_up(), choices)) == sorted(t.id for t in here.tasks().values())
+    assert sorted(here.answer(sign_up())) == sorted(t.id for t in here.tasks().values())
 
 
-def test_what_no_answer_can_serve_is_served_no_more(desk: Any, sign_up: Any, choices: Any) -> None:
+def test_what_no_answer_can_serve_is_served_no_more(desk: Any, sign_up: Any) -> None:
     here = desk()
-    assert len(here.answer(sign_up(), choices, only=3)) == 3
+    assert len(here.answer(sign_up(), only=3)) == 3
     here.say("rounds", "pull", "v")
-    assert here.say("rounds", "status", "v")[0]["remaining"] == 12
+    assert here.status("v")["remaining"] == 12
     here.say("rounds", "exclude", "w1", "--reason", "made things up")
-    (status,) = here.say("rounds", "status", "v")
+    status = here.status("v")
     assert (status["void"], status["remaining"]) == (3, 0)
     assert here.say("rounds", "top-up", "v")["answers"] == 0
-    assert here.answer(sign_up(), choices) == []
+    assert here.answer(sign_up()) == []
     here.say("rounds", "exclude", "w1", "--undo")
-    assert here.say("rounds", "status", "v")[0]["remaining"] == 12
+    assert here.status("v")["remaining"] == 12
     here.say("rounds", "top-up", "v")
-    assert len(here.answer(sign_up(), choices)) == 3
+    assert len(here.answer(sign_up())) == 3
 
 
 def test_a_round_whose_project_is_gone_can_be_closed(desk: Any) -> None:
@@ -129,26 +102,24 @@ def test_a_round_whose_project_is_gone_can_be_closed(desk: Any) -> None:
     assert done.code == 1
     assert "--offline" in done.err
     here.say("rounds", "close", "v", "--offline")
-    assert here.say("rounds", "status", "v")[0]["state"] == "closed"
+    assert here.status("v")["state"] == "closed"
 
 
-def test_a_closed_round_is_served_no_more_and_goes_on_when_opened_again(
-    desk: Any, sign_up: Any, choices: Any
-) -> None:
+def test_a_closed_round_is_served_no_more_until_it_is_opened_again(desk: Any, sign_up: Any) -> None:
     here, person = desk(), sign_up()
-    assert len(here.answer(person, choices, only=1)) == 1
+    assert len(here.answer(person, only=1)) == 1
     here.say("rounds", "close", "v")
-    assert here.answer(person, choices) == []
+    assert here.answer(person) == []
     opened = here.say("rounds", "open", "validation", "--name", "v")
     assert f"/projects/{here.project}/" in opened["address"]
-    assert len(here.answer(person, choices)) == 2
+    assert len(here.answer(person)) == 2
 
 
-def test_erased_means_on_the_server_too(desk: Any, sign_up: Any, choices: Any) -> None:
+def test_erased_means_on_the_server_too(desk: Any, sign_up: Any) -> None:
     writer, validator = sign_up(), sign_up()
     here = desk(writer.email.upper())
-    assert here.answer(writer, choices) == []  # all are the writer's own
-    here.answer(validator, choices)
+    assert here.answer(writer) == []  # all are the writer's own
+    here.answer(validator)
     here.say("rounds", "pull", "v")
     told = here.say("rounds", "withdraw", writer.email, "--erase")
     assert told["erased"] == 6  # three items, and three times that he was kept from his own
@@ -164,11 +135,11 @@ def test_erased_means_on_the_server_too(desk: Any, sign_up: Any, choices: Any) -
 
 
 def test_two_campaigns_of_one_name_do_not_meet_on_a_server(
-    desk: Any, cli: Any, server: Any, tmp_path: Path
+    desk: Any, cli: Any, keyed: Any, ls: LabelStudio, tmp_path: Path
 ) -> None:
     here = desk()
     assert cli("init", tmp_path / "other", "--yes").code == 0
-    other = Desk(cli, tmp_path / "other", server, "w1")
+    other = Published(keyed, tmp_path / "other", ls, "w1")
     assert other.project != here.project
     # A round that says another's number does not touch it.
     path = other.root / "2-rounds/v/round.json"
@@ -181,20 +152,11 @@ def test_two_campaigns_of_one_name_do_not_meet_on_a_server(
 
 def test_what_leaves_for_the_server_says_no_intent(desk: Any) -> None:
     here = desk("Somebody@example.org")
-    (there,) = [
-        here.ls.to.ask(
-            "GET", f"projects/{here.project}/export?exportType=JSON&download_all_tasks=true"
-        )
-    ]
+    export = f"projects/{here.project}/export?exportType=JSON&download_all_tasks=true"
+    there = here.ls.to.ask("GET", export)
     sent = json.dumps(there).lower()
     assert len(there) == 3
     items = read_records(here.root / "2-rounds/main/items.jsonl", Item)
-    secrets = [
-        items[0].writer,
-        "somebody@",
-        "intent",
-        *(a.id for i in items for a in i.associations),
-    ]
-    assert not [s for s in [*secrets, *(i.id for i in items)] if f'"{s}' in sent]
-    rejected = read_records(here.root / "2-rounds/main/rejected.jsonl", Rejection)
-    assert rejected == []
+    ids = [id for i in items for id in (i.id, *(a.id for a in i.associations))]
+    assert not [s for s in (*ids, items[0].writer, "somebody@", "intent") if f'"{s}' in sent]
+    assert read_records(here.root / "2-rounds/main/rejected.jsonl", Rejection) == []
