@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError
 from curation.models.endpoint.connection import KEYS
 from curation.models.endpoint.echoes import BOUND, Echo, drift
 from curation.models.rules import Refusal
@@ -18,6 +17,7 @@ from curation.scores.run_folder import note
 from curation.scores.running import Job, conclude, draw, job, score_cats
 from support.cats import cat, intra
 from support.completions import Completions, Quirks, Tiny, serving, tiny
+from support.refusals import fails
 
 SENTENCES = ("She helps everybody.", "She helps nobody.", "Clouds drift over the hills.")
 INTER = [
@@ -61,9 +61,7 @@ def run(endpoint: Completions, tmp_path: Path) -> Run:
 
 
 def about(folder: Path) -> dict[str, Any]:
-    content = json.loads((folder / "run.json").read_bytes())
-    assert isinstance(content, dict)
-    return content
+    return dict(json.loads((folder / "run.json").read_bytes()))
 
 
 def scored(folder: Path) -> dict[str, float]:
@@ -77,9 +75,9 @@ def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
     endpoint: Completions, run: Run, tmp_path: Path
 ) -> None:
     endpoint.quirks = Quirks(caches=True)
-    with pytest.raises(CurationError, match="if it gets the same texts again: up to") as error:
+    says = "if it gets the same texts again: up to"
+    with fails(says, fix="--no-enable-prefix-caching") as error:
         run()
-    assert "--no-enable-prefix-caching" in error.value.fix
     (folder,) = tmp_path.glob("tiny/*")
     assert not (folder / "scores.jsonl").exists()
     (aside,) = folder.glob("superseded/*")
@@ -122,7 +120,7 @@ def test_a_defect_that_comes_later_takes_earlier_scores_away(
     def fail(_: int) -> None:
         endpoint.quirks = Quirks(caches=True)
 
-    with pytest.raises(CurationError, match="the scores are now in"):
+    with fails("the scores are now in"):
         run(tell=fail)
     (aside,) = tmp_path.glob("tiny/*/superseded/*")
     assert len(scored(aside)) == 12

@@ -65,18 +65,15 @@ def test_random_answers_equal_the_reference(
     assert not result.choice["no_score"]
 
 
-def test_one_letter_alone_is_no_score(tmp_path: Path) -> None:
-    folder = constant_chat_model(tmp_path / "always", "A")
-    result = run(folder, tmp_path, BOTH[:4])
-    assert result.choice["no_score"] == "one_letter"
-    assert result.report["splits"] == {}
-
-
-def test_refusals_are_no_score(tmp_path: Path) -> None:
-    folder = constant_chat_model(tmp_path / "never", SORRY)
-    result = run(folder, tmp_path, BOTH[:4])
-    assert result.choice["no_score"] == "no_answers"
-    assert result.choice["answers"]["none"] == {"answer_off_format": 24}
+@pytest.mark.parametrize(
+    ("text", "no_score", "none"),
+    [("A", "one_letter", {}), (SORRY, "no_answers", {"answer_off_format": 24})],
+)
+def test_one_letter_alone_and_refusals_are_no_score(
+    tmp_path: Path, text: str, no_score: str, none: dict[str, int]
+) -> None:
+    result = run(constant_chat_model(tmp_path / "same", text), tmp_path, BOTH[:4])
+    assert (result.choice["no_score"], result.choice["answers"]["none"]) == (no_score, none)
     assert result.report["splits"] == {}
 
 
