@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError, shipped
+from curation.files import shipped
 from curation.scores.published import choose
 from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
+from support.refusals import fails
 
 
 def file(path: Path, text: str) -> Path:
@@ -17,16 +18,14 @@ def file(path: Path, text: str) -> Path:
 
 
 def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
-    text = "model, parameters,corpus_gb\na/b,110000000,16\nc,,40.5\nd,7e9,\n"
-    assert read_sizes(file(tmp_path / "s.csv", text)) == {
-        "a/b": {"parameters": 110e6, "corpus_gb": 16.0}, "c": {"corpus_gb": 40.5},
-        "d": {"parameters": 7e9},
-    }  # fmt: skip
-    assert read_sizes(file(tmp_path / "s.csv", "corpus_gb,model\n1,a\n")) == {
-        "a": {"corpus_gb": 1.0}
-    }
-    text = "model,architecture\na, Pythia\nb,\n"
-    assert read_sizes(file(tmp_path / "s.csv", text)) == {"a": {"architecture": "Pythia"}, "b": {}}
+    for text, sizes in (
+        ("model, parameters,corpus_gb\na/b,110000000,16\nc,,40.5\nd,7e9,\n",
+         {"a/b": {"parameters": 110e6, "corpus_gb": 16.0}, "c": {"corpus_gb": 40.5},
+          "d": {"parameters": 7e9}}),
+        ("corpus_gb,model\n1,a\n", {"a": {"corpus_gb": 1.0}}),
+        ("model,architecture\na, Pythia\nb,\n", {"a": {"architecture": "Pythia"}, "b": {}}),
+    ):  # fmt: skip
+        assert read_sizes(file(tmp_path / "s.csv", text)) == sizes
 
 
 @pytest.mark.parametrize(
@@ -42,7 +41,7 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
     ],
 )
 def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(CurationError, match=message):
+    with fails(message):
         read_sizes(file(tmp_path / "s.csv", text))
 
 

@@ -21,19 +21,25 @@ HUMAN = (-0.5, 0.167, -0.105, 0.373, -0.417, -0.473, -0.5, 0.5)
 AUTOMATED = (-0.368, 0.039, -0.275, 0.097, -0.265, -0.358, -0.341, 0.453)
 
 
-def test_ranks_of_ties_are_averaged() -> None:
-    assert ranks(np.array([5.0, 5.0, 5.0, 1.0])).tolist() == [3.0, 3.0, 3.0, 1.0]
+# 4/3 computed in three ways, as different processors do it, and values of another size.
+NOISY = np.array([4 / 3, np.nextafter(4 / 3, 2), 0.5, np.nextafter(4 / 3, 0)])
 
 
-def test_rounding_does_not_rank_equal_values() -> None:
-    # 4/3 computed in three ways, as different processors do it, and values of another size.
-    third = 4 / 3
-    noisy = np.array([third, np.nextafter(third, 2), 0.5, np.nextafter(third, 0)])
-    assert ranks(noisy).tolist() == [3.0, 3.0, 1.0, 3.0]
-    assert ranks(noisy * 1e-12).tolist() == [3.0, 3.0, 1.0, 3.0]
-    assert ranks(np.array([1.0, 1.00001, 0.99999])).tolist() == [2.0, 3.0, 1.0]
-    assert ranks(np.array([])).tolist() == []
-    assert ranks(np.array([1.0, np.inf, -np.inf, np.inf])).tolist() == [2.0, 3.5, 1.0, 3.5]
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([5.0, 5.0, 5.0, 1.0], [3.0, 3.0, 3.0, 1.0]),
+        (NOISY, [3.0, 3.0, 1.0, 3.0]),
+        (NOISY * 1e-12, [3.0, 3.0, 1.0, 3.0]),
+        ([1.0, 1.00001, 0.99999], [2.0, 3.0, 1.0]),
+        ([], []),
+        ([1.0, np.inf, -np.inf, np.inf], [2.0, 3.5, 1.0, 3.5]),
+    ],
+)
+def test_ranks_of_ties_are_averaged_and_rounding_does_not_rank_equal_values(
+    values: list[float], expected: list[float]
+) -> None:
+    assert ranks(np.array(values)).tolist() == expected
 
 
 def test_spearman_by_hand() -> None:
@@ -68,16 +74,13 @@ def test_spearman_of_many_models_draws_and_is_never_zero() -> None:
     found = spearman(up, up, draws=999)
     assert (found["rho"], found["exact"]) == (pytest.approx(1.0), False)
     assert found["p"] == 1 / 1000
-    drawn = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
-    again = spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999)
-    assert drawn == again
+    first, again = (spearman(range(9), [2, 1, 4, 3, 6, 5, 8, 7, 9], draws=999) for _ in range(2))
+    assert first == again
 
 
 def test_table_3_gives_rho_and_r_squared_of_human_and_automated_text() -> None:
     found = correlate(HUMAN, AUTOMATED)
-    assert found.rho == pytest.approx(0.934, abs=5e-4)
-    assert found.r_squared == pytest.approx(0.886, abs=5e-4)
-    assert found.n == 8
+    assert (found.rho, found.r_squared, found.n) == pytest.approx((0.934, 0.886, 8), abs=5e-4)
     assert (found.p or 1) < 0.01
 
 
@@ -91,9 +94,8 @@ def test_pearson_by_hand() -> None:
 
 def test_the_interval_of_rho_by_hand() -> None:
     # artanh 0.5 = 0.5493; √((1 + 0.125) / 25) = 0.2121; · 1.96 = 0.4158
-    low, high = rho_interval(0.5, 28)  # type: ignore[misc]
-    assert low == pytest.approx(math.tanh(0.54931 - 0.41578), abs=1e-4)
-    assert high == pytest.approx(math.tanh(0.54931 + 0.41578), abs=1e-4)
+    ends = [math.tanh(0.54931 - 0.41578), math.tanh(0.54931 + 0.41578)]
+    assert rho_interval(0.5, 28) == pytest.approx(ends, abs=1e-4)
     assert rho_interval(0.5, 4) is None
     low, high = rho_interval(1.0, 8)  # type: ignore[misc]
     assert (0.9 < low < 1, high) == (True, 1.0)
