@@ -134,9 +134,7 @@ def test_a_schemas_names_of_integers_go_before_the_documented_order(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["stereoset", "list"])
-def test_integers_in_a_list_of_sentences_have_the_documented_order(
-    tmp_path: Path, name: str
-) -> None:
+def test_integers_in_lists_have_the_documented_order(tmp_path: Path, name: str) -> None:
     content = items()
     for item in content:
         for number, sentence in enumerate(item["sentences"]):

@@ -134,16 +134,14 @@ def test_a_language_without_anything_is_not_checked_at_all() -> None:
         ("Penjahit itu dikenal karena kesabarannya.", "id", False),
     ],
 )
-def test_a_language_that_joins_its_words_is_not_taken_for_another(
-    text: str, language: str, foreign: bool
-) -> None:
+def test_joined_words_are_no_other_language(text: str, language: str, foreign: bool) -> None:
     words = lists(language)
     found = codes(says(text), words, lexicon(words, [])[0])
     assert ("other_language" in found) is foreign
 
 
 @pytest.mark.parametrize("language", ["ja", "zh", "th"])
-def test_without_a_splitter_an_unspaced_language_has_no_rare_targets(
+def test_without_a_splitter_there_is_no_rare_target(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("MeCab", "jieba"):

@@ -102,9 +102,7 @@ TEMPLATE = (
 
 
 @pytest.mark.parametrize("template", ["{}", TEMPLATE])
-def test_the_number_of_comparisons_grows_with_the_number_of_texts(
-    template: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparisons_grow_with_texts(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if each text is similar to each other: then to those of the limit."""
     monkeypatch.setattr(module, "SMALL", 0)
     monkeypatch.setattr(module, "TEXTS", 20)

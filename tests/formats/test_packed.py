@@ -104,7 +104,7 @@ def test_a_bomb_is_refused_with_its_place(
     assert fix
 
 
-def test_what_is_kept_may_not_grow_far_beyond_the_file(
+def test_unpacked_data_may_not_outgrow_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packed, "FREE", 4 * MIB)
@@ -133,9 +133,7 @@ def test_an_article_has_a_largest_size(
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
-def test_a_parquet_file_unpacks_piece_by_piece_or_not_at_all(
-    tmp_path: Path, dictionary: bool
-) -> None:
+def test_parquet_unpacks_by_pieces_or_not_at_all(tmp_path: Path, dictionary: bool) -> None:
     path = tmp_path / "a.parquet"
     texts = arrow.array(["a" * MIB]).dictionary_encode()
     column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 450, "int32"), texts.dictionary)
@@ -162,9 +160,7 @@ def long_texts(form: str) -> arrow.Array:
 
 
 @pytest.mark.parametrize("form", ["flat", "in lists", "prefixes", "of one width"])
-def test_texts_of_cats_that_parquet_repeats_are_refused_before_they_are_written_out(
-    tmp_path: Path, form: str
-) -> None:
+def test_texts_that_parquet_repeats_are_refused_at_once(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a.parquet"
     prefixes: dict[str, Any] = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
     more = prefixes if form == "prefixes" else {}

@@ -45,9 +45,7 @@ def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
         ("p.csv", "", "is empty"),
     ],
 )
-def test_a_file_in_another_form_is_named(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_another_form_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
     with fails(message):
         list(read_predictions(tmp_path / name))

@@ -159,9 +159,7 @@ def test_a_word_that_is_too_long_to_be_read_is_not_shown() -> None:
           "محايد"]),
     ],
 )  # fmt: skip
-def test_words_that_people_type_for_labels_are_read_unless_they_could_be_two(
-    label: str | None, words: list[str]
-) -> None:
+def test_words_for_labels_are_read_if_they_are_clear(label: str | None, words: list[str]) -> None:
     assert [read_label(word) for word in words] == [label] * len(words)
 
 

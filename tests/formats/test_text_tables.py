@@ -90,9 +90,7 @@ X, ONES = "x" * 200_000, "1" * 200_000
     ],
     ids=["a cell", "an open cell", "a column", "a size", "a number"],
 )
-def test_a_huge_cell_of_a_word_list_or_of_a_table_of_sizes(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_a_huge_cell_is_named(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(text, "utf-8")
     with fails(says) as caught:

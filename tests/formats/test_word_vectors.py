@@ -68,9 +68,7 @@ def test_only_the_wanted_words_are_kept(tmp_path: Path, name: str) -> None:
     assert "Anna" not in found
 
 
-def test_the_given_spelling_is_preferred_and_the_first_vector_of_a_word_is_used(
-    tmp_path: Path,
-) -> None:
+def test_the_given_spelling_and_the_first_vector_are_used(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("us 1 2\nUs 3 4\nUS 5 6\n")
     assert read_vectors(path, ["US"]).array.tolist() == [[5, 6]]
@@ -273,9 +271,7 @@ def test_numbers_are_written_exactly(tmp_path: Path) -> None:
         assert (read_vectors(tmp_path / name).array == rows).all()
 
 
-def test_gensim_reads_the_header_and_writes_a_binary_file_without_line_breaks(
-    tmp_path: Path,
-) -> None:
+def test_binary_files_are_as_gensim_writes_and_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     head, _, rest = made(tmp_path, "b.bin").read_bytes().partition(b"\n")
     # gensim splits the first line at spaces and reads two integers.

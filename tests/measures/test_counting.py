@@ -131,9 +131,7 @@ def test_all_forms_give_the_same_however_they_are_cut(tmp_path: Path, name: str)
 
 
 @given(st.text(alphabet="aé 、\n.", min_size=1).filter(lambda t: any(c.isalpha() for c in t)))
-def test_ranges_of_bytes_equal_the_whole(
-    tmp_path_factory: pytest.TempPathFactory, text: str
-) -> None:
+def test_ranges_are_the_whole(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = tmp_path_factory.getbasetemp() / "ranges.txt"
     path.write_bytes(text.encode())
     whole = count([path], language="en", workers=1)
@@ -177,9 +175,7 @@ def test_a_text_in_one_line_is_cut_at_spaces(tmp_path: Path, monkeypatch: Any) -
         count([path], language="en", workers=1)
 
 
-def test_a_language_without_spaces_is_split_line_by_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unspaced_text_is_split_by_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "words", lambda text, _: [c for c in text if c.isalnum()])
     path = write(tmp_path, "a.txt", lines="今日は晴れ。\n今日 日\n")
     found = count([path], language="ja", workers=1)

@@ -199,9 +199,17 @@ def test_an_elided_word_is_two_where_the_reference_has_two() -> None:
     assert "l'homme" not in found
 
 
-def test_wordfreq_has_known_shares_and_no_size() -> None:
+def alike(language: str, *texts: str) -> Reference:
+    """Wordfreq's words that begin as words of these texts; lemmas of all would take long."""
     pytest.importorskip("wordfreq")
-    reference = wordfreq("en")
+    whole = wordfreq(language)
+    begin = tuple(whole.spelt(word)[0] for text in texts for word in words(text, language))
+    amounts = {word: share for word, share in whole.amounts.items() if word.startswith(begin)}
+    return replace(whole, amounts=amounts)
+
+
+def test_wordfreq_has_known_shares_and_no_size() -> None:
+    reference = alike("en", "xqzzy kind")
     cats = [cat(n, "The xqzzy thing.", "Xqzzy.", "Kind.", "-") for n in range(2)]
     found = of(cats, reference, language="en-US")
     assert (found["reference"]["tokens"], found["log_likelihood"]) == (None, "known shares")
@@ -225,23 +233,17 @@ def test_wordfreq_has_known_shares_and_no_size() -> None:
     ],
 )  # fmt: skip
 def test_a_common_word_is_found_however_it_is_spelt(language: str, word: str) -> None:
-    pytest.importorskip("wordfreq")
     pytest.importorskip("simplemma")
-    whole = wordfreq(language)
-    first = whole.spelt(words(word, language)[0])[:1]
-    # Lemmas of all words would take long: those that begin with the same letter are enough.
-    alike = {form: share for form, share in whole.amounts.items() if form.startswith(first)}
     cats = [cat(n, f"{word} xqzzy", *[word] * 3) for n in range(2)]
-    found = of(cats, replace(whole, amounts=alike), language=language)
+    found = of(cats, alike(language, word), language=language)
     assert group(found)["lacking"] == {"words": 1, "tokens": 2}  # xqzzy alone
     assert row(found, "xqzzy")["reference_per_million"] == 0
 
 
 @pytest.mark.long
 def test_forms_with_a_sharp_s_are_of_one_lemma() -> None:
-    pytest.importorskip("wordfreq")
     pytest.importorskip("simplemma")
-    reference = wordfreq("de")
+    reference = alike("de", "straße")
     assert {*map(reference.key, ("Straße".lower(), "straßen", "strassen"))} == {"straße"}
     forms = sum(reference.amounts[word] for word in ("straße", "straßen"))
     assert reference.by_lemma["straße"] >= forms

@@ -117,9 +117,7 @@ def test_of_more_terms_swaps_are_drawn_and_nearly_say_the_same() -> None:
     assert swap_test(np.full(40, 2.0), seed=1) == pytest.approx(1 / 10_001)
 
 
-def test_swaps_are_drawn_alike_however_many_are_held_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_swaps_are_drawn_alike_in_any_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = np.random.default_rng(2).normal(0.3, size=20)
     found = swap_test(gaps, seed=1)
     monkeypatch.setattr("curation.stats.tests._AT_ONCE", 7 * len(gaps))
@@ -145,9 +143,7 @@ def test_classes_begin_where_vaders_authors_say() -> None:
     assert {value: named(value) for value in classes} == classes
 
 
-def test_another_language_or_a_missing_package_is_not_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_vader_does_not_check(monkeypatch: pytest.MonkeyPatch) -> None:
     says = "VADER's lexicon is English, but the texts are in «pt»"
     with pytest.raises(NotCheckedError, match=says):
         by_vader(some(1, target="baker"), language="pt")

@@ -105,9 +105,7 @@ def test_vocabulary_by_hand() -> None:
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.integers(1, 5))
-def test_different_words_of_a_sample_are_those_that_all_samples_have_on_average(
-    counts: list[int], size: int
-) -> None:
+def test_different_words_are_those_of_an_average_sample(counts: list[int], size: int) -> None:
     total, found = sum(counts), different_in_sample(counts, size)
     if total < size:
         assert found is None
@@ -130,9 +128,7 @@ def test_nothing_collected_has_no_means() -> None:
 
 
 @pytest.mark.parametrize("language", ["th", "km", "ja"])
-def test_words_that_nothing_parts_are_not_counted(
-    language: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unspaced_words_are_not_counted(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "MeCab", None)  # type: ignore[arg-type]
     thai = cat("เขาอบขนมปัง", "เขาใจดี", "เขาใจร้าย", "หิมะเย็น")
     found = statistics([thai], language=language)

@@ -97,9 +97,7 @@ def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, word
         ("He is BLANK now.", "He isn't kind now", "isn't kind"),
     ],
 )
-def test_a_sentence_that_does_not_reproduce_its_context_is_cut_by_what_is_alike(
-    context: str, sentence: str, words: str
-) -> None:
+def test_another_sentence_is_cut_by_what_is_alike(context: str, sentence: str, words: str) -> None:
     assert found(context, sentence) == words
 
 
@@ -114,9 +112,7 @@ def test_a_sentence_that_does_not_reproduce_its_context_is_cut_by_what_is_alike(
         ("BLANK", " ", None),
     ],
 )
-def test_an_empty_option_has_an_empty_attribute(
-    context: str, sentence: str, place: int | None
-) -> None:
+def test_an_empty_option_has_none(context: str, sentence: str, place: int | None) -> None:
     start, end = attribute(context, sentence)
     assert start == end
     assert place in (None, start)

@@ -29,9 +29,7 @@ def test_more_than_half_of_the_comparisons_are_ties() -> None:
 
 @pytest.mark.parametrize(("read", "unknown", "flags"), [(10, 5, []), (10, 6, ["unknown_tokens"]),
                                                        (0, 0, [])])  # fmt: skip
-def test_more_than_half_of_the_tokens_are_unknown(
-    read: int, unknown: int, flags: list[str]
-) -> None:
+def test_more_than_half_of_tokens_are_unknown(read: int, unknown: int, flags: list[str]) -> None:
     assert flags_of(SOME, {"tokens": {"read": read, "unknown": unknown}}) == flags
 
 

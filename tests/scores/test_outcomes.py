@@ -59,7 +59,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], list[Run]
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_comparisons_give_the_results_of_scores_that_win_the_same(
+def test_comparisons_give_the_same_results_as_scores(
     both: tuple[list[Run], list[Run]], ties: Ties
 ) -> None:
     reports = []
@@ -94,9 +94,7 @@ REPLICATES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=6).
 
 
 @given(st.lists(st.tuples(*[REPLICATES] * 3), min_size=1, max_size=4))
-def test_outcomes_are_judged_as_a_slow_reference_does(
-    cats: list[tuple[tuple[float, float], ...]],
-) -> None:
+def test_judged_as_a_slow_reference_does(cats: list[tuple[tuple[float, float], ...]]) -> None:
     outcomes = [Outcome(*zip(*three, strict=True)) for three in cats]
     for ties in TIES:
         found = judge_outcomes(outcomes, ties=ties)
@@ -216,7 +214,7 @@ def test_a_run_that_was_killed_before_its_first_comparison_is_left_out(tmp_path:
 )
 def test_bad_counts_of_answers_are_named(tmp_path: Path, answers: Any) -> None:
     answered(tmp_path, answers)
-    with fails("run.json, field 'answers"):
+    with fails("run.json, field 'answers'"):
         read_runs(tmp_path)
 
 

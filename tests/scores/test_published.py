@@ -269,7 +269,7 @@ def test_whether_the_rule_is_the_tables() -> None:
         ("gpt2", "acl-ll", False, ["rule"]),
     ],
 )
-def test_the_rule_of_a_row_is_that_of_its_numbers(
+def test_a_row_has_the_rule_of_its_numbers(
     model: str, declared: str, same: bool, why: list[str]
 ) -> None:
     """Of ten stereotypes ten win: lms 100, ss 100, which no model has."""

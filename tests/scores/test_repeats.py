@@ -71,9 +71,7 @@ def scored(folder: Path) -> dict[str, float]:
     return found
 
 
-def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
-    endpoint: Completions, run: Run, tmp_path: Path
-) -> None:
+def test_a_cache_of_prefixes_is_refused(endpoint: Completions, run: Run, tmp_path: Path) -> None:
     endpoint.quirks = Quirks(caches=True)
     says = "if it gets the same texts again: up to"
     with fails(says, fix="--no-enable-prefix-caching") as error:
@@ -114,9 +112,7 @@ def test_a_run_that_goes_on_repeats_what_is_new(endpoint: Completions, run: Run)
     assert about(work.folder)["repeats"] == {"texts": 6, "largest": 0, "bound": BOUND, "seed": 1}
 
 
-def test_a_defect_that_comes_later_takes_earlier_scores_away(
-    endpoint: Completions, run: Run, tmp_path: Path
-) -> None:
+def test_a_later_defect_takes_scores_away(endpoint: Completions, run: Run, tmp_path: Path) -> None:
     def fail(_: int) -> None:
         endpoint.quirks = Quirks(caches=True)
 

@@ -132,9 +132,7 @@ def texts(intra: Sequence[Cat], inter: Sequence[Cat]) -> list[str]:
     return found + [f"{cat.context} {a.sentence}" for cat in inter for a in cat.associations]
 
 
-def test_run_json_says_how_many_tokens_were_read_and_how_many_are_unknown(
-    new: New, model: Callable[[str], Path]
-) -> None:
+def test_run_json_counts_tokens_and_unknown_ones(new: New, model: Callable[[str], Path]) -> None:
     work = new("bert", rule="pll")
     scored(work, CATS)
     tokenizer = open_tokenizer(str(model("bert")))
@@ -146,7 +144,7 @@ def test_run_json_says_how_many_tokens_were_read_and_how_many_are_unknown(
     assert count_tokens(tokenizer, ["kind 🥐🥐 and🥐kind"])["unknown"] == 2
 
 
-def test_tokens_are_of_the_cats_that_the_rules_serve_and_counted_once(
+def test_tokens_are_those_of_the_rules_and_counted_once(
     new: New, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = new("gpt2", rule="conditional")

@@ -245,9 +245,7 @@ def test_what_is_scored_is_not_asked_again(work: Job, asked: list[str]) -> None:
 
 
 @pytest.mark.parametrize("keep", [0.02, 0.5, 0.98])
-def test_a_torn_line_is_taken_away_and_its_score_made_again(
-    work: Job, asked: list[str], keep: float
-) -> None:
+def test_a_torn_line_is_scored_again(work: Job, asked: list[str], keep: float) -> None:
     score_cats(work, INTRA)
     whole = values(work.folder)
     path = work.folder / "scores.jsonl"
@@ -368,9 +366,7 @@ def test_two_commands_do_not_score_in_one_folder(work: Job) -> None:
 # --- refusals -----------------------------------------------------------------------------------
 
 
-def test_what_is_refused_is_written_counted_and_not_asked_again(
-    work: Job, asked: list[str]
-) -> None:
+def test_what_is_refused_is_written_and_counted_once(work: Job, asked: list[str]) -> None:
     long = reworded(INTRA[1], f"The potter of house 1 is {LONG} today.")
     rest = [INTRA[0], *INTRA[2:5]]
     cats = [INTRA[0], long, *INTRA[2:5]]
@@ -413,9 +409,7 @@ def test_a_split_of_which_all_is_refused_is_counted(work: Job) -> None:
     assert (list(found["splits"]), found["left_out"]) == (["test"], {"test": 0, "dev": 1})
 
 
-def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
-    causal: Path, tmp_path: Path
-) -> None:
+def test_a_model_that_gives_no_numbers_is_an_error(causal: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     model = Path(shutil.copytree(causal, tmp_path / "nan"))
@@ -474,9 +468,7 @@ json.dump([count, codes], open(root / "told.json", "w"))
 """
 
 
-def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
-    causal: Path, tmp_path: Path
-) -> None:
+def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_bytes(dump_json(dataset(INTRA, {}, version="1")))
     command = ["scores", "models", str(causal), "--gold", str(gold), "--plain"]
@@ -533,9 +525,7 @@ def test_what_every_worker_says_is_told_once(work: Job, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("rule", "family"), [("ll-bos", "causal"), ("pll-word-l2r", "masked")])
-def test_how_batches_are_cut_changes_nothing(
-    made: Make, tmp_path: Path, rule: str, family: str
-) -> None:
+def test_batches_may_be_cut_anyhow(made: Make, tmp_path: Path, rule: str, family: str) -> None:
     found = []
     for number, settings in enumerate((
         {}, {"batch_tokens": 1}, {"batch_tokens": 7}, {"batch_tokens": 100_000}, {"plain": True},
@@ -620,9 +610,7 @@ def test_a_full_disk_leaves_no_half_line(work: Job) -> None:
     assert score_cats(work, INTRA[:2])["scored"] == 3
 
 
-def test_what_is_set_aside_in_one_moment_is_not_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_set_aside_twice_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curation.work.run_folder.now", lambda: "2026-01-01T00:00:00.000Z")
     for content in ("first", "second"):
         (tmp_path / "scores.jsonl").write_text(content, "utf-8")

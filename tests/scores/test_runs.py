@@ -98,11 +98,9 @@ def test_a_half_line_is_named(tmp_path: Path) -> None:
         ("member_runs", {"m/r": 1}), ("members_sha256", [1]),
     ],
 )  # fmt: skip
-def test_a_bad_field_of_a_runs_description_is_named(
-    tmp_path: Path, field: str, value: object
-) -> None:
+def test_a_bad_field_of_run_json_is_named(tmp_path: Path, field: str, value: object) -> None:
     put(tmp_path, "m/r", {"a": 1.0}, {field: value})
-    with fails(f"run.json, field '{field}"):
+    with fails(f"run.json, field '{field}'"):
         read_runs(tmp_path)
 
 

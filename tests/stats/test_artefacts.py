@@ -141,7 +141,7 @@ def test_text_that_cannot_be_split_into_words_has_no_score(
 @pytest.mark.parametrize(
     ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", VADER)]
 )
-def test_a_missing_package_is_named_with_the_fix(
+def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, package: str, name: str
 ) -> None:
     without(monkeypatch, package)
@@ -199,9 +199,7 @@ def points(context: str, *sentences: str) -> list[int]:
         ("The BAKER isn’t here.", ["She’s busy.", "It isn't the baker's.", "Don't!"], [1, 2, 0]),
     ],
 )  # fmt: skip
-def test_overlap_counts_a_pronoun_and_shared_content_words_once(
-    context: str, sentences: list[str], expected: list[int]
-) -> None:
+def test_overlap_counts_once(context: str, sentences: list[str], expected: list[int]) -> None:
     assert points(context, *sentences) == expected
 
 

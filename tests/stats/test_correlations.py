@@ -36,9 +36,7 @@ NOISY = np.array([4 / 3, np.nextafter(4 / 3, 2), 0.5, np.nextafter(4 / 3, 0)])
         ([1.0, np.inf, -np.inf, np.inf], [2.0, 3.5, 1.0, 3.5]),
     ],
 )
-def test_ranks_of_ties_are_averaged_and_rounding_does_not_rank_equal_values(
-    values: list[float], expected: list[float]
-) -> None:
+def test_ranks_of_ties_and_of_nearly_equals(values: list[float], expected: list[float]) -> None:
     assert ranks(np.array(values)).tolist() == expected
 
 

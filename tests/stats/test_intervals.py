@@ -127,9 +127,7 @@ def test_intervals_of_scores_hold(job: tuple[int, float, float]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", ["agreement", "sentiment", "power", "terms", "ranks"])
-def test_the_other_intervals_and_the_power_hold(
-    part: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_intervals_and_power_hold(part: str, capsys: pytest.CaptureFixture[str]) -> None:
     with ThreadPoolExecutor(1) as pool:
         checks = SCRIPT["PARTS"][part](60, pool)
     assert len(checks) > 10

@@ -1,5 +1,7 @@
 """The form of one item: its BLANK, its target, and the code of each flaw."""
 
+from typing import Any
+
 import pytest
 
 from curation.text.item_form import check_item, fill, filler, names
@@ -11,20 +13,17 @@ from curation.text.item_form import check_item, fill, filler, names
         ("intrasentence", "The baker is kind.", ["a", "b", "c"], "blank_missing"),
         ("intrasentence", "The BLANK baker is BLANK.", ["a", "b", "c"], "blank_twice"),
         ("intrasentence", "The baker is BLANKed.", ["a", "b", "c"], "blank_glued"),
-        (
-            "intrasentence",
-            "The baker is BLANK.",
-            ["The baker is kind.", "The baker is gruff.", "A baker is octal."],
-            "template_not_reproduced",
-        ),
+        ("intrasentence", "The baker is BLANK.",
+         ["The baker is kind.", "The baker is gruff.", "A baker is octal."],
+         "template_not_reproduced"),
         ("intersentence", "A woman came in.", ["a", "b", "c"], "target_missing"),
         ("intersentence", "The baker came in.", ["He sang.", "he  sang.", "c"], "same_text_twice"),
         ("intersentence", "The baker came in.", ["He sang.", " ", "c"], "empty_text"),
         ("intersentence", " ", ["a", "b", "c"], "empty_text"),
     ],
-)
-def test_each_flaw_has_its_code(kind: str, context: str, sentences: list[str], code: str) -> None:
-    flaw = check_item(kind, "baker", context, sentences)  # type: ignore[arg-type]
+)  # fmt: skip
+def test_each_flaw_has_its_code(kind: Any, context: str, sentences: list[str], code: str) -> None:
+    flaw = check_item(kind, "baker", context, sentences)
     assert flaw is not None
     assert flaw.code == code
 

@@ -125,9 +125,7 @@ def test_with_nothing_left_the_model_is_not_even_opened(runs: Runs) -> None:
     assert (runs.derived(), runs.run_json()) == (before, about)
 
 
-def test_a_better_parser_needs_no_second_request(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_better_parser_needs_no_requests(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def worse(*_: Any) -> Reading:
         return Reading(None, "", code="answer_off_format", detail="?")
 
@@ -240,9 +238,7 @@ def test_other_prompts_are_another_run_and_come_back(runs: Runs) -> None:
     assert runs.derived() == before
 
 
-def test_neither_words_of_refusals_nor_concurrency_make_another_run_but_temperature_does(
-    runs: Runs,
-) -> None:
+def test_what_makes_another_run_and_what_does_not(runs: Runs) -> None:
     runs.ask()
     other = other_prompts(runs, '"As an AI"]', '"As an AI", "Nope"]')
     assert runs.ask(prompts=other).counts["asked"] == 0
@@ -270,9 +266,7 @@ def test_variants_have_a_folder_of_their_own(runs: Runs) -> None:
     ],
     ids=["A", "B", "refuses", "empty"],
 )
-def test_a_model_that_says_nothing_has_no_score_and_is_no_error(
-    runs: Runs, choose: Choose, no_score: str, none: int
-) -> None:
+def test_saying_nothing_is_no_error(runs: Runs, choose: Choose, no_score: str, none: int) -> None:
     runs.talker.choose = choose
     done = runs.ask()
     assert done.choice["no_score"] == no_score

@@ -131,7 +131,7 @@ PAIRED = st.lists(st.tuples(P, P), min_size=1, max_size=5)
 
 @settings(max_examples=40)
 @given(PAIRED, st.randoms())
-def test_exchanging_the_associations_exchanges_won_and_lost(
+def test_exchanged_associations_exchange_won_lost(
     replicates: list[Both], draw: random.Random
 ) -> None:
     before = compared(rows(*replicates))

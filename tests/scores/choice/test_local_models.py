@@ -50,9 +50,7 @@ def test_a_planted_preference_is_recovered(planted_model: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("count", "all_prompts"), [(8, False), (4, True)])
-def test_random_answers_equal_the_reference(
-    tmp_path: Path, count: int, *, all_prompts: bool
-) -> None:
+def test_random_answers_as_the_reference(tmp_path: Path, count: int, *, all_prompts: bool) -> None:
     folder = random_chat_model(tmp_path / "random")
     cats = [cat for kind in KINDS for cat in planted_cats(count, prefers=0.5, kind=kind)]
     result = run(folder, tmp_path, cats, all_prompts=all_prompts)
@@ -86,9 +84,7 @@ def test_refusals_for_one_group_are_left_out_and_named(planted_model: Path, tmp_
     assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in SHY]
 
 
-def test_likelihood_and_stated_choice_differ_as_documented(
-    planted_model: Path, tmp_path: Path
-) -> None:
+def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_path: Path) -> None:
     """One model, two rules: docs/chat.md has the numbers."""
     plain = job(ModelSpec(str(planted_model)), tmp_path)
     score_cats(plain, BOTH)

@@ -120,8 +120,9 @@ def test_whatever_comes_can_be_read_again(path: Path, value: Any, depth: int) ->
 
 def test_a_damaged_line_is_named(path: Path) -> None:
     add(path, "A", "A")
-    path.write_text(path.read_text("utf-8").replace('"status":200', '"status":"200"'), "utf-8")
-    with fails("line 1, field 'status'"):
+    first, second = path.read_text("utf-8").splitlines(keepends=True)
+    path.write_text(first + second.replace('"status":200', '"status":"200"'), "utf-8")
+    with fails("line 2, field 'status'"):
         letters(path)
 
 
