@@ -140,9 +140,8 @@ def test_the_gold_of_each_association_counts_and_not_its_place() -> None:
 
 
 def test_what_a_campaign_allows_is_no_finding() -> None:
-    glued = intra(context="The baker is BLANKish.")
+    glued, nameless = intra(context="The baker is BLANKish."), inter(context="She came.")
     assert "blank_glued" not in dict(codes(glued, blank_alone=False))
-    nameless = inter(context="She came.")
     assert "target_missing" not in dict(codes(nameless, name_target=False))
 
 
@@ -169,21 +168,19 @@ def test_a_target_is_found_however_it_is_written(language: str, target: str, con
     assert "target_missing" not in dict(codes(item, language))
 
 
-@pytest.mark.parametrize("text", ["そのBLANKは", "جاء BLANK اليوم", "वह BLANK है", "BLANK"])
-def test_a_blank_is_left_in_scripts_without_capitals_too(text: str) -> None:
-    assert ("blank_left", 0) in codes(inter(text), "ja")
-
-
-def test_an_emoji_or_a_test_may_fill_a_blank() -> None:
-    for word in ("🎂", "❤", "a test", "a hard task", "a great hit"):
-        item = intra(*(s.replace("octal", word) for s in INTRA))
-        assert "meta_text" not in dict(codes(item, meta=meta_patterns("en"))), word
+def test_a_blank_is_left_in_scripts_without_capitals_too() -> None:
+    for text in ("そのBLANKは", "جاء BLANK اليوم", "वह BLANK है", "BLANK"):
+        assert ("blank_left", 0) in codes(inter(text), "ja")
 
 
 def test_text_about_the_task_is_found_where_patterns_are_given() -> None:
     item = inter("These HITs are ok.")
     assert codes(item, meta=meta_patterns("en")) == [("meta_text", 0)]
     assert codes(item) == []
+    # An emoji or a test may fill a BLANK.
+    for word in ("🎂", "❤", "a test", "a hard task", "a great hit"):
+        item = intra(*(s.replace("octal", word) for s in INTRA))
+        assert "meta_text" not in dict(codes(item, meta=meta_patterns("en"))), word
 
 
 # --- other languages ------------------------------------------------------------------------
@@ -227,12 +224,9 @@ def test_japanese_is_measured_in_characters() -> None:
     assert "punctuation_missing" not in why
 
 
-def test_turkish_letters_are_read() -> None:
+def test_turkish_letters_are_read_and_german_has_its_own_negation_and_lacks_pronouns() -> None:
     found = {("capitals_lost", 1), ("punctuation_missing", 2), ("target_inflected", None)}
     assert found <= set(codes(TURKISH, "tr"))
-
-
-def test_german_has_its_own_negation_and_lacks_pronouns() -> None:
     assert ("negation_one_sided", None) in codes(GERMAN, "de-AT")
     assert {"pronouns_opposite", "article_wrong"} <= set(unchecked(lists("de-AT")))
 

@@ -5,14 +5,7 @@ from collections import defaultdict
 import pytest
 
 from curation.formats import table_words
-from curation.formats.table_words import (
-    Space,
-    aliases,
-    key,
-    read_label,
-    shipped_texts,
-    shipped_words,
-)
+from curation.formats.table_words import aliases, key, read_label, shipped_texts, shipped_words
 from curation.records import FLAGS, GOLDS, VALUES
 from curation.rounds import pages
 from curation.rounds.answers import forms, rows
@@ -49,7 +42,7 @@ def test_every_language_has_the_same_keys_and_no_empty_text(language: str) -> No
 
 
 def test_no_word_means_two_things_in_any_two_languages() -> None:
-    meanings: dict[tuple[Space, str], set[str]] = defaultdict(set)
+    meanings: dict[tuple[table_words.Space, str], set[str]] = defaultdict(set)
     for _, space, word, name in WORDS:
         meanings[space, key(word)].add(rows.NAMES.get(name, name) if space == "column" else name)
     assert {word: names for word, names in meanings.items() if len(names) > 1} == {}

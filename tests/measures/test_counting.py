@@ -121,7 +121,6 @@ def test_all_forms_give_the_same_however_they_are_cut(tmp_path: Path, name: str)
     path = write(tmp_path, name)
     progress: list[int] = []
     found = count([path], language="en", workers=1, tell=progress.append)
-    assert found.counts == dict(WANTED)
     assert list(found.counts.items()) == sorted(WANTED.items(), key=lambda one: (-one[1], one[0]))
     assert (found.tokens, found.lines) == (WANTED.total(), len(TEXTS))
     assert sum(progress) == path.stat().st_size
@@ -181,11 +180,8 @@ def test_unspaced_text_is_split_by_lines(tmp_path: Path, monkeypatch: pytest.Mon
     found = count([path], language="ja", workers=1)
     assert found.counts == {"日": 3, "今": 2, "は": 1, "れ": 1, "晴": 1}
     assert found.lines == 2
-
-
-def test_a_language_that_nothing_splits_is_not_checked(tmp_path: Path) -> None:
-    with pytest.raises(NotCheckedError, match="into words"):
-        count([write(tmp_path, "a.txt")], language="th")
+    with pytest.raises(NotCheckedError, match="into words"):  # nothing splits it
+        count([path], language="th")
 
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -285,17 +281,17 @@ def made(tmp_path: Path) -> Counts:
     return count([write(tmp_path, "a.txt")], language="en-GB", workers=1)
 
 
-@pytest.mark.parametrize("name", ["counts.tsv.gz", "counts.tsv"])
-def test_counts_come_back(tmp_path: Path, made: Counts, name: str) -> None:
-    path = tmp_path / name
-    write_counts(path, made)
-    assert read_counts(path, language="en") == made
-    data = path.read_bytes()
-    write_counts(path, made)
-    assert path.read_bytes() == data
-    text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
-    assert text.startswith('# {"language":"en","tokens":')
-    assert text.splitlines()[1] == "the\t3"
+def test_counts_come_back(tmp_path: Path, made: Counts) -> None:
+    for name in ("counts.tsv.gz", "counts.tsv"):
+        path = tmp_path / name
+        write_counts(path, made)
+        assert read_counts(path, language="en") == made
+        data = path.read_bytes()
+        write_counts(path, made)
+        assert path.read_bytes() == data
+        text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        assert text.startswith('# {"language":"en","tokens":')
+        assert text.splitlines()[1] == "the\t3"
 
 
 def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> None:

@@ -11,16 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.measures import counting
+from curation.measures import keywords as module
 from curation.measures.counting import count
-from curation.measures.keywords import (
-    Reference,
-    counted,
-    keywords,
-    known_shares,
-    log_likelihood,
-    simple_maths,
-    wordfreq,
-)
+from curation.measures.keywords import Reference, log_likelihood, simple_maths, wordfreq
 from curation.records import GOLDS, Cat, Term
 from curation.text.words import NotCheckedError, words
 from support import cats
@@ -41,7 +34,7 @@ def of(cats: Sequence[Cat], reference: Reference | None = None, **options: Any) 
     """Keywords of these CATs, by default against other words, also those of a single CAT."""
     reference = reference or against({"rest": 1000})
     options = {"language": reference.language, "least": 1, **options}
-    return keywords(cats, reference=reference, **options)
+    return module.keywords(cats, reference=reference, **options)
 
 
 CATS = [
@@ -252,7 +245,7 @@ def test_forms_with_a_sharp_s_are_of_one_lemma() -> None:
 def test_a_counted_corpus_is_a_reference(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("kind kind rest rest rest rest rest rest rest rest\n")
-    reference = counted(count([path], language="xx", workers=1), name="a.tsv")
+    reference = module.counted(count([path], language="xx", workers=1), name="a.tsv")
     found = of(CATS, reference, least=2, smoothing=100_000)
     assert (found["reference"]["name"], found["reference"]["tokens"]) == ("a.tsv", 10)
     assert found["reference"]["versions"]["counting"] == counting.ALGORITHM
@@ -291,7 +284,7 @@ def test_log_likelihood_is_that_of_the_whole_table(a: int, b: int, c: int, d: in
 def test_a_very_large_corpus_is_a_known_share(a: int, b: int, share: float) -> None:
     size = 10**11
     two = log_likelihood(a, a + b, round(share * size), size)
-    assert two == pytest.approx(known_shares(a, a + b, share), rel=1e-3, abs=1e-3)
+    assert two == pytest.approx(module.known_shares(a, a + b, share), rel=1e-3, abs=1e-3)
 
 
 @given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(0.01, 1e4))

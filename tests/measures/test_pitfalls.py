@@ -271,19 +271,15 @@ def test_every_finding_has_a_place_and_a_fix() -> None:
     assert look(cat(1, "the  baker came")).hits[0].where == "CAT c1"
 
 
-def test_no_cats_and_one_cat_are_reported() -> None:
+def test_no_cats_and_one_cat_are_reported_and_progress_too() -> None:
     empty = look()
     assert empty.hits == []
     assert {(r.count, r.of) for r in empty.table if not r.why} == {(0, 0)}
-    assert len(look(cat(1)).table) == len(PITFALLS)
-
-
-def test_progress_is_reported() -> None:
     reported: list[tuple[str, int, int]] = []
-    look(cat(1), tell=lambda *stage: reported.append(stage))
-    assert reported[0] == ("texts", 0, 1)
+    one = look(cat(1), tell=lambda *stage: reported.append(stage))
+    assert len(one.table) == len(PITFALLS)
+    assert (reported[0], reported[-1]) == (("texts", 0, 1), ("dataset", 4, 4))
     assert ("texts", 1, 1) in reported
-    assert reported[-1] == ("dataset", 4, 4)
 
 
 def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -293,7 +289,7 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     own.write_text("language,list,word\ntlh,violence,bomb*\n", "utf-8")
     texts = ["The baker  came {}.", "The teacher saw the baker {}.", "It bombed the baker {}."]
     cats = [cat(n, texts[n % 3]) for n in range(6)]
-    cats += [cat(n, "The teacher came {}.", target="teacher", domain="school") for n in (6,)]
+    cats.append(cat(6, "The teacher came {}.", target="teacher", domain="school"))
     options: dict[str, Any] = {"language": "tlh", "own": own, "names": {"baker": ("cook",)}}
     one, reported = look(*cats, **options), list[tuple[str, int, int]]()
     many = look(*cats, **options, workers=2, tell=lambda *stage: reported.append(stage))
@@ -302,9 +298,6 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert hits(many, "other_target") == ["c1", "c4"]
     assert hits(many, "violent_word") == ["c2", "c5"]
     assert [done for stage, done, _ in reported if stage == "texts"] == [0, 2, 4, 6, 7]
-
-
-def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:
     with fails("nothere"):
         look(cat(1), own=tmp_path / "nothere.csv")
 

@@ -6,17 +6,9 @@ from typing import Any
 
 import pytest
 
+from curation.scores import compare
 from curation.scores.boards import Board, board
-from curation.scores.compare import (
-    compare_group,
-    correlations,
-    mechanisms,
-    pair_spread,
-    power_report,
-    run_results,
-    shifts,
-    terms_of,
-)
+from curation.scores.compare import pair_spread, power_report, run_results, shifts, terms_of
 from curation.scores.groups import Group, groups
 from curation.scores.runs import Run
 from curation.scores.terms import Agreement
@@ -32,7 +24,9 @@ def compared(*runs: Run, **options: Any) -> tuple[list[dict[str, Any]], list[Any
     """The results of the runs, and the report of each of their groups."""
     both = laid(*runs)
     every = [run_results(both, number) for number in range(len(runs))]
-    return every, [compare_group(both, group, every, **options) for group in groups(both.runs)]
+    return every, [
+        compare.compare_group(both, group, every, **options) for group in groups(both.runs)
+    ]
 
 
 def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None:
@@ -45,6 +39,9 @@ def test_results_are_those_of_predictions_with_domains_over_both_kinds() -> None
     assert (race["ss"], race["cats"], race["terms"]) == (75.0, 3, 2)
     assert (found["domains"]["gender"]["lms"], found["left_out"]) == (0.0, 0)
     assert found["overall"]["few_terms"]
+    # CATs of the kinds that the run has are left out: t; q is of the other kind.
+    some = run_results(laid(run("m", p=S, r=S)), 0)
+    assert (some["left_out"], some["overall"]["cats"]) == (1, 2)
 
 
 def test_results_hold_what_tables_show_of_a_run() -> None:
@@ -61,11 +58,6 @@ def test_results_hold_what_tables_show_of_a_run() -> None:
     assert n | {"rules": {}, "declared": "arxiv", "own_head": False, "flags": []} == n
     given = run_results(both, 0, sizes={"m": {"corpus_gb": 16.0, "parameters": 7.0}})
     assert (given["parameters"], given["corpus_gb"]) == (7.0, 16.0)
-
-
-def test_left_out_counts_cats_of_the_kinds_that_the_run_has() -> None:
-    found = run_results(laid(run("m", p=S, r=S)), 0)
-    assert (found["left_out"], found["overall"]["cats"]) == (1, 2)  # t; q is of the other kind
 
 
 def test_a_group_is_compared_separately() -> None:
@@ -94,7 +86,7 @@ def test_ensembles_are_not_in_values_over_models() -> None:
     assert found.models == ["m/ll-bos", "e/r"]
     assert [row["ss"] for row in found.terms] == [0.0]
     assert found.correlations[0]["models"] == 1
-    assert correlations([]) == [
+    assert compare.correlations([]) == [
         {"of": "lms", "with": "ss", "rho": None, "p": None, "models": 0, "exact": True}
     ]
 
@@ -134,7 +126,7 @@ def figures(lms: float, ss: float, inter: tuple[float, float] | None = None) -> 
 
 
 def test_correlations_are_over_models_and_across_kinds_of_those_that_have_both() -> None:
-    found = correlations(
+    found = compare.correlations(
         [figures(60, 50, (50, 1)), figures(70, 55, (60, 9)), figures(80, 60, (70, 5)),
          figures(90, 10)]
     )  # fmt: skip
@@ -144,7 +136,7 @@ def test_correlations_are_over_models_and_across_kinds_of_those_that_have_both()
     assert (lms["rho"], lms["p"], lms["models"]) == (pytest.approx(1.0), pytest.approx(2 / 6), 3)
     assert ss["rho"] == pytest.approx(0.5)  # 1 2 3 with 1 3 2: 1 − 6 · 2/24
     assert (lms["of"], lms["with"]) == ("lms, intrasentence", "lms, intersentence")
-    assert len(correlations([figures(1, 2)])) == 1
+    assert len(compare.correlations([figures(1, 2)])) == 1
 
 
 def test_shifts_compare_rules_with_the_main_run_and_variants_with_their_rule() -> None:
@@ -173,15 +165,10 @@ def test_shifts_compare_rules_with_the_main_run_and_variants_with_their_rule() -
     assert {(row.a, row.b) for row in picked} == {
         ("m/ll-bos", "m/ll-acl"), ("m/ll-acl+lower", "m/ll-acl"), ("m/ll-code+lower", "m/ll-acl"),
     }  # fmt: skip
-    plain = laid(runs[0], runs[4])
-    assert shifts(plain, groups(plain.runs)) == []
-
-
-def test_a_second_folder_of_the_same_rules_is_not_another_rule() -> None:
-    rules = {"rules": {"intrasentence": "ll-bos", "intersentence": "ll-bos"}}
-    old = replace(run("m", "default", p=A), about=rules)
-    both = laid(run("m", "ll-bos", p=S), old)
-    assert shifts(both, groups(both.runs)) == []
+    # A second folder of the same rules is not another rule.
+    old = replace(run("m", "default", p=A), about={"rules": {INTRA: "ll-bos", INTER: "ll-bos"}})
+    for plain in (laid(runs[0], runs[4]), laid(run("m", "ll-bos", p=S), old)):
+        assert shifts(plain, groups(plain.runs)) == []
 
 
 # --- ways of scoring, as ACL §7 prints them -------------------------------------------------------
@@ -230,7 +217,7 @@ def test_the_papers_means_come_out() -> None:
         Group("profile", name, "", tuple(range(first, len(found), 2)))
         for first, name in enumerate(("acl-ll", "acl-pll"))
     ]
-    both, intra, inter = mechanisms(found, pair)
+    both, intra, inter = compare.mechanisms(found, pair)
     assert [round(value, 2) for value in both.lms] == [79.88, 79.68]
     assert [round(value, 1) for value in intra.lms] == [75.7, 79.4]
     assert [round(value, 2) for value in inter.lms] == [78.82, 75.98]
@@ -249,7 +236,7 @@ def test_only_models_that_have_both_count_and_two_at_least() -> None:
              result("o", "masked", a, 0, 0, 0),
              result("m", "masked", b, 10, 10), result("n", "masked", b, 30, 30)]  # fmt: skip
     one, two = Group("rules", "a", "", (0, 1, 2)), Group("rules", "b", "", (3, 4))
-    rows = mechanisms(found, [one, two])
+    rows = compare.mechanisms(found, [one, two])
     # The second lacks intersentence CATs, so that only intrasentence can be compared.
     assert [(row.kind, row.models, row.lms) for row in rows] == [
         (INTRA, ["m", "n"], [70.0, 20.0]),
@@ -257,7 +244,7 @@ def test_only_models_that_have_both_count_and_two_at_least() -> None:
     # What declares a profile does not say its rules: they may be the same.
     found[4]["rules"] = {}
     for other in ({"runs": (3,)}, {}, {"name": "b+lower"}, {"sort": "alone"}):
-        assert mechanisms(found, [one, two._replace(**other)]) == []  # type: ignore[arg-type]
+        assert compare.mechanisms(found, [one, two._replace(**other)]) == []  # type: ignore[arg-type]
 
 
 # --- power ----------------------------------------------------------------------------------------

@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 
 from curation.records import Cat, Kind
-from curation.scores.ensemble import (
-    about,
-    apply,
-    choose,
-    covered,
-    fit,
-    folder,
-    scored_since,
-    split_results,
-    stacked,
-)
+from curation.scores import ensemble
+from curation.scores.ensemble import about, apply, choose, fit, folder, scored_since, stacked
 from curation.scores.runs import Run
 from curation.stats.metrics import comparisons, results
 from support import boards
@@ -157,14 +148,14 @@ def test_applied_to_other_cats_with_the_means_of_dev() -> None:
     assert [c.id for c in left_out] == ["m"]
     again, _ = apply(fitted, CATS, [A, B])
     assert results(comparisons(CATS, again), model="e")["overall"]["icat"] == 100.0
-    found = split_results({"dev": CATS, "test": new, "more": new[1:]}, again | scores,
+    found = ensemble.split_results({"dev": CATS, "test": new, "more": new[1:]}, again | scores,
                           model="e", ties="half")  # fmt: skip
     assert {name: part["left_out"] for name, part in found.items()} == {"dev": 0, "test": 1}
 
 
 def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
     half = run("H", p=(2, 3, 1))
-    assert [c.id for c in covered(CATS, [A, half])] == ["p"]
+    assert [c.id for c in ensemble.covered(CATS, [A, half])] == ["p"]
     assert fit(CATS, [A, half]).dev_cats == ["p"]
     assert stacked(CATS[:1], [A, half]).tolist() == [[[3, 2], [2, 3], [1, 1]]]
 

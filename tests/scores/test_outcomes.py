@@ -13,22 +13,13 @@ from hypothesis import strategies as st
 
 from curation.files import dump_json, dump_line
 from curation.records import GOLDS, PAIRS, Comparison
+from curation.scores import runs as module
 from curation.scores.asking import cat_digest, questions
 from curation.scores.boards import board, by_preferences, by_scores, comparisons, won
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
 from curation.scores.incomplete import again, common, missing_cats
-from curation.scores.runs import (
-    Outcome,
-    Run,
-    by_ids,
-    current,
-    found_runs,
-    judge_outcomes,
-    read_outcomes,
-    read_predictions_run,
-    read_runs,
-)
+from curation.scores.runs import Outcome, Run, by_ids, current, read_outcomes, read_runs
 from curation.stats.metrics import Ties, results
 from support.boards import cat
 from support.cats import relabelled, reworded
@@ -97,7 +88,7 @@ REPLICATES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=1, max_size=6).
 def test_judged_as_a_slow_reference_does(cats: list[tuple[tuple[float, float], ...]]) -> None:
     outcomes = [Outcome(*zip(*three, strict=True)) for three in cats]
     for ties in TIES:
-        found = judge_outcomes(outcomes, ties=ties)
+        found = module.judge_outcomes(outcomes, ties=ties)
         for number, three in enumerate(cats):
             value = [w + s / 2 if ties == "half" else w for w, s in three]
             assert found[0][number] == pytest.approx(value[0] + value[1])
@@ -191,7 +182,7 @@ def test_a_model_without_a_comparison_is_left_out_with_the_reason(
 def left_out(root: Path) -> list[str]:
     """Why no run of the folder counts."""
     messages: list[str] = []
-    assert found_runs(root, skipped=messages.append) == []
+    assert module.found_runs(root, skipped=messages.append) == []
     return messages
 
 
@@ -281,7 +272,7 @@ def test_what_scores_a_chat_model_again() -> None:
 
 def test_predictions_cannot_be_by_choice() -> None:
     with fails("«choice» compares associations") as error:
-        read_predictions_run("m@choice=p.json")
+        module.read_predictions_run("m@choice=p.json")
     assert error.value.fix
 
 

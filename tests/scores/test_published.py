@@ -11,15 +11,7 @@ from curation.models.rules import PROFILES
 from curation.records import KINDS, Cat, Kind
 from curation.scores import published
 from curation.scores.groups import mark_heads
-from curation.scores.published import (
-    Printed,
-    beside,
-    by_split,
-    choose,
-    printed_name,
-    tables,
-    targets,
-)
+from curation.scores.published import beside, by_split, choose, printed_name, tables, targets
 from curation.scores.runs import Run
 from support.cats import cat
 from support.refusals import fails
@@ -447,14 +439,11 @@ def test_ties_are_a_reason_if_they_count_half(ties: Any, lms: float) -> None:
     assert (row["figures"]["lms"]["value"], "ties" in row["why"]) == (lms, ties == "half")
 
 
-def test_equal_values_need_no_reason() -> None:
-    rows = [Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev",
+def test_equal_values_need_no_reason_and_a_run_without_scores_of_a_split_is_reported() -> None:
+    rows = [published.Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev",
                     "intrasentence", "gender", "", "GPT2", 100.0, 100.0, 0.0, 1, "")]  # fmt: skip
     (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER)])
     assert row["why"] == []
-
-
-def test_a_run_without_scores_of_a_split_is_reported() -> None:
     messages: list[str] = []
     other = run("gpt2", cats_of("gender", "lady"))
     assert pairs(GENDER, other, skipped=messages.append) == []

@@ -13,19 +13,11 @@ import pytest
 
 from curation.files import dump_json
 from curation.records import KINDS
+from curation.scores import tables as module
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import Comparison, groups
-from curation.scores.tables import (
-    COLUMNS,
-    compact,
-    escape,
-    latex,
-    latex_terms,
-    of_tier,
-    rule_text,
-    tidy,
-)
+from curation.scores.tables import compact, escape, latex, latex_terms, of_tier, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from curation.stats.intervals import FEW
 from curation.stats.metrics import METRICS
@@ -109,7 +101,9 @@ def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
 
 
 def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)]
+    rows = [
+        dict(zip(module.COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)
+    ]
     mine = [row for row in rows if row["model"] == "one_1"]
     # both kinds: all, two domains, three terms; intra: all, two domains, two terms; inter: all,
     # race, one term
@@ -223,9 +217,6 @@ def test_latex_is_balanced() -> None:
     rows = [line for line in body.splitlines() if line.endswith(r"\\")]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [6, 12, 12, 12]
     assert not re.search(r"(?<!\\)[#$%_]", text.split("\n", 1)[1])
-
-
-def test_escapes() -> None:
     assert escape("a\\b") == r"a\textbackslash{}b"
     assert escape("x^2 <y>") == r"x\textasciicircum{}2 \textless{}y\textgreater{}"
 

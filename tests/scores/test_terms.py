@@ -9,15 +9,9 @@ import pytest
 
 from curation.catsets.stereoset import read_entries
 from curation.records import GOLDS
+from curation.scores import terms as module
 from curation.scores.compare import run_results
-from curation.scores.terms import (
-    Agreement,
-    by_term,
-    domain_and_target,
-    model_terms,
-    most_and_least,
-    published_agreement,
-)
+from curation.scores.terms import Agreement, by_term, domain_and_target, model_terms
 from curation.stats.metrics import percent_interval
 from support.boards import A, S, U, laid, run
 
@@ -48,7 +42,7 @@ def test_most_is_the_highest_ss_and_least_the_nearest_to_50() -> None:
         return {"domain": domain, "term": name, "ss": ss, "cats": cats}
 
     def ends(rows: list[dict[str, Any]], count: int) -> list[tuple[str, str]]:
-        return [(row["term"], row["end"]) for row in most_and_least(rows, count=count)]
+        return [(row["term"], row["end"]) for row in module.most_and_least(rows, count=count)]
 
     # ACL Table 8, religion: Bible 66.0 is the most, Muslim 46.6 the least biased. A term far below
     # 50 is neither.
@@ -88,9 +82,7 @@ def test_one_models_terms_are_those_of_table_8() -> None:
     assert (least["mean_ss"], least["agreement"]) == (75.0, 80.0)
     assert (domain["mean_ss"], domain["agreement"], most["agreement"]) == (None, None, None)
     assert model_terms(result)[1]["mean_ss"] is None
-
-
-def test_a_domain_may_contain_a_slash() -> None:
+    # A domain may contain a slash.
     one = {"domains": {"a": {}, "a/b": {}}}
     assert domain_and_target("a/b/c", one) == ("a/b", "c")
     assert domain_and_target("a/c", one) == ("a", "c")
@@ -116,5 +108,5 @@ def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:
     del items[3]["sentences"][0]["labels"]
     file = tmp_path / "gold.json"
     file.write_text(json.dumps({"data": {"intrasentence": items}}), "utf-8")
-    found = published_agreement(read_entries(file))
+    found = module.published_agreement(read_entries(file))
     assert found == {"race/x": (56.25, 62.5), "race/y": (100.0, 100.0)}

@@ -1,24 +1,14 @@
 """Artefact baselines: each rule by hand, what cannot be checked and why."""
 
 import math
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from curation.stats.artefacts import (
-    PRONOUNS,
-    STOP_WORDS,
-    NotCheckedError,
-    Scores,
-    artefacts,
-    content_words,
-    length,
-    negativity,
-    order,
-    overlap,
-    unigram,
-)
+from curation.stats import artefacts as module
+from curation.stats.artefacts import NotCheckedError, artefacts, length, overlap, unigram
 from curation.text.item_form import options
 from curation.text.words import Sentiment
 from support.cats import cat, intra
@@ -30,7 +20,7 @@ INTRA = intra("The baker is BLANK today.", "kind", "grumpy", "purple")
 INTER = cat("The baker opens early.", "He sells cakes.", "The baker sleeps.", "Snow is cold.")
 
 
-def english(name: str) -> Scores | None:
+def english(name: str) -> module.Scores | None:
     """What a rule gives to ``INTER``."""
     return {one.name: one.scores for one in artefacts([INTER], language="en")}[name]
 
@@ -164,12 +154,12 @@ def test_length_is_in_characters() -> None:
 
 
 def test_order_is_that_of_the_file() -> None:
-    assert order([INTER]) == english("LastLM") == {"c0": 1.0, "c1": 2.0, "c2": 3.0}
+    assert module.order([INTER]) == english("LastLM") == {"c0": 1.0, "c1": 2.0, "c2": 3.0}
     assert english("FirstLM") == {"c0": -1.0, "c1": -2.0, "c2": -3.0}
 
 
 def test_no_cats_have_no_scores() -> None:
-    assert length([]) == order([]) == negativity([], language="en") == {}
+    assert length([]) == module.order([]) == module.negativity([], language="en") == {}
     with pytest.raises(NotCheckedError, match="intersentence CATs, and there are none"):
         overlap([], language="en")
 
@@ -225,8 +215,8 @@ def test_overlap_leaves_intrasentence_cats_alone() -> None:
 
 
 def test_the_s_of_glass_and_gas_is_not_a_plural() -> None:
-    assert content_words("Glass, gas and cats") == {"glass", "gas", "cat"}
-    assert not STOP_WORDS & PRONOUNS
+    assert module.content_words("Glass, gas and cats") == {"glass", "gas", "cat"}
+    assert not module.STOP_WORDS & module.PRONOUNS
 
 
 # --- sentiment -------------------------------------------------------------------------------
@@ -234,7 +224,7 @@ def test_the_s_of_glass_and_gas_is_not_a_plural() -> None:
 
 def test_vader_finds_the_negative_likelier() -> None:
     one = cat("The baker opens.", "He is horrible.", "He is wonderful.", "He stands there.")
-    found = negativity([one], language="en")
+    found = module.negativity([one], language="en")
     assert found["c0"] > found["c2"] > found["c1"]
     assert found["c2"] == 0.0  # no word of the lexicon
 
@@ -242,7 +232,7 @@ def test_vader_finds_the_negative_likelier() -> None:
 def test_given_sentiment_is_reversed_in_any_language(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"c0": 0.25, "c1": -1, "c2": 0.0, "other": 9.0}
     without(monkeypatch, "vaderSentiment")  # it needs no package
-    found = negativity([INTER], language="de", sentiment=given)
+    found = module.negativity([INTER], language="de", sentiment=given)
     assert found == {"c0": -0.25, "c1": 1.0, "c2": 0.0}
     every = artefacts([INTER], language="de", sentiment=Sentiment("bakery/mood", given))
     (german,) = (one for one in every if one.name == "SentimentLM (bakery/mood)")
@@ -263,8 +253,6 @@ def test_options_are_the_words_in_the_blank_or_the_whole_sentences() -> None:
 
 
 def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("the network was asked")
 
@@ -274,9 +262,7 @@ def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_importing_the_module_loads_no_optional_package() -> None:
-    code = (
-        "import sys, curation.stats.artefacts;"
-        "print(sorted({'wordfreq', 'vaderSentiment'} & set(sys.modules)))"
-    )
+    code = """import sys, curation.stats.artefacts
+print(sorted({'wordfreq', 'vaderSentiment'} & set(sys.modules)))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -5,16 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from curation.stats.correlations import (
-    correlate,
-    pearson,
-    r_squared,
-    ranks,
-    rho,
-    rho_interval,
-    spearman,
-    spearman_brown,
-)
+from curation.stats import correlations as module
+from curation.stats.correlations import pearson, r_squared, rho_interval, spearman, spearman_brown
 
 # Bommasani & Liang 2022, Table 3: text, human and automated; Table 4's own contexts differ.
 HUMAN = (-0.5, 0.167, -0.105, 0.373, -0.417, -0.473, -0.5, 0.5)
@@ -37,7 +29,7 @@ NOISY = np.array([4 / 3, np.nextafter(4 / 3, 2), 0.5, np.nextafter(4 / 3, 0)])
     ],
 )
 def test_ranks_of_ties_and_of_nearly_equals(values: list[float], expected: list[float]) -> None:
-    assert ranks(np.array(values)).tolist() == expected
+    assert module.ranks(np.array(values)).tolist() == expected
 
 
 def test_spearman_by_hand() -> None:
@@ -77,7 +69,7 @@ def test_spearman_of_many_models_draws_and_is_never_zero() -> None:
 
 
 def test_table_3_gives_rho_and_r_squared_of_human_and_automated_text() -> None:
-    found = correlate(HUMAN, AUTOMATED)
+    found = module.correlate(HUMAN, AUTOMATED)
     assert (found.rho, found.r_squared, found.n) == pytest.approx((0.934, 0.886, 8), abs=5e-4)
     assert (found.p or 1) < 0.01
 
@@ -106,7 +98,7 @@ def test_intervals_of_rho_hold(true: float, n: int) -> None:
     r = 2 * math.sin(math.pi * true / 6)  # Pearson's correlation of normal data with this rho
     x = rng.standard_normal((draws, n))
     y = r * x + math.sqrt(1 - r * r) * rng.standard_normal((draws, n))
-    found = [rho_interval(rho(a, b) or 0.0, n) or (1, 1) for a, b in zip(x, y, strict=True)]
+    found = [rho_interval(module.rho(a, b) or 0.0, n) or (1, 1) for a, b in zip(x, y, strict=True)]
     covered = np.mean([low <= true <= high for low, high in found])
     assert 0.93 <= covered <= 0.975
 

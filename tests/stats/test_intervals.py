@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.stats.intervals import (
-    difference_interval,
-    mean_interval,
-    pseudo_values,
-    share_interval,
-    t_quantile,
-)
+from curation.stats import intervals
+from curation.stats.intervals import mean_interval, pseudo_values, share_interval, t_quantile
 from curation.stats.metrics import cell
 from curation.stats.tests import t_test
 from support.cats import REAL
@@ -155,6 +150,6 @@ def test_the_spread_between_terms_is_that_of_the_published_predictions() -> None
 
 def test_the_interval_of_a_difference_by_hand() -> None:
     # 0.5 − 0.2; down √(0.1² + 0.2²), up √(0.3² + 0.1²)
-    low, high = difference_interval(0.5, 0.2, (0.4, 0.8), (0.1, 0.4))
+    low, high = intervals.difference_interval(0.5, 0.2, (0.4, 0.8), (0.1, 0.4))
     assert low == pytest.approx(0.3 - math.sqrt(0.05))
     assert high == pytest.approx(0.3 + math.sqrt(0.10))

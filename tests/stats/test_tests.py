@@ -6,16 +6,8 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from curation.stats.tests import (
-    LEVELS,
-    exact_share_interval,
-    exchange_test,
-    holm,
-    right_signs,
-    sign_test,
-    t_test,
-    term_means,
-)
+from curation.stats import tests as module
+from curation.stats.tests import exact_share_interval, exchange_test, holm, sign_test, t_test
 
 
 def test_t_test_by_hand() -> None:
@@ -36,7 +28,7 @@ def test_holm_by_hand() -> None:
 
 
 def test_term_means() -> None:
-    found = term_means(np.array([1, 0, 1]), np.array([[1.0, 5.0, 3.0], [0.0, 1.0, 1.0]]))
+    found = module.term_means(np.array([1, 0, 1]), np.array([[1.0, 5.0, 3.0], [0.0, 1.0, 1.0]]))
     assert found.tolist() == [[5.0, 1.0], [2.0, 0.5]]
 
 
@@ -44,7 +36,7 @@ def test_signs_by_hand() -> None:
     assert sign_test(7, 8) == pytest.approx(9 / 256)  # eight orders with one wrong, one without
     assert sign_test(0, 8) == 1.0
     assert sign_test(0, 0) == 1.0
-    assert [right_signs(n) for n in (4, 5, 7, 8, 20)] == [None, 5, 7, 7, 15]
+    assert [module.right_signs(n) for n in (4, 5, 7, 8, 20)] == [None, 5, 7, 7, 15]
 
 
 @pytest.mark.parametrize("n", [5, 8, 13])
@@ -61,7 +53,7 @@ def test_the_interval_of_signs_fits_their_test(n: int) -> None:
 
 def tried(shares: list[float], inside: list[bool], strata: list[str]) -> float:
     """The same p by trying every choice."""
-    scores = [round(share * LEVELS) for share in shares]
+    scores = [round(share * module.LEVELS) for share in shares]
     places = [[n for n, name in enumerate(strata) if name == own] for own in sorted(set(strata))]
     sizes = [sum(inside[n] for n in part) for part in places]
     each = (combinations(part, size) for part, size in zip(places, sizes, strict=True))

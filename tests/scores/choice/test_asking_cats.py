@@ -303,22 +303,15 @@ def test_official_ties_count_as_lost(runs: Runs) -> None:
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_two_commands_do_not_ask_at_the_same_time(runs: Runs) -> None:
+def test_two_commands_at_once_replies_without_a_run_and_no_cats(runs: Runs) -> None:
     runs.ask()
     with FileLock(runs.folder / ".lock"), fails("another command"):
         runs.ask()
-
-
-def test_replies_without_a_run_are_moved_away(runs: Runs) -> None:
-    runs.ask()
+    with fails("there are none"):
+        runs.ask([])
     (runs.folder / "run.json").unlink()
     assert runs.ask().counts["asked"] == 30
     assert "there is no run.json to identify these replies" in runs.notices[0]
-
-
-def test_no_cat_of_the_rules_kind_is_an_error(runs: Runs) -> None:
-    with fails("there are none"):
-        runs.ask([])
 
 
 def test_a_question_is_sent_in_the_order_of_the_cats(runs: Runs) -> None:

@@ -12,14 +12,8 @@ from curation.records import KINDS, Cat
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import job, results_by_split, score_cats
-from support.chat_models import (
-    ENGLISH,
-    SHY,
-    SORRY,
-    constant_chat_model,
-    planted_cats,
-    random_chat_model,
-)
+from support import chat_models as models
+from support.chat_models import ENGLISH, SORRY, constant_chat_model, planted_cats, random_chat_model
 from support.choice_reference import choice
 
 PAGE = Path(__file__).parents[3] / "docs" / "chat.md"
@@ -81,7 +75,7 @@ def test_refusals_for_one_group_are_left_out_and_named(planted_model: Path, tmp_
     values = overall(result.report)
     assert (values["cats"], values["ss"]) == (40, pytest.approx(60))
     assert result.counts["no_answer"] == 6 * 16
-    assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in SHY]
+    assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in models.SHY]
 
 
 def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_path: Path) -> None:

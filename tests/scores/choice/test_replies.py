@@ -10,13 +10,8 @@ import pytest
 from curation.files import read_records
 from curation.models.chat.prompts import read_prompts
 from curation.records import Reply
-from curation.scores.choice.asking import (
-    ChatQuestion,
-    appending,
-    chat_questions,
-    open_questions,
-    read_replies,
-)
+from curation.scores.choice import asking as chat
+from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies
 from curation.work.run_folder import cut_half_line
 from support.refusals import fails
 from support.talkers import ENGLISH, made_up, reply
@@ -79,7 +74,7 @@ def test_a_reply_that_was_cut_at_fewer_tokens_is_open_again(path: Path) -> None:
 
     def left(limit: int | None) -> int:
         known = read_replies(path, QUESTIONS, PROMPTS).answered
-        return len(QUESTIONS) - len(open_questions(QUESTIONS, known, max_tokens=limit))
+        return len(QUESTIONS) - len(chat.open_questions(QUESTIONS, known, max_tokens=limit))
 
     assert [left(limit) for limit in (32, 64, 65)] == [3, 3, 1]
     add(path, "", questions=QUESTIONS[2:], limit=100)
