@@ -65,13 +65,6 @@ def refused(campaign: Campaign, forked: Any, untouched: Any) -> Callable[..., No
     return check
 
 
-def test_a_mapping_file_that_names_a_missing_column(tmp_path: Path, refused: Any) -> None:
-    LAYOUTS["sentences.csv"](tmp_path / "a.csv")
-    path = mapping(tmp_path, 'files = ["a.csv"]\n[columns]\ncontext = "context_pt"\n')
-    says = "map.toml line 3, columns.context: a.csv has no column «context_pt»"
-    refused(path, says, "did you mean 'context'?")
-
-
 def test_a_parquet_file_that_is_cut_short(tmp_path: Path, refused: Any) -> None:
     path = LAYOUTS["hf.parquet"](tmp_path / "a.parquet")
     path.write_bytes(path.read_bytes()[:-100])

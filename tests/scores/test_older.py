@@ -12,6 +12,7 @@ from support.boards import CATS, S, run
 from support.refusals import fails
 
 P, Q, R, T = CATS  # intrasentence, but for Q
+CHOICE = ["choice", "choice"]
 
 
 def of(name: str, *cats: Cat, refused: Any = (), **about: Any) -> Run:
@@ -88,11 +89,22 @@ def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
          {"members": ["a b/r", "c/r"], "objective": "icat", "ties": "half", "seed": 2},
          "ensemble 'a b/r' c/r --name m --objective icat --ties half --seed 2"),
         ("causal", ["ll-acl"], {"revision": "sha256:1"}, "models m=FOLDER --rule ll-acl"),
+        ("chat", CHOICE, {"model": "some talker", "url": "x.example"},
+         "models 'chat:some talker' --endpoint URL"),
+        ("chat", CHOICE,
+         {"model": "some talker", "url": "x.example", "temperature": 0.7, "variant": "lower",
+          "answers": {"prompts": ["a", "b"], "samples": 3}},
+         "models 'chat:some talker' --all-prompts --samples 3 --temperature 0.7 --variant lower "
+         "--endpoint URL"),
+        ("chat", CHOICE, {"model": "a", "url": "x.example", "opened": {"model": "b/c"}},
+         "models a=chat:b/c --endpoint URL"),
+        ("chat", CHOICE, {"model": "small", "revision": "sha256:1f"},
+         "models small=chat:FOLDER"),
     ],
 )  # fmt: skip
 def test_the_command_that_scores_again_is_named(
     family: str, rules: list[str], about: dict[str, Any], command: str
 ) -> None:
-    about |= {"model": "m", "family": family, "rules": dict(zip(KINDS, rules, strict=False))}
-    assert again(about) == f"curation scores {command}"
+    own = {"model": "m", "family": family, "rules": dict(zip(KINDS, rules, strict=False))}
+    assert again(own | about) == f"curation scores {command}"
     assert again({"model": "m"}) == "curation scores models m"

@@ -18,7 +18,7 @@ from curation.scores.asking import cat_digest, questions
 from curation.scores.boards import board, by_preferences, by_scores, comparisons, won
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import groups
-from curation.scores.incomplete import again, common, missing_cats
+from curation.scores.incomplete import common, missing_cats
 from curation.scores.runs import Outcome, Run, by_ids, current, read_outcomes, read_runs
 from curation.stats.metrics import Ties, results
 from support.boards import cat
@@ -253,21 +253,6 @@ def test_runs_of_both_sorts_have_cats_in_common(tmp_path: Path) -> None:
     assert [(group.name, group.runs) for group in groups(laid.runs)] == [
         ("default", (1,)), ("choice", (0,)),
     ]  # fmt: skip
-
-
-def test_what_scores_a_chat_model_again() -> None:
-    rules = {"intrasentence": "choice", "intersentence": "choice"}
-    about = {"model": "some talker", "family": "chat", "url": "x.example", "rules": rules}
-    assert again(about) == "curation scores models 'chat:some talker' --endpoint URL"
-    more = {"answers": {"prompts": ["a", "b"], "samples": 3}, "temperature": 0.7}
-    assert again(about | more | {"variant": "lower"}) == (
-        "curation scores models 'chat:some talker' --all-prompts --samples 3 --temperature 0.7 "
-        "--variant lower --endpoint URL"
-    )
-    labelled = about | {"model": "a", "opened": {"model": "b/c"}}
-    assert again(labelled) == "curation scores models a=chat:b/c --endpoint URL"
-    local = {"model": "small", "family": "chat", "revision": "sha256:1f", "rules": rules}
-    assert again(local) == "curation scores models small=chat:FOLDER"
 
 
 def test_predictions_cannot_be_by_choice() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from curation.scores import running
 from curation.scores.run_folder import note
 from curation.scores.running import Job, conclude, draw, job, score_cats
 from support.cats import cat, intra
-from support.completions import Completions, Quirks, Tiny, serving, tiny
+from support.completions import Completions, Quirks, serving, tiny
 from support.refusals import fails
 
 SENTENCES = ("She helps everybody.", "She helps nobody.", "Clouds drift over the hills.")
@@ -30,17 +31,15 @@ INTRA = [
 CATS = [*INTRA, *INTER]
 
 
-@pytest.fixture(scope="module")
-def model() -> Tiny:
-    return tiny()
+MODEL = cache(tiny)
 
 
 @pytest.fixture
-def endpoint(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(running, "SHARD", 2)
-    with serving(model) as found:
+    with serving(MODEL()) as found:
         yield found
     open_scorer.cache_clear()
 
@@ -144,13 +143,9 @@ def test_a_seeded_sample_half_of_it_first(
     sent = endpoint.prompts[2:]
     often = {text for text in sent if sent.count(text) == 3}
     assert len(sent) == 12 + 2 * 6
-    assert often == {
-        f"{each.context} {a.sentence}"
-        for each in INTER
-        if each.id in drawn
-        for a in each.associations
-    }
-    (early,) = (each for each in INTER if each.id == drawn[0])
+    early, later = ({each.id: each for each in INTER}[name] for name in drawn)
+    assert often == {f"{cat.context} {a.sentence}" for cat in (early, later)
+                     for a in cat.associations}  # fmt: skip
     assert early.context in sent[0]
 
 

@@ -84,14 +84,13 @@ def test_a_profile_and_a_rule_with_the_same_rules_are_one_run(new: New) -> None:
     assert scored(new("bert", rule="pll-shared"), CATS) == ((0, 12, 0), [])
 
 
-@pytest.mark.parametrize("content", ["[]", "{"])
-def test_a_damaged_folder_beside_a_run_does_not_concern_it(new: New, content: str) -> None:
+def test_a_damaged_folder_beside_a_run_does_not_concern_it(new: New) -> None:
     work = new("gpt2")
-    other = work.folder.with_name("default")
-    other.mkdir(parents=True)
-    (other / "run.json").write_text(content, "utf-8")
+    for name, content in (("default", "[]"), ("other", "{")):
+        work.folder.with_name(name).mkdir(parents=True)
+        (work.folder.with_name(name) / "run.json").write_text(content, "utf-8")
     assert scored(work, INTRA) == NEW
-    assert (other / "run.json").read_text("utf-8") == content
+    assert (work.folder.with_name("default") / "run.json").read_text("utf-8") == "[]"
 
 
 # --- another run --------------------------------------------------------------------------------
@@ -213,8 +212,8 @@ def test_an_own_head_that_is_accepted_is_said(new: New) -> None:
     assert found["splits"]["test"]["model"] == title
 
 
-@pytest.mark.parametrize("profile", ["arxiv", "code"])
-def test_other_profiles_take_berts_own_head(new: New, profile: str) -> None:
-    work = new("bert_pretrained", profile=profile)
-    assert scored(work, CATS)[0] == (12, 0, 0)
-    assert "own_head" not in run_json(work)
+def test_other_profiles_take_berts_own_head(new: New) -> None:
+    for profile in ("arxiv", "code"):
+        work = new("bert_pretrained", profile=profile)
+        assert scored(work, CATS)[0] == (12, 0, 0)
+        assert "own_head" not in run_json(work)

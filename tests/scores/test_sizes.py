@@ -46,13 +46,14 @@ def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> N
 
 
 def test_the_file_of_sizes_takes_precedence_and_completes() -> None:
-    about = {"opened": {"parameters": 124, "architecture": "LlamaForCausalLM"}}
+    llama = "LlamaForCausalLM"
+    about = {"opened": {"parameters": 124, "architecture": llama}}
     given = {"m": {"parameters": 100.0, "architecture": "Yi"}, "n": {"corpus_gb": 9.0}}
-    found = [list(sizes_of(*of, given).values()) for of in (("m", about), ("n", about), ("o", {}))]
-    assert found == [
-        [100.0, None, "Yi"], [124, 9.0, "LlamaForCausalLM"], [None, None, None],
-    ]  # fmt: skip
-    assert list(sizes_of("m", about, {}).values()) == [124, None, "LlamaForCausalLM"]
+    for model, opened, of, sizes in (
+        ("m", about, given, [100.0, None, "Yi"]), ("n", about, given, [124, 9.0, llama]),
+        ("o", {}, given, [None, None, None]), ("m", about, {}, [124, None, llama]),
+    ):  # fmt: skip
+        assert list(sizes_of(model, opened, of).values()) == sizes
 
 
 def test_models_are_together_within_their_architecture_the_smallest_first() -> None:
