@@ -66,8 +66,6 @@ def scored(work: Job, cats: Sequence[Cat]) -> tuple[tuple[int, int, int], list[s
         ("gpt2", {}, "ll-bos_conditional"),
         ("gpt2", {"variant": "lower"}, "ll-bos_conditional+lower"),
         ("gpt2", {"profile": "acl-pll"}, "ll-acl_ratio"),
-        ("gpt2", {"profile": "acl-ll"}, "ll-acl_nsp"),
-        ("gpt2", {"rule": "ll-acl"}, "ll-acl"),
         ("gpt2", {"rule": "ratio"}, "ratio"),
         ("bert", {"profile": "acl-pll"}, "pll-shared"),
         ("bert", {"profile": "code"}, "attribute-code-literal_nsp"),

@@ -212,13 +212,11 @@ def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path
         score_cats(work, INTRA)
 
 
-def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
+def test_a_rule_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
+    """Other rules and profiles that do not fit are in ``tests/models/test_rules.py``."""
     for settings, says in (
         ({"rule": "guess"}, "no rule «guess»"),
-        ({"rule": "pll"}, "«pll» is not for causal models"),
-        ({"profile": "guess"}, "no profile «guess»"),
         ({"profile": "arxiv", "variant": "upside"}, "no variant «upside»"),
-        ({"rule": "ll-bos", "profile": "arxiv"}, "both a rule and a profile"),
         ({"variant": "upside"}, "no variant «upside»"),
     ):
         with fails(says):
@@ -423,48 +421,30 @@ def test_a_model_that_gives_no_numbers_is_an_error(causal: Path, tmp_path: Path)
 # A fresh process, in which torch has not yet computed, and forks of it: one fork counts how often
 # the disk is touched, others die at a chosen touch and are followed by one that goes on.
 KILLER = """
-import json, os, sys, tempfile
+import json, sys
 from pathlib import Path
-from support.strike import strike
-import curation.cli
 from curation.models import causal, faster, forward, loading, scoring
-from curation.scores import run_folder, running
+from curation.scores import running
 import transformers.models.gpt2.modeling_gpt2
+from support import commands
+from support.strike import strike, times
+
 running.SHARD = 2
 command, root, moments = json.loads(sys.argv[1])
-
-def run(scores, before=None):
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            sys.argv = ["curation", *command, "--scores", str(scores)]
-            if before:
-                before()
-            curation.cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-root = Path(root)
-with tempfile.TemporaryFile() as tell:
-    codes = [run(root / "whole", strike(root, tell=tell.fileno()))]
-    tell.seek(0)
-    count = int(tell.read())
+count = times(commands.run, [*command, f"{root}/whole"], Path(root))
+codes = []
 for share in moments:
-    at = max(1, round(share * count))
-    codes += [run(root / str(share), strike(root, at=at)), run(root / str(share))]
-json.dump([count, codes], open(root / "told.json", "w"))
+    words = [*command, f"{root}/{share}"]
+    death = strike(Path(root), at=max(1, round(share * count)))
+    codes += [commands.run(*words, before=before).code for before in (death, lambda: None)]
+Path(root, "told.json").write_text(json.dumps([count, codes]))
 """
 
 
 def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_bytes(dump_json(dataset(INTRA, {}, version="1")))
-    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain"]
+    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain", "--scores"]
     moments = sorted(random.Random(1).uniform(0, 1) for _ in range(7))
     place = tmp_path / "runs"
     place.mkdir()
@@ -476,7 +456,7 @@ def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     count, codes = json.loads((place / "told.json").read_bytes())
     assert count >= 12  # lock, run.json, four shards, results.json
-    assert codes == [0] + [-9, 0] * len(moments), done.stderr
+    assert codes == [-9, 0] * len(moments), done.stderr
 
     def read(name: str) -> tuple[dict[str, float], dict[str, Any]]:
         folder = place / name / "tiny-causal" / "ll-bos_conditional"
@@ -517,65 +497,24 @@ def test_what_every_worker_says_is_told_once(work: Job, monkeypatch: pytest.Monk
     assert scored(work, CATS)[1] == ["slow", "ll-bos", "conditional"]
 
 
-@pytest.mark.parametrize(("rule", "family"), [("ll-bos", "causal"), ("pll-word-l2r", "masked")])
-def test_batches_may_be_cut_anyhow(made: Make, tmp_path: Path, rule: str, family: str) -> None:
-    found = []
-    for number, settings in enumerate((
-        {}, {"batch_tokens": 1}, {"batch_tokens": 7}, {"batch_tokens": 100_000}, {"plain": True},
-        {"plain": True, "batch_tokens": 40},
-    )):  # fmt: skip
-        work = job(ModelSpec(str(made(family)), **settings), tmp_path / str(number), rule=rule)
-        score_cats(work, CATS)
-        found.append(values(work.folder))
-    assert all(close(other, found[0], 1e-5) for other in found[1:])
-
-
 # --- want of memory and room --------------------------------------------------------------------
 
 
-@pytest.fixture
-def scarce(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
-    """Memory for so many tokens a batch only; returns what was tried in vain."""
-
-    def limit(tokens: int) -> list[int]:
-        failed: list[int] = []
-        original = Runner._batch
-
-        def batch(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
-            size = len(rows) * max(map(len, rows))
-            if size > tokens:
-                failed.append(size)
-                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-            original(self, rows, *args, **settings)
-
-        monkeypatch.setattr(Runner, "_batch", batch)
-        return failed
-
-    return limit
-
-
-def test_batches_that_do_not_fit_are_halved(
-    causal: Path, tmp_path: Path, scarce: Callable[[int], list[int]]
-) -> None:
-    usual = job(ModelSpec(str(causal), plain=True), tmp_path / "usual")
-    score_cats(usual, CATS)
-    tight = job(ModelSpec(str(causal), plain=True, batch_tokens=400), tmp_path / "tight")
-    failed = scarce(100)
-    counts, notices = scored(tight, CATS)
-    assert (bool(failed), counts) == (True, (39, 0, 0))
-    assert close(values(tight.folder), values(usual.folder), 1e-6)
-    assert {text[:32] for text in notices} == {"out of memory: using batches of "}
-
-
 def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
-    causal: Path, tmp_path: Path, scarce: Callable[[int], list[int]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    causal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Runner._batch
+
+    def scarce(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
+        if len(rows) * max(map(len, rows)) > 50:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        original(self, rows, *args, **settings)
+
+    monkeypatch.setattr(Runner, "_batch", scarce)
     monkeypatch.setattr(running, "SHARD", 1)
     # «bread» was not learnt and is about a token a letter; the window is 128.
     cats = [*INTRA[:-1], reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")]
     work = job(ModelSpec(str(causal), plain=True), tmp_path)
-    scarce(50)
     says = r"tiny-causal: not enough memory for one text of \d+ tokens"
     with pytest.raises(CurationError, match=says):
         score_cats(work, cats)

@@ -187,6 +187,11 @@ def write_parquet(
     return path
 
 
+def each(make: Callable[[Json], Json]) -> list[Json]:
+    """All items in another form."""
+    return [make(item) for item in items()]
+
+
 LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "stereoset.json": lambda p: write_json(p, stereoset(items())),
     "bare.json": lambda p: write_json(p, items()),
@@ -195,17 +200,15 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "two_rows.json": lambda p: write_json(p, two_rows()),
     "two_rows.jsonl": lambda p: write_lines(p, two_rows()),
     "two_rows.parquet": lambda p: write_parquet(p, two_rows()),
-    "hf.json": lambda p: write_json(p, [as_struct(item) for item in items()]),
-    "hf.jsonl": lambda p: write_lines(p, [as_struct(item) for item in items()]),
+    "hf.json": lambda p: write_json(p, each(as_struct)),
+    "hf.jsonl": lambda p: write_lines(p, each(as_struct)),
     "hf_words.jsonl": lambda p: write_lines(p, [as_struct(i, integers=False) for i in items()]),
-    "hf.parquet": lambda p: write_parquet(
-        p, [as_struct(item) for item in items()], {b"huggingface": features()}
-    ),
-    "multi.parquet": lambda p: write_parquet(p, [numbered(item) for item in items()]),
-    "editbias.json": lambda p: write_json(p, [by_label(item) for item in items()]),
+    "hf.parquet": lambda p: write_parquet(p, each(as_struct), {b"huggingface": features()}),
+    "multi.parquet": lambda p: write_parquet(p, each(numbered)),
+    "editbias.json": lambda p: write_json(p, each(by_label)),
     "unlearning.json": lambda p: write_json(p, label_lists(items())),
-    "options.csv": lambda p: write_csv(p, [option_row(item) for item in items()]),
-    "options.jsonl": lambda p: write_lines(p, [option_row(item) for item in items()]),
+    "options.csv": lambda p: write_csv(p, each(option_row)),
+    "options.jsonl": lambda p: write_lines(p, each(option_row)),
     "sentences.csv": lambda p: write_csv(p, sentence_rows(items())),
 }
 """A file in each layout, and what writes it."""
