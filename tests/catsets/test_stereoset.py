@@ -36,7 +36,7 @@ def gold_file(folder: Path, *votes: str, **more: Any) -> Path:
         (("", "", ""), None),
     ],
 )
-def test_a_gold_files_labels_give_the_tier(
+def test_labels_give_the_tier(
     tmp_path: Path, votes: tuple[str, str, str], tier: int | None
 ) -> None:
     (cat,) = read_cats(gold_file(tmp_path, *votes))

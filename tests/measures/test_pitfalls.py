@@ -17,13 +17,10 @@ from curation.records import GOLDS, Cat, Gold
 from support import cats as made
 from support.refusals import fails
 
+HOUSE, THREE = "The baker came from house {}.", ("He {} rose.", "He {} slept.", "Tin {} melts.")
 
-def cat(
-    number: int,
-    context: str = "The baker came from house {}.",
-    three: Sequence[str] = ("He {} rose.", "He {} slept.", "Tin {} melts."),
-    **about: Any,
-) -> Cat:
+
+def cat(number: int, context: str = HOUSE, three: Sequence[str] = THREE, **about: Any) -> Cat:
     texts = (text.format(number) for text in (context, *three))
     return made.cat(*texts, name=f"c{number}", **about)
 

@@ -45,9 +45,7 @@ def test_more_than_half_of_tokens_are_unknown(read: int, unknown: int, flags: li
         (0, 0, [], ["no_answer"]),
     ],
 )
-def test_answers_of_chat_models(
-    answered: int, first: int, uneven: list[str], flags: list[str]
-) -> None:
+def test_answers_of_chats(answered: int, first: int, uneven: list[str], flags: list[str]) -> None:
     limits = {"no_answer": 0.29, "one_letter": 0.55}
     answers = {"questions": 100, "answered": answered, "first": first, "limits": limits}
     assert flags_of(SOME, {"answers": {**answers, "uneven": uneven}}) == flags
@@ -64,9 +62,7 @@ def test_answers_of_chat_models(
         ("attribute-acl", "trained", "BertModel", []),  # ACL §6.1 trains one for BERT, too
     ],
 )
-def test_a_trained_head_of_bert_is_marked_where_the_paper_uses_its_own(
-    rule: str, head: str, architecture: str, flags: list[str]
-) -> None:
+def test_a_trained_head_of_bert(rule: str, head: str, architecture: str, flags: list[str]) -> None:
     nsp = {"architecture": architecture, "next_sentence": {"head": head}}
     rules = {"intrasentence": rule, "intersentence": "nsp"}
     about = {"family": "masked", "rules": rules, "opened": {"nsp": nsp}}

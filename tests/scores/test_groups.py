@@ -3,27 +3,22 @@
 Their next-sentence heads must be trained alike, too (ACL §6.1, A.5).
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from curation.models.rules import PROFILES, rules_name
-from curation.records import Cat
+from curation.records import KINDS, Cat
 from curation.scores.groups import Group, groups, mark_heads, member_runs, profiles_in, single
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
 from support.refusals import fails
 
-BOTH = ("intrasentence", "intersentence")
 
-
-def under(
-    model: str, family: str, profile: str = "acl-ll", rules: Sequence[str] = (), **about: Any
-) -> Run:
+def under(model: str, family: Any, profile: Any = "acl-ll", rules: Any = (), **about: Any) -> Run:
     """A run of a family that has scored both kinds, under a profile or under two rules."""
-    named: Any = dict(zip(BOTH, rules, strict=True) if rules else PROFILES[profile][family])  # type: ignore[index]
+    named: Any = dict(zip(KINDS, rules, strict=True) if rules else PROFILES[profile][family])
     scored = run(model, rules_name(named), p=S, q=S)
     return replace(scored, about={"model": model, "family": family, "rules": named, **about})
 

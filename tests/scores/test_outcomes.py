@@ -50,9 +50,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Run], list[Run]
 
 
 @pytest.mark.parametrize("ties", TIES)
-def test_comparisons_give_the_same_results_as_scores(
-    both: tuple[list[Run], list[Run]], ties: Ties
-) -> None:
+def test_comparisons_or_scores_give_the_same(both: tuple[list[Run], list[Run]], ties: Ties) -> None:
     reports = []
     for runs in both:
         laid = board(CATS, runs, ties=ties)
@@ -169,9 +167,7 @@ NOTHING: dict[str, Any] = {"none": {}, "first": 0, "answered": 0}
         ({"questions": 0, **NOTHING}, "has no comparisons, because asking has not ended"),
     ],
 )  # fmt: skip
-def test_a_model_without_a_comparison_is_left_out_with_the_reason(
-    tmp_path: Path, answers: dict[str, Any], message: str
-) -> None:
+def test_why_a_model_is_left_out(tmp_path: Path, answers: dict[str, Any], message: str) -> None:
     choice_run(tmp_path, "n", lambda _: [None] * 3, CATS, answers=answers)
     (said,) = left_out(tmp_path)
     assert message in said

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,24 +14,17 @@ from curation.scores import published
 from curation.scores.groups import mark_heads
 from curation.scores.published import beside, by_split, choose, printed_name, tables, targets
 from curation.scores.runs import Run
+from support.boards import Three
 from support.cats import cat
 from support.refusals import fails
 
 BEST = (3.0, 2.0, 1.0)  # the stereotype, then the anti-stereotype: lms 100, ss 100, icat 0
 
 
-def run(
-    model: str,
-    cats: list[Cat],
-    three: tuple[float, float, float] = BEST,
-    *,
-    rule: str = "r",
-    variant: str = "",
-    **about: Any,
-) -> Run:
+def run(model: str, cats: list[Cat], three: Three = BEST, rule: str = "r", **about: Any) -> Run:
     """A run with these scores of each CAT; a rule that is a profile is declared as that."""
     scores = {a.id: v for c in cats for a, v in zip(c.associations, three, strict=True)}
-    return Run(model, rule, variant, scores, about, profile=rule if rule in PROFILES else "")
+    return Run(model, rule, "", scores, about, profile=rule if rule in PROFILES else "")
 
 
 def cats_of(domain: str, *targets: str, kind: Kind = "intrasentence") -> list[Cat]:
@@ -228,7 +222,7 @@ def test_whether_the_rule_is_the_tables() -> None:
         DEV,
         run("gpt2", DEV, rule="a", rules=arxiv),
         run("gpt2", DEV, rule="b", rules=own),
-        run("gpt2", DEV, rule="c", rules=arxiv, variant="lower"),
+        replace(run("gpt2", DEV, rule="c", rules=arxiv), variant="lower"),
         run("gpt2", DEV, rule="predictions"),
     )
     both = [row for row in found if row["kind"] == "both"]

@@ -388,9 +388,7 @@ def test_what_is_refused_is_written_and_counted_once(work: Job, asked: list[str]
     assert figures(work, INTRA[:5])["left_out"] == {"test": 0}
 
 
-def test_what_has_no_token_to_score_is_refused_and_a_split_of_it_is_counted(
-    causal: Path, tmp_path: Path
-) -> None:
+def test_what_has_no_token_to_score_is_refused(causal: Path, tmp_path: Path) -> None:
     # ll-arxiv does not score the first token, and «.» is only one.
     work = job(ModelSpec(str(causal)), tmp_path, rule="ll-arxiv")
     cats = [*INTRA, reworded(DEV[0], ".")]

@@ -116,9 +116,7 @@ def test_a_language_without_a_list_takes_no_neighbour(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "package"), [("ja", "MeCab"), ("zh", "jieba"), ("zh-Hant", "jieba")]
 )
-def test_text_that_cannot_be_split_into_words_has_no_score(
-    monkeypatch: pytest.MonkeyPatch, code: str, package: str
-) -> None:
+def test_text_without_words(monkeypatch: pytest.MonkeyPatch, code: str, package: str) -> None:
     for name in ("wordfreq.mecab", "wordfreq.chinese"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     without(monkeypatch, package)

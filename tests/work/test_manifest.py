@@ -148,7 +148,7 @@ TEXT = "not a valid manifest: Input should be a valid string"
           for name in ("", "/etc/x", "..", "a/../../x", "x" * 300, "a\0b")),
     ],
 )  # fmt: skip
-def test_a_damaged_manifest_names_the_step_and_the_field(
+def test_damage_names_step_and_field(
     tmp_path: Path, change: Callable[[Any], object], says: str
 ) -> None:
     run_step(tmp_path, "one", work, **STATE)

@@ -37,7 +37,7 @@ def test_appended_lines_are_on_the_disk_at_once(
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 100, run_folder._BLOCK])
-def test_a_half_line_is_found_from_the_end(
+def test_half_lines_from_the_end(
     tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_folder, "_BLOCK", block)

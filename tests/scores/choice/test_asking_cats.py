@@ -155,9 +155,7 @@ def test_an_interrupted_run_goes_on(runs: Runs, error: BaseException) -> None:
     assert len(runs.lines("comparisons.jsonl")) == 15
 
 
-def test_a_model_that_cannot_be_opened_leaves_nothing_behind_that_misleads(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_cannot_be_opened(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: Any, **__: Any) -> Any:
         raise CurationError("nothing answers")
 

@@ -1,5 +1,6 @@
 """From readings to comparisons, lms and ss: by hand, and what always holds."""
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 
@@ -46,9 +47,7 @@ def comparison_table(
     cats: Sequence[Cat], lines: Sequence[Comparison], *, ties: Ties = "half"
 ) -> pd.DataFrame:
     """``metrics.comparisons`` of the CATs that have all three comparisons."""
-    by_cat: dict[str, list[Comparison]] = {}
-    for line in lines:
-        by_cat.setdefault(line.cat, []).append(line)
+    by_cat = {name: [*of] for name, of in itertools.groupby(lines, key=lambda line: line.cat)}
     outcomes = {
         name: Outcome(*zip(*((line.won, line.split) for line in three), strict=True))
         for name, three in by_cat.items()

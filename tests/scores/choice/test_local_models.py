@@ -61,7 +61,7 @@ def test_random_answers_as_the_reference(tmp_path: Path, count: int, *, all_prom
     ("text", "no_score", "none"),
     [("A", "one_letter", {}), (SORRY, "no_answers", {"answer_off_format": 24})],
 )
-def test_one_letter_alone_and_refusals_are_no_score(
+def test_one_letter_or_refusals(
     tmp_path: Path, text: str, no_score: str, none: dict[str, int]
 ) -> None:
     result = run(constant_chat_model(tmp_path / "same", text), tmp_path, BOTH[:4])
