@@ -9,15 +9,17 @@ from curation.campaign import Campaign
 from curation.catsets.entries import gap_in
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats
-from curation.files import CurationError, read_records
+from curation.files import read_records
 from curation.records import Rejection
 from curation.steps.importing import import_stereoset
 from support import catsets
 from support.catsets import Json
+from support.refusals import fails
 
 FORMS = ("____", "_", "＿＿＿", "[MASK]", "<mask>", "<|mask|>", "[M]", "<extra_id_0>", "<blank>",
          "{blank}", "[[gap 1]]", "{}", "[ ]", "(　)", "[BLANK]", "(BLANK)", "_BLANK_",
          "(blank)")  # fmt: skip
+OPTIONS = ("stereotype", "anti_stereotype", "unrelated")
 
 
 def rows(gap: str, *, whole: bool = True, count: int = 3, **more: str) -> list[Json]:
@@ -25,18 +27,14 @@ def rows(gap: str, *, whole: bool = True, count: int = 3, **more: str) -> list[J
     found = []
     for number in range(count):
         context = f"The {gap} baker of house {number} sings."
-        words = dict.fromkeys(("kind", "rude", "blue"))
-        texts = [context.replace(gap, word) if whole else word for word in words]
-        options = dict(zip(("stereotype", "anti_stereotype", "unrelated"), texts, strict=True))
+        texts = (context.replace(gap, w) if whole else w for w in ("kind", "rude", "blue"))
         row = {"id": f"i{number}", "domain": "profession", "target": "baker", "context": context}
-        found.append(row | options | more)
+        found.append(row | dict(zip(OPTIONS, texts, strict=True)) | more)
     return found
 
 
 def mapped(folder: Path, text: str) -> Path:
-    path = folder / "map.toml"
-    path.write_text(f'files = ["a.jsonl"]\n{text}\n', "utf-8")
-    return path
+    return catsets.mapping(folder, f'files = ["a.jsonl"]\n{text}\n')
 
 
 def shape(path: Path) -> list[Any]:
@@ -51,20 +49,17 @@ def shape(path: Path) -> list[Any]:
 def test_a_gap_is_refused_until_it_is_declared(tmp_path: Path, form: str, whole: bool) -> None:
     expected = shape(catsets.write_lines(tmp_path / "a.jsonl", rows("BLANK", whole=whole)))
     path = catsets.write_lines(tmp_path / "a.jsonl", rows(form, whole=whole))
-    with pytest.raises(CurationError) as caught:
+    what = f"a.jsonl line 1 (id i0), context: its gap is «{form}», not BLANK"
+    with fails(what, '3 items are not CATs: "i0", "i1", "i2"', fix=f'blank = "{form}"'):
         read_cats(path)
-    assert f"a.jsonl line 1 (id i0), context: its gap is «{form}», not BLANK" in caught.value.what
-    assert caught.value.what.endswith('3 items are not CATs: "i0", "i1", "i2"')
-    assert f'blank = "{form}"' in caught.value.fix
     assert shape(mapped(tmp_path, f'blank = "{form}"')) == expected
 
 
 @pytest.mark.parametrize("form", ["...", "…", "???", "XXX", "-----", "GAP", "***"])
 def test_a_word_that_all_sentences_replace_is_a_gap(tmp_path: Path, form: str) -> None:
     path = catsets.write_lines(tmp_path / "a.jsonl", rows(form))
-    with pytest.raises(CurationError, match="not BLANK") as caught:
+    with fails("not BLANK", fix=f'blank = "{form}"'):
         read_cats(path)
-    assert f'blank = "{form}"' in caught.value.fix
     kinds = [kind for _, kind, *_ in shape(mapped(tmp_path, f'blank = "{form}"'))]
     assert kinds == ["intrasentence"] * 3
 
@@ -74,16 +69,13 @@ def test_several_forms_and_longer_lines_are_declared_together(tmp_path: Path) ->
     catsets.write_lines(tmp_path / "a.jsonl", items)
     contexts = {cat.context for cat in read_cats(mapped(tmp_path, 'blank = ["____", "<blank>"]'))}
     assert contexts == {"The BLANK baker of house 0 sings."}
-    with pytest.raises(CurationError, match=r"map\.toml: a\.jsonl line 2 .*«<blank>», not BLANK"):
+    with fails("map.toml: a.jsonl line 2 ", "«<blank>», not BLANK"):
         read_cats(mapped(tmp_path, 'blank = "____"'))
-    with pytest.raises(CurationError, match=r"map\.toml line 2, blank: must be a text") as caught:
+    with fails("map.toml line 2, blank: must be a text", fix='blank = "____"'):
         read_cats(mapped(tmp_path, "blank = 4"))
-    assert 'blank = "____"' in caught.value.fix
 
 
-def test_an_import_refuses_the_item_with_its_gap_and_the_line(
-    tmp_path: Path, campaign: Campaign
-) -> None:
+def test_an_import_names_the_gap_and_the_line(tmp_path: Path, campaign: Campaign) -> None:
     items = catsets.items()
     items[0]["context"] = items[0]["context"].replace("BLANK", "[MASK]")
     content = catsets.stereoset(items)
@@ -107,10 +99,9 @@ def test_ordinary_text_has_no_gap(text: str) -> None:
 
 
 def test_an_intersentence_context_may_have_a_line(tmp_path: Path) -> None:
-    said = [row | {"context": "The form of the baker has a line: ____."} for row in rows("____")]
-    for row in said:
-        row |= {name: f"It is a {name} one." for name in ("stereotype", "unrelated")}
-        row["anti_stereotype"] = "It is another one."
+    form = {"context": "The form of the baker has a line: ____.",
+            **{name: f"It is a {name} one." for name in OPTIONS}}  # fmt: skip
+    said = [row | form for row in rows("____")]
     path = catsets.write_lines(tmp_path / "a.jsonl", [row | {"kind": "inter"} for row in said])
     assert {cat.kind for cat in read_cats(path)} == {"intersentence"}
     # Without a kind, it is one of ten contexts, and no option fits.
@@ -123,7 +114,7 @@ def test_brackets_that_the_sentences_repeat_are_text(tmp_path: Path) -> None:
     items = rows("[BLANK]")
     for row in items:
         row |= {k: v.replace("The ", "The [").replace(" baker", "] baker") for k, v in row.items()
-                if k in ("stereotype", "anti_stereotype", "unrelated")}  # fmt: skip
+                if k in OPTIONS}  # fmt: skip
     path = catsets.write_lines(tmp_path / "a.jsonl", items)
     assert read_cats(path)[0].context == "The [BLANK] baker of house 0 sings."
 
@@ -150,11 +141,10 @@ def test_a_mapping_file_maps_kinds(tmp_path: Path) -> None:
         for row in rows("BLANK", kind="fuera", count=1)
     ]
     path = catsets.write_lines(tmp_path / "a.jsonl", items)
-    with pytest.raises(CurationError, match="'Dentro', which is neither of") as caught:
+    with fails("'Dentro', which is neither of", fix='[kinds] and "Dentro" = "intrasentence"'):
         read_cats(path)
-    assert '[kinds] and "Dentro" = "intrasentence"' in caught.value.fix
     text = '[kinds]\ndentro = "intrasentence"\nfuera = "{}"'
     kinds = [cat.kind for cat in read_cats(mapped(tmp_path, text.format("intersentence")))]
     assert kinds == ["intrasentence", "intersentence"]
-    with pytest.raises(CurationError, match=r'map\.toml line 4, kinds\.fuera: must be "intra'):
+    with fails('map.toml line 4, kinds.fuera: must be "intra'):
         read_cats(mapped(tmp_path, text.format("outside")))

@@ -9,13 +9,12 @@ import pytest
 
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats, read_entries
-from curation.files import CurationError
 from support import catsets
 from support.catsets import LAYOUTS, items
+from support.refusals import fails
 
-OWN_IDS = {"options.csv": False, "options.jsonl": False}  # layouts without ids of items
-SENTENCE_IDS = {**OWN_IDS, "unlearning.json": False}
-VOTES = {"editbias.json", "unlearning.json", "options.csv", "options.jsonl", "sentences.csv"}
+WITHOUT_IDS = ("options.csv", "options.jsonl")
+WITHOUT_VOTES = (*WITHOUT_IDS, "editbias.json", "unlearning.json", "sentences.csv")
 
 
 def shape(path: Path) -> list[Any]:
@@ -26,7 +25,7 @@ def shape(path: Path) -> list[Any]:
             c.domain,
             c.target,
             c.context,
-            sorted((a.gold, a.sentence) for a in c.associations),
+            *sorted((a.gold, a.sentence) for a in c.associations),
         )
         for c in read_cats(path)
     )
@@ -45,20 +44,15 @@ def test_every_layout_gives_the_same_cats(tmp_path: Path, name: str, expected: l
     path = LAYOUTS[name](tmp_path / name)
     assert shape(path) == expected
     cats = {cat.id: cat for cat in read_cats(path)}
-    if OWN_IDS.get(name, True):
+    if name not in WITHOUT_IDS:
         assert set(cats) == {"cat-1", "cat-2", "cat-3", "cat-4"}
-    if SENTENCE_IDS.get(name, True):
-        assert {a.id for a in cats["cat-1"].associations} == {
-            f"cat-1-{label}" for label in catsets.GOLD
-        }
+    if name not in (*WITHOUT_IDS, "unlearning.json"):
+        ids = {a.id for a in cats["cat-1"].associations}
+        assert ids == {f"cat-1-{label}" for label in catsets.GOLD}
     # Five votes for each label: the tier is 5.
-    assert {cat.tier for cat in cats.values()} == {None if name in VOTES else 5}
-
-
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_a_gold_file_and_an_import_have_the_same_ids(tmp_path: Path, name: str) -> None:
-    path = LAYOUTS[name](tmp_path / name)
-    gold = {(cat.id, a.id) for cat in read_cats(path) for a in cat.associations}
+    assert {cat.tier for cat in cats.values()} == {None if name in WITHOUT_VOTES else 5}
+    # A gold file and an import have the same ids.
+    gold = {(cat.id, a.id) for cat in cats.values() for a in cat.associations}
     brought = {(e.item["id"], s["id"]) for e in read_entries(path) for s in e.item["sentences"]}
     assert gold == brought
     assert len(gold) == 12
@@ -76,25 +70,9 @@ def test_items_of_stereosets_own_json_are_unchanged(tmp_path: Path) -> None:
 
 
 def test_columns_are_found_in_any_spelling(tmp_path: Path, expected: list[Any]) -> None:
-    rows = [catsets.option_row(item) for item in items()]
-    other = [
-        dict(
-            zip(
-                (
-                    "BIAS-TYPE",
-                    "term",
-                    "prompt",
-                    "unrelated",
-                    "antistereotype",
-                    "Stereotype_Sentence",
-                ),
-                row.values(),
-                strict=True,
-            )
-        )
-        for row in rows
-    ]
-    path = catsets.write_csv(tmp_path / "a.csv", other, delimiter=";")
+    names = ["BIAS-TYPE", "term", "prompt", "unrelated", "antistereotype", "Stereotype_Sentence"]
+    rows = [dict(zip(names, catsets.option_row(item).values(), strict=True)) for item in items()]
+    path = catsets.write_csv(tmp_path / "a.csv", rows, delimiter=";")
     assert shape(path) == expected
     path.write_text(f"sep=;\n{path.read_text('utf-8')}", "utf-8")
     assert shape(path) == expected
@@ -102,9 +80,8 @@ def test_columns_are_found_in_any_spelling(tmp_path: Path, expected: list[Any]) 
 
 def test_options_that_are_words_fill_the_blank(tmp_path: Path, expected: list[Any]) -> None:
     rows = [catsets.option_row(item) for item in items()]
-    words_of = (("green", "late", "early"), ("algebraic", "dry", "mild"))
-    for row, words in zip(rows[:2], words_of, strict=True):
-        row |= dict(zip(list(row)[3:], words, strict=True))
+    for row, words in zip(rows, ("green late early", "algebraic dry mild"), strict=False):
+        row |= dict(zip(list(row)[3:], words.split(), strict=True))
     assert shape(catsets.write_csv(tmp_path / "a.csv", rows)) == expected
 
 
@@ -124,12 +101,8 @@ def test_columns_of_words_fill_the_blank(tmp_path: Path) -> None:
 
 def test_the_original_target_is_kept(tmp_path: Path) -> None:
     cats = read_cats(LAYOUTS["multi.parquet"](tmp_path / "a.parquet"))
-    assert [cat.target_original for cat in cats] == [
-        "baker (en)",
-        "gardener (en)",
-        "baker (en)",
-        "pilot (en)",
-    ]
+    targets = ["baker (en)", "gardener (en)", "baker (en)", "pilot (en)"]
+    assert [cat.target_original for cat in cats] == targets
 
 
 def test_the_kind_by_blank_allows_for_translations(tmp_path: Path) -> None:
@@ -152,18 +125,15 @@ def test_the_kind_by_blank_allows_for_translations(tmp_path: Path) -> None:
 def test_a_schemas_names_of_integers_go_before_the_documented_order(tmp_path: Path) -> None:
     rows = [catsets.as_struct(item) for item in items()]
     order = ("stereotype", "unrelated", "anti-stereotype")
-    path = catsets.write_parquet(
-        tmp_path / "a.parquet", rows, {b"huggingface": catsets.features(order)}
-    )
+    schema = {b"huggingface": catsets.features(order)}
+    path = catsets.write_parquet(tmp_path / "a.parquet", rows, schema)
     sentences = read_entries(path)[0].item["sentences"]
     assert [s["gold_label"] for s in sentences] == list(order)  # the file has 0, 1, 2
     assert [s["labels"][0]["label"] for s in sentences] == list(catsets.GOLD)
 
 
 @pytest.mark.parametrize("name", ["stereoset", "list"])
-def test_integers_in_a_list_of_sentences_have_the_documented_order(
-    tmp_path: Path, name: str
-) -> None:
+def test_integers_in_lists_have_the_documented_order(tmp_path: Path, name: str) -> None:
     content = items()
     for item in content:
         for number, sentence in enumerate(item["sentences"]):
@@ -178,10 +148,8 @@ def test_an_integer_outside_the_order_is_an_error_and_stays(tmp_path: Path) -> N
     content = [catsets.as_struct(item) for item in items()]
     content[1]["sentences"]["gold_label"][2] = 7
     path = catsets.write_json(tmp_path / "a.json", content)
-    with pytest.raises(CurationError) as caught:
+    with fails("a.json [1] (id cat-2), gold_label: '7' is not a label", fix='[labels] "7" = '):
         read_cats(path)
-    assert "a.json [1] (id cat-2), gold_label: '7' is not a label" in caught.value.what
-    assert '[labels] "7" = ' in caught.value.fix
     assert read_entries(path)[1].item["sentences"][2]["gold_label"] == 7
 
 
@@ -190,12 +158,10 @@ def test_integers_of_a_table_have_no_order(tmp_path: Path) -> None:
     for number, row in enumerate(rows):
         row["gold_label"] = number % 3
     path = catsets.write_csv(tmp_path / "a.csv", rows)
+    fix = '[labels] and "0" = "…", "1" = "…", "2" = "…"'
     for read in (read_cats, read_entries):
-        with pytest.raises(
-            CurationError, match=r"a\.csv: field gold_label: no label is known"
-        ) as c:
+        with fails("a.csv: field gold_label: no label is known", fix=fix):
             read(path)
-        assert '[labels] and "0" = "…", "1" = "…", "2" = "…"' in c.value.fix
 
 
 def test_edited_texts_are_used_and_keep_no_votes_of_others(tmp_path: Path) -> None:
@@ -213,10 +179,9 @@ def test_rows_of_a_cat_that_differ_are_an_error(tmp_path: Path) -> None:
     rows = catsets.sentence_rows(items())
     rows[1]["context"] = "I cannot translate this."
     path = catsets.write_csv(tmp_path / "a.csv", rows)
-    with pytest.raises(CurationError, match="in 1 CAT the sentences have different «context»"):
+    with fails("in 1 CAT the sentences have different «context»"):
         read_cats(path)
-    mapping = tmp_path / "a.toml"
-    mapping.write_text('files = ["a.csv"]\ndiffering = "most"\n', "utf-8")
+    mapping = catsets.mapping(tmp_path, 'files = ["a.csv"]\ndiffering = "most"\n')
     assert read_cats(mapping)[0].context == items()[0]["context"]
     assert "the most frequent one is used" in "".join(read_dataset(mapping).notes)
 
@@ -248,14 +213,14 @@ def test_bad_items_are_named_together_with_the_way_out(tmp_path: Path) -> None:
     content[1]["sentences"].pop()
     content[3]["sentences"][0]["gold_label"] = "unrelated"
     path = catsets.write_json(tmp_path / "a.json", catsets.stereoset(content))
-    with pytest.raises(CurationError) as caught:
+    with fails(
+        "a.json data.intrasentence[1] (id cat-2): not a CAT",
+        '2 items are not CATs: "cat-2", "cat-4"',
+        fix='files = ["a.json"] and skip = ["cat-2", "cat-4"]',
+    ):
         read_cats(path)
-    assert "a.json data.intrasentence[1] (id cat-2): not a CAT" in caught.value.what
-    assert '2 items are not CATs: "cat-2", "cat-4"' in caught.value.what
-    assert 'files = ["a.json"] and skip = ["cat-2", "cat-4"]' in caught.value.fix
-    mapping = tmp_path / "a.toml"
     for skip in ('["cat-2", "cat-4"]', '"bad"'):
-        mapping.write_text(f'files = ["a.json"]\nskip = {skip}\n', "utf-8")
+        mapping = catsets.mapping(tmp_path, f'files = ["a.json"]\nskip = {skip}\n')
         assert [cat.id for cat in read_cats(mapping)] == ["cat-1", "cat-3"]
 
 
@@ -263,46 +228,39 @@ def test_a_field_that_is_empty_is_named(tmp_path: Path) -> None:
     content = items()
     content[2]["context"] = ""
     path = catsets.write_json(tmp_path / "a.json", catsets.stereoset(content))
-    with pytest.raises(CurationError, match=r"\(id cat-3\), field 'context': String should"):
+    with fails("(id cat-3), field 'context': String should"):
         read_cats(path)
 
 
 def test_of_repeated_items_the_first_is_kept(tmp_path: Path) -> None:
     path = catsets.write_json(tmp_path / "a.json", [*items(), *items()[:2]])
-    with pytest.raises(
-        CurationError, match=r"the id cat-1 is already used in a\.json \[0\]"
-    ) as caught:
+    with fails(
+        "the id cat-1 is already used in a.json [0]",
+        '2 items are not CATs or repeat an id: "cat-1", "cat-2"',
+        fix='and skip = "bad"',  # their ids would leave out the first ones, too
+    ):
         read_cats(path)
-    assert '2 items are not CATs or repeat an id: "cat-1", "cat-2"' in caught.value.what
-    assert 'and skip = "bad"' in caught.value.fix  # their ids would leave out the first ones, too
-    mapping = tmp_path / "a.toml"
-    mapping.write_text('files = ["a.json"]\nskip = "bad"\n', "utf-8")
-    assert len(read_cats(mapping)) == 4
+    assert len(read_cats(catsets.mapping(tmp_path, 'files = ["a.json"]\nskip = "bad"\n'))) == 4
 
 
-@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress)])
-def test_packed_text_is_read(tmp_path: Path, expected: list[Any], ending: str, pack: Any) -> None:
-    for name in ("stereoset.json", "hf.jsonl", "options.csv"):
-        path = LAYOUTS[name](tmp_path / name)
+@pytest.mark.parametrize("name", ["stereoset.json", "hf.jsonl", "options.csv"])
+def test_packed_text_is_read(tmp_path: Path, expected: list[Any], name: str) -> None:
+    content = LAYOUTS[name](tmp_path / name).read_bytes()
+    for ending, pack in ((".gz", gzip.compress), (".bz2", bz2.compress)):
         packed = tmp_path / f"{name}{ending}"
-        packed.write_bytes(pack(path.read_bytes()))
+        packed.write_bytes(pack(content))
         assert shape(packed) == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "lacks"),
-    [
-        ("stereoset.json", []),
-        ("hf.parquet", []),
-        ("editbias.json", ["no votes"]),
-        ("sentences.csv", ["no votes", "«context_xx», «sentence_xx»"]),
-        ("options.csv", ["no votes", "no ids of items and sentences"]),
-        ("unlearning.json", ["no votes", "no ids of sentences"]),
-    ],
-)
-def test_what_a_layout_lacks_is_noted(tmp_path: Path, name: str, lacks: list[str]) -> None:
-    dataset = read_dataset(LAYOUTS[name](tmp_path / name))
-    assert dataset.layout
-    notes = "\n".join(dataset.notes)
-    assert bool(notes) == bool(lacks)
-    assert all(note in notes for note in lacks)
+def test_what_a_layout_lacks_is_noted(tmp_path: Path) -> None:
+    lacks = {
+        "stereoset.json": [], "hf.parquet": [], "editbias.json": ["no votes"],
+        "sentences.csv": ["no votes", "«context_xx», «sentence_xx»"],
+        "options.csv": ["no votes", "no ids of items and sentences"],
+        "unlearning.json": ["no votes", "no ids of sentences"],
+    }  # fmt: skip
+    for name, noted in lacks.items():
+        dataset = read_dataset(LAYOUTS[name](tmp_path / name))
+        notes = "\n".join(dataset.notes)
+        assert (bool(dataset.layout), bool(notes)) == (True, bool(noted)), name
+        assert all(note in notes for note in noted), name

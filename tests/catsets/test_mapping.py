@@ -10,26 +10,19 @@ import pytest
 from curation.catsets.mapping import MappingFile, read_mapping
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cat_entries, read_cats, read_entries, read_gold_file
-from curation.files import CurationError
 from curation.steps.scores.compare import read_agreement
 from curation.steps.source import gold_source
 from support import catsets
-from support.catsets import items
+from support.catsets import items, mapping
+from support.refusals import fails
 
-
-def mapping(folder: Path, text: str) -> Path:
-    path = folder / "map.toml"
-    path.write_text(text, "utf-8")
-    return path
+BASE = 'files = ["a.csv"]\n'
 
 
 def test_other_columns_of_a_translation(tmp_path: Path) -> None:
     catsets.write_csv(tmp_path / "a.csv", catsets.sentence_rows(items()))
-    path = mapping(
-        tmp_path,
-        'files = "a.csv"\nlanguage = "xx"\n[columns]\ncontext = "context_xx"\n'
-        'sentence = "sentence_xx"\ntarget_original = "target"\n',
-    )
+    columns = 'context = "context_xx"\nsentence = "sentence_xx"\ntarget_original = "target"\n'
+    path = mapping(tmp_path, f'files = "a.csv"\nlanguage = "xx"\n[columns]\n{columns}')
     cat = read_cats(path)[0]
     assert cat.context == "The baker starts to work BLANK on weekdays. (xx)"
     assert cat.associations[0].sentence == "The baker starts to work late on weekdays. (xx)"
@@ -61,22 +54,15 @@ def test_other_labels_and_domains_within_items(tmp_path: Path) -> None:
 
 def test_choices_need_their_order(tmp_path: Path) -> None:
     numpy = "['early' 'late' \"it's\"]"  # as NumPy prints a list
-    row = {
-        "prompt": "A baker is BLANK today.",
-        "choices": numpy,
-        "bias_type": "x",
-        "target": "baker",
-    }
+    row = {"prompt": "A baker is BLANK today.", "choices": numpy, "bias_type": "x",
+           "target": "baker"}  # fmt: skip
     path = catsets.write_csv(tmp_path / "a.csv", [row])
-    with pytest.raises(CurationError, match="does not say which of the «choices»") as caught:
+    order = 'order = ["stereotype", "anti-stereotype", "unrelated"]'
+    with fails("does not say which of the «choices»", fix=order):
         read_cats(path)
-    assert 'order = ["stereotype", "anti-stereotype", "unrelated"]' in caught.value.fix
-    path = mapping(tmp_path, 'files = ["a.csv"]\norder = ["stereotype", "anti", "unrelated"]\n')
-    with pytest.raises(CurationError, match=r"map\.toml line 2, order: must name each of"):
-        read_cats(path)
-    path = mapping(
-        tmp_path, 'files = ["a.csv"]\norder = ["stereotype", "anti-stereotype", "unrelated"]\n'
-    )
+    with fails("map.toml line 2, order: must name each of"):
+        read_cats(mapping(tmp_path, f"{BASE}{order.replace('anti-stereotype', 'anti')}\n"))
+    path = mapping(tmp_path, f"{BASE}{order}\n")
     assert {a.gold: a.sentence for a in read_cats(path)[0].associations} == {
         "stereotype": "A baker is early today.",
         "anti-stereotype": "A baker is late today.",
@@ -89,11 +75,9 @@ def test_a_kind_and_a_domain_for_all(tmp_path: Path) -> None:
     for row in rows:
         del row["Domain"]
     catsets.write_csv(tmp_path / "a.csv", rows)
-    with pytest.raises(
-        CurationError, match="there is no column «domain» or «bias_type»; its columns are"
-    ):
+    with fails("there is no column «domain» or «bias_type»; its columns are"):
         read_cats(tmp_path / "a.csv")
-    path = mapping(tmp_path, 'files = ["a.csv"]\nkind = "intrasentence"\ndomain = "work"\n')
+    path = mapping(tmp_path, BASE + 'kind = "intrasentence"\ndomain = "work"\n')
     assert {(cat.kind, cat.domain) for cat in read_cats(path)} == {("intrasentence", "work")}
 
 
@@ -108,9 +92,9 @@ def test_several_files_are_one_set(tmp_path: Path) -> None:
 
 def test_repeated_items_are_left_out_by_bad_and_not_by_their_id(tmp_path: Path) -> None:
     catsets.write_json(tmp_path / "a.json", [*items(), items()[0], {"id": "x"}])
-    with pytest.raises(CurationError, match="2 items are not CATs or repeat an id") as caught:
+    fix = 'a mapping file with files = ["a.json"] and skip = "bad"'
+    with fails("2 items are not CATs or repeat an id", fix=fix):
         read_cats(tmp_path / "a.json")
-    assert caught.value.fix.endswith('a mapping file with files = ["a.json"] and skip = "bad"')
     path = mapping(tmp_path, 'files = ["a.json"]\nskip = "bad"\n')
     assert len(read_cats(path)) == 4
     assert [entry.item["id"] for entry in read_cat_entries(path)] == [i["id"] for i in items()]
@@ -118,16 +102,13 @@ def test_repeated_items_are_left_out_by_bad_and_not_by_their_id(tmp_path: Path) 
     assert (agreement.agreement, agreement.votes) == (100, 100)
 
 
-def test_a_column_without_texts_is_not_called_missing(tmp_path: Path) -> None:
+def test_a_column_without_texts_and_a_value_that_is_none_are_named(tmp_path: Path) -> None:
     rows = [{**catsets.option_row(item), "Context": ""} for item in items()]
     path = catsets.write_csv(tmp_path / "a.csv", rows)
-    with pytest.raises(CurationError, match="the column «Context» is empty; its columns are"):
+    with fails("the column «Context» is empty; its columns are"):
         read_cats(path)
-
-
-def test_a_value_that_is_not_a_text_is_named(tmp_path: Path) -> None:
     catsets.write_json(tmp_path / "a.json", [*items()[1:], {**items()[0], "target": 7}])
-    with pytest.raises(CurationError, match=r"\(id cat-1\), target: '7' is not a text"):
+    with fails("(id cat-1), target: '7' is not a text"):
         read_cats(tmp_path / "a.json")
 
 
@@ -136,49 +117,34 @@ def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
     section = docs.read_text("utf-8").partition("\n## Mapping files\n")[2].partition("\n## ")[0]
     examples = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
     assert len(examples) == 4
-    keys = {
-        key for text in examples for key in read_mapping(mapping(tmp_path, text)).model_fields_set
-    }
+    keys: set[str] = set()
+    for text in examples:
+        keys |= read_mapping(mapping(tmp_path, text)).model_fields_set
     assert keys == set(MappingFile.model_fields) - {"options"}
-    assert all(
-        f"| `{key}` |" in section or f"| `[{key}]` |" in section for key in [*keys, "options"]
-    )
-
-
-BASE = 'files = ["a.csv"]\n'
+    assert all(f"| `{k}` |" in section or f"| `[{k}]` |" in section for k in [*keys, "options"])
 
 
 @pytest.mark.parametrize(
     ("text", "says", "fix"),
     [
-        (
-            BASE + '[columns]\ncontext = "context_pt"\n',
-            "map.toml line 3, columns.context: a.csv has no column «context_pt»; its columns are "
-            "«dataset_type», «cluster_id»",
-            "did you mean 'context'?",
-        ),
+        (BASE + '[columns]\ncontext = "context_pt"\n',
+         "map.toml line 3, columns.context: a.csv has no column «context_pt»; its columns are "
+         "«dataset_type», «cluster_id»", "did you mean 'context'?"),
         (BASE + "colums = {}\n", "map.toml line 2, colums: no such key", "'columns'"),
         (BASE + '[columns]\ncontxt = "x"\n', "map.toml line 3, columns.contxt: not a", "'context'"),
         (BASE + '[labels]\n0 = "bad"\n', "map.toml line 2, labels: 'bad' is not one of", "docs"),
         (BASE + 'kind = "intra"\n', 'map.toml line 2, kind: must be "intrasentence"', "kind ="),
-        (
-            BASE + '[kinds]\none = "intra"\n',
-            'map.toml line 3, kinds.one: must be "intrasentence" or "intersentence"',
-            "write theirs = ours: [kinds]",
-        ),
+        (BASE + '[kinds]\none = "intra"\n',
+         'map.toml line 3, kinds.one: must be "intrasentence" or "intersentence"',
+         "write theirs = ours: [kinds]"),
         (BASE + 'skip = ["cat-9"]\n', "map.toml line 2, skip: no item has the id 'cat-9'", "list"),
         (BASE + 'skip = "all"\n', "map.toml line 2, skip: must be a list of ids, or", "docs"),
         (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: is not", '"pt-BR"'),
-        (
-            BASE + '[columns]\ncontext = "target"\ntarget = "target"\n',
-            "map.toml line 4, columns.target: «target» is also the column of «context»",
-            "name another column",
-        ),
-        (
-            BASE + '[columns]\nprompt = "context"\ncontext = "target"\n',
-            "map.toml line 4, columns.context: «context» is there twice",
-            "delete",
-        ),
+        (BASE + '[columns]\ncontext = "target"\ntarget = "target"\n',
+         "map.toml line 4, columns.target: «target» is also the column of «context»",
+         "name another column"),
+        (BASE + '[columns]\nprompt = "context"\ncontext = "target"\n',
+         "map.toml line 4, columns.context: «context» is there twice", "delete"),
         (BASE + "[columns]\ncontext = 5\n", "columns.context: must be a text", "[columns]"),
         (BASE + '[labels]\nA = "stereotype"\na = "unrelated"\n', "labels: 'a' is there", "docs"),
         ('files = ["a.csv", "a.csv"]\n', "map.toml line 1, files: names 'a.csv' twice", "docs"),
@@ -186,29 +152,21 @@ BASE = 'files = ["a.csv"]\n'
         ('files = ["*.csv"]\n', "*.csv: no such file", "name each file"),
         ('files = ["~/a.csv"]\n', "~/a.csv: no such file", "whole path"),
         ("files = ['C:\\Data\\a.csv']\n", "C:\\Data\\a.csv: no such file", "write / between"),
-        (
-            'files = ["https://example.org/a.csv"]\n',
-            "files: https://example.org/a.csv: no such file",
-            "download",
-        ),
-        (
-            BASE + 'skip = ["cat-1", "cat-2", "cat-3", "cat-4"]\n',
-            "map.toml line 2, skip: leaves out all items",
-            "delete some",
-        ),
+        ('files = ["https://example.org/a.csv"]\n',
+         "files: https://example.org/a.csv: no such file", "download"),
+        (BASE + 'skip = ["cat-1", "cat-2", "cat-3", "cat-4"]\n',
+         "map.toml line 2, skip: leaves out all items", "delete some"),
         ('language = "pt"\n', "map.toml, files: is missing", 'files = ["data.csv"]'),
         ("files = []\n", "map.toml line 1, files: must name one or more files", "data.csv"),
         ('files = ["map.toml"]\n', "map.toml line 1, files: names a mapping file", "data files"),
         ('files = ["b.csv"]\n', "b.csv: no such file", "check the path"),
         ("files = [\n", "map.toml: ", "docs"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, fix: str) -> None:
     catsets.write_csv(tmp_path / "a.csv", catsets.sentence_rows(items()))
-    with pytest.raises(CurationError) as caught:
+    with fails(says, fix=fix):
         read_cats(mapping(tmp_path, text))
-    assert says in caught.value.what
-    assert fix in caught.value.fix
 
 
 @pytest.mark.parametrize(
@@ -231,9 +189,8 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, 
 def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: str) -> None:
     (tmp_path / "notes").write_text(text, "utf-8")
     for more in ("", '[columns]\ncontext = "story"\n', '[labels]\na = "unrelated"\n'):
-        path = mapping(tmp_path, f'files = "notes"\n{more}')
-        with pytest.raises(CurationError) as caught:
-            read_dataset(path)
+        with fails() as caught:
+            read_dataset(mapping(tmp_path, f'files = "notes"\n{more}'))
         shown = caught.value.what.replace(str(tmp_path), "") + caught.value.fix
         assert re.search(r"notes: is not a table|notes: not JSON|notes line 1 column", shown), shown
         assert not re.search("secret|baker|key = the|the-key|ann", shown, re.IGNORECASE), shown
@@ -242,16 +199,13 @@ def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: s
 @pytest.mark.parametrize("text", ["Story,Who\nLate.,driver\n", '[{"Story": "", "Who": ""}]'])
 def test_columns_are_quoted_if_one_is_known_or_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.csv").write_text(text, "utf-8")
-    with pytest.raises(CurationError, match="its columns are «Story», «Who»"):
-        read_dataset(
-            mapping(tmp_path, 'files = "a.csv"\n[columns]\ncontext = "story"\ntarget = "Who"\n')
-        )
+    path = mapping(tmp_path, BASE + '[columns]\ncontext = "story"\ntarget = "Who"\n')
+    with fails("its columns are «Story», «Who»"):
+        read_dataset(path)
 
 
 @pytest.mark.parametrize("make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo])
-def test_a_mapping_file_cannot_name_a_device_or_a_pipe(
-    tmp_path: Path, make: Callable[[Path], None]
-) -> None:
+def test_a_device_or_a_pipe_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "a.csv")
-    with pytest.raises(CurationError, match=r"a\.csv: is a device or a pipe, not a file"):
-        read_dataset(mapping(tmp_path, 'files = "a.csv"\n'))
+    with fails("a.csv: is a device or a pipe, not a file"):
+        read_dataset(mapping(tmp_path, BASE))

@@ -15,14 +15,10 @@ LABELS = {"s": "stereotype", "a": "anti-stereotype", "u": "unrelated", "r": "rel
 def gold_file(folder: Path, *votes: str, **more: Any) -> Path:
     """A gold file with one CAT whose sentences have these labels, a letter each."""
     sentences = [
-        {
-            "id": gold,
-            "sentence": gold,
-            "gold_label": gold,
-            "labels": [{"label": LABELS[letter], "human_id": "h"} for letter in letters],
-        }
+        {"id": gold, "sentence": gold, "gold_label": gold,
+         "labels": [{"label": LABELS[letter], "human_id": "h"} for letter in letters]}
         for gold, letters in zip(GOLDS, votes, strict=True)
-    ]
+    ]  # fmt: skip
     item = {"id": "1", "target": "x", "bias_type": "race", "context": "c", "sentences": sentences}
     path = folder / "gold.json"
     path.write_bytes(dump_json({"version": "1", "data": {"intersentence": [item | more]}}))
@@ -40,7 +36,7 @@ def gold_file(folder: Path, *votes: str, **more: Any) -> Path:
         (("", "", ""), None),
     ],
 )
-def test_a_gold_files_labels_give_the_tier(
+def test_labels_give_the_tier(
     tmp_path: Path, votes: tuple[str, str, str], tier: int | None
 ) -> None:
     (cat,) = read_cats(gold_file(tmp_path, *votes))

@@ -7,8 +7,8 @@ import pytest
 
 from curation.checks import lexical
 from curation.checks.answers import pitfalls
-from curation.files import CurationError
 from curation.records import GOLDS, Association, Item, Pitfall, Term
+from support.refusals import fails
 
 BAKER = Term(id="t", text="baker", domain="profession")
 TERMS = {"t": BAKER}
@@ -32,14 +32,11 @@ def test_an_answer_gets_warnings_and_no_notes() -> None:
     bare = item("He was not up so early", "He got up late.", "Tin.")
     found = reported(bare)
     assert [(one.code, one.association) for one in found] == [
-        ("punctuation_missing", "a0"),
-        ("punctuation_mixed", None),
-        ("lengths_differ", None),
+        ("punctuation_missing", "a0"), ("punctuation_mixed", None), ("lengths_differ", None),
         ("negation_one_sided", None),
-    ]
-    assert {(one.severity, one.item, one.target, one.where) for one in found} == {
-        ("warn", "i", "baker", "item i")
-    }
+    ]  # fmt: skip
+    about = {(one.severity, one.item, one.target, one.where) for one in found}
+    assert about == {("warn", "i", "baker", "item i")}
     a, b, c = bare.associations
     named = a.model_copy(update={"intent": None, "published_gold": "stereotype"})
     assert found == reported(bare.model_copy(update={"associations": (named, b, c)}))
@@ -61,15 +58,15 @@ def test_in_another_language_what_cannot_be_checked_is_not_said() -> None:
     assert reported(german, language="tlh") == []
 
 
-def test_without_the_packages_the_form_is_checked_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_the_packages_the_form_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> None:
         raise ImportError
 
     monkeypatch.setattr(lexical, "_word_classes", missing)
     found = reported(item("He is intelligant", "He is late.", "Tin melts fast."))
     assert [one.code for one in found] == ["punctuation_missing", "punctuation_mixed"]
+    monkeypatch.setattr(lexical, "lexicon", None)
+    assert list(pitfalls([], TERMS, language="en")) == []
 
 
 def test_a_term_may_be_named_by_what_it_was_called() -> None:
@@ -90,10 +87,5 @@ def test_a_team_s_own_words_count(tmp_path: Path) -> None:
     assert "public_figure" not in {one.code for one in reported(figure)}
     assert "public_figure" in {one.code for one in reported(figure, own=own)}
     own.write_text("language,list,word\nen,figures,Zephyrina\n", "utf-8")
-    with pytest.raises(CurationError, match=r"words.csv line 2: no list is called 'figures'"):
+    with fails("words.csv line 2: no list is called 'figures'"):
         reported(figure, own=own)
-
-
-def test_of_no_items_nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexical, "lexicon", None)
-    assert list(pitfalls([], TERMS, language="en")) == []

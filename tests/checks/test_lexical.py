@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from curation.checks import lexical
-from curation.checks.lexical import check, check_targets, lexicon
-from curation.checks.lists import lists
+from curation.checks.lexical import Lexicon, check, check_targets, lexicon
+from curation.checks.lists import Lists, lists
 from curation.checks.surface import ItemTexts, read
 from curation.records import GOLDS
 
@@ -29,12 +29,12 @@ def says(text: str, context: str = "The baker came.") -> ItemTexts:
     )
 
 
-def found(item: ItemTexts) -> set[tuple[str, str]]:
-    return {(one.code, one.detail) for one in check(read(item, WORDS), ENGLISH)}
+def found(item: ItemTexts, words: Lists = WORDS, of: Lexicon = ENGLISH) -> set[tuple[str, str]]:
+    return {(one.code, one.detail) for one in check(read(item, words), of)}
 
 
-def codes(item: ItemTexts) -> set[str]:
-    return {code for code, _ in found(item)}
+def codes(item: ItemTexts, words: Lists = WORDS, of: Lexicon = ENGLISH) -> set[str]:
+    return {code for code, _ in found(item, words, of)}
 
 
 def test_english_is_checked_whole() -> None:
@@ -47,25 +47,19 @@ def test_english_is_checked_whole() -> None:
         (says("He is talanted."), "misspelt_word", "'talanted' for 'talented'?"),
         (says("Freindly, he is."), "misspelt_word", "'freindly' for 'friendly'?"),
         (fills("extremelyrich"), "fused_pair", "'extremelyrich': extremely rich?"),
-        (
-            fills("notaverywellpaidjob"),
-            "fused_words",
-            "'notaverywellpaidjob': not a very well paid job?",
-        ),
+        (fills("notaverywellpaidjob"), "fused_words",
+         "'notaverywellpaidjob': not a very well paid job?"),
         (says("He is full of bullshit."), "profane_word", "'bullshit'"),
         (says("They bombed it."), "violent_word", "'bombed'"),
         (says("My friend Sarah came."), "given_name", "'Sarah'"),
         (says("It was Obama's idea."), "public_figure", "'obama'"),
         (says("They saw Donald Trump there."), "public_figure", "'donald trump'"),
         (says("Der Bäcker schläft immer noch."), "other_language", "'Der Bäcker schläft immer"),
-        (
-            fills("polite", "gruff", "apple"),
-            "word_class_unrelated",
-            "'apple' (NOUN) for 'polite' (ADJ)",
-        ),
+        (fills("polite", "gruff", "apple"), "word_class_unrelated",
+         "'apple' (NOUN) for 'polite' (ADJ)"),
         (fills("liar", "honest"), "word_class_pair", "'honest' (ADJ) for 'liar' (NOUN)"),
     ],
-)
+)  # fmt: skip
 def test_a_hit(item: ItemTexts, code: str, detail: str) -> None:
     assert any(c == code and d.startswith(detail) for c, d in found(item)), found(item)
 
@@ -104,8 +98,8 @@ def test_targets_are_looked_at_once_and_not_in_each_text() -> None:
     reported = [(target, code) for _, target, code, _ in check_targets(targets, english)]
     assert reported == [("Norweigan", "misspelt_target"), ("Norweigan", "rare_target")]
     item = says("He is a norweigan.")
-    assert "misspelt_word" in {c for c, _ in found(item)}
-    assert "misspelt_word" not in {one.code for one in check(read(item, WORDS), english)}
+    assert "misspelt_word" in codes(item)
+    assert "misspelt_word" not in codes(item, of=english)
 
 
 def test_a_word_of_the_context_is_reported_once() -> None:
@@ -140,16 +134,14 @@ def test_a_language_without_anything_is_not_checked_at_all() -> None:
         ("Penjahit itu dikenal karena kesabarannya.", "id", False),
     ],
 )
-def test_a_language_that_joins_its_words_is_not_taken_for_another(
-    text: str, language: str, foreign: bool
-) -> None:
+def test_joined_words_are_no_other_language(text: str, language: str, foreign: bool) -> None:
     words = lists(language)
-    hits = check(read(says(text), words), lexicon(words, [])[0])
-    assert ("other_language" in {hit.code for hit in hits}) is foreign
+    found = codes(says(text), words, lexicon(words, [])[0])
+    assert ("other_language" in found) is foreign
 
 
 @pytest.mark.parametrize("language", ["ja", "zh", "th"])
-def test_without_a_splitter_an_unspaced_language_has_no_rare_targets(
+def test_without_a_splitter_there_is_no_rare_target(
     language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("MeCab", "jieba"):
@@ -192,7 +184,7 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("package", "pip", "codes"),
+    ("package", "pip", "unchecked"),
     [
         ("better_profanity", "better-profanity", lexical.PROFANE),
         ("faker", "Faker", lexical.NAMES),
@@ -201,28 +193,26 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
 )
 def test_a_package_that_is_missing_is_named(
-    missing: Any, monkeypatch: pytest.MonkeyPatch, package: str, pip: str, codes: tuple[str, ...]
+    missing: Any, monkeypatch: pytest.MonkeyPatch, package: str, pip: str, unchecked: Any
 ) -> None:
     missing(package)
     from curation.text import words
 
     monkeypatch.setattr(lexical, "frequencies", words.frequencies.__wrapped__)
     made, why = lexicon(lists("en"), [("profession", "baker")])
-    assert set(why) == set(codes)
+    assert set(why) == set(unchecked)
     assert all(pip in reason and "pip install" in reason for reason in why.values())
     for item in (says("He is talanted bullshit, Sarah."), fills("extremelyrich", "liar")):
-        assert not {one.code for one in check(read(item, lists("en")), made)} & set(why)
+        assert not codes(item, lists("en"), made) & set(why)
 
 
 def test_names_of_figures_may_be_parts_of_words(tmp_path: Path) -> None:
     own = tmp_path / "own.csv"
     own.write_text("language,list,word\ntlh,public_figure,ann lee*\ntlh,public_figure,*boro\n")
     words = lists("tlh", own)
-    lexicon_, _ = lexicon(words, [])
-
-    def figures(text: str) -> set[str]:
-        findings = check(read(says(text), words), lexicon_)
-        return {one.detail for one in findings if one.code == "public_figure"}
-
-    assert figures("Marlboro's Ann Leeson") == {"'ann leeson'", "'marlboro'"}
-    assert figures("Boros met Ann and Lee.") == set()
+    texts: dict[str, set[str]] = {
+        "Marlboro's Ann Leeson": {"'ann leeson'", "'marlboro'"}, "Boros met Ann and Lee.": set(),
+    }  # fmt: skip
+    for text, figures in texts.items():
+        hits = found(says(text), words, lexicon(words, [])[0])
+        assert {detail for code, detail in hits if code == "public_figure"} == figures

@@ -60,11 +60,9 @@ def test_the_same_pairs_are_found_as_slowly(
     script: str, similarity: float, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SMALL", small)
-    letters, longest = SCRIPTS[script]
-    texts = made_up(letters, longest, 150, Random(1))
-    others = made_up(letters, longest, 50, Random(2)) + texts[::3]
-    others = list(dict.fromkeys(others))
-    for known in (texts, others):
+    texts = made_up(*SCRIPTS[script], 150, Random(1))
+    others = made_up(*SCRIPTS[script], 50, Random(2)) + texts[::3]
+    for known in (texts, list(dict.fromkeys(others))):
         expected = slowly(texts, known, similarity)
         pairs, _ = found(texts, known, similarity)
         assert pairs == pytest.approx(expected)
@@ -88,10 +86,9 @@ def test_all_similar_texts_of_few_changes_are_found_among_many() -> None:
     texts = list(dict.fromkeys(text() for _ in range(6000)))
     planted = {}
     for one in texts[:300]:
-        other = one
-        for at in rng.sample(range(len(one)), len(one) // 20):  # a change of a letter is of two
-            other = other[:at] + "#" + other[at + 1 :]
-        planted[other] = one
+        # A change of a letter is of two.
+        damaged = set(rng.sample(range(len(one)), len(one) // 20))
+        planted["".join("#" if at in damaged else c for at, c in enumerate(one))] = one
     pairs, _ = found([*texts, *planted], [*texts, *planted], 0.9)
     assert [pair for pair in planted.items() if pair not in pairs] == []
 
@@ -102,9 +99,7 @@ TEMPLATE = (
 
 
 @pytest.mark.parametrize("template", ["{}", TEMPLATE])
-def test_the_number_of_comparisons_grows_with_the_number_of_texts(
-    template: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_comparisons_grow_with_texts(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if each text is similar to each other: then to those of the limit."""
     monkeypatch.setattr(module, "SMALL", 0)
     monkeypatch.setattr(module, "TEXTS", 20)

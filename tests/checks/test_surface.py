@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from curation.checks.content import meta_patterns
 from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
-from curation.files import CurationError
 from curation.records import GOLDS
+from support.refusals import fails
 
 INTRA = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
 INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")
@@ -19,21 +19,19 @@ INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")
 
 def intra(*sentences: str, context: str = "The baker is BLANK.", **changes: Any) -> ItemTexts:
     a, b, c = (*sentences, *INTRA[len(sentences) :])
-    return _asked("intrasentence", context, (a, b, c), changes)
+    whole = ItemTexts("intrasentence", "profession", "baker", context, (a, b, c), GOLDS)
+    return whole._replace(**changes)
 
 
 def inter(*sentences: str, context: str = "The baker came.", **changes: Any) -> ItemTexts:
-    a, b, c = (*sentences, *INTER[len(sentences) :])
-    return _asked("intersentence", context, (a, b, c), changes)
+    three = (*sentences, *INTER[len(sentences) :])
+    return intra(*three, context=context, **{"kind": "intersentence"} | changes)
 
 
-def _asked(kind: Any, context: str, three: tuple[str, str, str], changes: Any) -> ItemTexts:
-    asked = ItemTexts(kind, "profession", "baker", context, three, GOLDS)
-    return asked._replace(**changes)
-
-
-def codes(item: ItemTexts, language: str = "en", **options: Any) -> list[tuple[str, int | None]]:
-    return [(one.code, one.at) for one in check(read(item, lists(language)), **options)]
+def codes(
+    item: ItemTexts, language: str = "en", own: Path | None = None, **options: Any
+) -> list[tuple[str, int | None]]:
+    return [(one.code, one.at) for one in check(read(item, lists(language, own)), **options)]
 
 
 def test_sound_items_have_no_finding() -> None:
@@ -98,12 +96,8 @@ def test_a_hit(item: ItemTexts, code: str, at: int | None) -> None:
         (intra("The Baker is kind."), "capitals_lost"),
         (intra("the baker is kind.", context="BLANK is the baker."), "capitals_lost"),
         (inter("«9 o’clock» it was."), "capital_mixed"),
-        (
-            intra(
-                *(s.replace("The", "The man’s") for s in INTRA), context="The man's baker is BLANK."
-            ),
-            "template_not_reproduced",
-        ),
+        (intra(*(s.replace("The", "The man’s") for s in INTRA),
+               context="The man's baker is BLANK."), "template_not_reproduced"),
         (intra(*("\u200f" + s for s in INTRA)), "template_not_reproduced"),
         (inter("He stared at the blank wall."), "blank_left"),
         (inter("The blank page scared him."), "blank_left"),
@@ -126,7 +120,7 @@ def test_a_hit(item: ItemTexts, code: str, at: int | None) -> None:
         (inter("She saw him early."), "pronouns_opposite"),
         (inter("The noted knot is tied."), "negation_one_sided"),
     ],
-)
+)  # fmt: skip
 def test_a_near_miss(item: ItemTexts, code: str) -> None:
     assert code not in {found for found, _ in codes(item)}
 
@@ -146,9 +140,8 @@ def test_the_gold_of_each_association_counts_and_not_its_place() -> None:
 
 
 def test_what_a_campaign_allows_is_no_finding() -> None:
-    glued = intra(context="The baker is BLANKish.")
+    glued, nameless = intra(context="The baker is BLANKish."), inter(context="She came.")
     assert "blank_glued" not in dict(codes(glued, blank_alone=False))
-    nameless = inter(context="She came.")
     assert "target_missing" not in dict(codes(nameless, name_target=False))
 
 
@@ -175,53 +168,43 @@ def test_a_target_is_found_however_it_is_written(language: str, target: str, con
     assert "target_missing" not in dict(codes(item, language))
 
 
-@pytest.mark.parametrize("text", ["そのBLANKは", "جاء BLANK اليوم", "वह BLANK है", "BLANK"])
-def test_a_blank_is_left_in_scripts_without_capitals_too(text: str) -> None:
-    assert ("blank_left", 0) in codes(inter(text), "ja")
-
-
-def test_an_emoji_or_a_test_may_fill_a_blank() -> None:
-    for word in ("🎂", "❤", "a test", "a hard task", "a great hit"):
-        item = intra(*(s.replace("octal", word) for s in INTRA))
-        assert "meta_text" not in dict(codes(item, meta=meta_patterns("en"))), word
+def test_a_blank_is_left_in_scripts_without_capitals_too() -> None:
+    for text in ("そのBLANKは", "جاء BLANK اليوم", "वह BLANK है", "BLANK"):
+        assert ("blank_left", 0) in codes(inter(text), "ja")
 
 
 def test_text_about_the_task_is_found_where_patterns_are_given() -> None:
     item = inter("These HITs are ok.")
     assert codes(item, meta=meta_patterns("en")) == [("meta_text", 0)]
     assert codes(item) == []
+    # An emoji or a test may fill a BLANK.
+    for word in ("🎂", "❤", "a test", "a hard task", "a great hit"):
+        item = intra(*(s.replace("octal", word) for s in INTRA))
+        assert "meta_text" not in dict(codes(item, meta=meta_patterns("en"))), word
 
 
 # --- other languages ------------------------------------------------------------------------
 
-ARABIC = ItemTexts(
-    *("intersentence", "profession", "خباز", "جاء الخباز."),
-    ("استيقظ مبكرا؟", "نام حتى الظهر。", "القطة سوداء"),
-    GOLDS,
+ARABIC = inter(
+    "استيقظ مبكرا؟", "نام حتى الظهر。", "القطة سوداء", context="جاء الخباز.", target="خباز"
 )
-JAPANESE = ItemTexts(
-    *("intrasentence", "profession", "パン屋", "そのパン屋はBLANKです。"),
-    ("そのパン屋は親切です。", "そのパン屋は無愛想です。", "そのパン屋は青いです。"),
-    GOLDS,
-)
-TURKISH = ItemTexts(
-    *("intrasentence", "profession", "fırıncı", "Fırıncılar BLANK olur."),
-    ("Fırıncılar iyi olur.", "fırıncılar kötü olur.", "Fırıncılar mavi olur"),
-    GOLDS,
-)
-GERMAN = ItemTexts(
-    *("intersentence", "profession", "Bäcker", "Der Bäcker kam."),
-    ("Er hatte keine Zeit.", "Er hatte viel Zeit.", "Zinn schmilzt sehr leicht."),
-    GOLDS,
-)
+JAPANESE = intra(
+    "そのパン屋は親切です。", "そのパン屋は無愛想です。", "そのパン屋は青いです。",
+    context="そのパン屋はBLANKです。", target="パン屋",
+)  # fmt: skip
+TURKISH = intra(
+    "Fırıncılar iyi olur.", "fırıncılar kötü olur.", "Fırıncılar mavi olur",
+    context="Fırıncılar BLANK olur.", target="fırıncı",
+)  # fmt: skip
+GERMAN = inter(
+    "Er hatte keine Zeit.", "Er hatte viel Zeit.", "Zinn schmilzt sehr leicht.",
+    context="Der Bäcker kam.", target="Bäcker",
+)  # fmt: skip
 
 
 def test_arabic_needs_no_capitals_and_joins_its_article() -> None:
-    assert codes(ARABIC, "ar") == [
-        ("punctuation_missing", 2),
-        ("punctuation_mixed", None),
-        ("words_differ", None),
-    ]
+    found = [("punctuation_missing", 2), ("punctuation_mixed", None), ("words_differ", None)]
+    assert codes(ARABIC, "ar") == found
     why = unchecked(lists("ar"))
     assert "articles or particles" in why["target_inflected"]
     assert "no list 'negation'" in why["negation_one_sided"]
@@ -241,17 +224,11 @@ def test_japanese_is_measured_in_characters() -> None:
     assert "punctuation_missing" not in why
 
 
-def test_turkish_letters_are_read() -> None:
-    found = codes(TURKISH, "tr")
-    assert ("capitals_lost", 1) in found
-    assert ("punctuation_missing", 2) in found
-    assert ("target_inflected", None) in found
-
-
-def test_german_has_its_own_negation_and_lacks_pronouns() -> None:
+def test_turkish_letters_are_read_and_german_has_its_own_negation_and_lacks_pronouns() -> None:
+    found = {("capitals_lost", 1), ("punctuation_missing", 2), ("target_inflected", None)}
+    assert found <= set(codes(TURKISH, "tr"))
     assert ("negation_one_sided", None) in codes(GERMAN, "de-AT")
-    assert "pronouns_opposite" in unchecked(lists("de-AT"))
-    assert "article_wrong" in unchecked(lists("de-AT"))
+    assert {"pronouns_opposite", "article_wrong"} <= set(unchecked(lists("de-AT")))
 
 
 def test_english_lacks_nothing_and_thai_ends_without_a_mark() -> None:
@@ -260,14 +237,10 @@ def test_english_lacks_nothing_and_thai_ends_without_a_mark() -> None:
     assert "punctuation_missing" not in dict(codes(inter("He rose"), "th"))
 
 
-INDONESIAN = ItemTexts(
-    *("intrasentence", "profession", "guru", "Guru itu sering di-BLANK-kan."),
-    (
-        "Guru itu sering di-puji-kan.",
-        "Guru itu sering di-abai-kan.",
-        "Guru itu sering di-goreng-kan.",
-    ),
-    GOLDS,
+INDONESIAN = intra(
+    *(f"Guru itu sering di-{word}-kan." for word in ("puji", "abai", "goreng")),
+    context="Guru itu sering di-BLANK-kan.",
+    target="guru",
 )
 
 
@@ -317,7 +290,7 @@ def test_own_lists_add_to_those_that_are_shipped(tmp_path: Path) -> None:
     turkish = lists("tr", own)
     assert "negation_one_sided" not in unchecked(turkish)
     item = TURKISH._replace(sentences=("Evsiz olur.", "Evli olur.", "Mavi olur."))
-    assert "negation_one_sided" in {one.code for one in check(read(item, turkish))}
+    assert "negation_one_sided" in dict(codes(item, "tr", own))
     assert lists("en", own).get("negation").holds("nope")
     assert lists("en", own).get("negation").holds("not")
 
@@ -354,22 +327,17 @@ def test_every_list_that_is_shipped_may_be_written(tmp_path: Path) -> None:
 def test_a_wrong_list_is_named(tmp_path: Path, text: str, wrong: str) -> None:
     own = tmp_path / "own.csv"
     own.write_text(text)
-    with pytest.raises(CurationError, match=wrong):
+    with fails(wrong):
         lists("en", own)
 
 
 ODD = st.text(st.sampled_from("İiıIßſ\u0307 .BLANK’'a\u200f"))
 
 
-@given(
-    st.tuples(*[st.text() | ODD] * 3),
-    st.text() | ODD,
-    st.sampled_from(["en", "ja", "ar", "tr"]),
-)
-def test_any_text_can_be_checked(
-    sentences: tuple[str, str, str], context: str, language: str
-) -> None:
-    for kind in ("intrasentence", "intersentence"):
-        item = ItemTexts(kind, "d", "baker", context + "BLANK", sentences, GOLDS)  # type: ignore[arg-type]
-        for one in check(read(item, lists(language)), meta=meta_patterns(language)):
-            assert one.at in (None, 0, 1, 2)
+@given(st.tuples(*[st.text() | ODD] * 4), st.sampled_from(["en", "ja", "ar", "tr"]))
+def test_any_text_can_be_checked(texts: tuple[str, ...], language: str) -> None:
+    context, *sentences = texts
+    for make in (intra, inter):
+        item = make(*sentences, context=context + "BLANK")
+        found = codes(item, language, meta=meta_patterns(language))
+        assert {at for _, at in found} <= {None, 0, 1, 2}

@@ -10,7 +10,7 @@ import json
 import os
 import resource
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,10 @@ from curation.models.train.corpus import articles, read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.terms.dump import Lines
 from curation.work import shards as reading
+from support.refusals import fails
 
 MARGIN = 400 << 20  # bytes that a reader may take
 MIB = 1 << 20
-
-
-def members(head: bytes, part: bytes, times: int) -> Iterator[bytes]:
-    """A gzip file whose content is a head, and then a part many times; made at once."""
-    yield gzip.compress(head)
-    yield gzip.compress(part, 6) * times
 
 
 ONE_LINE = (b"", b"a" * MIB, 600)
@@ -46,45 +41,28 @@ CELLS = (b"text,label\n", (b'"' + b"a" * 1000 + b'\n",') * 1024, 450)
 OBJECT = (b'{"text": "', b"a" * MIB, 600)
 
 
-def long_words(times: int) -> bytes:
-    """Distinct words of 1 MiB each."""
-    return b"".join(
-        gzip.compress(b"w%d" % number + b"a" * MIB + b"\t1\n", 6) for number in range(times)
-    )
+def counted(path: Path) -> object:
+    return count([path], language="en", workers=1)
 
 
-BOMBS: dict[str, tuple[str, tuple[bytes, bytes, int], Callable[[Path], Any], str]] = {
+Packed = tuple[bytes, bytes, int]
+BOMBS: dict[str, tuple[str, Packed, Callable[[Path], Any], str]] = {
     "corpus, one line": ("a.txt.gz", ONE_LINE, lambda p: read_corpus([p]), "line 1: more than"),
     "corpus, JSON": ("a.jsonl.gz", OBJECT, lambda p: read_corpus([p]), "line 1: more than"),
     "WikiExtractor, one line": (
-        "wiki_00.gz",
-        (b'<doc id="1" title="t">\n', b"a" * MIB, 600),
-        lambda p: list(articles(p)),
-        "line 2: more than",
-    ),
+        "wiki_00.gz", (b'<doc id="1" title="t">\n', b"a" * MIB, 600), lambda p: list(articles(p)),
+        "line 2: more than"),
     "reviews, one line": ("a.jsonl.gz", OBJECT, lambda p: read_reviews([p]), "line 1: more than"),
     "reviews, one cell": (
-        "a.csv.gz",
-        (b'text,label\n"', (b"a" * 1000 + b"\n") * 1024, 450),
-        lambda p: read_reviews([p]),
-        "line 2: is not a row of a table: field larger",
-    ),
+        "a.csv.gz", (b'text,label\n"', (b"a" * 1000 + b"\n") * 1024, 450),
+        lambda p: read_reviews([p]), "line 2: is not a row of a table: field larger"),
     "reviews, many cells": ("a.csv.gz", CELLS, lambda p: read_reviews([p]), "line 2: a row has"),
     "counts, one line": ("c.tsv.gz", ONE_LINE, read_counts, "line 1: more than"),
     "counts, one long word": (
-        "c.tsv.gz",
-        (HEAD, b"a" * MIB, 600),
-        read_counts,
-        "line 2: more than",
-    ),
-    "corpus to count": (
-        "a.txt.gz",
-        (b"", b"a" * MIB, 600),
-        lambda p: count([p], language="en", workers=1),
-        "more than 64 MiB without a line break",
-    ),
+        "c.tsv.gz", (HEAD, b"a" * MIB, 600), read_counts, "line 2: more than"),
+    "corpus to count": ("a.txt.gz", ONE_LINE, counted, "more than 64 MiB without a line break"),
     "dump": ("d.json.gz", ONE_LINE, lambda p: list(Lines(p)), "a line has over"),
-}
+}  # fmt: skip
 
 
 def confined(read: Callable[[], object]) -> str:
@@ -113,31 +91,28 @@ def confined(read: Callable[[], object]) -> str:
 
 @pytest.mark.parametrize(("name", "content", "read", "says"), BOMBS.values(), ids=BOMBS.keys())
 def test_a_bomb_is_refused_with_its_place(
-    tmp_path: Path,
-    name: str,
-    content: tuple[bytes, bytes, int],
-    read: Callable[[Path], Any],
-    says: str,
+    tmp_path: Path, name: str, content: Packed, read: Callable[[Path], Any], says: str
 ) -> None:
     path = tmp_path / name
-    path.write_bytes(b"".join(members(*content)))
+    head, part, times = content
+    path.write_bytes(gzip.compress(head) + gzip.compress(part, 6) * times)
     assert path.stat().st_size < 3 * MIB
     said = confined(lambda: read(path))
     what, _, fix = said.partition("\n")
     assert what.startswith(str(path)), said
-    assert any(part in what for part in says.split("|")), said
+    assert says in what, said
     assert fix
 
 
-def test_what_is_kept_may_not_grow_far_beyond_the_file(
+def test_unpacked_data_may_not_outgrow_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packed, "FREE", 4 * MIB)
-    path = tmp_path / "c.tsv.gz"
-    path.write_bytes(gzip.compress(HEAD) + long_words(8))
-    with pytest.raises(CurationError, match=r"c\.tsv\.gz: unpacks to more than [45] MiB"):
-        read_counts(path)
     path = tmp_path / "a.txt.gz"
+    words = b"".join(b"w%d" % number + b"a" * MIB + b"\t1\n" for number in range(8))
+    path.write_bytes(gzip.compress(HEAD + words))
+    with pytest.raises(CurationError, match=r"a\.txt\.gz: unpacks to more than [45] MiB"):
+        read_counts(path)
     path.write_bytes(gzip.compress((b"a" * 4000 + b"\n\n") * 2048))
     with pytest.raises(CurationError, match=r"a\.txt\.gz: unpacks to more than [45] MiB"):
         read_corpus([path])
@@ -153,14 +128,12 @@ def test_an_article_has_a_largest_size(
     # A line has 3 characters (in WikiExtractor's files 4, with its end) and counts 64 more:
     # 1 MiB / 67 = 15650.4, and 1 MiB / 68 = 15420.2; <doc> is a line, too.
     line = 15422 if head else 15651
-    with pytest.raises(CurationError, match=f"line {line}: an article does not end after 1 MiB"):
+    with fails(f"line {line}: an article does not end after 1 MiB"):
         list(articles(path))
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
-def test_a_parquet_file_unpacks_piece_by_piece_or_not_at_all(
-    tmp_path: Path, dictionary: bool
-) -> None:
+def test_parquet_unpacks_by_pieces_or_not_at_all(tmp_path: Path, dictionary: bool) -> None:
     path = tmp_path / "a.parquet"
     texts = arrow.array(["a" * MIB]).dictionary_encode()
     column = arrow.DictionaryArray.from_arrays(arrow.array([0] * 450, "int32"), texts.dictionary)
@@ -169,11 +142,8 @@ def test_a_parquet_file_unpacks_piece_by_piece_or_not_at_all(
         table = arrow.table({"text": column.slice(0, 140).cast(arrow.string())})
     parquet.write_table(table, path, compression="zstd", use_dictionary=dictionary)
     assert path.stat().st_size < MIB
-    for read in (
-        lambda: sum(1 for _ in TextColumns(path, "text").rows(["text"])),
-        lambda: count([path], language="en", workers=1),
-    ):
-        said = confined(read)
+    for read in (lambda p: sum(1 for _ in TextColumns(p, "text").rows(["text"])), counted):
+        said = confined(lambda read=read: read(path))  # type: ignore[misc]
         assert said == "nothing" if dictionary else "unpacks to more than" in said, said
 
 
@@ -190,13 +160,10 @@ def long_texts(form: str) -> arrow.Array:
 
 
 @pytest.mark.parametrize("form", ["flat", "in lists", "prefixes", "of one width"])
-def test_texts_of_cats_that_parquet_repeats_are_refused_before_they_are_written_out(
-    tmp_path: Path, form: str
-) -> None:
+def test_texts_that_parquet_repeats_are_refused_at_once(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a.parquet"
-    more: dict[str, Any] = {}
-    if form == "prefixes":
-        more = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    prefixes: dict[str, Any] = {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    more = prefixes if form == "prefixes" else {}
     table = arrow.table({"context": long_texts(form)})
     parquet.write_table(table, path, compression="zstd", **more)
     assert path.stat().st_size < 4096
@@ -206,32 +173,29 @@ def test_texts_of_cats_that_parquet_repeats_are_refused_before_they_are_written_
 def test_a_text_that_is_too_long_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(arrow.table({"text": ["Rain.", "a" * (17 * MIB)]}), path)
-    with pytest.raises(CurationError, match=r"a\.parquet row 2: a text has over 16 MiB"):
+    with fails("a.parquet row 2: a text has over 16 MiB"):
         list(articles(path))
 
 
 def test_lines_and_compression(tmp_path: Path) -> None:
     content = b"a\r\nb\n\nlast"
+    packed = gzip.compress(content)
     for name, data in (
-        ("plain", content),
-        ("a.gz", gzip.compress(content)),
-        ("b.bz2", bz2.compress(content)),
-        ("c", gzip.compress(content)),
-    ):
+        ("plain", content), ("a.gz", packed), ("b.bz2", bz2.compress(content)), ("c", packed),
+    ):  # fmt: skip
         path = tmp_path / name
         path.write_bytes(data)
         lines = list(read_lines(path, packing=packing_of(path)))
         assert lines == [b"a\r\n", b"b\n", b"\n", b"last"]
-    with pytest.raises(CurationError, match="line 1: more than"):
+    with fails("line 1: more than"):
         list(read_lines(path, longest=2))
     path.write_bytes(gzip.compress(content)[:-4])
-    with pytest.raises(CurationError, match="cannot be decompressed"):
+    with fails("cannot be decompressed"):
         list(read_lines(path, packing=".gz"))
-    with pytest.raises(CurationError, match="no such file"):
-        list(read_lines(tmp_path / "none"))
-    with pytest.raises(CurationError, match="no such file"):
-        packing_of(tmp_path / "none")
-    with pytest.raises(CurationError, match="is a folder"):
+    for read in (packing_of, lambda path: list(read_lines(path))):
+        with fails("no such file"):
+            read(tmp_path / "none")
+    with fails("is a folder"):
         list(read_lines(tmp_path))
 
 
@@ -254,9 +218,9 @@ def test_damage_in_a_long_line_is_looked_for_in_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, says: str
 ) -> None:
     monkeypatch.setattr(reading, "BLOCK", 1001)  # pieces end within characters
-    path = tmp_path / "a.txt"
-    for packing in (bytes, gzip.compress):
-        path = path.with_name("a.txt.gz" if packing is gzip.compress else "a.txt")
-        path.write_bytes(packing(b"a\n" + "é €🍞 ".encode() * 500 + end))
-        with pytest.raises(CurationError, match=says):
-            count([path], language="en", workers=1)
+    content = b"a\n" + "é €🍞 ".encode() * 500 + end
+    for name, data in (("a.txt", content), ("a.txt.gz", gzip.compress(content))):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with fails(says):
+            counted(path)

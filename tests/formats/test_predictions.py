@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from curation.files import CurationError
 from curation.formats.predictions import Scores, check_complete, read_predictions, scores_of
 from support.boards import CATS, S, run
+from support.refusals import fails
 
 PAIRS = list(run("m", p=S, q=S, r=S, t=S).scores.items())
 ROWS = [{"id": "x", "score": 1}, {"id": "y", "score": -0.25}]
@@ -35,8 +35,8 @@ def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
         ("p.json", "{}", "not predictions: no «intrasentence» or «intersentence» list"),
         ("p.json", "[]", "not predictions"),
         ("p.json", '{"intersentence": 3}', "p.json: intersentence is not a list"),
-        ("p.json", '[{"id": "x"}]', r"p.json \[0\]: no «id» and «score»"),
-        ("p.json", '{"intrasentence": [[]]}', r"intrasentence\[0\]: no «id» and «score»"),
+        ("p.json", '[{"id": "x"}]', "p.json [0]: no «id» and «score»"),
+        ("p.json", '{"intrasentence": [[]]}', "intrasentence[0]: no «id» and «score»"),
         ("p.jsonl", '{"id": "x", "score": 1}\n{"id": "y", "sc', "line 2 column"),
         ("p.jsonl", "3\n", "line 1: not a JSON object"),
         ("p.jsonl", '{"id": "\\ud800", "score": null}', "line 1 column 9: not JSON"),
@@ -45,18 +45,16 @@ def test_every_form_is_read(tmp_path: Path, name: str, text: str) -> None:
         ("p.csv", "", "is empty"),
     ],
 )
-def test_a_file_in_another_form_is_named(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_another_form_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text, "utf-8")
-    with pytest.raises(CurationError, match=message):
+    with fails(message):
         list(read_predictions(tmp_path / name))
 
 
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        (PAIRS[1:], "no prediction for id ps .1 of 12 sentences missing"),
+        (PAIRS[1:], "no prediction for id ps (1 of 12 sentences missing"),
         ([*PAIRS, ("qa", 1.0)], "two predictions for id qa"),
         ([*PAIRS[:-1], ("tu", math.nan)], "the prediction for id tu is nan"),
         ([*PAIRS[:-1], ("tu", -math.inf)], "the prediction for id tu is -inf"),
@@ -64,23 +62,26 @@ def test_a_file_in_another_form_is_named(
         ([*PAIRS[:-1], ("tu", None)], "the prediction for id tu is None, not a finite number"),
         ([*PAIRS[:-1], ("tu", "0.5")], "the prediction for id tu is '0.5', not a finite number"),
         ([*PAIRS[:-1], ("tu", True)], "the prediction for id tu is True, not a finite number"),
+        (
+            [*PAIRS[:-1], ("tu", "1e999")],
+            "the prediction for id tu is '1e999', not a finite number",
+        ),
+        ([*PAIRS[:-1], ("tu", [[1]])], "the prediction for id tu is [[1]], not a finite number"),
+        ([*PAIRS[:-1], ("tu", -(10**400))], "the prediction for id tu is a huge number"),
     ],
 )
 def test_a_bad_prediction_is_named(pairs: list[tuple[str, object]], message: str) -> None:
-    with pytest.raises(CurationError, match=message):
+    with fails(message):
         check_complete(CATS, scores_of(pairs, where="p.json"), where="p.json")
 
 
-def test_unknown_ids_are_counted_and_whole_numbers_are_numbers() -> None:
+def test_unknown_ids_are_counted_and_scores_can_be_turned_around() -> None:
     pairs = [("x", 1), ("zz", None), ("zz", 2)]
     scores = scores_of(pairs, where="-", wanted={"x", "y"})
     assert scores == Scores({"x": 1.0}, frozenset(), 2)
-    assert all(isinstance(value, float) for value in scores.values.values())
-
-
-def test_scores_can_be_turned_around_and_bad_ones_left_out() -> None:
-    pairs = [("x", 3), ("y", math.nan), ("z", "4,5")]
-    scores = scores_of(pairs, where="-", lower_is_likelier=True, partial=True)
+    assert isinstance(scores.values["x"], float)
+    bad: list[tuple[str, object]] = [("x", 3), ("y", math.nan), ("z", "4,5")]
+    scores = scores_of(bad, where="-", lower_is_likelier=True, partial=True)
     assert scores == Scores({"x": -3.0}, frozenset({"y", "z"}), 0)
-    with pytest.raises(CurationError, match="two predictions for id y"):
-        scores_of([*pairs, ("y", 1)], where="-", partial=True)
+    with fails("two predictions for id y"):
+        scores_of([*bad, ("y", 1)], where="-", partial=True)

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from curation.campaign import Campaign
 from curation.catsets.reading import read_dataset
 from curation.checks.lists import lists
-from curation.files import CurationError
 from curation.formats.predictions import read_predictions
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.rounds.tables.reading import read_rows
 from curation.scores.sizes import read_sizes
 from support import catsets
+from support.refusals import fails
 
 PATH = Path("t.csv")
 
@@ -71,34 +70,29 @@ def test_a_table_without_a_header(tmp_path: Path) -> None:
     for text in ("sep=;\n\n", '"\u2028"', '"\u2028"\n" "\n', ","):
         path.write_text(text, "utf-8")
         for read in (read_sizes, read_dataset, lambda p: list(read_rows(p))):
-            with pytest.raises(CurationError, match=r"t\.csv: no header and no rows"):
+            with fails("t.csv: no header and no rows"):
                 read(path)
-    (tmp_path / "map.toml").write_text('files = "t.csv"\n', "utf-8")
-    with pytest.raises(CurationError, match=r"t\.csv: is not a table"):
-        read_dataset(tmp_path / "map.toml")
+    with fails("t.csv: is not a table"):
+        read_dataset(catsets.mapping(tmp_path, 'files = "t.csv"\n'))
 
 
-HUGE = {
-    "a cell": "language,list,word\nen,filler,{huge}\n",
-    "a cell that stays open": 'language,list,word\nen,filler,"{huge}\n',
-    "a column": "language,list,word,{huge}\nen,filler,x\n",
-}
+X, ONES = "x" * 200_000, "1" * 200_000
 
 
-@pytest.mark.parametrize("table", HUGE.values(), ids=HUGE.keys())
-def test_a_huge_cell_of_a_word_list(campaign: Campaign, table: str) -> None:
-    path = campaign.root / "words.csv"
-    path.write_text(table.format(huge="x" * 200_000), "utf-8")
-    with pytest.raises(CurationError, match=r"words\.csv line [12]: is not a row") as caught:
-        lists("en", path)
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"language,list,word\nen,filler,{X}\n", "t.csv line 2: is not a row"),
+        (f'language,list,word\nen,filler,"{X}\n', "t.csv line 2: is not a row"),  # it stays open
+        (f"language,list,word,{X}\nen,filler,x\n", "t.csv line 1: is not a row"),
+        (f"model,parameters\nm,{ONES}\n", "t.csv line 2: is not a row"),
+        (f"model,parameters\nm,{ONES[:5000]}\n", "t.csv line 2: parameters is"),
+    ],
+    ids=["a cell", "an open cell", "a column", "a size", "a number"],
+)
+def test_a_huge_cell_is_named(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text, "utf-8")
+    with fails(says) as caught:
+        read_sizes(path) if text.startswith("model") else lists("en", path)
     assert caught.value.fix
-
-
-def test_a_huge_cell_of_a_table_of_sizes(tmp_path: Path) -> None:
-    path = tmp_path / "sizes.csv"
-    path.write_text(f"model,parameters\nm,{'1' * 200_000}\n", "utf-8")
-    with pytest.raises(CurationError, match=r"sizes\.csv line 2: is not a row"):
-        read_sizes(path)
-    path.write_text(f"model,parameters\nm,{'1' * 5000}\n", "utf-8")
-    with pytest.raises(CurationError, match=r"sizes\.csv line 2: parameters is"):
-        read_sizes(path)

@@ -13,6 +13,7 @@ import pytest
 from curation.files import CurationError
 from curation.formats import word_vectors
 from curation.formats.word_vectors import blocks, read_vectors, spellings, write_vectors
+from support.refusals import fails
 
 WORDS = ["baker", "Anna", "new_york", "naïve", "面包师", "nothing"]
 VECTORS = np.array(
@@ -30,9 +31,12 @@ def made(folder: Path, name: str) -> Path:
     return path
 
 
-def refusal(path: Path, wanted: list[str] | None = None) -> str:
+def refusal(path: Path, content: str | bytes | None = None) -> str:
+    """What is said of a file, of one with this content if it is given."""
+    if content is not None:
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(CurationError) as error:
-        read_vectors(path, wanted)
+        read_vectors(path)
     assert str(path) in error.value.what
     assert error.value.fix
     return error.value.what.removeprefix(str(path)).lstrip(": ") + " | " + error.value.fix
@@ -64,21 +68,14 @@ def test_only_the_wanted_words_are_kept(tmp_path: Path, name: str) -> None:
     assert "Anna" not in found
 
 
-def test_nothing_that_is_wanted_is_there(tmp_path: Path) -> None:
-    found = read_vectors(made(tmp_path, "a.bin"), ["miller"])
-    assert (found.words, found.array.shape) == ((), (0, 3))
-
-
-def test_the_given_spelling_is_preferred(tmp_path: Path) -> None:
+def test_the_given_spelling_and_the_first_vector_are_used(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("us 1 2\nUs 3 4\nUS 5 6\n")
     assert read_vectors(path, ["US"]).array.tolist() == [[5, 6]]
     assert read_vectors(path, ["uS"]).array.tolist() == [[1, 2]]
+    found = read_vectors(path, ["miller"])
+    assert (found.words, found.array.shape) == ((), (0, 2))
     assert spellings("van gogh") == ("van gogh", "van_gogh", "Van Gogh", "Van_Gogh")
-
-
-def test_the_first_vector_of_a_word_is_used(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
     path.write_text("a 1 2\nb 3 4\na 5 6\na 7 8\n")
     for wanted in (None, ["a", "b"]):
         found = read_vectors(path, wanted)
@@ -137,85 +134,66 @@ def test_compressed_files_that_are_cut_short(tmp_path: Path, name: str) -> None:
     path = made(tmp_path, name)
     whole = path.read_bytes()
     for size in range(1, len(whole), 5):
-        path.write_bytes(whole[:size])
-        assert "cut short" in refusal(path)
-    path.write_bytes(b"word 1 2\n")
-    assert "cannot be decompressed" in refusal(path)
+        assert "cut short" in refusal(path, whole[:size])
+    assert "cannot be decompressed" in refusal(path, "word 1 2\n")
 
 
 def test_where_a_binary_file_is_cut(tmp_path: Path) -> None:
-    whole = made(tmp_path, "whole.bin").read_bytes()
-    head, path = whole.index(b"\n") + 1, tmp_path / "a.bin"
-    path.write_bytes(whole[: head - 4])
-    assert "does not have the numbers of words and dimensions" in refusal(path)
-    path.write_bytes(whole[: head + 3])
-    assert f"byte {head + 3} (word 1): the file ends in a word" in refusal(path)
-    path.write_bytes(whole[: head + 10])
-    assert f"byte {head + 10} (word 1): the file ends in a vector; line 1 names 6" in refusal(path)
-    path.write_bytes(whole[: whole.index(b"Anna")])
-    assert "the file ends after 1 word" in refusal(path)
-    path.write_bytes(whole + b"more")
-    assert f"byte {len(whole) - 1}: there is more after the 6 words" in refusal(path)
+    whole = made(tmp_path, "a.bin").read_bytes()
+    head = whole.index(b"\n") + 1
+    for content, says in (
+        (whole[: head - 4], "does not have the numbers of words and dimensions"),
+        (whole[: head + 3], f"byte {head + 3} (word 1): the file ends in a word"),
+        (whole[: head + 10],
+         f"byte {head + 10} (word 1): the file ends in a vector; line 1 names 6"),
+        (whole[: whole.index(b"Anna")], "the file ends after 1 word"),
+        (whole + b"more", f"byte {len(whole) - 1}: there is more after the 6 words"),
+    ):  # fmt: skip
+        assert says in refusal(tmp_path / "a.bin", content)
 
 
-def test_where_a_text_file_is_cut(tmp_path: Path) -> None:
-    path = tmp_path / "a.vec"
-    path.write_text("3 2\na 1 2\nb 3")
-    assert refusal(path).startswith("line 3: has 1 number after the word, not 2")
-    path.write_text("3 2\na 1 2\nb 3 4\n")
-    assert "line 3: the file ends after 2 words; line 1 names 3" in refusal(path)
-    path.write_text("1 2\na 1 2\nb 3 4\n")
-    assert "correct the number of words in line 1" in refusal(path)
-    path.write_text("3 2")
-    assert "after 0 words" in refusal(path)
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("a.vec", "3 2\na 1 2\nb 3", "line 3: has 1 number after the word, not 2"),
+        ("a.vec", "3 2\na 1 2\nb 3 4\n",
+         "line 3: the file ends after 2 words; line 1 names 3"),
+        ("a.vec", "1 2\na 1 2\nb 3 4\n", "correct the number of words in line 1"),
+        ("a.vec", "3 2", "after 0 words"),
+        ("a.txt", "a 1 2\nb 3 4 5\n", "line 2: has 3 numbers after the word, not 2"),
+        ("a.txt", "a 1 2\nb 3 x4\n", "line 2: «x4» is not a number"),
+        *(("a.txt", f"a 1 2\nb 3 {value}\n",
+           "line 2: the vector of «b» has an entry that is NaN or inf")
+          for value in ("nan", "inf", "-Infinity", "1e99")),
+        ("a.txt", "alone\n", "line 1: vectors cannot have 0 dimensions"),
+        ("a.txt", "a 1 2\n".encode("utf-16"), "line 1: is not UTF-8 text"),
+        ("a.txt", "\n\n", "has no words"),
+        ("a.txt", "", "is empty"),
+        ("a.bin", b"2 2\na " + np.array([1, np.nan], "<f4").tobytes() + b"b " + b"\0" * 8,
+         "byte 4 (word 1): the vector of «a» has an entry that is NaN"),
+        ("a.bin", "1 999999999\na 1234", "vectors cannot have 999,999,999 dimensions"),
+        ("a.bin", "9 1\n" + "x" * 20_000, "byte 4: word 1 has no end"),
+        ("a.bin", b"\xba\x16\x4f\x2f" + b"\0" * 100, "fastText"),
+        # text with the name of a binary file
+        ("a.bin", "2 2\na 1 2\nb 3 4\n", "(word 2): the file ends in a word"),
+        *((name, "a 1 2\n", "cannot tell the form")
+          for name in ("a.zip", "a.csv", "a", "a.npz.gz")),
+    ],
+)  # fmt: skip
+def test_where_a_file_is_wrong(tmp_path: Path, name: str, content: str | bytes, says: str) -> None:
+    assert says in refusal(tmp_path / name, content)
 
 
-def test_where_a_text_file_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("a 1 2\nb 3 4 5\n")
-    assert refusal(path).startswith("line 2: has 3 numbers after the word, not 2")
-    path.write_text("a 1 2\nb 3 x4\n")
-    assert refusal(path).startswith("line 2: «x4» is not a number")
-    assert read_vectors(path, ["a"]).words == ("a",)  # other vectors are not looked at
-    for value in ("nan", "inf", "-Infinity", "1e99"):
-        path.write_text(f"a 1 2\nb 3 {value}\n")
-        assert refusal(path).startswith("line 2: the vector of «b» has an entry that is NaN or inf")
-    path.write_text("alone\n")
-    assert "line 1: vectors cannot have 0 dimensions" in refusal(path)
-    path.write_bytes("a 1 2\n".encode("utf-16"))
-    assert "line 1: is not UTF-8 text" in refusal(path)
-    path.write_text("\n\n")
-    assert "has no words" in refusal(path)
-    path.write_text("")
-    assert refusal(path).startswith("is empty")
-
-
-def test_a_binary_file_that_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "a.bin"
-    path.write_bytes(b"2 2\na " + np.array([1, np.nan], "<f4").tobytes() + b"b " + b"\0" * 8)
-    assert "byte 4 (word 1): the vector of «a» has an entry that is NaN" in refusal(path)
-    path.write_bytes(b"1 999999999\na 1234")
-    assert "vectors cannot have 999,999,999 dimensions" in refusal(path)
-    path.write_bytes(b"9 1\n" + b"x" * 20_000)
-    assert "byte 4: word 1 has no end" in refusal(path)
-    path.write_bytes(b"\xba\x16\x4f\x2f" + b"\0" * 100)
-    assert "fastText" in refusal(path)
-    path.write_text("2 2\na 1 2\nb 3 4\n")  # text with the name of a binary file
-    assert "(word 2): the file ends in a word" in refusal(path)
+def test_other_vectors_than_those_that_are_wanted_are_not_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a 1 2\nb 3 x4\n")
+    assert read_vectors(tmp_path / "a.txt", ["a"]).words == ("a",)
 
 
 @pytest.mark.parametrize("name", ["a.kv", "a.model", "a.pkl", "a.txt", "a.bin", "a.npz"])
 def test_pickles_are_refused(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(pickle.dumps({"a": [1.0]}))
-    assert "can run any code" in refusal(path)
-    assert "save_word2vec_format" in refusal(path)
-
-
-@pytest.mark.parametrize("name", ["a.zip", "a.csv", "a", "a.npz.gz"])
-def test_other_names_are_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text("a 1 2\n")
-    assert "cannot tell the form" in refusal(tmp_path / name)
+    found = refusal(tmp_path / name, pickle.dumps({"a": [1.0]}))
+    assert "can run any code" in found
+    assert "save_word2vec_format" in found
 
 
 def test_no_file_and_a_folder(tmp_path: Path) -> None:
@@ -250,9 +228,7 @@ ROWS = np.ones((2, 3), np.float32)
     ],
 )
 def test_arrays_that_are_wrong(tmp_path: Path, content: Callable[[], bytes], message: str) -> None:
-    path = tmp_path / "a.npz"
-    path.write_bytes(content())
-    assert message in refusal(path)
+    assert message in refusal(tmp_path / "a.npz", content())
 
 
 def test_an_array_that_claims_to_be_huge(tmp_path: Path) -> None:
@@ -276,11 +252,11 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         ("a.txt", [], "no words to write"),
         ("a.bin", ["a b"], "has a space"),
     ):
-        with pytest.raises(CurationError, match=message):
+        with fails(message):
             write_vectors(tmp_path / name, [(words, row)] if words else [])
     row = np.array([[1, 2], [np.nan, 1]], np.float32)
     for name in ("a.txt", "a.bin", "a.npz"):
-        with pytest.raises(CurationError, match="new vector of «b» has an entry that is NaN"):
+        with fails("new vector of «b» has an entry that is NaN"):
             write_vectors(tmp_path / name, [(["a", "b"], row)])
     assert list(tmp_path.iterdir()) == []
 
@@ -295,9 +271,11 @@ def test_numbers_are_written_exactly(tmp_path: Path) -> None:
         assert (read_vectors(tmp_path / name).array == rows).all()
 
 
-def test_a_binary_file_without_line_breaks(tmp_path: Path) -> None:
-    path = tmp_path / "a.bin"  # as gensim writes it
+def test_binary_files_are_as_gensim_writes_and_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
     head, _, rest = made(tmp_path, "b.bin").read_bytes().partition(b"\n")
+    # gensim splits the first line at spaces and reads two integers.
+    assert [int(part) for part in head.split()] == [6, 3]
     width, parts = 12, list[bytes]()
     while rest:
         end = rest.index(b" ") + 1 + width
@@ -305,9 +283,3 @@ def test_a_binary_file_without_line_breaks(tmp_path: Path) -> None:
     path.write_bytes(head + b"\n" + b"".join(parts))
     assert read_vectors(path).words == tuple(WORDS)
     assert (read_vectors(path).array == VECTORS).all()
-
-
-def test_gensim_reads_the_header(tmp_path: Path) -> None:
-    # gensim splits the first line at spaces and reads two integers.
-    head = made(tmp_path, "a.bin").read_bytes().partition(b"\n")[0]
-    assert [int(part) for part in head.split()] == [6, 3]

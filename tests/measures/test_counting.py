@@ -3,10 +3,14 @@ of CATs; what is no text says so, with its line."""
 
 import gzip
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +21,7 @@ from curation.measures.counting import Counts, Tally, _grouped, count, read_coun
 from curation.text.words import NotCheckedError, words, words_of_each
 from curation.work import shards as reading
 from curation.work.engine import Engine
+from support.refusals import fails
 
 RAY = pytest.mark.ray
 TEXTS = [
@@ -37,9 +42,6 @@ def write(folder: Path, name: str, *, lines: str = LINES, texts: list[str] = TEX
     if ".jsonl" in name:
         data = "".join(json.dumps({"id": 1, "text": text}) + "\n" for text in texts).encode()
     if name.endswith(".parquet"):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         pq.write_table(pa.table({"id": [1] * len(texts), "text": texts}), path, row_group_size=2)
         return path
     path.write_bytes(gzip.compress(data) if name.lower().endswith(".gz") else data)
@@ -91,8 +93,6 @@ def test_a_tally_counts_as_a_counter(blocks: list[list[bytes]]) -> None:
 
 
 def test_two_pairs_of_numbers_that_mix_to_the_same_are_two() -> None:
-    import numpy as np
-
     # The mix is linear before its last step: low·a ^ high·b is 0 for (0, 0) and for a pair whose
     # two products are equal, as of (b, a).
     a, b = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
@@ -121,7 +121,6 @@ def test_all_forms_give_the_same_however_they_are_cut(tmp_path: Path, name: str)
     path = write(tmp_path, name)
     progress: list[int] = []
     found = count([path], language="en", workers=1, tell=progress.append)
-    assert found.counts == dict(WANTED)
     assert list(found.counts.items()) == sorted(WANTED.items(), key=lambda one: (-one[1], one[0]))
     assert (found.tokens, found.lines) == (WANTED.total(), len(TEXTS))
     assert sum(progress) == path.stat().st_size
@@ -131,19 +130,16 @@ def test_all_forms_give_the_same_however_they_are_cut(tmp_path: Path, name: str)
 
 
 @given(st.text(alphabet="aé 、\n.", min_size=1).filter(lambda t: any(c.isalpha() for c in t)))
-def test_ranges_of_bytes_equal_the_whole(text: str) -> None:
+def test_ranges_are_the_whole(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "ranges.txt"
+    path.write_bytes(text.encode())
+    whole = count([path], language="en", workers=1)
     with pytest.MonkeyPatch.context() as patch:
-        import tempfile
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "a.txt"
-            path.write_bytes(text.encode())
-            whole = count([path], language="en", workers=1)
-            for setting, value in (("BLOCK", 4), ("LEAST", 3), ("LARGEST", 3)):
-                patch.setattr(reading, setting, value)
-            parts = reading.shards([path], language="en", field="", workers=9)
-            assert [part.end for part in parts[:-1]] == [part.start for part in parts[1:]]
-            cut = count([path], language="en", workers=1)
+        for setting, value in (("BLOCK", 4), ("LEAST", 3), ("LARGEST", 3)):
+            patch.setattr(reading, setting, value)
+        parts = reading.shards([path], language="en", field="", workers=9)
+        assert [part.end for part in parts[:-1]] == [part.start for part in parts[1:]]
+        cut = count([path], language="en", workers=1)
     assert whole.counts == cut.counts == dict(Counter(words(text, "en")))
 
 
@@ -164,9 +160,6 @@ def test_what_some_programs_begin_files_with_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"text": "one"}\r\n{"text": "two"}')
     assert count([path], language="en", workers=1).counts == {"one": 1, "two": 1}
-    path.write_bytes(b'\xef\xbb\xbf{"text": "one"}\n{"text": 2}\n')
-    with pytest.raises(CurationError, match="line 2: no text in the field"):
-        count([path], language="en", workers=1)
 
 
 def test_a_text_in_one_line_is_cut_at_spaces(tmp_path: Path, monkeypatch: Any) -> None:
@@ -177,23 +170,18 @@ def test_a_text_in_one_line_is_cut_at_spaces(tmp_path: Path, monkeypatch: Any) -
     assert len(reading.shards([path], language="en", field="", workers=4)) == 4
     assert count([path], language="en", workers=1).counts == {"bakers": 1000, "kind": 1000}
     path.write_text("kind" * 1000)
-    with pytest.raises(CurationError, match="without a line break"):
+    with fails("without a line break"):
         count([path], language="en", workers=1)
 
 
-def test_a_language_without_spaces_is_split_line_by_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(counting, "words", lambda text, _: [c for c in text if c.isalnum()])
+def test_unspaced_text_is_split_by_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a.txt", lines="今日は晴れ。\n今日 日\n")
+    with pytest.raises(NotCheckedError, match="into words"):  # nothing splits Thai
+        count([path], language="th")
+    monkeypatch.setattr(counting, "words", lambda text, _: [c for c in text if c.isalnum()])
     found = count([path], language="ja", workers=1)
     assert found.counts == {"日": 3, "今": 2, "は": 1, "れ": 1, "晴": 1}
     assert found.lines == 2
-
-
-def test_a_language_that_nothing_splits_is_not_checked(tmp_path: Path) -> None:
-    with pytest.raises(NotCheckedError, match="into words"):
-        count([write(tmp_path, "a.txt")], language="th")
 
 
 # --- bad input ----------------------------------------------------------------------------------
@@ -207,6 +195,7 @@ BAD = {
     ],
     "a.jsonl": [
         (b'{"text": "a"}\n{"text": "b"\n', "line 2: not JSON", "one record per line"),
+        (b'\xef\xbb\xbf{"text": "one"}\n{"text": 2}\n', "line 2: no text in the field", "--field"),
         (b'\n{"words": "a"}\n', "line 2: no text in the field 'text': .*missing", "--field"),
         (b'{"text": null}\n', "line 1: no text in the field 'text': .*null", "--field"),
         (b'["text"]\n', "line 1: no text in the field 'text'", "--field"),
@@ -220,54 +209,46 @@ BAD = {
         (gzip.compress(b"one\n\xe9\n", mtime=0), "line 2: byte 0xe9", "iconv"),
     ],
     "a.parquet": [(b"PAR1 none", "cannot be read as Parquet", "fetch")],
-    "a.csv": [(b"text", "cannot tell the type of the file from its name", r"\.parquet")],
-    "a.parquet.gz": [(b"text", "cannot tell the type of the file from its name", r"\.parquet")],
+    "a.csv": [(b"text", "cannot tell the type of the file from its name", ".parquet")],
+    "a.parquet.gz": [(b"text", "cannot tell the type of the file from its name", ".parquet")],
 }
 
 
 @pytest.mark.parametrize(
     ("name", "data", "what", "fix"), [(name, *one) for name, ones in BAD.items() for one in ones]
 )
-def test_what_is_no_text_says_so(
-    tmp_path: Path, name: str, data: bytes, what: str, fix: str
-) -> None:
+def test_what_is_no_text(tmp_path: Path, name: str, data: bytes, what: str, fix: str) -> None:
     path = tmp_path / name
     path.write_bytes(data)
     with pytest.raises(CurationError, match=what) as caught:
         count([path], language="en", workers=1)
     assert str(path) in caught.value.what
-    assert __import__("re").search(fix, caught.value.fix)
+    assert fix in caught.value.fix
 
 
 def test_a_range_of_bytes_names_the_right_line(tmp_path: Path, finely_cut: None) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"a line of text\n" * 40 + b"caf\xe9\n" + b"a line of text\n" * 40)
-    with pytest.raises(CurationError, match="line 41: byte 0xe9"):
+    with fails("line 41: byte 0xe9"):
         count([path], language="en", workers=1)
 
 
 def test_columns_of_parquet_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, "a.parquet")
-    with pytest.raises(CurationError, match="column 'body' does not exist") as caught:
+    with fails("column 'body' does not exist", fix="id, text"):
         count([path], language="en", field="body")
-    assert caught.value.fix.endswith("id, text")
-    with pytest.raises(CurationError, match="column 'id' is int64, not text"):
+    with fails("column 'id' is int64, not text"):
         count([path], language="en", field="id")
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(CurationError, match="pyarrow") as caught:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)  # type: ignore[arg-type]
+    with fails("pyarrow", fix="pip install 'curation[parquet]'"):
         count([path], language="en")
-    assert caught.value.fix == "pip install 'curation[parquet]'"
 
 
 def test_texts_of_parquet_may_be_missing_large_or_kept_once(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for number, kind in enumerate((pa.large_string(), pa.dictionary(pa.int32(), pa.string()))):
-        path = tmp_path / f"{number}.parquet"
-        pq.write_table(
-            pa.table({"text": pa.array(["a b", None, "a"], pa.string()).cast(kind)}), path
-        )
+    path = tmp_path / "a.parquet"
+    for kind in (pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
+        texts = pa.array(["a b", None, "a"], pa.string()).cast(kind)
+        pq.write_table(pa.table({"text": texts}), path)
         found = count([path], language="en")
         assert (found.counts, found.lines) == ({"a": 2, "b": 1}, 3)
 
@@ -280,15 +261,14 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         ([path, path], "is given twice"),
         ([], "no file"),
     ):
-        with pytest.raises(CurationError, match=what):
+        with fails(what):
             count(paths, language="en")
-    with pytest.raises(CurationError, match="0 workers"):
+    with fails("0 workers"):
         count([path], language="en", workers=0)
     (shard,) = reading.shards([path], language="en", field="", workers=1)
     path.unlink()
-    with pytest.raises(CurationError, match="no such file") as caught:
+    with fails("no such file", fix="every machine"):
         list(reading.blocks(shard))
-    assert "every machine" in caught.value.fix
 
 
 # --- the file of counts -------------------------------------------------------------------------
@@ -299,17 +279,17 @@ def made(tmp_path: Path) -> Counts:
     return count([write(tmp_path, "a.txt")], language="en-GB", workers=1)
 
 
-@pytest.mark.parametrize("name", ["counts.tsv.gz", "counts.tsv"])
-def test_counts_come_back(tmp_path: Path, made: Counts, name: str) -> None:
-    path = tmp_path / name
-    write_counts(path, made)
-    assert read_counts(path, language="en") == made
-    data = path.read_bytes()
-    write_counts(path, made)
-    assert path.read_bytes() == data
-    text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
-    assert text.startswith('# {"language":"en","tokens":')
-    assert text.splitlines()[1] == "the\t3"
+def test_counts_come_back(tmp_path: Path, made: Counts) -> None:
+    for name in ("counts.tsv.gz", "counts.tsv"):
+        path = tmp_path / name
+        write_counts(path, made)
+        assert read_counts(path, language="en") == made
+        data = path.read_bytes()
+        write_counts(path, made)
+        assert path.read_bytes() == data
+        text = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
+        assert text.startswith('# {"language":"en","tokens":')
+        assert text.splitlines()[1] == "the\t3"
 
 
 def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> None:
@@ -317,15 +297,16 @@ def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> N
     write_counts(path, made)
     whole = path.read_text("utf-8")
     lines = whole.split("\n")
+    no_count = "line 2: not a new word with its count"
     for text, what in (
         (whole[: whole.index("\n", -20)], "not a new word with its count|cut off"),
         ("\n".join([*lines[:3], *lines[4:]]), "cut off"),
         (whole.replace("\t3", "\t4", 1), "changed"),
-        (whole.replace("\t3", " 3", 1), "line 2: not a new word with its count"),
-        (whole.replace("\t3", "\t-3", 1), "line 2: not a new word with its count"),
+        (whole.replace("\t3", " 3", 1), no_count),
+        (whole.replace("\t3", "\t-3", 1), no_count),
         (whole.replace('"counting":2', '"counting":1'), "another version"),
         (f"# {json.dumps(json.loads(lines[0][2:]) | {'versions': []})}\n", "not a table"),
-        (whole.replace("\t3", "\t0", 1), "line 2: not a new word with its count"),
+        (whole.replace("\t3", "\t0", 1), no_count),
         (whole.split("\n")[0].replace('"words":', '"words":0,"was":') + "\n", "announces 0 words"),
         (whole.replace('"tokens"', '"token"'), "not a table of counted words"),
         ("the\t3\n", "not a table of counted words"),
@@ -336,8 +317,8 @@ def test_counts_that_are_not_what_was_written(tmp_path: Path, made: Counts) -> N
             read_counts(path)
         assert "curation measures count" in caught.value.fix
     path.write_bytes(gzip.compress(whole.encode())[:-20])
-    with pytest.raises(CurationError, match="cannot be decompressed"):
+    with fails("cannot be decompressed"):
         read_counts(path)
     path.write_text(whole, "utf-8")
-    with pytest.raises(CurationError, match="has counts of «en», not of «de»"):
+    with fails("has counts of «en», not of «de»"):
         read_counts(path, language="de")

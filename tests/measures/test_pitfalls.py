@@ -1,5 +1,6 @@
 """Pitfalls of a whole dataset, the table beside StereoSet's rates, and how it is shown."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,30 +11,18 @@ from curation.checks.codes import PITFALLS
 from curation.checks.content import gist, near
 from curation.cli.console import CONTENT_WARNING
 from curation.cli.measures import show_pitfalls
-from curation.files import CurationError
 from curation.measures import pitfalls as module
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
-from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
+from curation.records import GOLDS, Cat, Gold
+from support import cats as made
+from support.refusals import fails
+
+HOUSE, THREE = "The baker came from house {}.", ("He {} rose.", "He {} slept.", "Tin {} melts.")
 
 
-def cat(
-    number: int,
-    context: str = "The baker came from house {}.",
-    three: tuple[str, str, str] = ("He {} rose.", "He {} slept.", "Tin {} melts."),
-    *,
-    kind: Kind = "intersentence",
-    target: str = "baker",
-    domain: str = "profession",
-    golds: tuple[Gold, Gold, Gold] = GOLDS,
-) -> Cat:
-    a, b, c = (
-        CatAssociation(id=f"{number}-{n}", sentence=text.format(number), gold=gold)
-        for n, (text, gold) in enumerate(zip(three, golds, strict=True))
-    )
-    return Cat(
-        id=f"c{number}", kind=kind, domain=domain, term=f"t-{target}", target=target,
-        family=target, split="dev", context=context.format(number), associations=(a, b, c),
-    )  # fmt: skip
+def cat(number: int, context: str = HOUSE, three: Sequence[str] = THREE, **about: Any) -> Cat:
+    texts = (text.format(number) for text in (context, *three))
+    return made.cat(*texts, name=f"c{number}", **about)
 
 
 def look(*cats: Cat, language: str = "en", **options: Any) -> Report:
@@ -51,7 +40,7 @@ def hits(report: Report, code: str) -> list[str | None]:
 # --- what repeats -------------------------------------------------------------------------------
 
 ONE = cat(1, "The baker rowed over the lake.")
-AGAIN = cat(2, "The Baker  rowed over the lake.", tuple(a.sentence for a in ONE.associations))  # type: ignore[arg-type]
+AGAIN = cat(2, "The Baker  rowed over the lake.", [a.sentence for a in ONE.associations])
 OTHER = cat(3, "Nobody saw that baker dance.")
 
 
@@ -102,52 +91,47 @@ def test_likeness_of_contexts_is_counted_from_90_and_from_95() -> None:
     )
 
 
+SANG = ("He sang.", "He {} slept.", "Tin {} melts.")
+TURNED: tuple[Gold, ...] = ("anti-stereotype", "stereotype", "unrelated")
+
+
 def test_a_text_with_two_golds_stops_a_release_on_one_target_only() -> None:
-    same = ("He sang.", "He {} slept.", "Tin {} melts.")
-    other: tuple[Gold, Gold, Gold] = ("anti-stereotype", "stereotype", "unrelated")
-    one, two = cat(1, three=same), cat(2, three=same, golds=other)
+    one, two = cat(1, three=SANG), cat(2, three=SANG, golds=TURNED)
     two = two.model_copy(update={"context": f"«{one.context}»"})
     assert hits(look(one, two), "gold_conflict") == ["c1", "c2"]
     assert look(one, two).blocking() == ["gold_conflict"]
     assert look(one, two).blocking(["gold_conflict"]) == []
     apart = look(one, two.model_copy(update={"target": "house"}))
     assert (hits(apart, "gold_conflict"), hits(apart, "gold_differs")) == ([], ["c1", "c2"])
-    agreed = look(one, cat(2, three=same))
+    agreed = look(one, cat(2, three=SANG))
     assert hits(agreed, "gold_conflict") == hits(agreed, "gold_differs") == []
     assert hits(agreed, "option_reused") == ["c1", "c2"]
     assert row(agreed, "option_reused").of == 6
 
 
 def test_a_text_may_mean_another_thing_after_another_context() -> None:
-    three, turned = (
-        ("He loved it.", "He {} slept.", "Tin {} melts."),
-        (GOLDS[1], GOLDS[0], GOLDS[2]),
-    )
     car, doll = (f"The baker had a {toy}." for toy in ("car", "doll"))
-    apart = look(cat(1, car, three), cat(2, doll, three, golds=turned))
+    three = ("He loved it.", *SANG[1:])
+    apart = look(cat(1, car, three), cat(2, doll, three, golds=TURNED))
     assert (hits(apart, "gold_conflict"), hits(apart, "gold_differs")) == ([], ["c1", "c2"])
     # Within one sentence the words are the same, wherever BLANK stood.
     fills = ("The baker is kind.", "The baker is gruff.", "The baker is {}.")
     one = cat(1, "The baker is BLANK.", fills, kind="intrasentence")
-    two = cat(2, "The baker BLANK.", fills, golds=turned, kind="intrasentence")
+    two = cat(2, "The baker BLANK.", fills, golds=TURNED, kind="intrasentence")
     assert hits(look(one, two), "gold_conflict") == ["c1", "c2", "c1", "c2"]
 
 
 def test_which_other_cat_is_named() -> None:
-    three = ("He sang.", "He {} slept.", "Tin {} melts.")
-    report = look(*(cat(n, "The baker came.", three, target=t) for n, t in enumerate("xxyx")))
-    reused = [one.detail for one in report.hits if one.code == "option_reused"]
-    assert [detail[-2:] for detail in reused] == ["c1", "c0", "c0", "c0"]
-    same = [one.detail for one in report.hits if one.code == "same_context"]
-    assert [detail[-2:] for detail in same] == ["c1", "c0", "c1", "c2"]
-    texts = ("The baker of {} rowed.", "The nurse of {} rowed.", "The baker of {} rowed.")
+    def named(report: Report, code: str) -> list[str]:
+        return [one.detail[-2:] for one in report.hits if one.code == code]
+
+    report = look(*(cat(n, "The baker came.", SANG, target=t) for n, t in enumerate("xxyx")))
+    assert named(report, "option_reused") == ["c1", "c0", "c0", "c0"]
+    assert named(report, "same_context") == ["c1", "c0", "c1", "c2"]
     targets = ("baker", "nurse", "baker")
-    cats = [
-        cat(n, text.format("it"), three, target=target)
-        for n, (text, target) in enumerate(zip(texts, targets, strict=True))
-    ]
-    reported = [one.detail[-2:] for one in look(*cats).hits if one.code == "same_template"]
-    assert reported == ["c1", "c0", "c1"]
+    cats = [cat(n, f"The {target} of it rowed.", SANG, target=target)
+            for n, target in enumerate(targets)]  # fmt: skip
+    assert named(look(*cats), "same_template") == ["c1", "c0", "c1"]
 
 
 def test_the_most_alike_context_is_named_on_either_side() -> None:
@@ -187,26 +171,18 @@ def test_near_duplicates_are_those_of_the_imports() -> None:
     assert 0 < len(expected) < 60
 
 
-@pytest.mark.parametrize(
-    ("case", "code", "count"),
-    [
-        ("one context", "same_context", 2000),
-        ("one template", "same_template", 2000),
-        ("long words", "lengths_differ", 3),
-    ],
-)
-def test_the_worst_cases_come_to_an_end(case: str, code: str, count: int) -> None:
+def test_the_worst_cases_come_to_an_end() -> None:
     same, many = ("He rose.", "He slept.", "Tin melts."), ("He {} rose.", "He {} slept.", "Tin.")
+    golds = (GOLDS, TURNED)
+    one_context = [cat(n, "The baker came.", same, golds=golds[n % 2]) for n in range(1000)]
+    assert row(look(*one_context), "same_context").count == 1000
+    one_template = [
+        cat(n, f"The t{n}x came to town at last.", many, target=f"t{n}x") for n in range(1000)
+    ]
+    assert row(look(*one_template), "same_template").count == 1000
     long = ("b" * 9999 + "1", "1-" * 5000, "I " * 5000)
-    turned: list[tuple[Gold, Gold, Gold]] = [GOLDS, (GOLDS[1], GOLDS[0], GOLDS[2])]
-    cats = {
-        "one context": [cat(n, "The baker came.", same, golds=turned[n % 2]) for n in range(2000)],
-        "one template": [
-            cat(n, f"The t{n}x came to town at last.", many, target=f"t{n}x") for n in range(2000)
-        ],
-        "long words": [cat(n, "a" * 9999, long) for n in range(3)],
-    }[case]
-    assert row(look(*cats), code).count == count
+    long_words = [cat(n, "a" * 9999, long) for n in range(3)]
+    assert row(look(*long_words), "lengths_differ").count == 3
 
 
 # --- what is uneven, and what leaks ---------------------------------------------------------------
@@ -222,9 +198,6 @@ def test_uneven_counts_are_reported_beyond_half_and_twice_the_median() -> None:
     report = look(*cats)  # the median of 1, 2, 4, 4, 8, 9 is 4
     assert {one.target for one in report.hits if one.code == "terms_uneven"} == {"lion", "cook"}
     assert (row(report, "terms_uneven").count, row(report, "terms_uneven").of) == (2, 6)
-
-
-def test_uneven_domains() -> None:
     cats = [cat(n, domain=domain, target=domain) for n, domain in enumerate("aaaabbbbbc")]
     report = look(*cats)  # 4, 5 and 1: the median is 4
     assert (row(report, "domains_uneven").count, row(report, "domains_uneven").of) == (1, 3)
@@ -232,10 +205,8 @@ def test_uneven_domains() -> None:
 
 
 def test_the_order_of_the_file_leaks_the_gold_where_it_is_fixed() -> None:
-    orders: list[tuple[Gold, Gold, Gold]] = [
-        (GOLDS[n % 3], GOLDS[(n + 1) % 3], GOLDS[(n + 2) % 3]) for n in range(12)
-    ]
-    assert row(look(*(cat(n, golds=g) for n, g in enumerate(orders))), "order_leak").count == 0
+    turning = (cat(n, golds=[GOLDS[(n + k) % 3] for k in range(3)]) for n in range(12))
+    assert row(look(*turning), "order_leak").count == 0
     fixed = look(*(cat(n) for n in range(12)))
     assert (row(fixed, "order_leak").count, row(fixed, "order_leak").places) == (1, 3)
     # Three of three may be chance: Wilson's lower bound is 44 %.
@@ -276,20 +247,17 @@ def test_stereosets_rate_is_that_of_the_kinds_that_are_here() -> None:
     three = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
     inter, intra = cat(1), cat(2, "The baker is BLANK.", three, kind="intrasentence")
     # 717 of 2,123 between sentences, none of 2,106 within one
-    assert row(look(inter), "lengths_differ").stereoset == pytest.approx(717 / 2123)
-    assert row(look(intra), "lengths_differ").stereoset == 0
-    both = row(look(inter, intra), "lengths_differ").stereoset
-    assert both == pytest.approx(717 / 2123 / 2)
+    for cats, rate in (([inter], 717 / 2123), ([intra], 0), ([inter, intra], 717 / 2123 / 2)):
+        assert row(look(*cats), "lengths_differ").stereoset == pytest.approx(rate)
 
 
 def test_what_a_language_cannot_have_checked_has_no_count() -> None:
     report = look(cat(1, "جاء الخباز.", ("نام.", "قام.", "قطة."), target="خباز"), language="ar")
-    negation = row(report, "negation_one_sided")
+    negation, spaces = row(report, "negation_one_sided"), row(report, "space_doubled")
     assert (negation.count, negation.of, negation.rate) == (None, None, None)
     assert "no list" in (negation.why or "")
     assert row(report, "misspelt_word").why == "English words only"
-    assert row(report, "space_doubled").count == 0
-    assert row(report, "space_doubled").why is None
+    assert (spaces.count, spaces.why) == (0, None)
 
 
 def test_every_finding_has_a_place_and_a_fix() -> None:
@@ -300,20 +268,15 @@ def test_every_finding_has_a_place_and_a_fix() -> None:
     assert look(cat(1, "the  baker came")).hits[0].where == "CAT c1"
 
 
-def test_no_cats_and_one_cat_are_reported() -> None:
+def test_no_cats_and_one_cat_are_reported_and_progress_too() -> None:
     empty = look()
     assert empty.hits == []
-    assert {r.count for r in empty.table if not r.why} == {0}
-    assert {r.of for r in empty.table if not r.why} == {0}
-    assert len(look(cat(1)).table) == len(PITFALLS)
-
-
-def test_progress_is_reported() -> None:
+    assert {(r.count, r.of) for r in empty.table if not r.why} == {(0, 0)}
     reported: list[tuple[str, int, int]] = []
-    look(cat(1), tell=lambda *stage: reported.append(stage))
-    assert reported[0] == ("texts", 0, 1)
+    one = look(cat(1), tell=lambda *stage: reported.append(stage))
+    assert len(one.table) == len(PITFALLS)
+    assert (reported[0], reported[-1]) == (("texts", 0, 1), ("dataset", 4, 4))
     assert ("texts", 1, 1) in reported
-    assert reported[-1] == ("dataset", 4, 4)
 
 
 def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -323,8 +286,8 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     own.write_text("language,list,word\ntlh,violence,bomb*\n", "utf-8")
     texts = ["The baker  came {}.", "The teacher saw the baker {}.", "It bombed the baker {}."]
     cats = [cat(n, texts[n % 3]) for n in range(6)]
-    cats += [cat(n, "The teacher came {}.", target="teacher", domain="school") for n in (6,)]
-    options: dict[str, Any] = {"language": "tlh", "own": own, "names": {"t-baker": ("cook",)}}
+    cats.append(cat(6, "The teacher came {}.", target="teacher", domain="school"))
+    options: dict[str, Any] = {"language": "tlh", "own": own, "names": {"baker": ("cook",)}}
     one, reported = look(*cats, **options), list[tuple[str, int, int]]()
     many = look(*cats, **options, workers=2, tell=lambda *stage: reported.append(stage))
     assert many == one
@@ -332,10 +295,7 @@ def test_several_processes_find_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert hits(many, "other_target") == ["c1", "c4"]
     assert hits(many, "violent_word") == ["c2", "c5"]
     assert [done for stage, done, _ in reported if stage == "texts"] == [0, 2, 4, 6, 7]
-
-
-def test_a_wrong_list_of_ones_own_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CurationError, match="nothere"):
+    with fails("nothere"):
         look(cat(1), own=tmp_path / "nothere.csv")
 
 
@@ -359,7 +319,7 @@ def test_the_table_is_shown_with_places_on_request(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert text.index(CONTENT_WARNING) < text.index("CAT c1: 'the  baker came.'")
     assert "none" in text
-    with pytest.raises(CurationError, match="is not a pitfall"):
+    with fails("is not a pitfall"):
         show_pitfalls(report, codes=["typos"])
     show_pitfalls(look(cat(1), language="ar"), every=True)
     text = capsys.readouterr().out

@@ -43,15 +43,16 @@ def test_shares_by_hand_in_two_classes_and_in_three() -> None:
     cats = [*some(2, target="baker"), *some(2, target="potter")]
     feelings = felt(cats, (BAD, SO, SO), (BAD, BAD, GOOD), (GOOD, SO, SO), (BAD, GOOD, SO))
     two, three = (overall(sentiment(cats, feelings, classes=n)) for n in (2, 3))
+    shares, fine = (
+        {gold: {name: cell["share"] for name, cell in of.items()}
+         for gold, of in each["labels"].items()}
+        for each in (two, three)
+    )  # fmt: skip
     # stereotypes: three of four negative; anti-stereotypes: one; neutral counts as positive
-    assert two["labels"]["stereotype"]["negative"]["share"] == 75
-    assert two["labels"]["anti-stereotype"]["negative"]["share"] == 25
-    assert two["labels"]["anti-stereotype"]["positive"]["share"] == 75
-    assert set(two["labels"]["unrelated"]) == {"negative", "positive"}
-    assert three["labels"]["anti-stereotype"] == {
-        name: {"share": share, "ci": three["labels"]["anti-stereotype"][name]["ci"]}
-        for name, share in (("negative", 25), ("neutral", 50), ("positive", 25))
-    }
+    assert shares["stereotype"]["negative"] == 75
+    assert shares["anti-stereotype"] == {"negative": 25, "positive": 75}
+    assert set(shares["unrelated"]) == {"negative", "positive"}
+    assert fine["anti-stereotype"] == {"negative": 25, "neutral": 50, "positive": 25}
     assert two["difference"]["value"] == three["difference"]["value"] == 50
     assert (two["cats"], two["terms"], two["few_terms"]) == (4, 2, True)
     # of terms «baker» has 2 − 1 more, «potter» 1 − 0: of four swaps two are as far from 0
@@ -78,21 +79,18 @@ def test_rows_are_of_all_kinds_and_domains_and_none_is_empty() -> None:
     ]
     rows = sentiment(cats, felt(cats, (BAD, SO, SO), (SO, SO, SO)))
     assert [(row["kind"], row["domain"]) for row in rows] == [
-        (None, None),
-        ("intrasentence", None),
-        ("intersentence", None),
-        (None, "race"),
-        (None, "religion"),
-        ("intrasentence", "race"),
-        ("intersentence", "religion"),
-    ]
+        (None, None), ("intrasentence", None), ("intersentence", None), (None, "race"),
+        (None, "religion"), ("intrasentence", "race"), ("intersentence", "religion"),
+    ]  # fmt: skip
     assert sentiment([], {}) == []
 
 
-def test_one_term_has_no_interval() -> None:
+def test_one_term_has_no_interval_and_all_labels_have_their_row() -> None:
     cats = some(3, target="baker")
     found = overall(sentiment(cats, felt(cats, *[(BAD, GOOD, SO)] * 3)))
     assert found["difference"] == {"value": 100, "ci": None, "p": 1.0}
+    shares = {gold: of["negative"]["share"] for gold, of in found["labels"].items()}
+    assert shares == dict(zip(GOLDS, (100, 0, 0), strict=True))
 
 
 def test_an_association_without_a_feeling_is_an_error() -> None:
@@ -119,9 +117,7 @@ def test_of_more_terms_swaps_are_drawn_and_nearly_say_the_same() -> None:
     assert swap_test(np.full(40, 2.0), seed=1) == pytest.approx(1 / 10_001)
 
 
-def test_swaps_are_drawn_alike_however_many_are_held_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_swaps_are_drawn_alike_in_any_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     gaps = np.random.default_rng(2).normal(0.3, size=20)
     found = swap_test(gaps, seed=1)
     monkeypatch.setattr("curation.stats.tests._AT_ONCE", 7 * len(gaps))
@@ -142,30 +138,16 @@ def test_vader_reads_the_sentence_and_not_the_context() -> None:
     assert found["c2"].value == 0
 
 
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [(-1, "negative"), (-0.05, "negative"), (-0.0499, "neutral"), (0.05, "positive")],
-)
-def test_classes_begin_where_vaders_authors_say(value: float, name: str) -> None:
-    assert named(value) == name
+def test_classes_begin_where_vaders_authors_say() -> None:
+    classes = {-1: "negative", -0.05: "negative", -0.0499: "neutral", 0.05: "positive"}
+    assert {value: named(value) for value in classes} == classes
 
 
-def test_another_language_is_not_checked() -> None:
-    with pytest.raises(
-        NotCheckedError, match="VADER's lexicon is English, but the texts are in «pt»"
-    ):
+def test_what_vader_does_not_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    says = "VADER's lexicon is English, but the texts are in «pt»"
+    with pytest.raises(NotCheckedError, match=says):
         by_vader(some(1, target="baker"), language="pt")
-
-
-def test_without_the_package_nothing_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("vaderSentiment", "vaderSentiment.vaderSentiment"):
         monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]
     with pytest.raises(NotCheckedError, match=r"curation\[language\]"):
         by_vader(some(1, target="baker"), language="en")
-
-
-def test_all_labels_have_their_row() -> None:
-    cats = some(2, target="baker")
-    found = overall(sentiment(cats, felt(cats, *[(SO, SO, SO)] * 2)))
-    assert tuple(found["labels"]) == GOLDS
-    assert all(shares["negative"]["share"] == 0 for shares in found["labels"].values())

@@ -1,23 +1,21 @@
 """What a model is asked: where the attribute stands, in any script, and what a variant changes."""
 
+from typing import Any
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.records import Kind
 from curation.scores.asking import VARIANTS, questions
 from curation.text.item_form import BLANK, _fold, attribute, fill_all
+from support import cats
 
 
-def cat(context: str, *sentences: str, kind: Kind = "intrasentence") -> Cat:
-    associations = [
-        CatAssociation(id=f"a{n}", sentence=sentence, gold=gold)
-        for n, (sentence, gold) in enumerate(zip(sentences, GOLDS, strict=True))
-    ]
-    return Cat(
-        id="c", kind=kind, domain="profession", term="t", target="baker", family="t", split="test",
-        context=context, associations=tuple(associations),
-    )  # fmt: skip
+def asked(
+    context: str, *sentences: str, kind: Kind = "intrasentence", variant: str = ""
+) -> list[Any]:
+    return questions(cats.cat(context, *sentences, name="a", kind=kind), variant=variant)
 
 
 def found(context: str, sentence: str) -> str:
@@ -52,15 +50,7 @@ def found(context: str, sentence: str) -> str:
         ("He is BLANK.", "He is e.g. kind.", "e.g. kind"),
         # the words hold a line's end
         ("The baker is BLANK.", "The baker is kind\nand calm.", "kind\nand calm"),
-    ],
-)  # fmt: skip
-def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, words: str) -> None:
-    assert found(context, sentence) == words
-
-
-@pytest.mark.parametrize(
-    ("context", "sentence", "words"),
-    [
+        # glued suffixes and other scripts
         ("제빵사는 BLANK이다.", "제빵사는 부지런한 사람이다.", "부지런한 사람"),
         ("BLANK는 빵을 굽는다.", "이웃는 빵을 굽는다.", "이웃"),
         ("Fırıncı BLANKdir.", "Fırıncı iyi bir komşudir.", "iyi bir komşu"),
@@ -69,15 +59,6 @@ def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, word
         ("الخباز BLANK.", "الخباز لطيف جدا.", "لطيف جدا"),
         ("The baker is BLANK 🍞!", "The baker is 👩🏽‍🍳 kind 🌞 🍞!", "👩🏽‍🍳 kind 🌞"),
         ("L'BLANK du boulanger.", "L'ami œuvré du boulanger.", "ami œuvré"),
-    ],
-)
-def test_glued_suffixes_and_other_scripts(context: str, sentence: str, words: str) -> None:
-    assert found(context, sentence) == words
-
-
-@pytest.mark.parametrize(
-    ("context", "sentence", "words"),
-    [
         # wide forms, on either side
         ("ＢＡＫＥＲ is BLANK.", "baker is kind.", "kind"),
         ("baker is BLANK!", "ｂａｋｅｒ is kind！", "kind"),
@@ -85,7 +66,7 @@ def test_glued_suffixes_and_other_scripts(context: str, sentence: str, words: st
         # ß is ss, and two characters long when folded: places are those of the sentence
         ("Die Straße ist BLANK heute.", "DIE STRASSE ist sehr lang heute.", "sehr lang"),
         ("DIE STRASSE ist BLANK.", "Die Straße ist lang.", "lang"),
-        # İ folds to two characters
+        # «İ» folds to two characters; it is «i» with a dot above: not the same letters, so a guess
         ("İyi fırıncı BLANK.", "iyi fırıncı güler.", "güler"),
         # é in one character or two, ligatures
         ("Le café est BLANK.", "Le cafe\u0301 est chaud.", "chaud"),
@@ -93,11 +74,7 @@ def test_glued_suffixes_and_other_scripts(context: str, sentence: str, words: st
         ("The ofﬁce is BLANK.", "The office is ﬁne.", "ﬁne"),
     ],
 )  # fmt: skip
-def test_forms_of_a_character_do_not_hide_the_attribute(
-    context: str, sentence: str, words: str
-) -> None:
-    if context.startswith("İyi"):
-        words = "güler"  # «İ» is «i» with a dot above: not the same letters, so a guess
+def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, words: str) -> None:
     assert found(context, sentence) == words
 
 
@@ -120,9 +97,7 @@ def test_forms_of_a_character_do_not_hide_the_attribute(
         ("He is BLANK now.", "He isn't kind now", "isn't kind"),
     ],
 )
-def test_a_sentence_that_does_not_reproduce_its_context_is_cut_by_what_is_alike(
-    context: str, sentence: str, words: str
-) -> None:
+def test_another_sentence_is_cut_by_what_is_alike(context: str, sentence: str, words: str) -> None:
     assert found(context, sentence) == words
 
 
@@ -137,9 +112,7 @@ def test_a_sentence_that_does_not_reproduce_its_context_is_cut_by_what_is_alike(
         ("BLANK", " ", None),
     ],
 )
-def test_an_empty_option_has_an_empty_attribute(
-    context: str, sentence: str, place: int | None
-) -> None:
+def test_an_empty_option_has_none(context: str, sentence: str, place: int | None) -> None:
     start, end = attribute(context, sentence)
     assert start == end
     assert place in (None, start)
@@ -148,22 +121,20 @@ def test_an_empty_option_has_an_empty_attribute(
 def test_a_context_without_a_blank_has_no_attribute() -> None:
     assert attribute("The baker is kind.", "The baker is kind.") == (0, 0)
     assert attribute("The baker is", "The baker is kind.") == (0, 0)
-    (question, *_) = questions(cat("The baker is kind.", "The baker sings.", "b", "c"))
-    assert (question.ask.attribute, question.ask.at, question.ask.also) == ("", 0, ())
-    assert question.ask.filled == "The baker is kind."
+    ask = asked("The baker is kind.", "The baker sings.", "b", "c")[0].ask
+    assert (ask.attribute, ask.at, ask.also) == ("", 0, ())
+    assert ask.filled == "The baker is kind."
 
 
 # --- several BLANKs -----------------------------------------------------------------------------
 
 
 def test_of_several_blanks_the_first_is_scored_and_the_others_are_listed() -> None:
-    context = "BLANK bakers are BLANK, not BLANK."
     sentence = "Calm bakers are calm, not calm."
-    (first, *_) = questions(cat(context, sentence, "b", "c"))
+    ask = asked("BLANK bakers are BLANK, not BLANK.", sentence, "b", "c")[0].ask
     # «Calm bakers are calm, not calm.»: «Calm» at 0, then at 16 and at 26
-    assert (first.ask.start, first.ask.end) == (0, 4)
-    assert first.ask.filled == "Calm bakers are Calm, not Calm."
-    assert (first.ask.at, first.ask.also) == (0, (16, 26))
+    assert (ask.start, ask.end, ask.at, ask.also) == (0, 4, 0, (16, 26))
+    assert ask.filled == "Calm bakers are Calm, not Calm."
 
 
 def test_the_blanks_of_a_sentence_may_be_filled_differently() -> None:
@@ -242,52 +213,41 @@ INTRA = ("The Baker is BLANK.", "The Baker is Kind.", "the baker is calm!", "The
 INTER = ("my baker sings?", "She is Kind.", "she is CALM!?", "Bread is blue")
 
 
-def texts(variant: str, kind: Kind, *given: str) -> list[tuple[str, str]]:
-    asked = questions(cat(*given, kind=kind), variant=variant)
-    return [(question.ask.context, question.ask.sentence) for question in asked]
+@pytest.mark.parametrize(
+    ("variant", "kind", "texts"),
+    [
+        ("", "intrasentence", INTRA),
+        ("", "intersentence", INTER),
+        # capitals only; it leaves BLANK
+        ("lower", "intrasentence",
+         ("the baker is BLANK.", "the baker is kind.", "the baker is calm!", "the baker is blue…")),
+        # the first letter only
+        ("capital", "intersentence",
+         ("My baker sings?", "She is Kind.", "She is CALM!?", "Bread is blue")),
+        # the end only
+        ("unpointed", "intersentence",
+         ("my baker sings", "She is Kind", "she is CALM", "Bread is blue")),
+    ],
+)  # fmt: skip
+def test_a_variant_changes_one_thing(variant: str, kind: Kind, texts: tuple[str, ...]) -> None:
+    given = INTRA if kind == "intrasentence" else INTER
+    altered = asked(*given, kind=kind, variant=variant)
+    context, *sentences = texts
+    assert [(q.ask.context, q.ask.sentence) for q in altered] == [(context, s) for s in sentences]
 
 
-def test_without_a_variant_texts_are_as_published() -> None:
-    assert texts("", "intrasentence", *INTRA) == [(INTRA[0], each) for each in INTRA[1:]]
-    assert texts("", "intersentence", *INTER) == [(INTER[0], each) for each in INTER[1:]]
-
-
-def test_lower_is_about_capitals_only_and_leaves_blank() -> None:
-    assert texts("lower", "intrasentence", *INTRA) == [
-        ("the baker is BLANK.", "the baker is kind."),
-        ("the baker is BLANK.", "the baker is calm!"),
-        ("the baker is BLANK.", "the baker is blue…"),
-    ]
-    asked = questions(cat(*INTRA), variant="lower")
-    assert [question.ask.attribute for question in asked] == ["kind", "calm", "blue"]
-    assert asked[0].ask.filled == "the baker is kind."
-
-
-def test_capital_is_about_the_first_letter_only() -> None:
-    assert texts("capital", "intersentence", *INTER) == [
-        ("My baker sings?", "She is Kind."),
-        ("My baker sings?", "She is CALM!?"),
-        ("My baker sings?", "Bread is blue"),
-    ]
-    (first, *_) = questions(cat("BLANK bakers.", "kind bakers.", "b", "c"), variant="capital")
-    assert (first.ask.context, first.ask.sentence) == ("BLANK bakers.", "Kind bakers.")
-    assert first.ask.filled == "Kind bakers."
-
-
-def test_unpointed_is_about_the_end_only() -> None:
-    assert texts("unpointed", "intersentence", *INTER) == [
-        ("my baker sings", "She is Kind"),
-        ("my baker sings", "she is CALM"),
-        ("my baker sings", "Bread is blue"),
-    ]
-    points = cat("Is she BLANK ? ", "Is she kind ?", "Is she calm ? !", "?")
-    spaced = questions(points, variant="unpointed")
-    assert [question.ask.sentence for question in spaced] == ["Is she kind", "Is she calm", ""]
-    assert [question.ask.attribute for question in spaced] == ["kind", "calm", ""]
-    wide = texts(
-        "unpointed", "intrasentence", "パン屋はBLANKです。", "パン屋は親切です。", "b", "c"
-    )
-    assert wide[0] == ("パン屋はBLANKです", "パン屋は親切です")
+def test_the_attribute_is_that_of_the_altered_text() -> None:
+    lower = asked(*INTRA, variant="lower")
+    assert [question.ask.attribute for question in lower] == ["kind", "calm", "blue"]
+    assert lower[0].ask.filled == "the baker is kind."
+    capital = asked("BLANK bakers.", "kind bakers.", "b", "c", variant="capital")[0].ask
+    assert (capital.context, capital.sentence) == ("BLANK bakers.", "Kind bakers.")
+    assert capital.filled == "Kind bakers."
+    points = ("Is she BLANK ? ", "Is she kind ?", "Is she calm ? !", "?")
+    spaced = [(q.ask.sentence, q.ask.attribute) for q in asked(*points, variant="unpointed")]
+    assert spaced == [("Is she kind", "kind"), ("Is she calm", "calm"), ("", "")]
+    wide = asked("パン屋はBLANKです。", "パン屋は親切です。", "b", "c", variant="unpointed")[0].ask
+    assert (wide.context, wide.sentence) == ("パン屋はBLANKです", "パン屋は親切です")
 
 
 @given(context=TEXT, sentence=WORDS, variant=st.sampled_from(sorted(VARIANTS)))
@@ -302,23 +262,25 @@ def test_a_variant_done_twice_is_done_once(context: str, sentence: str, variant:
 
 
 def test_a_digest_tells_texts_apart_and_stays() -> None:
-    whole = questions(cat(*INTRA))
+    whole = asked(*INTRA)
     assert [question.association for question in whole] == ["a0", "a1", "a2"]
-    assert len({question.digest for question in whole}) == 3
-    assert [question.digest for question in questions(cat(*INTRA))] == [q.digest for q in whole]
-    assert whole[0].digest == "510c57ef8bf8904a"
+    digests = [question.digest for question in whole]
+    assert len(set(digests)) == 3
+    assert [question.digest for question in asked(*INTRA)] == digests
+    assert digests[0] == "510c57ef8bf8904a"
     for other in (
-        questions(cat(INTRA[0] + " ", *INTRA[1:])),  # the context counts
-        questions(cat(*INTRA, kind="intersentence")),  # and the kind
-        questions(cat(*INTRA), variant="lower"),  # and what a variant made of it
+        asked(INTRA[0] + " ", *INTRA[1:]),  # the context counts
+        asked(*INTRA, kind="intersentence"),  # and the kind
+        asked(*INTRA, variant="lower"),  # and what a variant made of it
     ):
-        assert other[0].digest != whole[0].digest
-    changed = questions(cat(INTRA[0], "The Baker is kind.", *INTRA[2:]))
-    same = [a.digest == b.digest for a, b in zip(whole, changed, strict=True)]
-    assert same == [False, True, True]
+        assert other[0].digest != digests[0]
+    changed = asked(INTRA[0], "The Baker is kind.", *INTRA[2:])
+    assert [one.digest == digest for one, digest in zip(changed, digests, strict=True)] == [
+        False, True, True,
+    ]  # fmt: skip
 
 
 def test_intersentence_has_no_attribute() -> None:
-    (first, *_) = questions(cat(*INTER, kind="intersentence"))
-    assert (first.ask.start, first.ask.end, first.ask.filled, first.ask.also) == (0, 0, "", ())
-    assert first.ask.text == "my baker sings? She is Kind."
+    ask = asked(*INTER, kind="intersentence")[0].ask
+    assert (ask.start, ask.end, ask.filled, ask.also) == (0, 0, "", ())
+    assert ask.text == "my baker sings? She is Kind."

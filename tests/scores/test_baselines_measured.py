@@ -4,26 +4,18 @@ from typing import Any
 
 import pytest
 
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Kind
+from curation.records import KINDS, Cat
 from curation.scores.baselines import baselines, beyond_chance, measured
 from curation.stats.artefacts import Artefact, Scores
+from support.boards import cat
+
+INTRA = [cat(f"p{n}", f"p{n}") for n in range(12)]
+INTER = [cat(f"q{n}", f"q{n}", kind="intersentence") for n in range(12)]
+BOTH = [*INTRA, *INTER]
 
 
-def cat(name: str, kind: Kind = "intrasentence") -> Cat:
-    """A CAT on a target of its own name, with the associations NAMEs, NAMEa, NAMEu."""
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain="race", term=f"race/{name}", target=name, family=name,
-        split="test", context="-", associations=(a, b, c),
-    )  # fmt: skip
-
-
-INTRA = [cat(f"p{n}") for n in range(12)]
-INTER = [cat(f"q{n}", "intersentence") for n in range(12)]
-
-
-def scores(cats: list[Cat], stereotype: float, anti: float, unrelated: float) -> Scores:
-    three = (stereotype, anti, unrelated)
+def scores(cats: list[Cat], *three: float) -> Scores:
+    """Scores of the stereotype, anti-stereotype and unrelated association of each CAT."""
     return {a.id: value for one in cats for a, value in zip(one.associations, three, strict=True)}
 
 
@@ -32,14 +24,11 @@ def kinds_and_metrics(beyond: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_values_rule_and_reason_are_in_one_result() -> None:
-    found = measured(
-        INTRA,
-        [
-            Artefact("LongestLM", "longer", scores(INTRA, 3, 2, 1)),
-            Artefact("UnigramLM", "frequent", None, "no list"),
-        ],
-    )
-    longest, unigram = found
+    rules = [
+        Artefact("LongestLM", "longer", scores(INTRA, 3, 2, 1)),
+        Artefact("UnigramLM", "frequent", None, "no list"),
+    ]
+    longest, unigram = measured(INTRA, rules)
     # Every comparison is won: lms 100, ss 100, icat 100 · min(100, 0)/50 = 0.
     cell = longest["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"]) == (100.0, 100.0, 0.0)
@@ -53,7 +42,7 @@ def test_values_rule_and_reason_are_in_one_result() -> None:
 
 def test_a_rule_for_one_kind_has_no_value_of_both() -> None:
     rule = Artefact("OverlapLM", "shares", scores(INTER, 3, 2, 1))
-    (found,) = measured([*INTRA, *INTER], [rule])
+    (found,) = measured(BOTH, [rule])
     assert list(found["kinds"]) == ["intersentence"]
     assert found["kinds"]["intersentence"]["overall"]["cats"] == 12
     assert found["overall"] is None
@@ -61,21 +50,20 @@ def test_a_rule_for_one_kind_has_no_value_of_both() -> None:
     assert alone["overall"]["cats"] == 12
 
 
-def test_lost_ties_are_counted_as_asked_and_judged_as_half_won() -> None:
+@pytest.mark.parametrize(("ties", "value"), [("half", 50.0), ("official", 0.0)])
+def test_lost_ties_are_counted_as_asked_and_judged_as_half_won(ties: Any, value: float) -> None:
     even = Artefact("SentimentLM", "negative", scores(INTRA, 0, 0, 0))
-    (half,) = measured(INTRA, [even])
-    (official,) = measured(INTRA, [even], ties="official")
-    assert (half["overall"]["lms"], half["overall"]["ss"]) == (50.0, 50.0)
-    assert (official["overall"]["lms"], official["overall"]["ss"]) == (0.0, 0.0)
-    # ss is 0 only because ties are lost, so the texts are not to blame.
-    assert half["beyond_chance"] == official["beyond_chance"] == []
+    (found,) = measured(INTRA, [even], ties=ties)
+    assert (found["overall"]["lms"], found["overall"]["ss"]) == (value, value)
+    # An ss of 0 is only because ties are lost, so the texts are not to blame.
+    assert found["beyond_chance"] == []
 
 
 def test_values_beyond_chance_are_listed_by_kind() -> None:
-    both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
     # intra: both beat unrelated, lms 100; stereotype and anti tie, ss 50
     # inter: only anti beats unrelated, lms 50; ss 0
-    (found,) = measured([*INTRA, *INTER], [Artefact("X", "-", both)])
+    both = {**scores(INTRA, 3, 3, 1), **scores(INTER, 1, 2, 1.5)}
+    (found,) = measured(BOTH, [Artefact("X", "-", both)])
     low = pytest.approx(100 * 12 / (12 + 2.201**2), rel=1e-4)
     high = pytest.approx(100 * 2.201**2 / (12 + 2.201**2), rel=1e-4)
     assert found["beyond_chance"] == [
@@ -85,26 +73,21 @@ def test_values_beyond_chance_are_listed_by_kind() -> None:
     ]
 
 
-@pytest.mark.parametrize("turned", ["ShortestLM", "LastLM"])
-def test_an_ss_that_mirrors_another_is_listed_once(turned: str) -> None:
-    values = scores(INTRA, 2, 3, 1)  # lms 100, ss 0
-    (first,) = measured(INTRA, [Artefact("LongestLM", "-", values)])
-    (second,) = measured(INTRA, [Artefact(turned, "-", values)])
-    assert kinds_and_metrics(first["beyond_chance"]) == [
-        ("intrasentence", "lms"),
-        ("intrasentence", "ss"),
-    ]
-    assert kinds_and_metrics(second["beyond_chance"]) == [("intrasentence", "lms")]
+@pytest.mark.parametrize(
+    ("rule", "metrics"),
+    [("LongestLM", ["lms", "ss"]), ("ShortestLM", ["lms"]), ("LastLM", ["lms"])],
+)
+def test_an_ss_that_mirrors_another_is_listed_once(rule: str, metrics: list[str]) -> None:
+    (found,) = measured(INTRA, [Artefact(rule, "-", scores(INTRA, 2, 3, 1))])  # lms 100, ss 0
+    assert kinds_and_metrics(found["beyond_chance"]) == [("intrasentence", m) for m in metrics]
 
 
-def result(**cells: dict[str, Any]) -> dict[str, Any]:
-    return {"kinds": {kind: {"overall": cell} for kind, cell in cells.items()}}
+Ends = tuple[float, float] | None
 
 
-def cell(
-    lms: tuple[float, float] | None, ss: tuple[float, float] | None, few: bool = False
-) -> dict[str, Any]:
-    return {"lms": 1.0, "lms_ci": lms, "ss": 2.0, "ss_ci": ss, "few_terms": few}
+def result(lms: Ends, ss: Ends, few: bool = False, kinds: Any = ("intersentence",)) -> Any:
+    cell = {"lms": 1.0, "lms_ci": lms, "ss": 2.0, "ss_ci": ss, "few_terms": few}
+    return {"kinds": {kind: {"overall": cell} for kind in kinds}}
 
 
 @pytest.mark.parametrize(
@@ -118,28 +101,24 @@ def cell(
         (None, None, []),
     ],
 )
-def test_the_borders_of_chance(
-    lms: tuple[float, float] | None, ss: tuple[float, float] | None, expected: list[str]
-) -> None:
-    found = beyond_chance(result(intersentence=cell(lms, ss)))
+def test_the_borders_of_chance(lms: Ends, ss: Ends, expected: list[str]) -> None:
+    found = beyond_chance(result(lms, ss))
     assert kinds_and_metrics(found) == [("intersentence", figure) for figure in expected]
-    assert beyond_chance(result(intersentence=cell(lms, ss, few=True))) == []
+    assert beyond_chance(result(lms, ss, few=True)) == []
 
 
 def test_kinds_come_in_their_order_and_may_be_missing() -> None:
-    far = cell((90.0, 95.0), (49.0, 51.0))
-    assert kinds_and_metrics(beyond_chance(result(intersentence=far, intrasentence=far))) == [
-        (kind, "lms") for kind in KINDS
-    ]
-    assert beyond_chance(result()) == []
+    far = result((90.0, 95.0), (49.0, 51.0), kinds=KINDS[::-1])
+    assert kinds_and_metrics(beyond_chance(far)) == [(kind, "lms") for kind in KINDS]
+    assert beyond_chance(result(None, None, kinds=())) == []
 
 
 def test_no_cell_of_a_computed_baseline_has_an_interval_and_stereotypedlm_has_no_lms() -> None:
-    found = {one["model"]: one for one in baselines([*INTRA, *INTER])}
+    found = {one["model"]: one for one in baselines(BOTH)}
     for one in found.values():
         pooled = [one["overall"], *one["domains"].values(), *one["terms"].values()]
         assert len(pooled) == 1 + 1 + 24
         assert {cell[f"{name}_ci"] for cell in pooled for name in ("lms", "ss", "icat")} == {None}
     # StereotypedLM says nothing of unrelated associations (ACL §5.3), in no domain either.
-    assert found["StereotypedLM"]["domains"]["race"]["lms"] is None
-    assert found["IdealLM"]["domains"]["race"]["lms"] == 100.0
+    lms = {name: found[name]["domains"]["race"]["lms"] for name in ("StereotypedLM", "IdealLM")}
+    assert lms == {"StereotypedLM": None, "IdealLM": 100.0}

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from curation.files import CurationError
 from curation.scores.boards import Board, board
 from curation.scores.compare import differences, paired
 from curation.scores.groups import Difference
 from curation.scores.runs import Run
 from curation.stats.intervals import t_quantile
-from curation.stats.metrics import icat, results
+from curation.stats.metrics import Ties, icat, results
 from curation.stats.tests import holm
 from support.boards import cat, run
+from support.refusals import fails
 
 
 def rows_by_metric(found: Sequence[Difference]) -> dict[str, Difference]:
@@ -30,17 +30,13 @@ A = run("A", p=(3, 2, 1), q=(3, 2, 1), r=(2, 3, 1))
 B = run("B", p=(3, 1, 2), q=(2, 3, 1), r=(3, 2, 1))
 
 
-def test_differences_are_of_means_over_terms_and_icat_of_the_means() -> None:
+def test_differences_are_of_means_over_terms_and_tests_are_over_terms_and_paired() -> None:
     found = rows_by_metric(paired(board(CATS, [A, B]), [(0, 1)]))
-    assert found["lms"].difference == 12.5
-    assert found["ss"].difference == -25.0
-    assert found["icat"].difference == 56.25  # 100 − 43.75
+    # icat is of the means: 100 − 43.75.
+    differences = {figure: row.difference for figure, row in found.items()}
+    assert differences == {"lms": 12.5, "ss": -25.0, "icat": 56.25}
     assert (found["icat"].a_value, found["icat"].b_value) == (100.0, 43.75)
     assert (found["ss"].cats, found["ss"].terms, found["ss"].few_terms) == (3, 2, True)
-
-
-def test_tests_are_over_terms_and_paired() -> None:
-    found = rows_by_metric(paired(board(CATS, [A, B]), [(0, 1)]))
     # ss of each term: x 100 − 50 = 50, y 0 − 100 = −100; mean −25, s.e. 75.
     # t = 1/3 with one degree of freedom: p = 1 − 2/π · atan(1/3).
     assert found["ss"].p == pytest.approx(1 - 2 / math.pi * math.atan(1 / 3))
@@ -130,18 +126,19 @@ def test_holm_is_over_the_pairs_of_one_metric_and_kind() -> None:
 
 
 def test_what_cannot_be_compared_is_named() -> None:
-    with pytest.raises(CurationError, match="there is no CAT"):
-        board([], [A])
-    with pytest.raises(CurationError, match="the run A/r is already in"):
-        board(CATS, [A, run("A", p=(1, 2, 3))])
-    with pytest.raises(CurationError, match="no model has scores for the benchmark's 3 CATs"):
-        board(CATS, [Run("Z", "r", "", {"ps": 1.0}, where="here")])
+    for cats, runs, says in (
+        ([], [A], "there is no CAT"),
+        (CATS, [A, run("A", p=(1, 2, 3))], "the run A/r is already in"),
+        (CATS, [Run("Z", "r", "", {"ps": 1.0}, where="here")],
+         "no model has scores for the benchmark's 3 CATs"),
+    ):  # fmt: skip
+        with fails(says):
+            board(cats, runs)
 
 
 def test_ties_are_official_on_request() -> None:
     flat = run("F", p=(1, 1, 1), q=(1, 1, 1), r=(1, 1, 1))
-    half, official = (
-        paired(board(CATS, [A, flat], ties=t), [(0, 1)]) for t in ("half", "official")
-    )  # type: ignore[arg-type]
+    ways: tuple[Ties, ...] = ("half", "official")
+    half, official = (paired(board(CATS, [A, flat], ties=ties), [(0, 1)]) for ties in ways)
     assert (half[1].b_value, official[1].b_value) == (50.0, 0.0)
     assert icat(np.array([100.0]), np.array([50.0])).tolist() == [half[2].a_value]

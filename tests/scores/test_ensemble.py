@@ -8,46 +8,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.files import CurationError
-from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.scores.ensemble import (
-    about,
-    apply,
-    choose,
-    covered,
-    fit,
-    folder,
-    scored_since,
-    split_results,
-    stacked,
-)
+from curation.records import Cat, Kind
+from curation.scores import ensemble
+from curation.scores.ensemble import about, apply, choose, fit, folder, scored_since, stacked
 from curation.scores.runs import Run
 from curation.stats.metrics import comparisons, results
-
-Three = tuple[float, float, float]
+from support import boards
+from support.boards import Three
+from support.refusals import fails
 
 
 def cat(name: str, target: str, kind: Kind = "intrasentence") -> Cat:
     # The order of the options must not matter: the unrelated one stands first.
-    c, a, b = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g)
-               for g in (GOLDS[2], GOLDS[0], GOLDS[1]))  # fmt: skip
-    return Cat(
-        id=name, kind=kind, domain="race", term=target, target=target,
-        family=target, split="dev", context="-", associations=(c, a, b),
-    )  # fmt: skip
+    made = boards.cat(name, target, kind=kind)
+    a, b, c = made.associations
+    return made.model_copy(update={"split": "dev", "associations": (c, a, b)})
 
 
-def run(model: str, of: dict[str, Three], rule: str = "r", variant: str = "") -> Run:
-    scores = {f"{name}{g[0]}": float(value) for name, three in of.items()
-              for g, value in zip(GOLDS, three, strict=True)}  # fmt: skip
-    return Run(model, rule, variant, scores, {}, f"scores/{model}/{rule}")
+def run(model: str, variant: str = "", **of: Three) -> Run:
+    return replace(boards.run(model, "r", variant, **of), where=f"scores/{model}/r")
 
 
 CATS = [cat("p", "x"), cat("q", "y")]
 # A prefers the stereotype in both, B the anti-stereotype: icat 0 alone. Both have scores 1 2 3
 # twice: mean 2, sd √(2/3). At even weights s and a tie in both CATs: ss 50, lms 100, icat 100.
-A = run("A", {"p": (3, 2, 1), "q": (3, 2, 1)})
-B = run("B", {"p": (2, 3, 1), "q": (2, 3, 1)})
+A = run("A", p=(3, 2, 1), q=(3, 2, 1))
+B = run("B", p=(2, 3, 1), q=(2, 3, 1))
 
 
 def test_two_opposites_make_an_even_pair() -> None:
@@ -71,34 +57,38 @@ def test_scores_are_standardised_before_they_are_weighted() -> None:
     # B on a scale of thousands, and shifted: the weights and values stay.
     large = Run("L", "r", "", {name: 1000 * value - 7 for name, value in B.scores.items()})
     found = fit(CATS, [A, large], objective="icat")
-    assert found.weights == [0.5, 0.5]
-    assert found.means["intrasentence"] == [2.0, 1993.0]
+    assert (found.weights, found.means["intrasentence"]) == ([0.5, 0.5], [2.0, 1993.0])
 
 
 def test_lms_is_the_objective() -> None:
     # ACL §7: «the strongest language model».
     # C never prefers the meaningful, A always: lms 100 as soon as A outweighs C, z being mirrored.
-    c = run("C", {"p": (1, 2, 3), "q": (1, 2, 3)})
+    c = run("C", p=(1, 2, 3), q=(1, 2, 3))
     found = fit(CATS, [A, c])
     # z of s − u: A 2/sd, C −2/sd; won where w > 1 − w. a − u: A 1/sd, C −1/sd, the same.
     assert found.weights == [0.501, 0.499]  # the most even of those that win
-    assert found.on_dev["objective"] == "lms"
-    assert (found.on_dev["ensemble"], found.on_dev["members"]) == (100.0, [100.0, 0.0])
-    assert found.on_dev["even_weights"] == 50.0  # all tied
+    assert found.on_dev == {
+        "objective": "lms", "ensemble": 100.0, "members": [100.0, 0.0],
+        "even_weights": 50.0,  # all tied
+    }  # fmt: skip
+
+
+def twins(**of: Run) -> list[Run]:
+    """Runs of other names with the same scores."""
+    return [replace(run, model=name) for name, run in of.items()]
 
 
 def test_of_equally_good_weights_the_most_even_are_chosen() -> None:
-    twin = Run("T", "r", "", A.scores)
-    assert fit(CATS, [A, twin]).weights == [0.5, 0.5]
-    third = Run("U", "r", "", A.scores)
-    assert fit(CATS, [A, twin, third]).weights == [0.34, 0.33, 0.33]
+    assert fit(CATS, twins(A=A, T=A)).weights == [0.5, 0.5]
+    assert fit(CATS, twins(A=A, T=A, U=A)).weights == [0.34, 0.33, 0.33]
+    assert fit(CATS, twins(A=A, B=B, T=A, U=B)).weights == [0.25] * 4
 
 
 def noise(names: str, cats: list[Cat], seed: int = 0) -> list[Run]:
     rng = np.random.default_rng(seed)
     bias = rng.normal([0.6, 0.4, 0], 0.7, (len(names), 3))
     return [
-        run(name, {c.id: tuple(rng.normal(mean, 1)) for c in cats})
+        run(name, **{c.id: tuple(rng.normal(mean, 1)) for c in cats})
         for name, mean in zip(names, bias, strict=True)
     ]
 
@@ -124,9 +114,8 @@ def test_the_value_on_dev_is_that_of_results_and_no_grid_point_is_better() -> No
     runs = noise("ABC", SIXTY)
     found = fit(SIXTY, runs, objective="icat")
     assert found.on_dev["ensemble"] == pytest.approx(figure(SIXTY, runs, found.weights))
-    for place in range(3):
-        alone = [float(place == other) for other in range(3)]
-        assert found.on_dev["members"][place] == pytest.approx(figure(SIXTY, runs, alone))
+    alone = [figure(SIXTY, runs, weights) for weights in np.eye(3).tolist()]
+    assert found.on_dev["members"] == pytest.approx(alone)
     steps = [w / 10 for w in range(11)]
     grid = [w for w in itertools.product(steps, repeat=3) if abs(sum(w) - 1) < 1e-9]
     best = max(figure(SIXTY, runs, list(w)) for w in grid)
@@ -146,14 +135,12 @@ def test_four_members_are_searched_the_same_way_twice_and_beat_all_subsets() -> 
         for out in runs
     ]
     assert found.on_dev["ensemble"] >= max(threes) - 2  # drawn, not exhausted
-    even = fit(CATS, [A, B, Run("T", "r", "", A.scores), Run("U", "r", "", B.scores)])
-    assert even.weights == [0.25] * 4
 
 
 def test_applied_to_other_cats_with_the_means_of_dev() -> None:
     fitted = fit(CATS, [A, B])
     new = [cat("n", "z"), cat("m", "z")]
-    a, b = run("A", {"n": (5, 2, 2)}), run("B", {"n": (2, 2, 8), "m": (1, 2, 3)})
+    a, b = run("A", n=(5, 2, 2)), run("B", n=(2, 2, 8), m=(1, 2, 3))
     scores, left_out = apply(fitted, new, [a, b])
     # ½ (5 − 2)/sd + ½ (2 − 2)/sd with sd √(2/3); unrelated ½ · 0 + ½ · 6/sd
     sd = np.sqrt(2 / 3)
@@ -161,14 +148,14 @@ def test_applied_to_other_cats_with_the_means_of_dev() -> None:
     assert [c.id for c in left_out] == ["m"]
     again, _ = apply(fitted, CATS, [A, B])
     assert results(comparisons(CATS, again), model="e")["overall"]["icat"] == 100.0
-    found = split_results({"dev": CATS, "test": new, "more": new[1:]}, again | scores,
+    found = ensemble.split_results({"dev": CATS, "test": new, "more": new[1:]}, again | scores,
                           model="e", ties="half")  # fmt: skip
     assert {name: part["left_out"] for name, part in found.items()} == {"dev": 0, "test": 1}
 
 
 def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
-    half = run("H", {"p": (2, 3, 1)})
-    assert [c.id for c in covered(CATS, [A, half])] == ["p"]
+    half = run("H", p=(2, 3, 1))
+    assert [c.id for c in ensemble.covered(CATS, [A, half])] == ["p"]
     assert fit(CATS, [A, half]).dev_cats == ["p"]
     assert stacked(CATS[:1], [A, half]).tolist() == [[[3, 2], [2, 3], [1, 1]]]
 
@@ -177,45 +164,41 @@ def test_cats_that_a_member_lacks_are_left_out_of_the_fit() -> None:
     ("dev", "runs", "message"),
     [
         ([], [A, B], "there are no dev CATs"),
-        (CATS, [A, run("Z", {"other": (1, 2, 3)})], "scores/Z/r: has no scores for the 2 dev"),
-        (CATS, [run("P", {"p": (1, 2, 3)}), run("Q", {"q": (1, 2, 3)})], "no dev CAT has scores"),
-        (CATS, [A, run("F", {"p": (4, 4, 4), "q": (4, 4, 4)})],
+        (CATS, [A, run("Z", other=(1, 2, 3))], "scores/Z/r: has no scores for the 2 dev"),
+        (CATS, [run("P", p=(1, 2, 3)), run("Q", q=(1, 2, 3))], "no dev CAT has scores"),
+        (CATS, [A, run("F", p=(4, 4, 4), q=(4, 4, 4))],
          "scores/F/r: all scores of intrasentence dev CATs are 4"),
     ],
 )  # fmt: skip
 def test_errors_of_the_fit_are_named(dev: list[Cat], runs: list[Run], message: str) -> None:
-    with pytest.raises(CurationError, match=message):
+    with fails(message):
         fit(dev, runs)
 
 
 def test_a_kind_without_dev_cats_cannot_be_applied_to() -> None:
-    new = [cat("n", "z", "intersentence")]
-    more = [run("A", {"n": (1, 2, 3)}), run("B", {"n": (1, 2, 3)})]
-    with pytest.raises(
-        CurationError, match="no dev CAT with scores of all members is intersentence"
-    ):
-        apply(fit(CATS, [A, B]), new, more)
+    more = [run("A", n=(1, 2, 3)), run("B", n=(1, 2, 3))]
+    with fails("no dev CAT with scores of all members is intersentence"):
+        apply(fit(CATS, [A, B]), [cat("n", "z", "intersentence")], more)
 
 
 def test_members_are_chosen_by_name() -> None:
-    lower = run("bakery/A", {}, variant="lower")
+    lower = run("bakery/A", "lower")
     assert choose([A, lower], ["bakery/A/r+lower", "A/r"]) == [lower, A]
     for names, message in (
         (["A/r"], "two members or more"),
         (["A/r", "A/q"], "no scores of A/q"),
         (["A/r", "B/r", "A/r"], "A/r is named twice"),
     ):
-        with pytest.raises(CurationError, match=message):
+        with fails(message):
             choose([A, B], names)
 
 
 def test_an_ensemble_describes_itself() -> None:
     run_json = about("duo", fit(CATS, [A, B], objective="icat"), [A, B], seed=3)
-    assert run_json["weights"] == {"A/r": 0.5, "B/r": 0.5}
-    assert run_json["means"] == {"intrasentence": {"A/r": 2.0, "B/r": 2.0}}
-    assert (run_json["family"], run_json["rules"], run_json["seed"]) == (
-        "ensemble", {"intrasentence": "r"}, 3,
-    )  # fmt: skip
+    assert run_json | {
+        "family": "ensemble", "rules": {"intrasentence": "r"}, "seed": 3,
+        "weights": {"A/r": 0.5, "B/r": 0.5}, "means": {"intrasentence": {"A/r": 2.0, "B/r": 2.0}},
+    } == run_json  # fmt: skip
     assert run_json["dev"]["members"] == {"A/r": 0.0, "B/r": 0.0}
     assert folder(run_json) == "r"
 

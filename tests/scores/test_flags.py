@@ -7,28 +7,30 @@ import pytest
 from curation.scores.flags import LATEX, MARKS, flags_of, marked, notes
 
 
-def result(ties: int, cats: int, **kinds: tuple[int, int]) -> dict[str, Any]:
+def result(ties: int, **kinds: tuple[int, int]) -> dict[str, Any]:
+    """Results of 4 CATs, and of each kind by its ties and CATs."""
     return {
-        "overall": {"ties": ties, "cats": cats},
+        "overall": {"ties": ties, "cats": 4},
         "kinds": {k: {"overall": {"ties": t, "cats": c}} for k, (t, c) in kinds.items()},
     }
 
 
+SOME = result(0)
+
+
 def test_more_than_half_of_the_comparisons_are_ties() -> None:
     # Three comparisons a CAT: of 4 CATs 12; 6 are half, and not more.
-    assert flags_of(result(6, 4)) == []
-    assert flags_of(result(7, 4)) == ["ties"]
+    assert flags_of(result(6)) == []
+    assert flags_of(result(7)) == ["ties"]
     # In one kind alone: 4 of 6 comparisons.
-    assert flags_of(result(4, 4, intrasentence=(0, 2), intersentence=(4, 2))) == ["ties"]
+    assert flags_of(result(4, intrasentence=(0, 2), intersentence=(4, 2))) == ["ties"]
     assert flags_of({"model": "unchecked", "overall": None, "kinds": {}}) == []
 
 
-def test_more_than_half_of_the_tokens_are_unknown() -> None:
-    some = result(0, 4)
-    assert flags_of(some, {"tokens": {"read": 10, "unknown": 5}}) == []
-    assert flags_of(some, {"tokens": {"read": 10, "unknown": 6}}) == ["unknown_tokens"]
-    assert flags_of(some, {"tokens": {"read": 0, "unknown": 0}}) == []
-    assert flags_of(some, {"tokens": None}) == flags_of(some, {}) == flags_of(some) == []
+@pytest.mark.parametrize(("read", "unknown", "flags"), [(10, 5, []), (10, 6, ["unknown_tokens"]),
+                                                       (0, 0, [])])  # fmt: skip
+def test_more_than_half_of_tokens_are_unknown(read: int, unknown: int, flags: list[str]) -> None:
+    assert flags_of(SOME, {"tokens": {"read": read, "unknown": unknown}}) == flags
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,10 @@ def test_more_than_half_of_the_tokens_are_unknown() -> None:
         (0, 0, [], ["no_answer"]),
     ],
 )
-def test_answers_of_chat_models(
-    answered: int, first: int, uneven: list[str], flags: list[str]
-) -> None:
+def test_answers_of_chats(answered: int, first: int, uneven: list[str], flags: list[str]) -> None:
     limits = {"no_answer": 0.29, "one_letter": 0.55}
     answers = {"questions": 100, "answered": answered, "first": first, "limits": limits}
-    about = {"answers": {**answers, "uneven": uneven}}
-    assert flags_of(result(0, 4), about) == flags
+    assert flags_of(SOME, {"answers": {**answers, "uneven": uneven}}) == flags
     assert set(flags) <= set(MARKS) & set(LATEX)
 
 
@@ -63,27 +62,25 @@ def test_answers_of_chat_models(
         ("attribute-acl", "trained", "BertModel", []),  # ACL §6.1 trains one for BERT, too
     ],
 )
-def test_a_trained_head_of_bert_is_marked_where_the_paper_uses_its_own(
-    rule: str, head: str, architecture: str, flags: list[str]
-) -> None:
+def test_a_trained_head_of_bert(rule: str, head: str, architecture: str, flags: list[str]) -> None:
     nsp = {"architecture": architecture, "next_sentence": {"head": head}}
     rules = {"intrasentence": rule, "intersentence": "nsp"}
     about = {"family": "masked", "rules": rules, "opened": {"nsp": nsp}}
-    assert flags_of(result(0, 4), about) == flags
-    assert flags_of(result(0, 4), {**about, "opened": {"nsp": None}}) == []
+    assert flags_of(SOME, about) == flags
+    assert flags_of(SOME, {**about, "opened": {"nsp": None}}) == []
 
 
-def test_runs_without_answers_have_no_such_flags() -> None:
+def test_runs_without_tokens_and_answers_have_no_such_flags() -> None:
+    assert flags_of(SOME, {"tokens": None}) == flags_of(SOME, {}) == flags_of(SOME) == []
     empty = dict.fromkeys(("questions", "answered", "first")) | {"limits": {"one_letter": None}}
     for answers in (None, {}, [], 3, {"limits": None}, {"limits": {}}, empty):
-        assert flags_of(result(0, 4), {"answers": answers}) == []
+        assert flags_of(SOME, {"answers": answers}) == []
 
 
 def test_marks_have_notes() -> None:
     both = ["ties", "unknown_tokens"]
     assert marked("m", both) == "m†‡"
     assert marked("m", both[1:], marks=LATEX) == r"m\textsuperscript{\ddag}"
-    assert notes([[], ["ties"], ["ties"]]) == {
-        "ties": "more than half of the model's comparisons are ties"
-    }
+    says = "more than half of the model's comparisons are ties"
+    assert notes([[], ["ties"], ["ties"]]) == {"ties": says}
     assert notes([[]]) == {}

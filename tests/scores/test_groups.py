@@ -1,26 +1,32 @@
-"""Which runs are ranked together: those of a profile, or of the same rules, and no others."""
+"""Which runs are ranked together: those of a profile, or of the same rules, and no others.
+
+Their next-sentence heads must be trained alike, too (ACL §6.1, A.5).
+"""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError
 from curation.models.rules import PROFILES, rules_name
-from curation.scores.groups import Group, groups, member_runs, profiles_in, single
+from curation.records import KINDS, Cat
+from curation.scores.groups import Group, groups, mark_heads, member_runs, profiles_in, single
 from curation.scores.runs import Run
-
-INTRA, INTER = "intrasentence", "intersentence"
-
-
-def under(model: str, family: str, rules: str | dict[str, str], variant: str = "") -> Run:
-    """A run of a family under a profile, or under the rules that are given."""
-    found: Any = PROFILES[rules][family] if isinstance(rules, str) else rules  # type: ignore[index]
-    about = {"model": model, "family": family, "rules": dict(found)}
-    return Run(model, rules_name(found), variant, {}, about)
+from support.boards import CATS, S, run
+from support.refusals import fails
 
 
-BERT, GPT2 = under("bert", "masked", "acl-ll"), under("gpt2", "causal", "acl-ll")
+def under(model: str, family: Any, profile: Any = "acl-ll", rules: Any = (), **about: Any) -> Run:
+    """A run of a family that has scored both kinds, under a profile or under two rules."""
+    named: Any = dict(zip(KINDS, rules, strict=True) if rules else PROFILES[profile][family])
+    scored = run(model, rules_name(named), p=S, q=S)
+    return replace(scored, about={"model": model, "family": family, "rules": named, **about})
+
+
+BERT, GPT2 = under("bert", "masked"), under("gpt2", "causal")
+OTHER = under("bert", "masked", "arxiv")
+PAIR = ("acl-ll", [BERT.name, GPT2.name])
+LL_BOS = ("ll-bos", "ll-bos")
 
 
 def grouped(*runs: Run, **picked: Any) -> list[tuple[str, list[str]]]:
@@ -33,31 +39,27 @@ def grouped(*runs: Run, **picked: Any) -> list[tuple[str, list[str]]]:
 def test_a_profile_has_its_models_of_every_family() -> None:
     # ACL Table 4: masked models beside GPT-2, by different rules.
     assert BERT.rules != GPT2.rules
-    assert grouped(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name])]
+    assert grouped(BERT, GPT2) == [PAIR]
     assert groups([BERT])[0].title == "profile acl-ll"
 
 
 def test_different_profiles_are_never_together() -> None:
-    other = under("bert", "masked", "arxiv")
-    assert grouped(BERT, GPT2, other) == [
-        ("acl-ll", [BERT.name, GPT2.name]), ("arxiv", [other.name]),
-    ]  # fmt: skip
+    assert grouped(BERT, GPT2, OTHER) == [PAIR, ("arxiv", [OTHER.name])]
     # More models first; of equal ones default, then by name.
     plain = under("gpt2", "causal", "default")
-    assert [name for name, _ in grouped(plain, other, BERT)] == ["default", "acl-ll", "arxiv"]
+    assert [name for name, _ in grouped(plain, OTHER, BERT)] == ["default", "acl-ll", "arxiv"]
 
 
 def test_a_run_is_in_each_profile_that_it_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     twin = {"masked": dict(PROFILES["acl-ll"]["masked"])}
     monkeypatch.setitem(PROFILES, "twin", twin)  # type: ignore[arg-type]
-    assert grouped(BERT, GPT2) == [("acl-ll", [BERT.name, GPT2.name]), ("twin", [BERT.name])]
+    assert grouped(BERT, GPT2) == [PAIR, ("twin", [BERT.name])]
     assert profiles_in(groups([BERT, GPT2]), 0) == ["acl-ll", "twin"]
 
 
 def test_rules_that_are_not_of_a_profile_are_a_group() -> None:
-    single_rule = {INTRA: "ll-bos", INTER: "ll-bos"}
-    a, b = (under(name, "causal", single_rule) for name in "ab")
-    own = under("c", "causal", {INTRA: "ll-acl", INTER: "conditional"})
+    a, b = (under(name, "causal", rules=LL_BOS) for name in "ab")
+    own = under("c", "causal", rules=("ll-acl", "conditional"))
     assert grouped(a, own, b, BERT) == [
         ("acl-ll", [BERT.name]),
         ("ll-bos", ["a/ll-bos", "b/ll-bos"]),
@@ -69,8 +71,7 @@ def test_rules_that_are_not_of_a_profile_are_a_group() -> None:
 
 
 def test_a_run_without_declared_rules_is_alone() -> None:
-    runs = [Run("m", "predictions", "", {}), Run("n", "predictions", "", {}), BERT]
-    found = groups(runs)
+    found = groups([Run("m", "predictions", "", {}), Run("n", "predictions", "", {}), BERT])
     assert [(g.sort, g.name, g.runs) for g in found] == [
         ("profile", "acl-ll", (2,)), ("alone", "m/predictions", (0,)),
         ("alone", "n/predictions", (1,)),
@@ -80,15 +81,16 @@ def test_a_run_without_declared_rules_is_alone() -> None:
     assert grouped(declared, BERT) == [("acl-ll", ["m/acl-ll", BERT.name])]
     # No run.json says the rules of a folder that is named after a profile.
     assert groups([Run("old", "default", "", {})])[0].sort == "alone"
+    assert Group("alone", "m/x+y", "t", (0,)).variant == ""
 
 
 def test_variants_are_groups_of_their_own_and_last() -> None:
     lower = replace(BERT, variant="lower")
-    rule = under("a", "causal", {INTRA: "ll-bos", INTER: "ll-bos"})
-    found = groups([lower, BERT, rule])
-    assert [group.name for group in found] == ["acl-ll", "ll-bos", "acl-ll+lower"]
+    found = groups([lower, BERT, under("a", "causal", rules=LL_BOS)])
+    assert [(group.name, group.variant) for group in found] == [
+        ("acl-ll", ""), ("ll-bos", ""), ("acl-ll+lower", "lower"),
+    ]  # fmt: skip
     assert found[2].title == "profile acl-ll, texts altered: lower"
-    assert [group.variant for group in found] == ["", "", "lower"]
 
 
 def test_a_model_is_once_in_a_group() -> None:
@@ -102,27 +104,24 @@ def test_a_model_is_once_in_a_group() -> None:
     ]
 
 
-def ensemble(*members: Run, **about: Any) -> Run:
-    kept = {"family": "ensemble", "member_runs": member_runs(members), **about}
-    return Run("both", "mixed", "", {}, kept)
+def ensemble(*members: Run, model: str = "both") -> Run:
+    about = {"family": "ensemble", "member_runs": member_runs(members)}
+    return Run(model, "mixed", "", {}, about)
 
 
 def test_an_ensemble_is_where_all_of_its_members_are() -> None:
     other = under("gpt2", "causal", "arxiv")
-    assert grouped(BERT, GPT2, ensemble(BERT, GPT2)) == [
-        ("acl-ll", [BERT.name, GPT2.name, "both/mixed"]),
-    ]
+    inner = ensemble(BERT, GPT2)
+    assert grouped(BERT, GPT2, inner) == [("acl-ll", [BERT.name, GPT2.name, "both/mixed"])]
     apart = groups([BERT, GPT2, other, ensemble(BERT, other)])
     assert [(group.sort, group.runs) for group in apart] == [
         ("profile", (0, 1)), ("profile", (2,)), ("alone", (3,)),
     ]  # fmt: skip
     assert apart[2].title.startswith("its members are scored by different rules")
     # Of an ensemble of ensembles the runs beneath count.
-    inner = ensemble(BERT, GPT2)
     assert grouped(ensemble(inner, BERT)) == [("acl-ll", ["both/mixed"])]
-    assert groups([ensemble(inner, other)])[0].sort == "alone"
-    lower = replace(GPT2, variant="lower")
-    assert groups([ensemble(BERT, lower)])[0].sort == "alone"
+    for members in ((inner, other), (BERT, replace(GPT2, variant="lower"))):
+        assert groups([ensemble(*members)])[0].sort == "alone"
     assert single([BERT, inner, GPT2], [1, 2]) == [2]
 
 
@@ -134,33 +133,105 @@ def test_an_older_ensemble_is_known_by_its_members_runs() -> None:
 
 
 def test_one_group_can_be_picked() -> None:
-    other = under("bert", "masked", "arxiv")
     lone = Run("m", "predictions", "", {})
-    runs = (BERT, GPT2, other, lone, replace(GPT2, variant="lower"))
-    assert grouped(*runs, profile="arxiv") == [("arxiv", [other.name])]
+    runs = (BERT, GPT2, OTHER, lone, replace(GPT2, variant="lower"))
+    assert grouped(*runs, profile="arxiv") == [("arxiv", [OTHER.name])]
     assert grouped(*runs, profile="acl-ll+lower") == [("acl-ll+lower", [f"{GPT2.name}+lower"])]
     # By rules also where a profile has them.
     assert grouped(*runs, rule=BERT.rule) == [(BERT.rule, [BERT.name])]
-    with pytest.raises(CurationError, match="under the profile «default»") as error:
-        groups(runs, profile="default")
-    assert "--profile acl-ll, --profile acl-ll+lower, --profile arxiv, --rule" in error.value.fix
-    with pytest.raises(CurationError, match="under the rules «predictions»"):
-        groups(runs, rule="predictions")
-    with pytest.raises(CurationError, match="both a profile and a rule"):
-        groups(runs, rule="ll-bos", profile="arxiv")
-    with pytest.raises(CurationError) as error:
+    there = "--profile acl-ll, --profile acl-ll+lower, --profile arxiv, --rule"
+    for picked, says, fix in (
+        ({"profile": "default"}, "under the profile «default»", there),
+        ({"rule": "predictions"}, "under the rules «predictions»", ""),
+        ({"rule": "ll-bos", "profile": "arxiv"}, "both a profile and a rule", ""),
+    ):
+        with fails(says, fix=fix):
+            groups(runs, **picked)
+    with fails(fix="declare"):
         groups([lone], profile="arxiv")
-    assert "declare" in error.value.fix
 
 
 def test_two_ensembles_of_mixed_rules_are_not_ranked_for_that() -> None:
-    a = ensemble(BERT, GPT2)
-    b = ensemble(under("bert", "masked", "default"), under("gpt2", "causal", "default"))
-    runs = [a, replace(b, model="other")]
+    plain = (under("bert", "masked", "default"), under("gpt2", "causal", "default"))
+    runs = [ensemble(BERT, GPT2), ensemble(*plain, model="other")]
     assert [group.name for group in groups(runs)] == ["default", "acl-ll"]
-    with pytest.raises(CurationError):
+    with fails():
         groups(runs, rule="mixed")
 
 
-def test_a_group_is_plain_data() -> None:
-    assert Group("alone", "m/x+y", "t", (0,)).variant == ""
+# --- next-sentence heads --------------------------------------------------------------------------
+
+INTRA, INTER = ([cat] for cat in CATS[:2])
+TRAINED = {"corpus": "ab" * 32, "epochs": 10, "seed": 1}
+NONE = "no record of how the next-sentence head was trained"
+NO_RECORD = f"profile acl-ll ({NONE})"
+
+
+def trained(model: str, profile: str = "acl-ll", family: str = "causal", **other: Any) -> Run:
+    return under(model, family, profile, head_training={**TRAINED, **other})
+
+
+def ranked(*runs: Run, cats: list[Cat] = INTER) -> dict[str, list[str]]:
+    """The models of each group by its title."""
+    marked = mark_heads(runs, cats)
+    return {g.title: [marked[n].model for n in g.runs] for g in groups(marked)}
+
+
+def test_heads_that_were_trained_otherwise_are_ranked_apart_with_the_difference() -> None:
+    old = under("old", "causal")
+    runs = [trained("b", epochs=2), trained("a"), trained("c", family="masked"), old]
+    assert ranked(*runs) == {
+        "profile acl-ll": ["a", "c"],
+        "profile acl-ll (next-sentence head trained with epochs 2 instead of 10)": ["b"],
+        NO_RECORD: ["old"],
+    }
+    marked = mark_heads(runs, INTER)
+    assert [run.about.get("other_head") for run in marked][1:] == ["", "", NONE]
+    # Each is still one of the profile's.
+    assert [profiles_in(groups(marked), n) for n in range(4)] == [["acl-ll"]] * 4
+    only = groups(marked, profile="acl-ll")
+    assert sorted(n for group in only for n in group.runs) == [0, 1, 2, 3]
+
+
+def test_every_difference_is_named_and_a_corpus_by_its_first_digits() -> None:
+    other = trained("c", corpus="cd" * 32, seed=2, freeze=True)
+    (_, second) = ranked(trained("a"), trained("b"), other)
+    assert second.endswith(
+        "trained with corpus cdcdcdcdcdcd instead of abababababab, seed 2 instead of 1)"
+    )
+
+
+def test_the_largest_group_is_ranked_and_of_equal_ones_the_first() -> None:
+    two = [trained("a", seed=2), trained("b"), trained("c")]
+    assert ranked(*two)["profile acl-ll"] == ["b", "c"]
+    assert ranked(*two[:2])["profile acl-ll"] == ["a"]
+    # Most have no record, but these are not known to be alike.
+    old = [under("x", "causal"), under("y", "causal"), trained("z")]
+    assert ranked(*old) == {NO_RECORD: ["x", "y"], "profile acl-ll": ["z"]}
+
+
+def test_a_head_matters_only_for_cats_that_it_scored() -> None:
+    runs = [trained("a"), trained("b", epochs=2), under("old", "causal")]
+    assert ranked(*runs, cats=INTRA) == {"profile acl-ll": ["a", "b", "old"]}
+    one = replace(runs[1], scores=run("", p=S).scores)  # of the other kind
+    assert ranked(runs[0], one) == {"profile acl-ll": ["a", "b"]}
+    pll = [under(name, "causal", "acl-pll") for name in "ab"]
+    assert ranked(*pll) == {"profile acl-pll": ["a", "b"]}
+
+
+def test_a_models_own_head_is_right_under_arxiv_and_not_under_acl() -> None:
+    """ArXiv §7.1 takes BERT's own; ACL §6.1 trains one for every model."""
+    own = under("bert", "masked", "arxiv", opened={"nsp": {"next_sentence": {"head": "own"}}})
+    assert ranked(trained("gpt2", "arxiv"), own) == {"profile arxiv": ["gpt2", "bert"]}
+    assert ranked(trained("gpt2"), under("bert", "masked", own_head=True)) == {
+        "profile acl-ll": ["gpt2"],
+        "profile acl-ll (the model's own next-sentence head)": ["bert"],
+    }
+
+
+@pytest.mark.parametrize(("declared", "profile"), [("acl-ll", "acl-ll"), ("ll-acl_nsp", "")])
+def test_predictions_have_no_record(declared: str, profile: str) -> None:
+    given = replace(under("p", "causal"), rule=declared, about={}, profile=profile)
+    (marked,) = mark_heads([given], INTER)
+    assert marked.about["other_head"] == NONE
+    assert "other_head" not in mark_heads([given], INTRA)[0].about

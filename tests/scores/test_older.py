@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError
-from curation.records import Cat
+from curation.records import KINDS, Cat
 from curation.scores.incomplete import again, cats_digest, common, missing_cats
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
+from support.refusals import fails
 
 P, Q, R, T = CATS  # intrasentence, but for Q
+CHOICE = ["choice", "choice"]
 
 
 def of(name: str, *cats: Cat, refused: Any = (), **about: Any) -> Run:
@@ -27,14 +28,11 @@ def test_the_digest_is_of_all_that_results_depend_on_and_not_of_the_order() -> N
     assert cats_digest(CATS[1:]) != digest
     first, *others = P.associations
     changed = [
-        {"split": "dev"},
-        {"target": "z"},
-        {"domain": "religion"},
-        {"kind": "intersentence"},
+        {"split": "dev"}, {"target": "z"}, {"domain": "religion"}, {"kind": "intersentence"},
         {"context": "+"},
-        {"associations": (first.model_copy(update={"sentence": "other"}), *others)},
-        {"associations": (first.model_copy(update={"id": "other"}), *others)},
-    ]
+        *({"associations": (first.model_copy(update={name: "other"}), *others)}
+          for name in ("sentence", "id")),
+    ]  # fmt: skip
     digests = {cats_digest([P.model_copy(update=change), Q, R, T]) for change in changed}
     assert len(digests | {digest}) == len(changed) + 1
     shuffled = P.model_copy(update={"associations": (*others, first)})
@@ -74,32 +72,39 @@ def test_a_run_whose_scoring_has_hardly_begun_is_left_out() -> None:
     assert common(CATS, [whole, of("asked", P, refused=None)]).cats == [P, Q]  # predictions
     alone = common(CATS, [begun])  # there is nothing else to show
     assert (alone.cats, alone.left_out) == ([P, Q], [])
-    with pytest.raises(CurationError, match="have none of the benchmark"):
+    with fails("have none of the benchmark"):
         common([P, R, T], [of("a", P), of("b", R)])
 
 
 @pytest.mark.parametrize(
-    ("about", "command"),
+    ("family", "rules", "about", "command"),
     [
-        ({"family": "causal", "rules": {"intrasentence": "ll-bos", "intersentence": "ll-bos"}},
-         "models m --rule ll-bos"),
-        ({"family": "causal",
-          "rules": {"intrasentence": "ll-bos", "intersentence": "conditional"}}, "models m"),
-        ({"family": "causal", "variant": "lower", "own_head": True,
-          "rules": {"intrasentence": "ll-acl", "intersentence": "nsp"}},
+        ("causal", ["ll-bos", "ll-bos"], {}, "models m --rule ll-bos"),
+        ("causal", ["ll-bos", "conditional"], {}, "models m"),
+        ("causal", ["ll-acl", "nsp"], {"variant": "lower", "own_head": True},
          "models m --profile acl-ll --variant lower --accept-own-head"),
-        ({"family": "causal", "nsp": "sha256:1",
-          "rules": {"intrasentence": "ll-arxiv", "intersentence": "nsp"}},
-         "models m --profile arxiv --nsp DIR"),
-        ({"family": "endpoint", "rules": {"intrasentence": "ll-arxiv"}},
-         "models m --rule ll-arxiv --endpoint URL"),
-        ({"family": "ensemble", "members": ["a b/r", "c/r"], "objective": "icat", "ties": "half",
-          "seed": 2, "rules": {}},
+        ("causal", ["ll-arxiv", "nsp"], {"nsp": "sha256:1"}, "models m --profile arxiv --nsp DIR"),
+        ("endpoint", ["ll-arxiv"], {}, "models m --rule ll-arxiv --endpoint URL"),
+        ("ensemble", [],
+         {"members": ["a b/r", "c/r"], "objective": "icat", "ties": "half", "seed": 2},
          "ensemble 'a b/r' c/r --name m --objective icat --ties half --seed 2"),
-        ({"family": "causal", "revision": "sha256:1", "rules": {"intrasentence": "ll-acl"}},
-         "models m=FOLDER --rule ll-acl"),
-        ({}, "models m"),
+        ("causal", ["ll-acl"], {"revision": "sha256:1"}, "models m=FOLDER --rule ll-acl"),
+        ("chat", CHOICE, {"model": "some talker", "url": "x.example"},
+         "models 'chat:some talker' --endpoint URL"),
+        ("chat", CHOICE,
+         {"model": "some talker", "url": "x.example", "temperature": 0.7, "variant": "lower",
+          "answers": {"prompts": ["a", "b"], "samples": 3}},
+         "models 'chat:some talker' --all-prompts --samples 3 --temperature 0.7 --variant lower "
+         "--endpoint URL"),
+        ("chat", CHOICE, {"model": "a", "url": "x.example", "opened": {"model": "b/c"}},
+         "models a=chat:b/c --endpoint URL"),
+        ("chat", CHOICE, {"model": "small", "revision": "sha256:1f"},
+         "models small=chat:FOLDER"),
     ],
 )  # fmt: skip
-def test_the_command_that_scores_again_is_named(about: dict[str, Any], command: str) -> None:
-    assert again({"model": "m", **about}) == f"curation scores {command}"
+def test_the_command_that_scores_again_is_named(
+    family: str, rules: list[str], about: dict[str, Any], command: str
+) -> None:
+    own = {"model": "m", "family": family, "rules": dict(zip(KINDS, rules, strict=False))}
+    assert again(own | about) == f"curation scores {command}"
+    assert again({"model": "m"}) == "curation scores models m"

@@ -1,36 +1,30 @@
 """The papers' printed tables as they ship, and runs beside them."""
 
 import csv
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
-from io import StringIO
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError, shipped
+from curation.files import shipped
 from curation.models.rules import PROFILES
-from curation.records import Cat, Kind
+from curation.records import KINDS, Cat, Kind
 from curation.scores import published
 from curation.scores.groups import mark_heads
-from curation.scores.published import (
-    Printed,
-    beside,
-    by_split,
-    choose,
-    printed_name,
-    tables,
-    targets,
-)
+from curation.scores.published import beside, by_split, choose, printed_name, tables, targets
 from curation.scores.runs import Run
+from support.boards import Three
 from support.cats import cat
+from support.refusals import fails
 
-KINDS: tuple[Kind, ...] = ("intrasentence", "intersentence")
+BEST = (3.0, 2.0, 1.0)  # the stereotype, then the anti-stereotype: lms 100, ss 100, icat 0
 
 
-def run(model: str, cats: list[Cat], three: tuple[float, float, float], **about: Any) -> Run:
+def run(model: str, cats: list[Cat], three: Three = BEST, rule: str = "r", **about: Any) -> Run:
+    """A run with these scores of each CAT; a rule that is a profile is declared as that."""
     scores = {a.id: v for c in cats for a, v in zip(c.associations, three, strict=True)}
-    return Run(model, about.pop("rule", "r"), about.pop("variant", ""), scores, about)
+    return Run(model, rule, "", scores, about, profile=rule if rule in PROFILES else "")
 
 
 def cats_of(domain: str, *targets: str, kind: Kind = "intrasentence") -> list[Cat]:
@@ -38,6 +32,20 @@ def cats_of(domain: str, *targets: str, kind: Kind = "intrasentence") -> list[Ca
         cat("-", "a", "b", "c", name=f"{kind}-{domain}-{t}", kind=kind, domain=domain, target=t)
         for t in targets
     ]
+
+
+def whole(split: str) -> list[Cat]:
+    """A CAT of each kind for each of the papers' terms of a split."""
+    terms = [(one.domain, one.term) for one in targets() if one.split == split]
+    return [c for kind in KINDS for domain, term in terms for c in cats_of(domain, term, kind=kind)]
+
+
+DEV, TEST = whole("dev"), whole("test")
+GENDER, RELIGION = (
+    [c for c in DEV if (c.domain, c.kind) == (domain, "intrasentence")]
+    for domain in ("gender", "religion")
+)
+UNKNOWN = {"read": 10, "unknown": 6}  # more than half of the tokens
 
 
 # --- what ships -----------------------------------------------------------------------------------
@@ -71,10 +79,8 @@ def test_all_tables_of_models_are_there() -> None:
         "arXiv 2020, Table 5": 12, "arXiv 2020, Table 6": 20, "arXiv 2020, Table 7": 110,
         "arXiv 2020, Table 8": 110,
     }  # fmt: skip
-    assert {row.split for row in tables() if row.source.startswith("ACL")} == {
-        "test",
-        "dev",  # the terms of Table 8
-    }
+    # The terms of Table 8 are of dev.
+    assert {row.split for row in tables() if row.source.startswith("ACL")} == {"test", "dev"}
 
 
 def test_acl_prints_arxivs_intrasentence_values_again() -> None:
@@ -87,10 +93,10 @@ def test_acl_prints_arxivs_intrasentence_values_again() -> None:
             if row.kind == "intrasentence"
         }
 
-    assert figures("acl 6") == figures("arxiv 6")
-    again = figures("acl 7")
+    arxiv, again = figures("arxiv 6"), figures("acl 7")
+    assert figures("acl 6") == arxiv
     gpt = [name for name in again if name.startswith("GPT2")]
-    assert {name: again[name] for name in gpt} == {name: figures("arxiv 6")[name] for name in gpt}
+    assert {name: again[name] for name in gpt} == {name: arxiv[name] for name in gpt}
     assert again["GPT2"] == (91.0, 60.4, 72.0)
 
 
@@ -98,9 +104,8 @@ def test_a_table_is_named_in_several_ways_and_an_unknown_one_is_an_error() -> No
     assert len(choose([])) == len(tables())
     for name in ("acl 4", "ACL Table 4", "ACL 2021, Table 4"):
         assert {row.source for row in choose([name])} == {"ACL 2021, Table 4"}
-    with pytest.raises(CurationError, match="there is no table «acl 9»") as caught:
+    with fails("there is no table «acl 9»", fix="ACL 2021, Table 4, ACL 2021, Table 5"):
         choose(["arxiv 7", "acl 9"])
-    assert "ACL 2021, Table 4, ACL 2021, Table 5" in caught.value.fix
     assert choose(["ALL"]) == choose(["acl 4", "all"]) == list(tables())
 
 
@@ -121,14 +126,19 @@ def test_terms_are_the_papers_and_spelled_as_the_word_lists_are() -> None:
     words = {
         (row["domain"], row["term"], tuple(row["also"].split(";")) if row["also"] else ())
         for name in ("gender", "profession", "race", "religion")
-        for row in csv.DictReader(
-            StringIO(shipped("data", "words", f"{name}.csv").read_text("utf-8"))
-        )
+        for row in csv.DictReader(shipped("data", "words", f"{name}.csv").read_text().splitlines())
     }
     assert words == {(one.domain, one.term, one.also) for one in found}
 
 
 # --- models and splits ----------------------------------------------------------------------------
+
+
+def ensemble(*members: str) -> dict[str, Any]:
+    return {"family": "ensemble", "members": [*members]}
+
+
+MEMBERS = ensemble("bert-large-cased/x", "gpt2-medium/x", "gpt2-large/x")
 
 
 @pytest.mark.parametrize(
@@ -141,18 +151,12 @@ def test_terms_are_the_papers_and_spelled_as_the_word_lists_are() -> None:
         ("SentimentModel", {}, "SentimentLM"),
         ("mine", {"opened": {"model": "FacebookAI/roberta-large"}}, "RoBERTa-large"),
         ("bakery/gpt2", {}, None),  # somebody's own model of that name
-        ("both", {"family": "ensemble", "members": ["gpt2/arxiv", "bert-large-cased/arxiv"]}, None),
-        (
-            "both",
-            {
-                "family": "ensemble",
-                "members": ["gpt2-large/x", "google-bert/bert-large-cased/x", "GPT2-medium/x"],
-            },
-            "Ensemble",
-        ),
-        ("ensemble", {"family": "ensemble", "members": ["a/x", "b/x"]}, None),
+        ("both", ensemble("gpt2/arxiv", "bert-large-cased/arxiv"), None),
+        ("both", ensemble("gpt2-large/x", "google-bert/bert-large-cased/x", "GPT2-medium/x"),
+         "Ensemble"),
+        ("ensemble", ensemble("a/x", "b/x"), None),
     ],
-)
+)  # fmt: skip
 def test_which_printed_model_a_run_is_of(name: str, about: Any, printed: str | None) -> None:
     assert printed_name(Run(name, "r", "", {}, about)) == printed
 
@@ -161,66 +165,50 @@ def test_the_split_is_found_from_the_terms() -> None:
     dev, test = cats_of("race", "Norweigan", "Columbian"), cats_of("race", "China", "Nepali")
     assert by_split([*dev, *test]) == {"dev": dev, "test": test}
     other = cats_of("race", "Andorran")
-    with pytest.raises(CurationError, match=r"«Andorran» \(race\) of CAT intra"):
+    with fails("«Andorran» (race) of CAT intra"):
         by_split([*dev, *other])
     assert by_split([*dev, *other], split="test") == {"test": [*dev, *other]}
 
 
 # --- runs beside them -----------------------------------------------------------------------------
 
-TERMS = {
-    domain: [one.term for one in targets() if (one.domain, one.split) == (domain, "dev")]
-    for domain in ("gender", "profession", "race", "religion")
-}
-GENDER = cats_of("gender", *TERMS["gender"])
-WHOLE = [c for kind in KINDS for d, terms in TERMS.items() for c in cats_of(d, *terms, kind=kind)]
-BEST = (3.0, 2.0, 1.0)  # the stereotype, then the anti-stereotype: lms 100, ss 100, icat 0
-
 
 def pairs(cats: list[Cat], *runs: Run, **options: Any) -> list[dict[str, Any]]:
     return beside(choose([]), by_split(cats), runs, **options)
 
 
-def where(found: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    return [(row["source"], row["kind"], row["domain"], row["target"]) for row in found]
-
-
 def test_only_rows_of_equal_split_kind_and_domain_are_beside_a_run() -> None:
-    found = pairs(GENDER, run("gpt2", GENDER, BEST), run("other", GENDER, BEST))
-    assert where(found) == [("arXiv 2020, Table 7", "intrasentence", "gender", "")]
-    (row,) = found
+    (row,) = pairs(GENDER, run("gpt2", GENDER), run("other", GENDER))
+    where = {"source": "arXiv 2020, Table 7", "kind": "intrasentence", "domain": "gender",
+             "target": "", "run": "gpt2/r", "terms": 10, "cats": 10}  # fmt: skip
+    assert row | where == row
     # Printed 93.28, 62.67, 69.65.
-    assert row["figures"]["lms"] | {"ci": None} == {
-        "printed": 93.28, "value": 100.0, "ci": None, "inside": True,
+    lms, ss, icat = (row["figures"][name] for name in ("lms", "ss", "icat"))
+    assert lms == {
+        "printed": 93.28, "value": 100.0, "ci": lms["ci"], "inside": True,
         "difference": pytest.approx(6.72),
     }  # fmt: skip
     # Ten of ten won: Wilson with t = 2.262 reaches down to 100 · 10 / (10 + 2.262²) = 66.2.
-    assert row["figures"]["ss"]["ci"] == pytest.approx([66.15, 100.0], abs=0.02)
-    assert not row["figures"]["ss"]["inside"]
-    assert row["figures"]["icat"]["value"] == 0.0
-    assert row["figures"]["icat"]["difference"] == pytest.approx(-69.65)
-    assert (row["run"], row["terms"], row["cats"]) == ("gpt2/r", 10, 10)
+    assert ss["ci"] == pytest.approx([66.15, 100.0], abs=0.02)
+    assert not ss["inside"]
+    assert (icat["value"], icat["difference"]) == (0.0, pytest.approx(-69.65))
 
 
 def test_rows_of_a_whole_split_need_all_domains_and_both_kinds() -> None:
-    found = pairs(WHOLE, run("gpt2", WHOLE, BEST))
+    found = pairs(DEV, run("gpt2", DEV))
     # Table 4 on dev; Table 7: two kinds, four domains and all.
-    assert Counter(name for name, *_ in where(found)) == {
-        "arXiv 2020, Table 4": 1,
-        "arXiv 2020, Table 7": 10,
+    counts = Counter(row["source"] for row in found)
+    assert counts == {"arXiv 2020, Table 4": 1, "arXiv 2020, Table 7": 10}
+    one_kind = [c for c in DEV if c.kind == "intrasentence"]
+    found = pairs(one_kind, run("gpt2", one_kind))
+    assert {(row["source"], row["kind"], row["domain"]) for row in found} == {
+        ("arXiv 2020, Table 7", "intrasentence", domain)
+        for domain in ("gender", "profession", "race", "religion", "all")
     }
-    one_kind = [c for c in WHOLE if c.kind == "intrasentence"]
-    found = pairs(one_kind, run("gpt2", one_kind, BEST))
-    assert {(row["source"], row["kind"]) for row in found} == {
-        ("arXiv 2020, Table 7", "intrasentence")
-    }
-    assert {row["domain"] for row in found} == {*TERMS, "all"}
 
 
 def test_an_ensemble_is_beside_single_terms() -> None:
-    members = ["bert-large-cased/x", "gpt2-medium/x", "gpt2-large/x"]
-    found = pairs(WHOLE, run("mix", WHOLE, BEST, family="ensemble", members=members))
-    terms = [row for row in found if row["target"]]
+    terms = [row for row in pairs(DEV, run("mix", DEV, **MEMBERS)) if row["target"]]
     assert len(terms) == 16  # eight in each paper
     bible = next(row for row in terms if row["target"] == "Bible")
     assert (bible["lms"], bible["ss"], bible["icat"]) == (85.0, 66.0, 57.8)
@@ -231,27 +219,21 @@ def test_whether_the_rule_is_the_tables() -> None:
     arxiv = {"intrasentence": "ll-arxiv", "intersentence": "nsp"}
     own = {"intrasentence": "ll-bos", "intersentence": "conditional"}
     found = pairs(
-        WHOLE,
-        run("gpt2", WHOLE, BEST, rule="a", rules=arxiv),
-        run("gpt2", WHOLE, BEST, rule="b", rules=own),
-        run("gpt2", WHOLE, BEST, rule="c", rules=arxiv, variant="lower"),
-        run("gpt2", WHOLE, BEST, rule="predictions"),
+        DEV,
+        run("gpt2", DEV, rule="a", rules=arxiv),
+        run("gpt2", DEV, rule="b", rules=own),
+        replace(run("gpt2", DEV, rule="c", rules=arxiv), variant="lower"),
+        run("gpt2", DEV, rule="predictions"),
     )
     both = [row for row in found if row["kind"] == "both"]
-    assert [(row["rule"], row["same_rule"]) for row in both] == [
-        ("ll-arxiv / nsp", True),
-        ("ll-bos / conditional", False),
-        ("ll-arxiv+lower / nsp+lower", False),
-        ("predictions", None),
+    # GPT-2 has no head of its own, so a trained one was used, which is not public.
+    assert [(row["rule"], row["same_rule"], row["why"]) for row in both] == [
+        ("ll-arxiv / nsp", True, ["head"]),
+        ("ll-bos / conditional", False, ["rule", "head"]),
+        ("ll-arxiv+lower / nsp+lower", False, ["rule", "head"]),
+        ("predictions", None, ["unknown rule", "head"]),
     ]
     assert {row["table_rule"] for row in both} == {"ll-arxiv or ll-code / nsp"}
-    # GPT-2 has no head of its own, so a trained one was used, which is not public.
-    assert [row["why"] for row in both] == [
-        ["head"],
-        ["rule", "head"],
-        ["rule", "head"],
-        ["unknown rule", "head"],
-    ]
 
 
 @pytest.mark.parametrize(
@@ -273,37 +255,29 @@ def test_whether_the_rule_is_the_tables() -> None:
         ("gpt2", "acl-ll", False, ["rule"]),
     ],
 )
-def test_the_rule_of_a_row_is_that_of_its_numbers(
+def test_a_row_has_the_rule_of_its_numbers(
     model: str, declared: str, same: bool, why: list[str]
 ) -> None:
     """Of ten stereotypes ten win: lms 100, ss 100, which no model has."""
-    profile = declared if declared in PROFILES else ""
-    one = replace(run(model, GENDER, BEST, rule=declared), profile=profile)
-    (row,) = pairs(GENDER, one)
+    (row,) = pairs(GENDER, run(model, GENDER, rule=declared))
     assert (row["same_rule"], row["why"]) == (same, why)
     assert (row["profile"], row["basis"]) == ("arxiv", "files")
 
 
 def test_acls_pseudo_likelihood_rows_of_gpt2_are_means_within_sentences() -> None:
     """The intrasentence values are arXiv's; those of both kinds have the text's ratio, too."""
-    cats = [c for kind in KINDS for d, terms in TEST.items() for c in cats_of(d, *terms, kind=kind)]
-    runs = [
-        replace(run("gpt2", cats, BEST, rule=name), profile=name if name in PROFILES else "")
-        for name in ("acl-pll", "code", "ll-arxiv_ratio")
-    ]
-    found = beside(choose(["acl 5", "acl 7"]), by_split(cats), runs)
-    same = {(row["kind"], row["run"]): (row["same_rule"], row["table_rule"]) for row in found}
-    first, both = "ll-arxiv or ll-code", "ll-arxiv or ll-code / ratio"
+    runs = [run("gpt2", TEST, rule=rule) for rule in ("acl-pll", "code", "ll-arxiv_ratio")]
+    found = beside(choose(["acl 5", "acl 7"]), by_split(TEST), runs)
+    same: dict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
+    for row in found:
+        same[row["kind"], row["table_rule"]][row["run"]] = row["same_rule"]
     assert same == {
-        ("both", "gpt2/acl-pll"): (False, both),
-        ("both", "gpt2/code"): (False, both),
-        ("both", "gpt2/ll-arxiv_ratio"): (True, both),
-        ("intrasentence", "gpt2/acl-pll"): (False, first),
-        ("intrasentence", "gpt2/code"): (True, first),
-        ("intrasentence", "gpt2/ll-arxiv_ratio"): (True, first),
-        ("intersentence", "gpt2/acl-pll"): (True, "ratio"),
-        ("intersentence", "gpt2/code"): (False, "ratio"),
-        ("intersentence", "gpt2/ll-arxiv_ratio"): (True, "ratio"),
+        (kind, rule): {"gpt2/acl-pll": acl, "gpt2/code": code, "gpt2/ll-arxiv_ratio": True}
+        for kind, rule, acl, code in (
+            ("both", "ll-arxiv or ll-code / ratio", False, False),
+            ("intrasentence", "ll-arxiv or ll-code", False, True),
+            ("intersentence", "ratio", True, False),
+        )
     }
 
 
@@ -325,12 +299,10 @@ def test_each_row_says_what_its_numbers_follow_and_how_this_is_known() -> None:
 
 
 def test_reasons_that_depend_on_model_and_table() -> None:
-    rules = {"intrasentence": "attribute-code-literal", "intersentence": "nsp"}
-    missing = WHOLE[1:]
     found = pairs(
-        WHOLE,
-        run("bert-base-cased", WHOLE, BEST, rules=rules),
-        run("SentimentModel", missing, BEST),
+        DEV,
+        run("bert-base-cased", DEV, rules=with_nsp("attribute-code-literal")),
+        run("SentimentModel", DEV[1:]),
     )
     why = {(row["model"], row["kind"], row["domain"]): row["why"] for row in found}
     # arXiv §7.1 takes BERT's own head.
@@ -340,28 +312,25 @@ def test_reasons_that_depend_on_model_and_table() -> None:
 
 
 def test_acl_rows_of_gpt2_are_means_and_bert_has_a_trained_head_there() -> None:
-    test = {d: [t.term for t in targets() if (t.domain, t.split) == (d, "test")]
-            for d in TERMS}  # fmt: skip
-    cats = [c for kind in KINDS for d, terms in test.items() for c in cats_of(d, *terms, kind=kind)]
     runs = [
-        run("gpt2", cats, BEST, rules={"intrasentence": "ll-acl", "intersentence": "nsp"}),
-        run("bert-large-cased", cats, BEST, rules={"intrasentence": "attribute-acl",
-                                                   "intersentence": "nsp"}),
-    ]  # fmt: skip
-    found = beside(choose(["acl 6"]), by_split(cats), runs)
+        run("gpt2", TEST, rules=with_nsp("ll-acl")),
+        run("bert-large-cased", TEST, rules=with_nsp("attribute-acl")),
+    ]
+    found = beside(choose(["acl 6"]), by_split(TEST), runs)
     why = {(row["model"], row["kind"]): row["why"] for row in found}
     assert why["GPT2", "intrasentence"] == ["text"]
     assert why["BERT-large", "intersentence"] == ["head", "casing", "misprint"]
 
 
-TEST = {d: [t.term for t in targets() if (t.domain, t.split) == (d, "test")] for d in TERMS}
+def with_nsp(rule: str) -> dict[str, str]:
+    return {"intrasentence": rule, "intersentence": "nsp"}
 
 
-def of_head(head: str, **about: Any) -> dict[str, Any]:
-    return {**about, "opened": {"nsp": {"next_sentence": {"head": head}}}}
+def of_head(head: str) -> dict[str, Any]:
+    return {"nsp": {"next_sentence": {"head": head}}}
 
 
-def heads(table: str, runs: list[Run], cats: list[Cat]) -> list[tuple[Any, ...]]:
+def heads(table: str, cats: list[Cat], *runs: Run) -> list[tuple[Any, ...]]:
     found = beside(choose([table]), by_split(cats), runs)
     inter = [row for row in found if row["kind"] == "intersentence" and row["domain"] == "all"]
     return [(row["rule"], row["same_rule"], row["why"]) for row in inter]
@@ -369,22 +338,21 @@ def heads(table: str, runs: list[Run], cats: list[Cat]) -> list[tuple[Any, ...]]
 
 def test_under_acl_a_models_own_head_is_not_the_tables() -> None:
     """ACL §6.1 trains a head for every model."""
-    cats = [c for kind in KINDS for d, terms in TEST.items() for c in cats_of(d, *terms, kind=kind)]
-    rules = {"intrasentence": "attribute-acl", "intersentence": "nsp"}
-    runs = [
-        run("bert-base-cased", cats, BEST, rule="a", rules=rules, own_head=True),
-        run("bert-base-cased", cats, BEST, rule="b", rules=rules, **of_head("own")),
-        run("bert-base-cased", cats, BEST, rule="c", rules=rules, **of_head("trained")),
-        run("bert-base-cased", cats, BEST, rule="d", rules={**rules, "intersentence": "pll"}),
-    ]
-    assert heads("acl 6", runs, cats) == [
+    rules = with_nsp("attribute-acl")
+    accepted = run("bert-base-cased", TEST, rules=rules, own_head=True)
+    own, trained = (
+        run("bert-base-cased", TEST, rule=head, rules=rules, opened=of_head(head))
+        for head in ("own", "trained")
+    )
+    pll = run("bert-base-cased", TEST, rule="d", rules={**rules, "intersentence": "pll"})
+    assert heads("acl 6", TEST, accepted, own, trained, pll) == [
         ("nsp (own head)", False, ["own head", "casing"]),
         ("nsp (own head)", False, ["own head", "casing"]),
         ("nsp", True, ["head", "casing"]),
         ("pll", False, ["rule", "head", "casing"]),
     ]
     # The head has no part in intrasentence rows; rows of both kinds have it.
-    found = beside(choose(["acl 4", "acl 6"]), by_split(cats), runs[:1])
+    found = beside(choose(["acl 4", "acl 6"]), by_split(TEST), [accepted])
     assert [(row["kind"], row["rule"], row["same_rule"]) for row in found] == [
         ("both", "attribute-acl / nsp (own head)", False),
         ("intrasentence", "attribute-acl", False),
@@ -394,13 +362,16 @@ def test_under_acl_a_models_own_head_is_not_the_tables() -> None:
 
 def test_under_arxiv_a_trained_head_of_bert_is_not_the_tables() -> None:
     """arXiv §7.1 takes BERT's own head; all others are trained (§7.2)."""
-    rules = {"intrasentence": "attribute-arxiv", "intersentence": "nsp"}
-    runs = [
-        run("bert-base-cased", WHOLE, BEST, rule="a", rules=rules, **of_head("own")),
-        run("bert-base-cased", WHOLE, BEST, rule="b", rules=rules, **of_head("trained")),
-        run("roberta-base", WHOLE, BEST, rule="b", rules=rules, **of_head("trained")),
+    models = [
+        ("bert-base-cased", "own"),
+        ("bert-base-cased", "trained"),
+        ("roberta-base", "trained"),
     ]
-    assert heads("arxiv 7", runs, WHOLE) == [
+    runs = [
+        run(model, DEV, rule=head, rules=with_nsp("attribute-arxiv"), opened=of_head(head))
+        for model, head in models
+    ]
+    assert heads("arxiv 7", DEV, *runs) == [
         ("nsp", True, ["casing"]),
         ("nsp (trained head)", False, ["trained head", "casing"]),
         ("nsp", True, ["head"]),
@@ -409,112 +380,98 @@ def test_under_arxiv_a_trained_head_of_bert_is_not_the_tables() -> None:
 
 def test_a_head_of_another_training_is_marked_with_the_difference() -> None:
     """ACL §6.1 trains identical heads on identical datasets."""
-    rules = {"intrasentence": "ll-arxiv", "intersentence": "nsp"}
-    heads = [{**of_head("trained"), "head_training": {"seed": seed}} for seed in (1, 1, 2)]
-    names = ("gpt2", "gpt2-medium", "gpt2-large")
-    runs = [run(*of, WHOLE, BEST, rules=rules, **head)
-            for *of, head in zip(names, heads, strict=True)]  # fmt: skip
-    found = pairs(WHOLE, *mark_heads(runs, WHOLE))
+    found = pairs(DEV, *mark_heads([
+        run(model, DEV, rules=with_nsp("ll-arxiv"), opened=of_head("trained"),
+            head_training={"seed": seed})
+        for model, seed in (("gpt2", 1), ("gpt2-medium", 1), ("gpt2-large", 2))
+    ], DEV))  # fmt: skip
     text = "next-sentence head trained with seed 2 instead of 1"
     marked = {(row["model"], row["other_head"], *row["flags"]) for row in found}
     assert marked == {("GPT2", ""), ("GPT2-medium", ""), ("GPT2-large", text, "other_head")}
-    head, *rows = published.long_rows(found)
-    columns = [dict(zip(head, row, strict=True)) for row in rows]
-    assert {(row["model"], row["other_head"]) for row in columns} == {of[:2] for of in marked}
+    rows = long_rows(found)
+    assert {(row["model"], row["other_head"]) for row in rows} == {of[:2] for of in marked}
     assert f"gpt2-large/r: {text}." in published.latex(found)
 
 
 def test_an_ensemble_with_an_own_head_is_not_as_acl_says() -> None:
-    members = ["bert-large-cased/x", "gpt2-medium/x", "gpt2-large/x"]
-    about = {"family": "ensemble", "members": members, "rules": {"intersentence": "nsp"}}
-    inter = [c for c in WHOLE if c.kind == "intersentence"]
+    about = {**MEMBERS, "rules": {"intersentence": "nsp"}}
+    inter = [c for c in DEV if c.kind == "intersentence"]
     rows = [r._replace(kind="intersentence") for r in choose(["acl 8"]) if r.target == "Bible"]
     for own, same in ((True, False), (False, None)):
-        (row,) = beside(rows, by_split(inter), [run("mix", inter, BEST, **about, own_head=own)])
+        (row,) = beside(rows, by_split(inter), [run("mix", inter, **about, own_head=own)])
         assert (row["same_rule"], "own head" in row["why"]) == (same, own)
 
 
 def test_marks_of_runs_and_cells() -> None:
     """Religion has three terms in dev; the lms of 100 of three terms has a wide interval."""
-    religion = cats_of("religion", *TERMS["religion"])
-    tokens = {"read": 10, "unknown": 6}
-    (row,) = pairs(religion, run("gpt2", religion, (1.0, 1.0, 0.0), tokens=tokens))
     # Of three comparisons of each CAT one is a tie.
-    assert (row["flags"], row["few_terms"]) == (["unknown_tokens"], True)
-    assert row["too_wide"] == ["lms"]
+    (row,) = pairs(RELIGION, run("gpt2", RELIGION, (1.0, 1.0, 0.0), tokens=UNKNOWN))
+    marks = ("flags", "few_terms", "too_wide")
+    assert [row[name] for name in marks] == [["unknown_tokens"], True, ["lms"]]
     (row,) = pairs(GENDER, run("gpt2", GENDER, (1.0, 1.0, 1.0)))
-    assert (row["flags"], row["few_terms"], row["too_wide"]) == (["ties"], False, [])
+    assert [row[name] for name in marks] == [["ties"], False, []]
 
 
 def test_cats_left_out_by_tier_are_a_reason() -> None:
     """All ten terms are there, with one CAT of two each."""
     twice = [*GENDER, *(c.model_copy(update={"id": f"{c.id}-2"}) for c in GENDER)]
-    mine = run("gpt2", GENDER, BEST)
-    (row,) = pairs(GENDER, mine, whole=by_split(twice))
-    assert row["why"] == ["unknown rule", "part"]
-    (row,) = pairs(GENDER, mine, whole=by_split(GENDER))
-    assert row["why"] == ["unknown rule"]
+    for every, why in ((twice, ["unknown rule", "part"]), (GENDER, ["unknown rule"])):
+        (row,) = pairs(GENDER, run("gpt2", GENDER), whole=by_split(every))
+        assert row["why"] == why
 
 
 def test_a_difference_without_a_known_reason_is_reported() -> None:
     rules = {"intrasentence": "attribute-code-literal"}
-    (row,) = pairs(GENDER, run("roberta-base", GENDER, BEST, rules=rules))
+    (row,) = pairs(GENDER, run("roberta-base", GENDER, rules=rules))
     assert (row["same_rule"], row["why"]) == (True, ["not known"])
     assert "not known" in published.WHY
 
 
-def test_ties_are_a_reason_if_they_count_half() -> None:
-    tied = (1.0, 1.0, 1.0)
-    (half,) = pairs(GENDER, run("gpt2", GENDER, tied), ties="half")
-    (lost,) = pairs(GENDER, run("gpt2", GENDER, tied))
-    assert half["figures"]["lms"]["value"] == 50.0
-    assert lost["figures"]["lms"]["value"] == 0.0
-    assert ("ties" in half["why"], "ties" in lost["why"]) == (True, False)
+@pytest.mark.parametrize(("ties", "lms"), [("half", 50.0), ("official", 0.0)])
+def test_ties_are_a_reason_if_they_count_half(ties: Any, lms: float) -> None:
+    (row,) = pairs(GENDER, run("gpt2", GENDER, (1.0, 1.0, 1.0)), ties=ties)
+    assert (row["figures"]["lms"]["value"], "ties" in row["why"]) == (lms, ties == "half")
 
 
-def test_equal_values_need_no_reason() -> None:
-    rows = [Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev",
+def test_equal_values_need_no_reason_and_a_run_without_scores_of_a_split_is_reported() -> None:
+    rows = [published.Printed("ACL 2021, Table 4", "acl-ll", ("acl-ll",), "text", "dev",
                     "intrasentence", "gender", "", "GPT2", 100.0, 100.0, 0.0, 1, "")]  # fmt: skip
-    (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER, BEST)])
+    (row,) = beside(rows, by_split(GENDER), [run("gpt2", GENDER)])
     assert row["why"] == []
-
-
-def test_a_run_without_scores_of_a_split_is_reported() -> None:
     messages: list[str] = []
-    other = cats_of("gender", "lady")
-    assert pairs(GENDER, run("gpt2", other, BEST), skipped=messages.append) == []
+    other = run("gpt2", cats_of("gender", "lady"))
+    assert pairs(GENDER, other, skipped=messages.append) == []
     assert messages == [": has no scores for the 10 dev CATs"]
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
+def long_rows(found: list[dict[str, Any]], **options: Any) -> list[dict[str, Any]]:
+    head, *rows = published.long_rows(found, **options)
+    return [dict(zip(head, row, strict=True)) for row in rows]
+
+
 def test_the_long_table_has_a_row_per_metric() -> None:
-    head, *rows = published.long_rows(pairs(GENDER, run("gpt2", GENDER, BEST)))
-    found = [dict(zip(head, row, strict=True)) for row in rows]
+    found = long_rows(pairs(GENDER, run("gpt2", GENDER)))
     assert [one["figure"] for one in found] == ["lms", "ss", "icat"]
     assert (found[0]["printed"], found[0]["value"]) == (93.28, 100.0)
-    religion = cats_of("religion", *TERMS["religion"])
-    marked = run("gpt2", religion, (1.0, 1.0, 0.0), tokens={"read": 10, "unknown": 6})
-    head, *rows = published.long_rows(pairs(religion, marked), tier=4)
-    found = [dict(zip(head, row, strict=True)) for row in rows]
-    assert [one["too_wide"] for one in found] == [True, False, False]
-    assert {(one["few_terms"], one["flags"], one["tier"]) for one in found} == {
-        (True, "unknown_tokens", 4)
-    }
-    head, *rows = published.long_rows([row._asdict() for row in choose(["acl 4"])])
-    assert len(rows) == 14 * 3
-    assert dict(zip(head, rows[3], strict=True))["printed"] is None  # StereotypedLM's lms
-    last = dict(zip(head, rows[-4], strict=True))
-    assert (last["model"], last["numbers"], last["basis"]) == (
-        *("GPT2-large", "arxiv or code", "arXiv rows"),
-    )
+    marked = run("gpt2", RELIGION, (1.0, 1.0, 0.0), tokens=UNKNOWN)
+    found = long_rows(pairs(RELIGION, marked), tier=4)
+    assert [(one["too_wide"], one["few_terms"], one["flags"], one["tier"]) for one in found] == [
+        (wide, True, "unknown_tokens", 4) for wide in (True, False, False)
+    ]
+    found = long_rows([row._asdict() for row in choose(["acl 4"])])
+    assert len(found) == 14 * 3
+    assert found[3]["printed"] is None  # StereotypedLM's lms
+    last = [found[-4][name] for name in ("model", "numbers", "basis")]
+    assert last == ["GPT2-large", "arxiv or code", "arXiv rows"]
 
 
 def test_latex_of_printed_rows_and_of_pairs() -> None:
     text = published.latex([row._asdict() for row in choose(["acl 4"])])
     assert r"ACL 2021, Table 4 & test & both & all & StereotypedLM & -- & 100.0 & 0.0 \\" in text
-    found = pairs(GENDER, run("gpt2", GENDER, BEST))
+    found = pairs(GENDER, run("gpt2", GENDER))
     plain = published.latex(found)
     assert (
         r"arXiv 2020, Table 7 & dev & intrasentence & gender & GPT2 & gpt2/r (r)"
@@ -531,9 +488,8 @@ def test_latex_of_printed_rows_and_of_pairs() -> None:
 def test_latex_explains_its_marks() -> None:
     printed = published.latex([row._asdict() for row in choose(["acl 4"])])
     assert r"\caption{lms, ss and icat as the StereoSet papers print them.}" in printed
-    religion = cats_of("religion", *TERMS["religion"])
-    about = {"tokens": {"read": 10, "unknown": 6}, "rules": {"intrasentence": "pll"}}
-    found = pairs(religion, run("gpt2", religion, (1.0, 1.0, 0.0), **about))
+    pll = run("gpt2", RELIGION, (1.0, 1.0, 0.0), tokens=UNKNOWN, rules={"intrasentence": "pll"})
+    found = pairs(RELIGION, pll)
     text = published.latex(found, tier=4, ties="half", intervals=True)
     assert r" & religion* & GPT2\textsuperscript{\ddag} & gpt2/r (other: pll) & " in text
     (caption,) = [line for line in text.splitlines() if line.startswith(r"\caption")]

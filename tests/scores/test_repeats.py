@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from curation.files import CurationError
 from curation.models.endpoint.connection import KEYS
 from curation.models.endpoint.echoes import BOUND, Echo, drift
 from curation.models.rules import Refusal
@@ -17,7 +17,8 @@ from curation.scores import running
 from curation.scores.run_folder import note
 from curation.scores.running import Job, conclude, draw, job, score_cats
 from support.cats import cat, intra
-from support.completions import Completions, Quirks, Tiny, serving, tiny
+from support.completions import Completions, Quirks, serving, tiny
+from support.refusals import fails
 
 SENTENCES = ("She helps everybody.", "She helps nobody.", "Clouds drift over the hills.")
 INTER = [
@@ -30,17 +31,15 @@ INTRA = [
 CATS = [*INTRA, *INTER]
 
 
-@pytest.fixture(scope="module")
-def model() -> Tiny:
-    return tiny()
+MODEL = cache(tiny)
 
 
 @pytest.fixture
-def endpoint(model: Tiny, monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Completions]:
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(running, "SHARD", 2)
-    with serving(model) as found:
+    with serving(MODEL()) as found:
         yield found
     open_scorer.cache_clear()
 
@@ -61,9 +60,7 @@ def run(endpoint: Completions, tmp_path: Path) -> Run:
 
 
 def about(folder: Path) -> dict[str, Any]:
-    content = json.loads((folder / "run.json").read_bytes())
-    assert isinstance(content, dict)
-    return content
+    return dict(json.loads((folder / "run.json").read_bytes()))
 
 
 def scored(folder: Path) -> dict[str, float]:
@@ -73,13 +70,11 @@ def scored(folder: Path) -> dict[str, float]:
     return found
 
 
-def test_a_cache_of_prefixes_is_refused_and_no_score_is_shown_or_lost(
-    endpoint: Completions, run: Run, tmp_path: Path
-) -> None:
+def test_a_cache_of_prefixes_is_refused(endpoint: Completions, run: Run, tmp_path: Path) -> None:
     endpoint.quirks = Quirks(caches=True)
-    with pytest.raises(CurationError, match="if it gets the same texts again: up to") as error:
+    says = "if it gets the same texts again: up to"
+    with fails(says, fix="--no-enable-prefix-caching") as error:
         run()
-    assert "--no-enable-prefix-caching" in error.value.fix
     (folder,) = tmp_path.glob("tiny/*")
     assert not (folder / "scores.jsonl").exists()
     (aside,) = folder.glob("superseded/*")
@@ -116,13 +111,11 @@ def test_a_run_that_goes_on_repeats_what_is_new(endpoint: Completions, run: Run)
     assert about(work.folder)["repeats"] == {"texts": 6, "largest": 0, "bound": BOUND, "seed": 1}
 
 
-def test_a_defect_that_comes_later_takes_earlier_scores_away(
-    endpoint: Completions, run: Run, tmp_path: Path
-) -> None:
+def test_a_later_defect_takes_scores_away(endpoint: Completions, run: Run, tmp_path: Path) -> None:
     def fail(_: int) -> None:
         endpoint.quirks = Quirks(caches=True)
 
-    with pytest.raises(CurationError, match="the scores are now in"):
+    with fails("the scores are now in"):
         run(tell=fail)
     (aside,) = tmp_path.glob("tiny/*/superseded/*")
     assert len(scored(aside)) == 12
@@ -150,13 +143,9 @@ def test_a_seeded_sample_half_of_it_first(
     sent = endpoint.prompts[2:]
     often = {text for text in sent if sent.count(text) == 3}
     assert len(sent) == 12 + 2 * 6
-    assert often == {
-        f"{each.context} {a.sentence}"
-        for each in INTER
-        if each.id in drawn
-        for a in each.associations
-    }
-    (early,) = (each for each in INTER if each.id == drawn[0])
+    early, later = ({each.id: each for each in INTER}[name] for name in drawn)
+    assert often == {f"{cat.context} {a.sentence}" for cat in (early, later)
+                     for a in cat.associations}  # fmt: skip
     assert early.context in sent[0]
 
 

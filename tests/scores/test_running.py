@@ -25,58 +25,28 @@ from curation.models.scoring import ModelSpec, open_scorer
 from curation.models.train.corpus import read_corpus
 from curation.models.train.next_sentence import train
 from curation.models.train.settings import NextSentenceSettings
-from curation.records import GOLDS, Cat, CatAssociation, Kind, SplitName
+from curation.records import Cat
 from curation.scores import run_folder, running
 from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
 from curation.work.run_folder import append_lines
+from support.cats import reworded
+from support.refusals import fails
+from support.talkers import made_up
 from support.topics import write_corpus
 
 ROOT = Path(__file__).parents[2]
 RAY = pytest.mark.ray
-TARGETS = ("baker", "potter", "fiddler", "thatcher")
-WORDS = (("kind", "grumpy", "square"), ("early", "late", "blue"), ("patient", "hasty", "salty"))
-OPTIONS = (
-    ("She helps everybody.", "She helps nobody.", "Clouds drift over the hills."),
-    ("He gets up at four.", "He sleeps until noon.", "The jug has two handles."),
-)
-
-
-def cat(number: int, kind: Kind = "intrasentence", *, split: SplitName = "test") -> Cat:
-    """Made-up CATs: the same number always gives the same."""
-    target = TARGETS[number % 4]
-    if kind == "intrasentence":
-        context = f"The {target} of house {number} is BLANK today."
-        sentences = [context.replace("BLANK", word) for word in WORDS[number % 3]]
-    else:
-        context = f"My {target} lives in house {number}."
-        sentences = list(OPTIONS[number % 2])
-    a, b, c = (
-        CatAssociation(id=f"{kind[:5]}-{number}-{gold[0]}", sentence=sentence, gold=gold)
-        for gold, sentence in zip(GOLDS, sentences, strict=True)
-    )
-    return Cat(
-        id=f"{kind[:5]}-{number}", kind=kind, domain="profession", term=target, target=target,
-        family=target, split=split, context=context, associations=(a, b, c),
-    )  # fmt: skip
-
-
-def reworded(old: Cat, sentence: str) -> Cat:
-    """The CAT with another sentence as its first association."""
-    first, *rest = old.associations
-    return old.model_copy(
-        update={"associations": (first.model_copy(update={"sentence": sentence}), *rest)}
-    )
-
-
-INTRA = [cat(n) for n in range(7)]
-INTER = [cat(n, "intersentence") for n in range(6)]
+INTRA, INTER = made_up(7), made_up(6, kind="intersentence")
 CATS = [*INTRA, *INTER]
+DEV = [cat.model_copy(update={"split": "dev"}) for cat in made_up(23)[20:]]
 LONG = " ".join(["bread"] * 200)  # tokens beyond the models' window of 128
+ALL = {"scored": 39, "before": 0, "refused": 0}
+Make = Callable[[str], Path]
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Make:
     folder = tmp_path_factory.mktemp("models")
     texts = [text for c in CATS for a in c.associations for text in (c.context, a.sentence)]
 
@@ -88,8 +58,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def causal(made: Callable[[str], Path]) -> Path:
+def causal(made: Make) -> Path:
     return made("causal")
+
+
+@pytest.fixture
+def work(causal: Path, tmp_path: Path) -> Job:
+    """A run of the causal model under its own rules."""
+    return job(ModelSpec(str(causal)), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def closed_models() -> Iterator[None]:
+    """A folder's weights may change between tests; what was opened is opened anew."""
+    yield
+    open_scorer.cache_clear()
 
 
 @pytest.fixture
@@ -112,13 +95,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def lines(work: Job, name: str = "scores.jsonl") -> list[dict[str, Any]]:
-    path = work.folder / name
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+def scored(work: Job, cats: Sequence[Cat]) -> tuple[tuple[int, int, int], list[str]]:
+    """How many associations are scored, were scored before, are refused; and the notices."""
+    notices: list[str] = []
+    counts = score_cats(work, cats, notice=notices.append)
+    return (counts["scored"], counts["before"], counts["refused"]), notices
 
 
-def values(work: Job) -> dict[str, float]:
-    found = lines(work)
+def lines(folder: Path, name: str = "scores.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+
+
+def values(folder: Path) -> dict[str, float]:
+    found = lines(folder)
     assert len({line["association"] for line in found}) == len(found), "an association stands twice"
     return {line["association"]: line["value"] for line in found}
 
@@ -140,10 +129,14 @@ def superseded(work: Job) -> list[Path]:
     return sorted(work.folder.glob("superseded/*"))
 
 
+def run_json(folder: Path) -> dict[str, Any]:
+    return dict(json.loads((folder / "run.json").read_bytes()))
+
+
 # --- what a run leaves --------------------------------------------------------------------------
 
 
-def test_how_a_head_was_trained_is_in_run_json(made: Callable[[str], Path], tmp_path: Path) -> None:
+def test_how_a_head_was_trained_is_in_run_json(made: Make, tmp_path: Path) -> None:
     model, head = made("masked"), tmp_path / "head"
     corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
     wanted = NextSentenceSettings(
@@ -152,10 +145,8 @@ def test_how_a_head_was_trained_is_in_run_json(made: Callable[[str], Path], tmp_
     train(wanted, corpus, head)
     work = job(ModelSpec(str(model), nsp=str(head)), tmp_path / "scores", rule="nsp")
     assert score_cats(work, CATS)["scored"] == 18
-    path = work.folder / "run.json"
-    told = json.loads(path.read_bytes())
     # Two of ten articles are held out: 8 · 5 pairs, 3 steps, and at most half of them to warm up.
-    assert told["head_training"] == {
+    assert run_json(work.folder)["head_training"] == {
         "corpus": corpus.identity, "pairs_an_epoch": 40, "articles_held_out": 2, "epochs": 1,
         "length": 32, "batch": 16, "optimizer": "adamw", "lr": 1e-5, "warmup_steps": 1,
         "freeze": True, "seed": 7,
@@ -165,86 +156,78 @@ def test_how_a_head_was_trained_is_in_run_json(made: Callable[[str], Path], tmp_
 
 
 @pytest.mark.usefixtures("small_shards")
-def test_scores_are_on_disk_as_shards_end(causal: Path, tmp_path: Path) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_scores_are_on_disk_as_shards_end(work: Job) -> None:
     there, begun = [], []
 
     def tell(cats: int) -> None:
-        there.append((cats, len(lines(work))))
+        there.append((cats, len(lines(work.folder))))
 
-    counts = score_cats(work, CATS, tell=tell, begin=lambda *told: begun.append(told))
+    assert score_cats(work, CATS, tell=tell, begin=lambda *told: begun.append(told)) == ALL
     # Seven intrasentence CATs make shards of 2, 2, 2, 1; six intersentence ones 2, 2, 2.
     assert there == [(2, 6), (2, 12), (2, 18), (1, 21), (2, 27), (2, 33), (2, 39)]
     assert begun == [(0, 13)]
-    assert counts == {"scored": 39, "before": 0, "refused": 0}
-    assert sorted(values(work)) == ids(CATS)
+    assert sorted(values(work.folder)) == ids(CATS)
     assert not (work.folder / "rejected.jsonl").exists()
-    rules = {line["association"][:5]: line["rule"] for line in lines(work)}
-    assert rules == {"intra": "ll-bos", "inter": "conditional"}
-    assert {line["model"] for line in lines(work)} == {"tiny-causal"}
+    found = {(line["association"][:5], line["rule"], line["model"]) for line in lines(work.folder)}
+    assert found == {("intra", "ll-bos", "tiny-causal"), ("inter", "conditional", "tiny-causal")}
 
 
 def test_run_json_says_what_scored(causal: Path, tmp_path: Path) -> None:
     work = job(ModelSpec(str(causal), label="mine/own"), tmp_path, variant="lower")
     assert work.folder == tmp_path / "mine--own" / "ll-bos_conditional+lower"
     score_cats(work, INTRA[:1])
-    run = json.loads((work.folder / "run.json").read_text("utf-8"))
-    assert (run["model"], run["family"], run["dtype"]) == ("mine/own", "causal", "float32")
-    assert run["rules"] == {"intrasentence": "ll-bos", "intersentence": "conditional"}
-    assert (run["variant"], run["device"]) == ("lower", "cpu")
+    run = run_json(work.folder)
+    wanted = {
+        "model": "mine/own", "family": "causal", "dtype": "float32", "device": "cpu",
+        "variant": "lower", "rules": {"intrasentence": "ll-bos", "intersentence": "conditional"},
+    }  # fmt: skip
+    assert run | wanted == run
     assert run["revision"].startswith("sha256:")
     assert set(run["versions"]) == {"curation", "torch", "transformers", "tokenizers"}
     assert run["opened"]["architecture"] == "GPT2LMHeadModel"
     assert run["opened"]["tokenizer"]
 
 
-def test_figures_are_those_of_the_scores_split_by_split(causal: Path, tmp_path: Path) -> None:
-    dev = [cat(n, split="dev") for n in (20, 21, 22)]
-    work = job(ModelSpec(str(causal)), tmp_path)
-    score_cats(work, [*CATS, *dev])
-    found = figures(work, [*CATS, *dev], "official")
+def test_figures_are_those_of_the_scores_split_by_split(work: Job) -> None:
+    score_cats(work, [*CATS, *DEV])
+    found = figures(work, [*CATS, *DEV], "official")
     assert json.loads((work.folder / "results.json").read_bytes()) == json.loads(dump_json(found))
-    assert list(found["splits"]) == ["test", "dev"]
     assert found["left_out"] == {"test": 0, "dev": 0}
     assert (found["ties"], found["run"]["model"]) == ("official", "tiny-causal")
-    for split, part in (("test", CATS), ("dev", dev)):
-        table = comparisons(part, values(work), ties="official")
-        name = "tiny-causal, ll-bos_conditional"
-        wanted = {**results(table, model=name), "left_out": 0}
-        assert found["splits"][split] == wanted
+    assert list(found["splits"]) == ["test", "dev"]
+    for split, part in (("test", CATS), ("dev", DEV)):
+        table = comparisons(part, values(work.folder), ties="official")
+        own = results(table, model="tiny-causal, ll-bos_conditional")
+        assert found["splits"][split] == {**own, "left_out": 0}
 
 
 def test_a_rule_leaves_cats_of_the_other_kind_alone(causal: Path, tmp_path: Path) -> None:
     work = job(ModelSpec(str(causal)), tmp_path, rule="conditional")
     score_cats(work, CATS)
-    assert sorted(values(work)) == ids(INTER)
+    assert sorted(values(work.folder)) == ids(INTER)
     found = figures(work, CATS)
     assert list(found["splits"]["test"]["kinds"]) == ["intersentence"]
     assert found["left_out"] == {"test": 0}  # it is not for the others, so they lack nothing
-    with pytest.raises(CurationError, match="is for intersentence CATs, and there are none"):
+    with fails("is for intersentence CATs, and there are none"):
         score_cats(work, INTRA)
 
 
-def test_a_rule_a_profile_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
-    wanted = ModelSpec(str(causal))
+def test_a_rule_and_a_variant_must_be_there(causal: Path, tmp_path: Path) -> None:
+    """Other rules and profiles that do not fit are in ``tests/models/test_rules.py``."""
     for settings, says in (
         ({"rule": "guess"}, "no rule «guess»"),
-        ({"rule": "pll"}, "«pll» is not for causal models"),
-        ({"profile": "guess"}, "no profile «guess»"),
         ({"profile": "arxiv", "variant": "upside"}, "no variant «upside»"),
-        ({"rule": "ll-bos", "profile": "arxiv"}, "both a rule and a profile"),
         ({"variant": "upside"}, "no variant «upside»"),
     ):
-        with pytest.raises(CurationError, match=says):
-            job(wanted, tmp_path, **settings)
+        with fails(says):
+            job(ModelSpec(str(causal)), tmp_path, **settings)
     assert list(tmp_path.iterdir()) == []
 
 
 # --- going on where it was ----------------------------------------------------------------------
 
 
-def test_what_is_scored_is_not_asked_again(causal: Path, tmp_path: Path, asked: list[str]) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_what_is_scored_is_not_asked_again(work: Job, asked: list[str]) -> None:
     score_cats(work, INTRA[:3])
     before = (work.folder / "scores.jsonl").read_bytes()
     assert sorted(asked) == ids(INTRA[:3])
@@ -252,170 +235,123 @@ def test_what_is_scored_is_not_asked_again(causal: Path, tmp_path: Path, asked: 
     begun: list[tuple[int, int]] = []
     counts = score_cats(work, INTRA, begin=lambda *told: begun.append(told))
     assert sorted(asked) == ids(INTRA[3:])  # only those that came later
-    assert begun == [(3, 7)]
-    assert counts == {"scored": 12, "before": 9, "refused": 0}
+    assert (counts, begun) == ({"scored": 12, "before": 9, "refused": 0}, [(3, 7)])
     assert (work.folder / "scores.jsonl").read_bytes().startswith(before)
     asked.clear()
-    assert score_cats(work, INTRA) == {"scored": 0, "before": 21, "refused": 0}
-    assert asked == []
-    assert superseded(work) == []
+    assert scored(work, INTRA) == ((0, 21, 0), [])
+    assert asked == superseded(work) == []
+    # CATs that are gone keep their scores.
+    assert scored(work, INTRA[2:4])[0] == (0, 6, 0)
+    assert sorted(values(work.folder)) == ids(INTRA)
+    assert figures(work, INTRA[2:4])["splits"]["test"]["overall"]["cats"] == 2
 
 
 @pytest.mark.parametrize("keep", [0.02, 0.5, 0.98])
-def test_a_torn_line_is_taken_away_and_its_score_made_again(
-    causal: Path, tmp_path: Path, asked: list[str], keep: float
-) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_a_torn_line_is_scored_again(work: Job, asked: list[str], keep: float) -> None:
     score_cats(work, INTRA)
-    whole = values(work)
+    whole = values(work.folder)
     path = work.folder / "scores.jsonl"
-    data = path.read_bytes()
-    second = data.index(b"\n", data.index(b"\n") + 1) + 1
-    end = data.index(b"\n", second)
-    path.write_bytes(data[: second + round(keep * (end - second))])  # two lines and a part
+    first, second, third, *_ = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second + third[: round(keep * (len(third) - 1))])
     asked.clear()
-    notices: list[str] = []
-    counts = score_cats(work, INTRA, notice=notices.append)
-    assert counts == {"scored": 19, "before": 2, "refused": 0}
+    assert scored(work, INTRA) == ((19, 2, 0), [])
     assert len(asked) == 19  # of the CAT that has two scores, the third alone
-    assert close(values(work), whole, 1e-5)  # sums of float32 in other batches
-    assert notices == []
+    assert close(values(work.folder), whole, 1e-5)  # sums of float32 in other batches
 
 
-def test_lines_in_the_middle_that_are_no_scores_are_named(causal: Path, tmp_path: Path) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_lines_in_the_middle_that_are_no_scores_are_named(work: Job) -> None:
     score_cats(work, INTRA[:1])
     path = work.folder / "scores.jsonl"
-    first, *rest = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(first + b'{"model": "m", "value": "much"}\n' + b"".join(rest))
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(first + b'\n{"model": "m", "value": "much"}\n' + rest)
     with pytest.raises(CurationError, match=r"scores\.jsonl line 2, field '\w+'"):
         score_cats(work, INTRA[:1])
 
 
-def test_a_changed_text_is_scored_again_and_the_old_score_kept(
-    causal: Path, tmp_path: Path, asked: list[str]
-) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_a_changed_text_is_scored_again_and_the_old_score_kept(work: Job, asked: list[str]) -> None:
     score_cats(work, INTRA[:3])
     figures(work, INTRA[:3])
-    before = (work.folder / "scores.jsonl").read_bytes()
-    old = values(work)
+    before, old = (work.folder / "scores.jsonl").read_bytes(), values(work.folder)
     changed = reworded(INTRA[1], "The potter of house 1 is punctual today.")
-    (name, *_) = (a.id for a in changed.associations)
+    now = [INTRA[0], changed, INTRA[2]]
+    name = changed.associations[0].id
     asked.clear()
-    notices: list[str] = []
-    counts = score_cats(work, [INTRA[0], changed, INTRA[2]], notice=notices.append)
-    assert asked == [name]
-    assert counts == {"scored": 1, "before": 8, "refused": 0}
+    counts, [notice] = scored(work, now)
+    assert (asked, counts) == ([name], (1, 8, 0))
     (aside,) = superseded(work)
     assert (aside / "scores.jsonl").read_bytes() == before
     assert (aside / "results.json").exists()  # figures of other texts do not stay
     assert not (work.folder / "results.json").exists()
-    assert len(notices) == 1
-    assert "texts have changed" in notices[0]
-    assert str(aside) in notices[0]
-    new = values(work)
+    assert "texts have changed" in notice
+    assert str(aside) in notice
+    new = values(work.folder)
     assert new.keys() == old.keys()
     assert [key for key in new if new[key] != old[key]] == [name]
-    notices.clear()
-    score_cats(work, [INTRA[0], changed, INTRA[2]], notice=notices.append)
-    assert (notices, asked) == ([], [name])
+    assert scored(work, now) == ((0, 9, 0), [])
+    assert asked == [name]
 
 
-def test_a_cat_that_is_gone_keeps_its_scores(causal: Path, tmp_path: Path) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
-    score_cats(work, INTRA[:3])
-    score_cats(work, INTRA[2:4])
-    assert sorted(values(work)) == ids(INTRA[:4])
-    assert figures(work, INTRA[2:4])["splits"]["test"]["overall"]["cats"] == 2
-
-
-@pytest.mark.parametrize(
-    ("other", "says"),
-    [
-        ({"dtype": "bfloat16"}, ["dtype"]),
-        ({"model": "changed"}, ["revision"]),
-        ({"versions": "9.9"}, ["versions"]),
-        ({"rules": "other"}, ["rules"]),
-    ],
-)
+@pytest.mark.parametrize("other", ["dtype", "revision", "versions", "rules"])
 def test_scores_made_otherwise_never_join(
-    causal: Path, tmp_path: Path, other: dict[str, str], says: list[str],
-    monkeypatch: pytest.MonkeyPatch, asked: list[str],
-) -> None:  # fmt: skip
+    causal: Path, tmp_path: Path, other: str, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
     model = Path(shutil.copytree(causal, tmp_path / "model"))
     first = job(ModelSpec(str(model)), tmp_path)
     score_cats(first, INTRA[:2])
     figures(first, INTRA[:2])
     before = {path.name: path.read_bytes() for path in first.folder.iterdir() if path.is_file()}
-    old = values(first)
-    if "model" in other:
+    old = values(first.folder)
+    if other == "revision":
         texts = [a.sentence for c in INTRA for a in c.associations]
         tiny.make(model, texts, steps=0, seed=2)
         open_scorer.cache_clear()
-    if "versions" in other:
-        from curation.models import loading
-
-        monkeypatch.setattr(loading, "versions", lambda: {"torch": "9.9"})
-    second = job(ModelSpec(str(model), dtype=other.get("dtype", "auto")), tmp_path)
-    if "rules" in other:  # as when a later version's default is another rule
+    if other == "versions":
+        monkeypatch.setattr("curation.models.loading.versions", lambda: {"torch": "9.9"})
+    dtype = "bfloat16" if other == "dtype" else "auto"
+    second = job(ModelSpec(str(model), dtype=dtype), tmp_path)
+    if other == "rules":  # as when a later version's default is another rule
         second.rules = {"intrasentence": "ll-arxiv", "intersentence": "conditional"}
     assert second.folder == first.folder
     asked.clear()
-    notices: list[str] = []
-    score_cats(second, INTRA[:2], notice=notices.append)
+    _, notices = scored(second, INTRA[:2])
     assert sorted(asked) == ids(INTRA[:2])
     (aside,) = superseded(second)
     for name in ("run.json", "scores.jsonl", "results.json"):
         assert (aside / name).read_bytes() == before[name]
     assert not (second.folder / "results.json").exists()
-    assert [
-        text for text in notices if f"another {' and '.join(says)}" in text and str(aside) in text
-    ]
-    if other.get("versions") is None:
-        assert values(second) != old
+    assert [text for text in notices if f"another {other}" in text and str(aside) in text]
+    assert (values(second.folder) == old) == (other == "versions")
     # Just what was set aside is wanted again: nothing is lost, nothing is scored twice.
-    if "dtype" in other:
+    if other == "dtype":
         asked.clear()
-        notices.clear()
-        score_cats(first, INTRA[:2], notice=notices.append)
-        assert (asked, values(first)) == ([], old)
+        _, notices = scored(first, INTRA[:2])
+        assert (asked, values(first.folder)) == ([], old)
         assert "used again" in notices[1]
-        assert json.loads((first.folder / "run.json").read_bytes())["dtype"] == "float32"
+        assert run_json(first.folder)["dtype"] == "float32"
         (aside,) = (path for path in superseded(first) if (path / "run.json").exists())
-        assert json.loads((aside / "run.json").read_bytes())["dtype"] == "bfloat16"
+        assert run_json(aside)["dtype"] == "bfloat16"
 
 
-def test_scores_that_nothing_says_whose_they_are_are_set_aside(
-    causal: Path, tmp_path: Path, asked: list[str]
-) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_scores_that_nothing_says_whose_they_are_are_set_aside(work: Job, asked: list[str]) -> None:
     score_cats(work, INTRA[:1])
     (work.folder / "run.json").unlink()
     asked.clear()
-    notices: list[str] = []
-    score_cats(work, INTRA[:1], notice=notices.append)
+    _, notices = scored(work, INTRA[:1])
     assert sorted(asked) == ids(INTRA[:1])
     assert "there is no run.json to identify these scores" in notices[0]
     assert (superseded(work)[0] / "scores.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [("[]", "is not a JSON object"), ("{", "ends in the middle"), ("", "is empty")],
-)
-def test_a_damaged_run_json_is_named(causal: Path, tmp_path: Path, content: str, says: str) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_a_damaged_run_json_is_named_and_two_commands_do_not_score_in_one_folder(work: Job) -> None:
     work.folder.mkdir(parents=True)
-    (work.folder / "run.json").write_text(content, "utf-8")
-    with pytest.raises(CurationError, match=rf"run\.json.*{says}"):
-        score_cats(work, INTRA[:1])
-
-
-def test_two_commands_do_not_score_in_one_folder(causal: Path, tmp_path: Path) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
-    work.folder.mkdir(parents=True)
-    with FileLock(work.folder / ".lock"), pytest.raises(CurationError, match="another command"):
+    path = work.folder / "run.json"
+    contents = {"[]": "is not a JSON object", "{": "ends in the middle", "": "is empty"}
+    for content, says in contents.items():
+        path.write_text(content, "utf-8")
+        with fails("run.json", says):
+            score_cats(work, INTRA[:1])
+    path.unlink()
+    with FileLock(work.folder / ".lock"), fails("another command"):
         score_cats(work, INTRA[:1])
     assert score_cats(work, INTRA[:1])["scored"] == 3
 
@@ -423,60 +359,46 @@ def test_two_commands_do_not_score_in_one_folder(causal: Path, tmp_path: Path) -
 # --- refusals -----------------------------------------------------------------------------------
 
 
-def test_what_is_refused_is_written_counted_and_not_asked_again(
-    causal: Path, tmp_path: Path, asked: list[str]
-) -> None:
+def test_what_is_refused_is_written_and_counted_once(work: Job, asked: list[str]) -> None:
     long = reworded(INTRA[1], f"The potter of house 1 is {LONG} today.")
+    rest = [INTRA[0], *INTRA[2:5]]
     cats = [INTRA[0], long, *INTRA[2:5]]
-    work = job(ModelSpec(str(causal)), tmp_path)
-    assert score_cats(work, cats) == {"scored": 14, "before": 0, "refused": 1}
-    (rejection,) = lines(work, "rejected.jsonl")
+    assert scored(work, cats)[0] == (14, 0, 1)
+    (rejection,) = lines(work.folder, "rejected.jsonl")
     assert (rejection["code"], rejection["where"]) == ("too_long", "tiny-causal")
     assert rejection["detail"].endswith("the window is 128")
     record = rejection["record"]
-    assert record["association"] == long.associations[0].id
-    assert record["rule"] == "ll-bos"
+    assert (record["association"], record["rule"]) == (long.associations[0].id, "ll-bos")
     assert long.associations[0].sentence not in record.values()  # words that may be erased
     found = figures(work, cats)
     # CAT 1 lacks one score of three and is out; the others are as if it had never been.
     assert found["left_out"] == {"test": 1}
-    assert found["splits"]["test"]["left_out"] == 1
     assert found["splits"]["test"]["overall"]["cats"] == 4
-    rest = [INTRA[0], *INTRA[2:5]]
-    table = comparisons(rest, values(work))
+    table = comparisons(rest, values(work.folder))
     alone = results(table, model="tiny-causal, ll-bos_conditional")
-    assert {k: v for k, v in found["splits"]["test"].items() if k != "left_out"} == alone
+    assert found["splits"]["test"] == {**alone, "left_out": 1}
     asked.clear()
-    assert score_cats(work, cats) == {"scored": 0, "before": 15, "refused": 0}
+    assert scored(work, cats)[0] == (0, 15, 0)
     assert asked == []
     # Shortened, it is asked again, and the refusal goes.
-    notices: list[str] = []
-    score_cats(work, INTRA[:5], notice=notices.append)
+    score_cats(work, INTRA[:5])
     assert asked == [long.associations[0].id]
     assert not (work.folder / "rejected.jsonl").exists()
-    assert len(lines(Job(work.spec, {}, {}, "", superseded(work)[0]), "rejected.jsonl")) == 1
+    assert len(lines(superseded(work)[0], "rejected.jsonl")) == 1
     assert figures(work, INTRA[:5])["left_out"] == {"test": 0}
 
 
-def test_a_text_without_a_token_to_score_is_refused(causal: Path, tmp_path: Path) -> None:
+def test_what_has_no_token_to_score_is_refused(causal: Path, tmp_path: Path) -> None:
     # ll-arxiv does not score the first token, and «.» is only one.
     work = job(ModelSpec(str(causal)), tmp_path, rule="ll-arxiv")
-    assert score_cats(work, [reworded(INTRA[0], ".")])["refused"] == 1
-    assert lines(work, "rejected.jsonl")[0]["code"] == "nothing_to_score"
+    cats = [*INTRA, reworded(DEV[0], ".")]
+    assert score_cats(work, cats)["refused"] == 1
+    assert lines(work.folder, "rejected.jsonl")[0]["code"] == "nothing_to_score"
+    found = figures(work, cats)
+    assert (list(found["splits"]), found["left_out"]) == (["test"], {"test": 0, "dev": 1})
 
 
-def test_a_split_of_which_all_is_refused_is_counted(causal: Path, tmp_path: Path) -> None:
-    dev = [reworded(cat(20, split="dev"), f"It is {LONG}.")]
-    work = job(ModelSpec(str(causal)), tmp_path)
-    score_cats(work, [*INTRA, *dev])
-    found = figures(work, [*INTRA, *dev])
-    assert list(found["splits"]) == ["test"]
-    assert found["left_out"] == {"test": 0, "dev": 1}
-
-
-def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
-    causal: Path, tmp_path: Path
-) -> None:
+def test_a_model_that_gives_no_numbers_is_an_error(causal: Path, tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     model = Path(shutil.copytree(causal, tmp_path / "nan"))
@@ -484,11 +406,10 @@ def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
     broken.transformer.wte.weight.data[:] = float("nan")
     broken.save_pretrained(model)
     work = job(ModelSpec(str(model), plain=True), tmp_path)
-    assert score_cats(work, INTRA[:2]) == {"scored": 0, "before": 0, "refused": 6}
-    assert {line["code"] for line in lines(work, "rejected.jsonl")} == {"not_finite"}
-    with pytest.raises(CurationError, match="nan: no CAT has a score for each") as caught:
+    assert scored(work, INTRA[:2])[0] == (0, 0, 6)
+    assert {line["code"] for line in lines(work.folder, "rejected.jsonl")} == {"not_finite"}
+    with fails("nan: no CAT has a score for each", fix="rejected.jsonl"):
         figures(work, INTRA[:2])
-    assert "rejected.jsonl" in caught.value.fix
     written = json.loads((work.folder / "results.json").read_bytes())
     assert (written["splits"], written["left_out"]) == ({}, {"test": 2})
 
@@ -498,50 +419,30 @@ def test_a_model_that_gives_no_numbers_is_an_error_and_no_figure(
 # A fresh process, in which torch has not yet computed, and forks of it: one fork counts how often
 # the disk is touched, others die at a chosen touch and are followed by one that goes on.
 KILLER = """
-import json, os, sys, tempfile
+import json, sys
 from pathlib import Path
-from support.strike import strike
-import curation.cli
 from curation.models import causal, faster, forward, loading, scoring
-from curation.scores import run_folder, running
+from curation.scores import running
 import transformers.models.gpt2.modeling_gpt2
+from support import commands
+from support.strike import strike, times
+
 running.SHARD = 2
 command, root, moments = json.loads(sys.argv[1])
-
-def run(scores, before=None):
-    child = os.fork()
-    if child == 0:
-        code = 70
-        try:
-            sys.argv = ["curation", *command, "--scores", str(scores)]
-            if before:
-                before()
-            curation.cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-root = Path(root)
-with tempfile.TemporaryFile() as tell:
-    codes = [run(root / "whole", strike(root, tell=tell.fileno()))]
-    tell.seek(0)
-    count = int(tell.read())
+count = times(commands.run, [*command, f"{root}/whole"], Path(root))
+codes = []
 for share in moments:
-    at = max(1, round(share * count))
-    codes += [run(root / str(share), strike(root, at=at)), run(root / str(share))]
-json.dump([count, codes], open(root / "told.json", "w"))
+    words = [*command, f"{root}/{share}"]
+    death = strike(Path(root), at=max(1, round(share * count)))
+    codes += [commands.run(*words, before=before).code for before in (death, lambda: None)]
+Path(root, "told.json").write_text(json.dumps([count, codes]))
 """
 
 
-def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
-    causal: Path, tmp_path: Path
-) -> None:
+def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
     gold.write_bytes(dump_json(dataset(INTRA, {}, version="1")))
-    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain"]
+    command = ["scores", "models", str(causal), "--gold", str(gold), "--plain", "--scores"]
     moments = sorted(random.Random(1).uniform(0, 1) for _ in range(7))
     place = tmp_path / "runs"
     place.mkdir()
@@ -553,14 +454,13 @@ def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
     assert done.returncode == 0, done.stderr
     count, codes = json.loads((place / "told.json").read_bytes())
     assert count >= 12  # lock, run.json, four shards, results.json
-    assert codes == [0] + [-9, 0] * len(moments), done.stderr
+    assert codes == [-9, 0] * len(moments), done.stderr
 
     def read(name: str) -> tuple[dict[str, float], dict[str, Any]]:
         folder = place / name / "tiny-causal" / "ll-bos_conditional"
         assert list(folder.rglob(".*.tmp")) == []
         assert not (folder / "superseded").exists()
-        found = json.loads((folder / "results.json").read_bytes())
-        return values(Job(ModelSpec(""), {}, {}, "", folder)), found["splits"]
+        return values(folder), json.loads((folder / "results.json").read_bytes())["splits"]
 
     scores, splits = read("whole")
     assert sorted(scores) == ids(INTRA)
@@ -575,112 +475,54 @@ def test_killed_at_any_moment_and_run_again_gives_the_scores_of_one_run(
 
 @pytest.mark.usefixtures("small_shards")
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=RAY)])
-def test_two_workers_give_the_scores_of_one(
-    made: Callable[[str], Path], tmp_path: Path, engine: Any
-) -> None:
-    model = made("masked")
-    wanted = ModelSpec(str(model), plain=True)
+def test_two_workers_give_the_scores_of_one(made: Make, tmp_path: Path, engine: Any) -> None:
+    wanted = ModelSpec(str(made("masked")), plain=True)
     one, two = (job(wanted, tmp_path / part, rule="pll") for part in ("one", "two"))
     score_cats(one, CATS)
     told: list[int] = []
-    counts = score_cats(two, CATS, engine=engine, workers=2, tell=told.append)
-    assert counts == {"scored": 39, "before": 0, "refused": 0}
+    assert score_cats(two, CATS, engine=engine, workers=2, tell=told.append) == ALL
     assert sum(told) == 13
-    assert close(values(two), values(one), 1e-6)
+    assert close(values(two.folder), values(one.folder), 1e-6)
     assert figures(two, CATS)["splits"] == figures(one, CATS)["splits"]
 
 
-def test_what_every_worker_says_is_told_once(
-    causal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_every_worker_says_is_told_once(work: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     original = running.score_shard
     monkeypatch.setattr(running, "SHARD", 1)
     monkeypatch.setattr(
         running, "score_shard", lambda s: original(s)._replace(notices=["slow", f"{s.rule}"])
     )
-    notices: list[str] = []
-    score_cats(job(ModelSpec(str(causal)), tmp_path), CATS, notice=notices.append)
-    assert notices == ["slow", "ll-bos", "conditional"]
-
-
-@pytest.mark.parametrize("rule", ["ll-bos", "pll-word-l2r"])
-def test_how_batches_are_cut_changes_nothing(
-    made: Callable[[str], Path], tmp_path: Path, rule: str
-) -> None:
-    model = str(made("causal" if rule == "ll-bos" else "masked"))
-    wanted = job(ModelSpec(model), tmp_path / "usual", rule=rule)
-    score_cats(wanted, CATS)
-    for settings in (
-        {"batch_tokens": 1}, {"batch_tokens": 7}, {"batch_tokens": 100_000}, {"plain": True},
-        {"plain": True, "batch_tokens": 40},
-    ):  # fmt: skip
-        other = job(ModelSpec(model, **settings), tmp_path / "-".join(settings), rule=rule)
-        score_cats(other, CATS)
-        assert close(values(other), values(wanted), 1e-5)
-        shutil.rmtree(other.folder)
+    assert scored(work, CATS)[1] == ["slow", "ll-bos", "conditional"]
 
 
 # --- want of memory and room --------------------------------------------------------------------
 
 
-@pytest.fixture
-def scarce(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
-    """Memory for so many tokens a batch only; returns what was tried in vain."""
-
-    def limit(tokens: int) -> list[int]:
-        failed: list[int] = []
-        original = Runner._batch
-
-        def batch(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
-            size = len(rows) * max(map(len, rows))
-            if size > tokens:
-                failed.append(size)
-                raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
-            original(self, rows, *args, **settings)
-
-        monkeypatch.setattr(Runner, "_batch", batch)
-        return failed
-
-    return limit
-
-
-def test_batches_that_do_not_fit_are_halved(
-    causal: Path, tmp_path: Path, scarce: Callable[[int], list[int]]
-) -> None:
-    usual = job(ModelSpec(str(causal), plain=True), tmp_path / "usual")
-    score_cats(usual, CATS)
-    tight = job(ModelSpec(str(causal), plain=True, batch_tokens=400), tmp_path / "tight")
-    failed = scarce(100)
-    notices: list[str] = []
-    counts = score_cats(tight, CATS, notice=notices.append)
-    assert failed
-    assert counts["scored"] == 39
-    assert close(values(tight), values(usual), 1e-6)
-    assert notices
-    assert all(text.startswith("out of memory: using batches of ") for text in notices)
-
-
 def test_a_text_that_does_not_fit_alone_is_an_error_and_what_is_scored_stays(
-    causal: Path, tmp_path: Path, scarce: Callable[[int], list[int]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    causal: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Runner._batch
+
+    def scarce(self: Runner, rows: list[Any], *args: Any, **settings: Any) -> None:
+        if len(rows) * max(map(len, rows)) > 50:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+        original(self, rows, *args, **settings)
+
+    monkeypatch.setattr(Runner, "_batch", scarce)
     monkeypatch.setattr(running, "SHARD", 1)
     # «bread» was not learnt and is about a token a letter; the window is 128.
-    large = reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")
+    cats = [*INTRA[:-1], reworded(INTRA[-1], f"The fiddler of house 6 is {LONG[:72]} today.")]
     work = job(ModelSpec(str(causal), plain=True), tmp_path)
-    scarce(50)
-    with pytest.raises(
-        CurationError, match=r"tiny-causal: not enough memory for one text of \d+ tokens"
-    ):
-        score_cats(work, [*INTRA[:-1], large])
-    kept = values(work)
+    says = r"tiny-causal: not enough memory for one text of \d+ tokens"
+    with pytest.raises(CurationError, match=says):
+        score_cats(work, cats)
+    kept = values(work.folder)
     assert 0 < len(kept) < 21
     monkeypatch.undo()
-    assert score_cats(work, [*INTRA[:-1], large])["before"] == len(kept)
+    assert score_cats(work, cats)["before"] == len(kept)
 
 
-def test_a_full_disk_leaves_no_half_line(causal: Path, tmp_path: Path) -> None:
-    work = job(ModelSpec(str(causal)), tmp_path)
+def test_a_full_disk_leaves_no_half_line(work: Job) -> None:
     score_cats(work, INTRA[:1])
     path = work.folder / "scores.jsonl"
     before = path.read_bytes()
@@ -696,16 +538,7 @@ def test_a_full_disk_leaves_no_half_line(causal: Path, tmp_path: Path) -> None:
     assert score_cats(work, INTRA[:2])["scored"] == 3
 
 
-@pytest.fixture(autouse=True)
-def closed_models() -> Iterator[None]:
-    """A folder's weights may change between tests; what was opened is opened anew."""
-    yield
-    open_scorer.cache_clear()
-
-
-def test_what_is_set_aside_in_one_moment_is_not_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_set_aside_twice_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curation.work.run_folder.now", lambda: "2026-01-01T00:00:00.000Z")
     for content in ("first", "second"):
         (tmp_path / "scores.jsonl").write_text(content, "utf-8")

@@ -8,15 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from curation.files import CurationError, read_records
-from curation.records import GOLDS, KINDS, Cat, CatAssociation, Score
+from curation.files import read_records
+from curation.records import KINDS, Score
 from curation.scores.asking import questions
 from curation.scores.boards import board
 from curation.scores.runs import Run, current, read_predictions_run, read_runs
 from curation.stats.metrics import comparisons
+from support.boards import cat
+from support.refusals import fails
 
 
 def put(root: Path, folder: str, scores: dict[str, Any], about: object = None) -> Path:
+    """A run's folder; its scores, as the text of their file."""
     place = root / folder
     place.mkdir(parents=True)
     lines = [
@@ -26,7 +29,7 @@ def put(root: Path, folder: str, scores: dict[str, Any], about: object = None) -
     (place / "scores.jsonl").write_text("".join(lines), "utf-8")
     if about is not None:
         (place / "run.json").write_text(json.dumps(about), "utf-8")
-    return place
+    return place / "scores.jsonl"
 
 
 def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None:
@@ -36,76 +39,68 @@ def test_model_rule_and_variant_come_from_folder_and_run(tmp_path: Path) -> None
     put(tmp_path, "bakery--small/ll-bos/superseded/2026", {"a": 9.0})
     first, second, third = read_runs(tmp_path)
     assert (first.model, first.rule, first.variant) == ("bakery/small", "ll-bos", "")
-    assert (second.variant, second.name) == (
-        "lower+unpointed",
-        "bakery/small/ll-bos+lower+unpointed",
-    )
+    assert second.variant == "lower+unpointed"
+    assert second.name == "bakery/small/ll-bos+lower+unpointed"
     assert (third.model, third.scores, third.about["dtype"]) == ("two--dashes", {"b": -3.0}, "f")
 
 
 def test_the_same_score_twice_is_one_and_another_is_an_error(tmp_path: Path) -> None:
-    place = put(tmp_path, "m/r", {"a": 1.0, "b": 2.0}) / "scores.jsonl"
-    text = place.read_text("utf-8")
-    place.write_text(text + text, "utf-8")
+    path = put(tmp_path, "m/r", {"a": 1.0, "b": 2.0})
+    text = path.read_text("utf-8")
+    path.write_text(text + text, "utf-8")
     assert read_runs(tmp_path)[0].scores == {"a": 1.0, "b": 2.0}
-    place.write_text(text + text.replace("2.0", "2.5"), "utf-8")
-    with pytest.raises(CurationError, match=r"scores.jsonl: two different .* association b"):
+    path.write_text(text + text.replace("2.0", "2.5"), "utf-8")
+    with fails("scores.jsonl: two different ", " association b"):
         read_runs(tmp_path)
 
 
 def test_folders_without_scores_are_skipped_with_a_message(tmp_path: Path) -> None:
     messages: list[str] = []
-    with pytest.raises(CurationError, match="no scores here"):
+    with fails("no scores here"):
         read_runs(tmp_path / "none")
     put(tmp_path, "m/r", {"a": 1.0})
     empty = put(tmp_path, "n/r", {})
+    about = empty.with_name("run.json")
     assert [run.name for run in read_runs(tmp_path, skipped=messages.append)] == ["m/r"]
     assert len(messages) == 1
     assert "n/r: has no scores" in messages[0]
-    (empty / "scores.jsonl").unlink()
+    empty.unlink()
     assert len(read_runs(tmp_path)) == 1  # no run at all
-    (empty / "run.json").write_text("{}", "utf-8")
+    about.write_text("{}", "utf-8")
     assert len(read_runs(tmp_path, skipped=messages.append)) == 1
     assert len(messages) == 2
-    (empty / "run.json").write_text("[]", "utf-8")
-    with pytest.raises(CurationError, match=r"run.json: not a JSON object"):
-        read_runs(tmp_path)
-
-
-def test_a_bad_line_is_named(tmp_path: Path) -> None:
-    place = put(tmp_path, "m/r", {"a": 1.0}) / "scores.jsonl"
-    place.write_text(place.read_text("utf-8") + '{"model": "m", "ru', "utf-8")
-    with pytest.raises(CurationError, match=r"scores.jsonl line 2: not a JSON record"):
+    about.write_text("[]", "utf-8")
+    with fails("run.json: not a JSON object"):
         read_runs(tmp_path)
 
 
 @pytest.mark.parametrize("value", ["1" + "0" * 400, "1e999", "NaN", "-Infinity", "[[1]]", '"1"'])
 def test_a_score_that_is_not_a_finite_number_is_named(tmp_path: Path, value: str) -> None:
-    place = put(tmp_path, "m/r", {"a": 1.0, "b": 2.5}) / "scores.jsonl"
-    place.write_text(place.read_text("utf-8").replace("2.5", value), "utf-8")
-    with pytest.raises(CurationError, match=r"scores.jsonl line 2, field 'value': Input should"):
+    path = put(tmp_path, "m/r", {"a": 1.0, "b": 2.5})
+    path.write_text(path.read_text("utf-8").replace("2.5", value), "utf-8")
+    for read in (lambda: read_runs(tmp_path), lambda: read_records(path, Score)):
+        with fails("scores.jsonl line 2, field 'value': Input should"):
+            read()
+
+
+def test_a_half_line_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "m/r", {"a": 1.0})
+    path.write_text(path.read_text("utf-8") + '{"model": "m", "ru', "utf-8")
+    with fails("scores.jsonl line 2: not a JSON record"):
         read_runs(tmp_path)
-    with pytest.raises(CurationError, match=r"scores.jsonl line 2, field 'value': Input should"):
-        read_records(place, Score)
 
 
 @pytest.mark.parametrize(
-    "about",
+    ("field", "value"),
     [
-        {"tokens": {"read": 9, "unknown": "many"}},
-        {"tokens": [1]},
-        {"rules": "ll-bos"},
-        {"opened": 3},
-        {"dev_cats": 7},
-        {"dev_cats": [["a"]]},
-        {"members": [1]},
-        {"member_runs": {"m/r": 1}},
-        {"members_sha256": [1]},
+        ("tokens", {"read": 9, "unknown": "many"}), ("tokens", [1]), ("rules", "ll-bos"),
+        ("opened", 3), ("dev_cats", 7), ("dev_cats", [["a"]]), ("members", [1]),
+        ("member_runs", {"m/r": 1}), ("members_sha256", [1]),
     ],
-)
-def test_a_bad_field_of_a_runs_description_is_named(tmp_path: Path, about: dict[str, Any]) -> None:
-    put(tmp_path, "m/r", {"a": 1.0}, about)
-    with pytest.raises(CurationError, match=rf"run.json, field '{next(iter(about))}'"):
+)  # fmt: skip
+def test_a_bad_field_of_run_json_is_named(tmp_path: Path, field: str, value: object) -> None:
+    put(tmp_path, "m/r", {"a": 1.0}, {field: value})
+    with fails(f"run.json, field '{field}'"):
         read_runs(tmp_path)
 
 
@@ -115,52 +110,44 @@ def predictions(path: Path, *rows: tuple[str, Any]) -> Path:
     return path
 
 
-def test_predictions_are_a_run(tmp_path: Path) -> None:
+def test_predictions_are_a_run_and_may_declare_their_rules(tmp_path: Path) -> None:
     file = predictions(tmp_path / "a=b.json", ("x", 1), ("y", 0.25))
     found = read_predictions_run(f"mine={file}")
     assert (found.name, found.scores) == ("mine/predictions", {"x": 1.0, "y": 0.25})
+    profile = read_predictions_run(f"a/b@arxiv={file}")
+    assert (profile.name, profile.profile, profile.rules) == ("a/b/arxiv", "arxiv", {})
+    rule = read_predictions_run(f"m @ ll-acl_nsp = {file}")
+    assert (rule.name, rule.profile) == ("m/ll-acl_nsp", "")
+    assert rule.rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
+    with fails("there is no profile or rule «acl-l»", fix="acl-ll"):
+        read_predictions_run(f"m@acl-l={file}")
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([("x", None)], "id x is None, not a finite number"),
-        ([("x", True)], "id x is True, not a finite number"),
-        ([("x", float("nan"))], "id x is nan, not a finite number"),
-        ([("x", 10**400)], "id x is a huge number, not a finite number"),
-        ([("x", -(10**400))], "id x is a huge number, not a finite number"),
-        ([("x", "1e999")], "id x is '1e999', not a finite number"),
-        ([("x", [[1]])], r"id x is \[\[1\]\], not a finite number"),
-        ([("x", 1), ("x", 1)], "two predictions for id x"),
-    ],
-)
-def test_bad_predictions_are_named(
-    tmp_path: Path, rows: list[tuple[str, Any]], message: str
-) -> None:
-    file = predictions(tmp_path / "p.json", *rows)
-    with pytest.raises(CurationError, match=message):
-        read_predictions_run(f"mine={file}")
+def test_bad_predictions_are_named(tmp_path: Path) -> None:
+    """What is a bad prediction is in ``tests/formats/test_predictions.py``."""
+    for says, *rows in (
+        ("id x is nan, not a finite number", ("x", float("nan"))),
+        ("two predictions for id x", ("x", 1), ("x", 1)),
+    ):
+        with fails(says):
+            read_predictions_run(f"mine={predictions(tmp_path / 'p.json', *rows)}")
 
 
 @pytest.mark.parametrize(
     "named", ["file.json", "=file.json", "name=", "", "name@=file", "@arxiv=file"]
 )
 def test_predictions_need_a_name_and_a_file(named: str) -> None:
-    with pytest.raises(CurationError, match="not NAME=FILE"):
+    with fails("not NAME=FILE"):
         read_predictions_run(named)
 
 
-def cat(name: str, kind: Any = "intrasentence") -> Cat:
-    a, b, c = (CatAssociation(id=f"{name}{g[0]}", sentence=g, gold=g) for g in GOLDS)
-    return Cat(
-        id=name, kind=kind, domain="race", term="t", target="t", family="t", split="test",
-        context="-", associations=(c, a, b),
-    )  # fmt: skip
+P = {"ps": 3.0, "pa": 1.0, "pu": 1.0}
 
 
 def test_a_board_has_what_comparisons_has() -> None:
-    cats = [cat("p"), cat("q"), cat("r", "intersentence"), cat("s", "intersentence")]
-    whole = {"ps": 3.0, "pa": 1.0, "pu": 1.0, "qs": 1.0, "qa": 2.0, "qu": 3.0, "rs": 0.0}
+    inter = [cat(name, "t", kind="intersentence") for name in "rs"]
+    cats = [cat("p", "t"), cat("q", "t"), *inter]
+    whole = {**P, "qs": 1.0, "qa": 2.0, "qu": 3.0, "rs": 0.0}
     laid = board(cats, [Run("m", "r", "", whole)])
     # p: s > u, a = u, s > a; q: nothing but u. r lacks two scores, s all.
     assert laid.meaningful[0, :2].tolist() == [1.5, 0.0]
@@ -174,9 +161,9 @@ def test_a_board_has_what_comparisons_has() -> None:
 
 
 def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
-    whole, messages = {"ps": 3.0, "pa": 1.0, "pu": 1.0}, list[str]()
-    runs = [Run("z", "r", "", {"ps": 1.0}, where="here"), Run("m", "r", "", whole)]
-    laid = board([cat("p")], runs, skipped=messages.append)
+    messages: list[str] = []
+    runs = [Run("z", "r", "", {"ps": 1.0}, where="here"), Run("m", "r", "", P)]
+    laid = board([cat("p", "t")], runs, skipped=messages.append)
     assert [run.name for run in laid.runs] == ["m/r"]
     assert (laid.meaningful.tolist(), laid.stereotype.tolist()) == ([[1.5]], [[1.0]])
     assert messages == ["here: left out, since it has no scores for the benchmark's 1 CAT"]
@@ -185,28 +172,17 @@ def test_a_run_without_these_cats_is_left_out_with_a_message() -> None:
 def test_rules_are_those_of_the_run_or_else_of_the_folder() -> None:
     run = Run("m", "default", "", {}, {"family": "causal", "rules": {KINDS[1]: "b", KINDS[0]: "a"}})
     assert (run.family, run.rules) == ("causal", {KINDS[0]: "a", KINDS[1]: "b"})
-    assert Run("m", "ll-bos", "", {}).rules == {KINDS[0]: "ll-bos", KINDS[1]: "ll-bos"}
-    assert Run("m", "nsp", "", {}).rules == {KINDS[1]: "nsp"}
-    assert Run("m", "ll-acl_nsp", "lower", {}).rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
+    one, two = {"intrasentence": "ll-acl"}, {"intersentence": "nsp"}
+    for folder, rules in (("ll-acl", {**one, "intersentence": "ll-acl"}), ("nsp", two),
+                          ("ll-acl_nsp", one | two)):  # fmt: skip
+        assert Run("m", folder, "lower", {}).rules == rules
     for unknown in ("default", "predictions", "ll-acl_", "ll-acl_odd", "ll-acl_nsp_nsp"):
         assert Run("m", unknown, "", {}).rules == {}
     assert replace(run, about={"rules": "ll-bos"}).rules == {}
 
 
-def test_predictions_declare_their_rules(tmp_path: Path) -> None:
-    file = predictions(tmp_path / "p.json", ("x", 1))
-    profile = read_predictions_run(f"a/b@arxiv={file}")
-    assert (profile.name, profile.profile, profile.rules) == ("a/b/arxiv", "arxiv", {})
-    rule = read_predictions_run(f"m @ ll-acl_nsp = {file}")
-    assert (rule.name, rule.profile) == ("m/ll-acl_nsp", "")
-    assert rule.rules == {KINDS[0]: "ll-acl", KINDS[1]: "nsp"}
-    with pytest.raises(CurationError, match="there is no profile or rule «acl-l»") as error:
-        read_predictions_run(f"m@acl-l={file}")
-    assert "acl-ll" in error.value.fix
-
-
 def test_scores_of_texts_that_have_changed_do_not_count() -> None:
-    one = cat("t1")
+    one = cat("t1", "t")
     digests = {question.association: question.digest for question in questions(one)}
     first = one.associations[0].id
     asked = {**digests, first: "of another text"}

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError, shipped
+from curation.files import shipped
 from curation.scores.published import choose
 from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
+from support.refusals import fails
 
 
 def file(path: Path, text: str) -> Path:
@@ -17,16 +18,14 @@ def file(path: Path, text: str) -> Path:
 
 
 def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
-    text = "model, parameters,corpus_gb\na/b,110000000,16\nc,,40.5\nd,7e9,\n"
-    assert read_sizes(file(tmp_path / "s.csv", text)) == {
-        "a/b": {"parameters": 110e6, "corpus_gb": 16.0}, "c": {"corpus_gb": 40.5},
-        "d": {"parameters": 7e9},
-    }  # fmt: skip
-    assert read_sizes(file(tmp_path / "s.csv", "corpus_gb,model\n1,a\n")) == {
-        "a": {"corpus_gb": 1.0}
-    }
-    text = "model,architecture\na, Pythia\nb,\n"
-    assert read_sizes(file(tmp_path / "s.csv", text)) == {"a": {"architecture": "Pythia"}, "b": {}}
+    for text, sizes in (
+        ("model, parameters,corpus_gb\na/b,110000000,16\nc,,40.5\nd,7e9,\n",
+         {"a/b": {"parameters": 110e6, "corpus_gb": 16.0}, "c": {"corpus_gb": 40.5},
+          "d": {"parameters": 7e9}}),
+        ("corpus_gb,model\n1,a\n", {"a": {"corpus_gb": 1.0}}),
+        ("model,architecture\na, Pythia\nb,\n", {"a": {"architecture": "Pythia"}, "b": {}}),
+    ):  # fmt: skip
+        assert read_sizes(file(tmp_path / "s.csv", text)) == sizes
 
 
 @pytest.mark.parametrize(
@@ -42,18 +41,19 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
     ],
 )
 def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(CurationError, match=message):
+    with fails(message):
         read_sizes(file(tmp_path / "s.csv", text))
 
 
 def test_the_file_of_sizes_takes_precedence_and_completes() -> None:
-    about = {"opened": {"parameters": 124, "architecture": "LlamaForCausalLM"}}
+    llama = "LlamaForCausalLM"
+    about = {"opened": {"parameters": 124, "architecture": llama}}
     given = {"m": {"parameters": 100.0, "architecture": "Yi"}, "n": {"corpus_gb": 9.0}}
-    found = [list(sizes_of(*of, given).values()) for of in (("m", about), ("n", about), ("o", {}))]
-    assert found == [
-        [100.0, None, "Yi"], [124, 9.0, "LlamaForCausalLM"], [None, None, None],
-    ]  # fmt: skip
-    assert list(sizes_of("m", about, {}).values()) == [124, None, "LlamaForCausalLM"]
+    for model, opened, of, sizes in (
+        ("m", about, given, [100.0, None, "Yi"]), ("n", about, given, [124, 9.0, llama]),
+        ("o", {}, given, [None, None, None]), ("m", about, {}, [124, None, llama]),
+    ):  # fmt: skip
+        assert list(sizes_of(model, opened, of).values()) == sizes
 
 
 def test_models_are_together_within_their_architecture_the_smallest_first() -> None:

@@ -1,9 +1,10 @@
-"""The long table's rows and the LaTeX table, as they stand."""
+"""The long table's rows and the LaTeX table, as they stand; which CATs they are about."""
 
 import operator
 import random
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import orjson
@@ -12,15 +13,17 @@ import pytest
 
 from curation.files import dump_json
 from curation.records import KINDS
+from curation.scores import tables as module
 from curation.scores.boards import board
 from curation.scores.compare import compare_group, run_results
 from curation.scores.groups import Comparison, groups
-from curation.scores.tables import COLUMNS, compact, escape, latex, latex_terms, rule_text, tidy
+from curation.scores.tables import compact, escape, latex, latex_terms, of_tier, rule_text, tidy
 from curation.scores.terms import Agreement, model_terms
 from curation.stats.intervals import FEW
 from curation.stats.metrics import METRICS
 from curation.stats.tests import holm
 from support.boards import A, S, cat, run
+from support.refusals import fails
 
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
 ABOUT = {
@@ -98,17 +101,19 @@ def test_the_json_of_a_comparison_lacks_only_what_follows_from_it() -> None:
 
 
 def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)]
+    rows = [
+        dict(zip(module.COLUMNS, row, strict=True)) for row in tidy(FOUND, split="test", tier=4)
+    ]
     mine = [row for row in rows if row["model"] == "one_1"]
     # both kinds: all, two domains, three terms; intra: all, two domains, two terms; inter: all,
     # race, one term
     assert len(mine) == 3 * (6 + 5 + 3)
     at = {(r["kind"], r["domain"], r["term"], r["figure"]): r for r in mine}
     assert len(at) == len(mine)
-    assert at["both", "race", "", "ss"]["value"] == 50.0  # x 100, y 0
-    # Two terms, p = 0.5, n = 1, t = 12.706: 50 ± 50 · t / √(1 + t²).
-    assert at["both", "race", "", "ss"]["low"] == pytest.approx(0.154, abs=1e-3)
-    assert at["both", "race", "", "ss"]["high"] == pytest.approx(99.846, abs=1e-3)
+    race = at["both", "race", "", "ss"]
+    # x 100, y 0: two terms, p = 0.5, n = 1, t = 12.706: 50 ± 50 · t / √(1 + t²).
+    ends = [race[name] for name in ("value", "low", "high")]
+    assert ends == pytest.approx([50.0, 0.154, 99.846], abs=1e-3)
     assert at["both", "race", "y", "ss"]["value"] == 0.0
     term = at["intrasentence", "a_b & c", "z/w", "icat"]
     assert (term["value"], term["low"], term["cats"], term["terms"]) == (0.0, None, 1, 1)
@@ -122,20 +127,18 @@ def test_the_long_table_has_a_row_per_metric_of_each_cell() -> None:
     }
     assert (mine[0]["parameters"], mine[0]["corpus_gb"], mine[0]["tier"]) == (110, None, 4)
     other = next(row for row in rows if row["model"] == "two")
-    assert (other["rule"], other["variant"], other["split"]) == ("ll-bos", "lower", "test")
-    assert (other["parameters"], other["corpus_gb"], other["flags"]) == (None, 16.0, "")
+    assert other | {"rule": "ll-bos", "variant": "lower", "split": "test", "parameters": None,
+                    "corpus_gb": 16.0, "flags": ""} == other  # fmt: skip
 
 
 def test_rules_that_are_not_known_are_shown_as_such() -> None:
     one = {"rules": {}, "declared": "", "own_head": False}
     assert rule_text(one) == "not declared"
     assert rule_text(one | {"declared": "arxiv"}, "intrasentence") == "arxiv, as declared"
-
-
-def test_a_trained_head_of_bert_is_in_the_rule() -> None:
+    # A trained head of BERT is in the rule.
     rules = {"intrasentence": "attribute-arxiv", "intersentence": "nsp"}
-    one = {"rules": rules, "declared": "", "own_head": False, "flags": ["trained_head"]}
-    assert rule_text(one) == "attribute-arxiv, nsp (trained head)"
+    trained = one | {"rules": rules, "flags": ["trained_head"]}
+    assert rule_text(trained) == "attribute-arxiv, nsp (trained head)"
 
 
 def test_latex_has_a_column_per_metric_and_the_best_icat_in_bold() -> None:
@@ -161,6 +164,7 @@ def test_latex_has_a_column_per_metric_and_the_best_icat_in_bold() -> None:
         r"two & ll-bos & -- & 16 & -- & -- & -- & 100.00* & 50.00* & \textbf{100.00}*"
         r" & 100.00* & 50.00* & \textbf{100.00}* \\",
     ]
+    assert r"\textbf" not in latex(FOUND, caption="c", bold=False)
     # Baselines have no rules, and so no column of them.
     bare = [{k: v for k, v in one.items() if k in ("model", "domains", "overall")} for one in FOUND]
     assert r"one\_1 & 100.00* & " in latex(bare, caption="c")
@@ -203,11 +207,6 @@ def test_latex_prints_intervals_below_the_values_if_asked() -> None:
     assert r"\textasciitilde{}: an interval that covers more" in "".join(lines)
 
 
-def test_latex_without_bold() -> None:
-    assert r"\textbf" in latex(FOUND, caption="c")
-    assert r"\textbf" not in latex(FOUND, caption="c", bold=False)
-
-
 def test_latex_is_balanced() -> None:
     text = latex(FOUND, caption=r"{ \ } ~ ^ # $ < > | and 100 %")
     bare = re.sub(r"\\[{}]", "", text)
@@ -218,8 +217,16 @@ def test_latex_is_balanced() -> None:
     rows = [line for line in body.splitlines() if line.endswith(r"\\")]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [6, 12, 12, 12]
     assert not re.search(r"(?<!\\)[#$%_]", text.split("\n", 1)[1])
-
-
-def test_escapes() -> None:
     assert escape("a\\b") == r"a\textbackslash{}b"
     assert escape("x^2 <y>") == r"x\textasciicircum{}2 \textless{}y\textgreater{}"
+
+
+def test_cats_of_a_tier_or_above() -> None:
+    cats: list[Any] = [SimpleNamespace(tier=tier) for tier in (3, 4, 5, None)]
+    assert of_tier(cats, None) == (cats, 0)
+    # Those whose votes are not known are counted.
+    assert of_tier(cats, 3) == (cats[:3], 1)
+    assert of_tier(cats, 4) == (cats[1:3], 1)
+    assert of_tier(cats[:3], 5) == (cats[2:3], 0)
+    with fails("no CAT of 4 has tier 6 or more; the votes of 1"):
+        of_tier(cats, 6)

@@ -9,15 +9,9 @@ import pytest
 
 from curation.catsets.stereoset import read_entries
 from curation.records import GOLDS
+from curation.scores import terms as module
 from curation.scores.compare import run_results
-from curation.scores.terms import (
-    Agreement,
-    by_term,
-    domain_and_target,
-    model_terms,
-    most_and_least,
-    published_agreement,
-)
+from curation.scores.terms import Agreement, by_term, domain_and_target, model_terms
 from curation.stats.metrics import percent_interval
 from support.boards import A, S, U, laid, run
 
@@ -27,25 +21,20 @@ def test_terms_are_means_over_models_with_cats_and_agreement() -> None:
     found = by_term(both, [0, 1], agreement={"race/x": Agreement(80.0, 85.0)})
     # gender/x: t: m s > a (100), n 0; lms m 0, n 100. race/x: p 100 100, q 0 100: (100 + 50)/2.
     gender, x, y = found
-    assert (gender["domain"], gender["term"], gender["ss"], gender["lms"]) == (
-        "gender", "x", 50.0, 50.0,
-    )  # fmt: skip
-    assert (x["domain"], x["term"], x["ss"], x["cats"]) == ("race", "x", 75.0, 2)
-    assert (y["ss"], y["lms"], y["cats"], y["ss_ci"]) == (50.0, 100.0, 1, None)
+    assert gender | {"domain": "gender", "term": "x", "ss": 50.0, "lms": 50.0} == gender
     # Two CATs, 100 and 50: p = 0.75, s² = 0.125, n = 0.1875 · 2 / 0.125 = 3, t = 12.706.
-    assert x["ss_ci"] == pytest.approx(percent_interval(np.array([100.0, 50.0]), observations=2))
-    assert (x["agreement"], x["votes"]) == (80.0, 85.0)
-    assert (y["agreement"], y["votes"]) == (None, None)
+    ends = pytest.approx(percent_interval(np.array([100.0, 50.0]), observations=2))
+    assert x | {"domain": "race", "term": "x", "ss": 75.0, "cats": 2, "ss_ci": ends,
+                "agreement": 80.0, "votes": 85.0} == x  # fmt: skip
+    assert y | {"ss": 50.0, "lms": 100.0, "cats": 1, "ss_ci": None, "agreement": None,
+                "votes": None} == y  # fmt: skip
 
 
 def test_a_cat_that_one_model_lacks_has_the_mean_of_the_others() -> None:
     both = laid(run("m", p=S, q=A), run("n", p=A, r=A))
     # p: 100 and 0; q: m alone 0; r: n alone 0; nobody has t.
-    found = by_term(both, [0, 1])
-    assert [(row["term"], row["ss"], row["cats"]) for row in found] == [
-        ("x", 25.0, 2),
-        ("y", 0.0, 1),
-    ]
+    found = [(row["term"], row["ss"], row["cats"]) for row in by_term(both, [0, 1])]
+    assert found == [("x", 25.0, 2), ("y", 0.0, 1)]
 
 
 def test_most_is_the_highest_ss_and_least_the_nearest_to_50() -> None:
@@ -53,7 +42,7 @@ def test_most_is_the_highest_ss_and_least_the_nearest_to_50() -> None:
         return {"domain": domain, "term": name, "ss": ss, "cats": cats}
 
     def ends(rows: list[dict[str, Any]], count: int) -> list[tuple[str, str]]:
-        return [(row["term"], row["end"]) for row in most_and_least(rows, count=count)]
+        return [(row["term"], row["end"]) for row in module.most_and_least(rows, count=count)]
 
     # ACL Table 8, religion: Bible 66.0 is the most, Muslim 46.6 the least biased. A term far below
     # 50 is neither.
@@ -93,9 +82,7 @@ def test_one_models_terms_are_those_of_table_8() -> None:
     assert (least["mean_ss"], least["agreement"]) == (75.0, 80.0)
     assert (domain["mean_ss"], domain["agreement"], most["agreement"]) == (None, None, None)
     assert model_terms(result)[1]["mean_ss"] is None
-
-
-def test_a_domain_may_contain_a_slash() -> None:
+    # A domain may contain a slash.
     one = {"domains": {"a": {}, "a/b": {}}}
     assert domain_and_target("a/b/c", one) == ("a/b", "c")
     assert domain_and_target("a/c", one) == ("a", "c")
@@ -121,7 +108,5 @@ def test_agreement_of_a_gold_file_is_of_its_stereotypes(tmp_path: Path) -> None:
     del items[3]["sentences"][0]["labels"]
     file = tmp_path / "gold.json"
     file.write_text(json.dumps({"data": {"intrasentence": items}}), "utf-8")
-    assert published_agreement(read_entries(file)) == {
-        "race/x": (56.25, 62.5),
-        "race/y": (100.0, 100.0),
-    }
+    found = module.published_agreement(read_entries(file))
+    assert found == {"race/x": (56.25, 62.5), "race/y": (100.0, 100.0)}

@@ -11,43 +11,21 @@ from curation.stats.intervals import t_quantile
 SMALL = np.array([[3, 0], [2, 1], [0, 3], [1, 1]])
 
 
-def test_alpha_by_hand() -> None:
+def test_alpha_fleiss_and_ac1_by_hand() -> None:
     # n = 11 votes, 6 a and 5 b. Agreeing pairs over (m − 1): 6/2 + 2/2 + 6/2 + 0/1 = 7.
     # D_o = (11 − 7)/11; D_e = (121 − 36 − 25)/(11 · 10) = 60/110; alpha = 1 − (4/11)/(6/11).
     assert coefficient("alpha", SMALL) == pytest.approx(1 - 4 / 6)
-
-
-def test_fleiss_by_hand() -> None:
     # P_i = 1, 2/6, 1, 0, mean 7/12. Shares of a: 1, 2/3, 0, 1/2, mean 13/24; b 11/24.
-    # P_e = (169 + 121)/576 = 290/576.
-    chance = 290 / 576
-    assert coefficient("fleiss", SMALL) == pytest.approx((7 / 12 - chance) / (1 - chance))
-
-
-def test_ac1_by_hand() -> None:
-    # The same P_a; P_e = 2 · (13/24)(11/24)/(2 − 1) = 286/576.
-    chance = 286 / 576
-    assert coefficient("ac1", SMALL) == pytest.approx((7 / 12 - chance) / (1 - chance))
+    # Fleiss: P_e = (169 + 121)/576 = 290/576. AC1: P_e = 2 · (13/24)(11/24)/(2 − 1) = 286/576.
+    for measure, chance in (("fleiss", 290 / 576), ("ac1", 286 / 576)):
+        assert coefficient(measure, SMALL) == pytest.approx((7 / 12 - chance) / (1 - chance))
 
 
 def test_krippendorffs_own_example() -> None:
     # Krippendorff 2011, «Computing Krippendorff's alpha reliability», example C: alpha = 0.743,
     # four observers, twelve units, five nominal values, the last unit with one value.
-    units = [
-        "111",
-        "2232",
-        "3333",
-        "3333",
-        "2222",
-        "1234",
-        "4444",
-        "1121",
-        "2222",
-        "555",
-        "11",
-        "3",
-    ]
-    votes = np.array([[unit.count(v) for v in "12345"] for unit in units])
+    units = "111 2232 3333 3333 2222 1234 4444 1121 2222 555 11 3"
+    votes = np.array([[unit.count(v) for v in "12345"] for unit in units.split()])
     assert coefficient("alpha", votes) == pytest.approx(0.743, abs=5e-4)
 
 
@@ -64,12 +42,10 @@ def test_no_pair_of_two_classes_gives_no_value() -> None:
 
 
 def test_full_agreement_and_none() -> None:
-    assert coefficient("alpha", np.array([[5, 0], [0, 5]])) == pytest.approx(1)
-    assert coefficient("fleiss", np.array([[5, 0], [0, 5]])) == pytest.approx(1)
-    assert coefficient("ac1", np.array([[5, 0], [0, 5]])) == pytest.approx(1)
-    assert (
-        coefficient("alpha", np.array([[5, 0], [5, 0]])) is None
-    )  # one class only: nothing to judge by
+    for measure in ("alpha", "fleiss", "ac1"):
+        assert coefficient(measure, np.array([[5, 0], [0, 5]])) == pytest.approx(1)
+    # One class only: nothing to judge by.
+    assert coefficient("alpha", np.array([[5, 0], [5, 0]])) is None
     assert coefficient("alpha", np.array([[1, 0], [0, 1]])) is None  # nothing to pair
 
 

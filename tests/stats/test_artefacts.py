@@ -1,57 +1,33 @@
 """Artefact baselines: each rule by hand, what cannot be checked and why."""
 
 import math
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from curation.records import GOLDS, Cat, CatAssociation, Kind
-from curation.stats.artefacts import (
-    PRONOUNS,
-    STOP_WORDS,
-    Artefact,
-    NotCheckedError,
-    artefacts,
-    content_words,
-    length,
-    negativity,
-    order,
-    overlap,
-    unigram,
-)
+from curation.stats import artefacts as module
+from curation.stats.artefacts import NotCheckedError, artefacts, length, overlap, unigram
 from curation.text.item_form import options
 from curation.text.words import Sentiment
+from support.cats import cat, intra
 
-NAMES = [
-    *("UnigramLM", "LongestLM", "ShortestLM", "FirstLM", "LastLM", "OverlapLM"),
-    "SentimentLM (VADER)",
-]
-
-
-def cat(context: str, *sentences: str, name: str = "c", kind: Kind = "intersentence") -> Cat:
-    """A CAT whose associations are «c0», «c1», «c2»: stereotype, anti-stereotype, unrelated."""
-    a, b, c = (
-        CatAssociation(id=f"{name}{n}", sentence=sentence, gold=gold)
-        for n, (sentence, gold) in enumerate(zip(sentences, GOLDS, strict=True))
-    )
-    return Cat(
-        id=name, kind=kind, domain="profession", term="t", target="baker", family="f",
-        split="test", context=context, associations=(a, b, c),
-    )  # fmt: skip
-
-
-def intra(context: str, *words: str, name: str = "c") -> Cat:
-    sentences = [context.replace("BLANK", word) for word in words]
-    return cat(context, *sentences, name=name, kind="intrasentence")
-
+VADER = "SentimentLM (VADER)"
+NAMES = ["UnigramLM", "LongestLM", "ShortestLM", "FirstLM", "LastLM", "OverlapLM", VADER]
 
 INTRA = intra("The baker is BLANK today.", "kind", "grumpy", "purple")
 INTER = cat("The baker opens early.", "He sells cakes.", "The baker sleeps.", "Snow is cold.")
 
 
-def of(found: list[Artefact], name: str) -> Artefact:
-    return next(one for one in found if one.name == name)
+def english(name: str) -> module.Scores | None:
+    """What a rule gives to ``INTER``."""
+    return {one.name: one.scores for one in artefacts([INTER], language="en")}[name]
+
+
+def unlisted(*words: str, language: str = "en") -> float:
+    """The score of the last of three words in a BLANK."""
+    return unigram([intra("The baker said BLANK to us.", *words)], language=language)["c2"]
 
 
 def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
@@ -64,15 +40,16 @@ def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
 
 
 def test_all_are_checked_in_english() -> None:
-    found = artefacts([INTRA, INTER], language="en")
-    assert [one.name for one in found] == NAMES
-    assert all(one.why == "" and one.says for one in found)
-    inter = {"d0", "d1", "d2"}
-    every = {a.id for a in INTRA.associations} | inter
     two = [INTRA, cat(INTER.context, *(a.sentence for a in INTER.associations), name="d")]
-    for one in artefacts(two, language="en-GB"):
-        assert one.scores is not None
-        assert set(one.scores) == (inter if one.name == "OverlapLM" else every)
+    inter = {"d0", "d1", "d2"}
+    for language in ("en", "en-GB"):
+        found = artefacts(two, language=language)
+        assert [one.name for one in found] == NAMES
+        for one in found:
+            assert (one.why, bool(one.says)) == ("", True)
+            assert set(one.scores or ()) == inter | (
+                set() if one.name == "OverlapLM" else {"c0", "c1", "c2"}
+            )
 
 
 def test_rules_for_english_are_not_checked_in_another_language() -> None:
@@ -82,7 +59,7 @@ def test_rules_for_english_are_not_checked_in_another_language() -> None:
     reasons = {one.name: one.why for one in found if one.scores is None}
     assert reasons == {
         "OverlapLM": "its lists of pronouns and stop words are English, the texts are in «de»",
-        "SentimentLM (VADER)": "VADER's lexicon is English, but the texts are in «de»: "
+        VADER: "VADER's lexicon is English, but the texts are in «de»: "
         "use the scores of a classifier",
     }
     assert all(one.why == "" for one in found if one.scores is not None)
@@ -109,35 +86,24 @@ def test_unigram_is_the_mean_log_frequency_of_what_differs() -> None:
 
 def test_a_word_that_is_not_listed_has_the_least_frequency_of_such_a_list() -> None:
     # English has a large list, down to 1e-8; Hungarian a small one, down to 1e-6.
-    english = [intra("The baker is BLANK today.", "kind", "nice", "zzqxv")]
-    assert unigram(english, language="en")["c2"] == pytest.approx(math.log(1e-8))
-    hungarian = [intra("A pék ma BLANK volt.", "szép", "jó", "zzqxv")]
-    assert unigram(hungarian, language="hu")["c2"] == pytest.approx(math.log(1e-6))
-
-
-def test_an_option_without_a_word_counts_as_unlisted_and_does_not_break() -> None:
-    marks = [intra("The baker said BLANK to us.", "hello", "goodbye", "…!")]
-    assert unigram(marks, language="en")["c2"] == pytest.approx(math.log(1e-8))
+    assert unlisted("kind", "nice", "zzqxv") == pytest.approx(math.log(1e-8))
+    assert unlisted("szép", "jó", "zzqxv", language="hu") == pytest.approx(math.log(1e-6))
+    # An option without a word counts as unlisted and does not break.
+    assert unlisted("hello", "goodbye", "…!") == pytest.approx(math.log(1e-8))
 
 
 def test_texts_in_another_language_than_declared_are_not_scored() -> None:
-    made_up = [intra("The baker is BLANK.", "kind", "zzqxv", "qqvvx")]
     with pytest.raises(NotCheckedError, match="«en» has only 1 of 3 words: is it the language"):
-        unigram(made_up, language="en")
+        unlisted("kind", "zzqxv", "qqvvx")
     with pytest.raises(NotCheckedError, match="has only 0 of 0 words"):
-        unigram([intra("The baker said BLANK.", "…", "!!", "?")], language="en")
+        unlisted("…", "!!", "?")
 
 
-@pytest.mark.parametrize(("code", "words"), [("hr", "lijep"), ("no", "snill"), ("pt-BR", "bonito")])
-def test_a_language_that_is_listed_under_another_code_is_found(code: str, words: str) -> None:
-    found = unigram([intra("X BLANK Y", words, words, words)], language=code)
-    assert found["c0"] > math.log(1e-6)
-
-
-def test_serbian_is_read_in_both_its_scripts() -> None:
+def test_a_language_is_found_under_another_code_and_serbian_in_both_its_scripts() -> None:
+    for code, word in (("hr", "lijep"), ("no", "snill"), ("pt-BR", "bonito")):
+        assert unlisted(word, word, word, language=code) > math.log(1e-6)
     found = unigram([intra("X BLANK Y", "добар", "dobar", "dobro")], language="sr")
-    assert found["c0"] == found["c1"]
-    assert found["c0"] > math.log(1e-6)
+    assert found["c0"] == found["c1"] > math.log(1e-6)
 
 
 @pytest.mark.parametrize("code", ["af", "sw", "xx"])
@@ -150,31 +116,27 @@ def test_a_language_without_a_list_takes_no_neighbour(code: str) -> None:
 @pytest.mark.parametrize(
     ("code", "package"), [("ja", "MeCab"), ("zh", "jieba"), ("zh-Hant", "jieba")]
 )
-def test_text_that_cannot_be_split_into_words_has_no_score(
-    monkeypatch: pytest.MonkeyPatch, code: str, package: str
-) -> None:
+def test_text_without_words(monkeypatch: pytest.MonkeyPatch, code: str, package: str) -> None:
     for name in ("wordfreq.mecab", "wordfreq.chinese"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     without(monkeypatch, package)
-    found = of(artefacts([cat("今日は。", "雨。", "雪。", "猫。")], language=code), "UnigramLM")
-    assert found.scores is None
-    assert f"cannot split «{code}» into words" in found.why
-    assert package in found.why
-    assert "pip install 'wordfreq[cjk]'" in found.why
+    found, *_ = artefacts([cat("今日は。", "雨。", "雪。", "猫。")], language=code)
+    assert (found.name, found.scores) == ("UnigramLM", None)
+    for part in (f"cannot split «{code}» into words", package, "pip install 'wordfreq[cjk]'"):
+        assert part in found.why
 
 
 @pytest.mark.parametrize(
-    ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", "SentimentLM (VADER)")]
+    ("package", "name"), [("wordfreq", "UnigramLM"), ("vaderSentiment", VADER)]
 )
-def test_a_missing_package_is_named_with_the_fix(
+def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch, package: str, name: str
 ) -> None:
     without(monkeypatch, package)
     found = artefacts([INTRA, INTER], language="en")
-    assert [one.name for one in found if one.scores is None] == [name]
-    assert of(found, name).why == (
-        f"the package {package} is not installed: pip install 'curation[language]'"
-    )
+    assert {one.name: one.why for one in found if one.scores is None} == {
+        name: f"the package {package} is not installed: pip install 'curation[language]'"
+    }
 
 
 # --- length and order ------------------------------------------------------------------------
@@ -182,26 +144,20 @@ def test_a_missing_package_is_named_with_the_fix(
 
 def test_length_is_in_characters() -> None:
     # «He sells cakes.» 15, «The baker sleeps.» 17, «Snow is cold.» 13
-    assert length([INTER]) == {"c0": 15.0, "c1": 17.0, "c2": 13.0}
-    found = artefacts([INTER], language="en")
-    assert of(found, "LongestLM").scores == {"c0": 15.0, "c1": 17.0, "c2": 13.0}
-    assert of(found, "ShortestLM").scores == {"c0": -15.0, "c1": -17.0, "c2": -13.0}
-
-
-def test_equally_long_options_tie() -> None:
+    characters = {"c0": 15.0, "c1": 17.0, "c2": 13.0}
+    assert length([INTER]) == english("LongestLM") == characters
+    assert english("ShortestLM") == {name: -size for name, size in characters.items()}
     # grumpy and purple have six letters
     assert length([INTRA])["c1"] == length([INTRA])["c2"]
 
 
 def test_order_is_that_of_the_file() -> None:
-    assert order([INTER]) == {"c0": 1.0, "c1": 2.0, "c2": 3.0}
-    found = artefacts([INTER], language="en")
-    assert of(found, "LastLM").scores == {"c0": 1.0, "c1": 2.0, "c2": 3.0}
-    assert of(found, "FirstLM").scores == {"c0": -1.0, "c1": -2.0, "c2": -3.0}
+    assert module.order([INTER]) == english("LastLM") == {"c0": 1.0, "c1": 2.0, "c2": 3.0}
+    assert english("FirstLM") == {"c0": -1.0, "c1": -2.0, "c2": -3.0}
 
 
 def test_no_cats_have_no_scores() -> None:
-    assert length([]) == order([]) == negativity([], language="en") == {}
+    assert length([]) == module.order([]) == module.negativity([], language="en") == {}
     with pytest.raises(NotCheckedError, match="intersentence CATs, and there are none"):
         overlap([], language="en")
 
@@ -216,40 +172,28 @@ def points(context: str, *sentences: str) -> list[int]:
     return [int(overlap([one], language="en")[f"c{n}"]) // step for n in range(3)]
 
 
-def test_overlap_counts_a_pronoun_and_shared_content_words() -> None:
-    # he: 1; «cake» of the context's «cakes»: 1; the baker and cakes: 2, «the» is a stop word
-    assert points(
-        "The baker sold cakes to the mayor.",
-        "He was tired.",
-        "A cake fell.",
-        "The baker likes the cakes.",
-    ) == [1, 1, 2]
-
-
-def test_overlap_counts_pronouns_once_and_words_once() -> None:
-    # two pronouns: 1; baker twice: 1; pronoun and baker: 2
-    assert points(
-        "The baker sang.", "He saw himself.", "Baker to baker.", "The baker gave it away."
-    ) == [1, 1, 2]
-
-
-def test_overlap_sees_no_pronoun_of_the_context_and_none_within_a_word() -> None:
-    # he and they stand in the context; «there» and «shed» hold he
-    assert points("He said they sang.", "They sing.", "There is a shed.", "We sing.") == [1, 0, 0]
-
-
-def test_overlap_reads_contractions_and_capitals() -> None:
-    assert points("The BAKER isn’t here.", "She’s busy.", "It isn't the baker's.", "Don't!") == [
-        1,
-        2,
-        0,
-    ]
+@pytest.mark.parametrize(
+    ("context", "sentences", "expected"),
+    [
+        # he: 1; «cake» of the context's «cakes»: 1; the baker and cakes: 2, «the» is a stop word
+        ("The baker sold cakes to the mayor.",
+         ["He was tired.", "A cake fell.", "The baker likes the cakes."], [1, 1, 2]),
+        # two pronouns: 1; baker twice: 1; pronoun and baker: 2
+        ("The baker sang.", ["He saw himself.", "Baker to baker.", "The baker gave it away."],
+         [1, 1, 2]),
+        # he and they stand in the context; «there» and «shed» hold he
+        ("He said they sang.", ["They sing.", "There is a shed.", "We sing."], [1, 0, 0]),
+        # contractions and capitals
+        ("The BAKER isn’t here.", ["She’s busy.", "It isn't the baker's.", "Don't!"], [1, 2, 0]),
+    ],
+)  # fmt: skip
+def test_overlap_counts_once(context: str, sentences: list[str], expected: list[int]) -> None:
+    assert points(context, *sentences) == expected
 
 
 def test_ties_of_overlap_go_to_the_longer_option_only() -> None:
-    one = cat(
-        "The baker opens early.", "He sings.", "She is singing.", "The baker laughs at it all."
-    )
+    three = ("He sings.", "She is singing.", "The baker laughs at it all.")
+    one = cat("The baker opens early.", *three)
     # 9, 15 and 27 characters; step 28; points 1, 1 and 2 (baker, it)
     assert overlap([one], language="en") == {"c0": 28.0 + 9, "c1": 28.0 + 15, "c2": 2 * 28.0 + 27}
     # However much longer, fewer points never win.
@@ -269,8 +213,8 @@ def test_overlap_leaves_intrasentence_cats_alone() -> None:
 
 
 def test_the_s_of_glass_and_gas_is_not_a_plural() -> None:
-    assert content_words("Glass, gas and cats") == {"glass", "gas", "cat"}
-    assert not STOP_WORDS & PRONOUNS
+    assert module.content_words("Glass, gas and cats") == {"glass", "gas", "cat"}
+    assert not module.STOP_WORDS & module.PRONOUNS
 
 
 # --- sentiment -------------------------------------------------------------------------------
@@ -278,24 +222,19 @@ def test_the_s_of_glass_and_gas_is_not_a_plural() -> None:
 
 def test_vader_finds_the_negative_likelier() -> None:
     one = cat("The baker opens.", "He is horrible.", "He is wonderful.", "He stands there.")
-    found = negativity([one], language="en")
+    found = module.negativity([one], language="en")
     assert found["c0"] > found["c2"] > found["c1"]
     assert found["c2"] == 0.0  # no word of the lexicon
 
 
-def test_given_sentiment_is_reversed_in_any_language() -> None:
+def test_given_sentiment_is_reversed_in_any_language(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"c0": 0.25, "c1": -1, "c2": 0.0, "other": 9.0}
-    found = negativity([INTER], language="de", sentiment=given)
+    without(monkeypatch, "vaderSentiment")  # it needs no package
+    found = module.negativity([INTER], language="de", sentiment=given)
     assert found == {"c0": -0.25, "c1": 1.0, "c2": 0.0}
     every = artefacts([INTER], language="de", sentiment=Sentiment("bakery/mood", given))
-    german = of(every, "SentimentLM (bakery/mood)")
+    (german,) = (one for one in every if one.name == "SentimentLM (bakery/mood)")
     assert (german.scores, german.why) == (found, "")
-
-
-def test_given_sentiment_needs_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    without(monkeypatch, "vaderSentiment")
-    given = dict.fromkeys(("c0", "c1", "c2"), 0.5)
-    assert set(negativity([INTER], language="en", sentiment=given).values()) == {-0.5}
 
 
 def test_given_sentiment_that_lacks_an_association_is_an_error() -> None:
@@ -312,8 +251,6 @@ def test_options_are_the_words_in_the_blank_or_the_whole_sentences() -> None:
 
 
 def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
     def refused(*_: object, **__: object) -> None:
         raise AssertionError("the network was asked")
 
@@ -323,9 +260,7 @@ def test_vader_does_not_reach_the_network(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_importing_the_module_loads_no_optional_package() -> None:
-    code = (
-        "import sys, curation.stats.artefacts;"
-        "print(sorted({'wordfreq', 'vaderSentiment'} & set(sys.modules)))"
-    )
+    code = """import sys, curation.stats.artefacts
+print(sorted({'wordfreq', 'vaderSentiment'} & set(sys.modules)))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

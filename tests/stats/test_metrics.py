@@ -1,23 +1,19 @@
 """lms, ss, icat worked out by hand; ties, intervals, baselines."""
 
+from typing import Any
+
 import pytest
 
 from curation.scores.baselines import baselines
 from curation.stats.metrics import comparisons, results
 from support.boards import Three, cat, run
 
-
-def scores(**of: Three) -> dict[str, float]:
-    """Scores of stereotype, anti-stereotype, unrelated by CAT."""
-    return dict(run("m", **of).scores)
-
-
 # Term x has two CATs, term y one.
 #   p (x): s 3 > a 2 > u 1: lms 2 of 2, stereotype preferred
 #   q (x): a 3 > u 2 > s 1: lms 1 of 2, anti-stereotype preferred
 #   r (y): u 3 > s 2 > a 1: lms 0 of 2, stereotype preferred
 CATS = [cat("p", "x"), cat("q", "x"), cat("r", "y")]
-SCORES = scores(p=(3, 2, 1), q=(1, 3, 2), r=(2, 1, 3))
+SCORES = run("m", p=(3, 2, 1), q=(1, 3, 2), r=(2, 1, 3)).scores
 
 
 def test_means_are_over_terms_and_icat_comes_from_the_means() -> None:
@@ -42,18 +38,19 @@ def test_means_are_over_terms_and_icat_comes_from_the_means() -> None:
     assert terms["race/y"]["lms_ci"] is None  # one CAT has no interval
 
 
-@pytest.mark.parametrize(("ties", "lms", "ss"), [("half", 50.0, 50.0), ("official", 0.0, 0.0)])
-def test_ties(ties: str, lms: float, ss: float) -> None:
-    table = comparisons([CATS[0]], scores(p=(1, 1, 1)), ties=ties)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("ties", "three", "lms", "ss", "tied"),
+    [
+        ("half", (1, 1, 1), 50.0, 50.0, 3),
+        ("official", (1, 1, 1), 0.0, 0.0, 3),
+        # s = a > u: both meaningful win, the tie goes to the anti-stereotype.
+        ("official", (2, 2, 1), 100.0, 0.0, 1),
+    ],
+)
+def test_ties(ties: Any, three: Three, lms: float, ss: float, tied: int) -> None:
+    table = comparisons([CATS[0]], run("m", p=three).scores, ties=ties)
     found = results(table, model="m")["overall"]
-    assert (found["lms"], found["ss"], found["ties"]) == (lms, ss, 3)
-
-
-def test_official_ties_count_against_one_comparison_at_a_time() -> None:
-    # s = a > u: both meaningful win, the tie goes to the anti-stereotype.
-    table = comparisons([CATS[0]], scores(p=(2, 2, 1)), ties="official")
-    found = results(table, model="m")["overall"]
-    assert (found["lms"], found["ss"], found["ties"]) == (100.0, 0.0, 1)
+    assert (found["lms"], found["ss"], found["ties"]) == (lms, ss, tied)
 
 
 def test_a_terms_cats_of_both_kinds_are_pooled_and_domains_are_not_averaged() -> None:

@@ -1,9 +1,10 @@
 """CATs for tests: made up in a line, or StereoSet's development set where it is at hand."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from curation.records import GOLDS, Cat, CatAssociation, Kind
+from curation.records import GOLDS, Cat, CatAssociation, Gold, Kind
 
 REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
 
@@ -15,11 +16,12 @@ def cat(
     kind: Kind = "intersentence",
     domain: str = "profession",
     target: str = "baker",
+    golds: Sequence[Gold] = GOLDS,
 ) -> Cat:
     """A CAT with associations «c0», «c1», «c2»: stereotype, anti-stereotype, unrelated."""
     a, b, c = (
         CatAssociation(id=f"{name}{n}", sentence=sentence, gold=gold)
-        for n, (sentence, gold) in enumerate(zip(sentences, GOLDS, strict=True))
+        for n, (sentence, gold) in enumerate(zip(sentences, golds, strict=True))
     )
     return Cat(
         id=name, kind=kind, domain=domain, term=target, target=target, family=target,
@@ -33,6 +35,20 @@ def intra(
     """An intrasentence CAT whose BLANK these words fill."""
     sentences = [context.replace("BLANK", word) for word in words]
     return cat(context, *sentences, name=name, kind="intrasentence", domain=domain, target=target)
+
+
+def reworded(old: Cat, sentence: str) -> Cat:
+    """The CAT with another sentence as its first association."""
+    first, *rest = old.associations
+    three = (first.model_copy(update={"sentence": sentence}), *rest)
+    return old.model_copy(update={"associations": three})
+
+
+def relabelled(old: Cat, *golds: Gold) -> Cat:
+    """The CAT with these gold labels of its associations, in their order."""
+    pairs = zip(old.associations, golds, strict=True)
+    three = tuple(a.model_copy(update={"gold": gold}) for a, gold in pairs)
+    return old.model_copy(update={"associations": three})
 
 
 def development_set() -> list[Cat]:

@@ -57,6 +57,11 @@ def stereoset(chosen: Sequence[Json]) -> Json:
     return {"version": "1", "data": by_kind(chosen)}
 
 
+def two_rows() -> list[Json]:
+    """A row for the items of each kind."""
+    return [{"version": "1", "data": part} for part in by_kind(items()).values()]
+
+
 def as_struct(item: Json, *, integers: bool = True) -> Json:
     """An item of the Hugging Face layout: its sentences are a struct of lists."""
     sentences = item["sentences"]
@@ -125,13 +130,10 @@ def option_row(item: Json) -> Json:
     """A row with a column for each option."""
     texts = {s["gold_label"]: s["sentence"] for s in item["sentences"]}
     return {
-        "Domain": item["bias_type"],
-        "Target": item["target"],
-        "Context": item["context"],
-        "Unrelated Sentence": texts["unrelated"],
-        "Anti-stereotype Sentence": texts["anti-stereotype"],
-        "Stereotype Sentence": texts["stereotype"],
-    }
+        "Domain": item["bias_type"], "Target": item["target"], "Context": item["context"],
+        **{f"{gold.capitalize()} Sentence": texts[gold]
+           for gold in ("unrelated", "anti-stereotype", "stereotype")},
+    }  # fmt: skip
 
 
 def sentence_rows(chosen: Sequence[Json]) -> list[Json]:
@@ -139,22 +141,24 @@ def sentence_rows(chosen: Sequence[Json]) -> list[Json]:
     return [
         {
             "dataset_type": "intrasentence" if "BLANK" in item["context"] else "intersentence",
-            "cluster_id": item["id"],
-            "bias_type": item["bias_type"],
-            "target": item["target"],
-            "context": item["context"],
-            "sentence": s["sentence"],
-            "gold_label": s["gold_label"],
-            "sentence_id": s["id"],
-            "context_xx": f"{item['context']} (xx)",
+            "cluster_id": item["id"], "bias_type": item["bias_type"], "target": item["target"],
+            "context": item["context"], "sentence": s["sentence"], "gold_label": s["gold_label"],
+            "sentence_id": s["id"], "context_xx": f"{item['context']} (xx)",
             "sentence_xx": f"{s['sentence']} (xx)",
         }
         for item in chosen
         for s in item["sentences"]
-    ]
+    ]  # fmt: skip
 
 
 # --- files ----------------------------------------------------------------------------------------
+
+
+def mapping(folder: Path, text: str) -> Path:
+    """A mapping file."""
+    path = folder / "map.toml"
+    path.write_text(text, "utf-8")
+    return path
 
 
 def write_json(path: Path, content: Any) -> Path:
@@ -183,31 +187,28 @@ def write_parquet(
     return path
 
 
+def each(make: Callable[[Json], Json]) -> list[Json]:
+    """All items in another form."""
+    return [make(item) for item in items()]
+
+
 LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "stereoset.json": lambda p: write_json(p, stereoset(items())),
     "bare.json": lambda p: write_json(p, items()),
     "kinds.json": lambda p: write_json(p, by_kind(items())),
     "data_list.json": lambda p: write_json(p, {"version": "1", "data": items()}),
-    "two_rows.json": lambda p: write_json(
-        p, [{"version": "1", "data": part} for part in by_kind(items()).values()]
-    ),
-    "two_rows.jsonl": lambda p: write_lines(
-        p, [{"version": "1", "data": part} for part in by_kind(items()).values()]
-    ),
-    "two_rows.parquet": lambda p: write_parquet(
-        p, [{"version": "1", "data": part} for part in by_kind(items()).values()]
-    ),
-    "hf.json": lambda p: write_json(p, [as_struct(item) for item in items()]),
-    "hf.jsonl": lambda p: write_lines(p, [as_struct(item) for item in items()]),
+    "two_rows.json": lambda p: write_json(p, two_rows()),
+    "two_rows.jsonl": lambda p: write_lines(p, two_rows()),
+    "two_rows.parquet": lambda p: write_parquet(p, two_rows()),
+    "hf.json": lambda p: write_json(p, each(as_struct)),
+    "hf.jsonl": lambda p: write_lines(p, each(as_struct)),
     "hf_words.jsonl": lambda p: write_lines(p, [as_struct(i, integers=False) for i in items()]),
-    "hf.parquet": lambda p: write_parquet(
-        p, [as_struct(item) for item in items()], {b"huggingface": features()}
-    ),
-    "multi.parquet": lambda p: write_parquet(p, [numbered(item) for item in items()]),
-    "editbias.json": lambda p: write_json(p, [by_label(item) for item in items()]),
+    "hf.parquet": lambda p: write_parquet(p, each(as_struct), {b"huggingface": features()}),
+    "multi.parquet": lambda p: write_parquet(p, each(numbered)),
+    "editbias.json": lambda p: write_json(p, each(by_label)),
     "unlearning.json": lambda p: write_json(p, label_lists(items())),
-    "options.csv": lambda p: write_csv(p, [option_row(item) for item in items()]),
-    "options.jsonl": lambda p: write_lines(p, [option_row(item) for item in items()]),
+    "options.csv": lambda p: write_csv(p, each(option_row)),
+    "options.jsonl": lambda p: write_lines(p, each(option_row)),
     "sentences.csv": lambda p: write_csv(p, sentence_rows(items())),
 }
 """A file in each layout, and what writes it."""

@@ -22,18 +22,15 @@ INTER = cat("A baker lives here.", "He is kind.", "He is rude.", "It rains.")
 def test_a_cat_has_three_pairs_in_both_orders() -> None:
     asked = chat_questions(INTRA, PROMPTS)
     kind, rude, square = (f"The baker is {word}." for word in ("kind", "rude", "square"))
+    pairs = [(kind, square), (rude, square), (kind, rude)]
     assert [question.text for question in asked] == [
-        *(f"{kind} | {square}", f"{square} | {kind}"),
-        *(f"{rude} | {square}", f"{square} | {rude}"),
-        *(f"{kind} | {rude}", f"{rude} | {kind}"),
+        text for one, two in pairs for text in (f"{one} | {two}", f"{two} | {one}")
     ]
     assert [question.place for question in asked] == [
         ("c", pair, swapped, "one", 0) for pair in PAIRS for swapped in (False, True)
     ]
     assert chat_questions(INTER, PROMPTS)[0].text == "A baker lives here. > He is kind. | It rains."
-
-
-def test_the_order_of_associations_does_not_matter() -> None:
+    # The order of associations does not matter.
     first, second, third = INTRA.associations
     turned = INTRA.model_copy(update={"associations": (third, first, second)})
     assert chat_questions(turned, PROMPTS) == chat_questions(INTRA, PROMPTS)
@@ -56,10 +53,9 @@ def test_the_digest_is_that_of_the_text() -> None:
 
 
 def test_variants_change_the_texts() -> None:
-    lower = chat_questions(INTER, PROMPTS, variant="lower")
-    assert lower[0].text == "a baker lives here. > he is kind. | it rains."
-    assert lower[0].place == chat_questions(INTER, PROMPTS)[0].place
-    assert lower[0].digest != chat_questions(INTER, PROMPTS)[0].digest
+    lower, plain = (chat_questions(INTER, PROMPTS, variant=name)[0] for name in ("lower", ""))
+    assert lower.text == "a baker lives here. > he is kind. | it rains."
+    assert (lower.place == plain.place, lower.digest == plain.digest) == (True, False)
 
 
 def test_texts_with_braces_are_left_as_they_are() -> None:

@@ -19,20 +19,41 @@ from curation.scores.choice.asking import chat_questions
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import Job, job, results_by_split
-from support.talkers import (
-    ENGLISH,
-    STEREOTYPES,
-    Choose,
-    Talker,
-    made_up,
-    reply,
-    says,
-    spec,
-)
+from support.cats import relabelled, reworded
+from support.refusals import fails
+from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
 
 CATS = [*made_up(3), *made_up(2, kind="intersentence")]
 LIMITS = Limits(0.05, 0.95)
 DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json", "results.json")
+NOTHING_NEW = {"asked": 0, "before": 30, "no_answer": 0}
+
+
+class Runs:
+    """The runs of a model that prefers stereotypes, unless a test changes it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.folder = root, root / "talker" / "choice"
+        self.talker, self.notices = Talker(STEREOTYPES), list[str]()
+
+    def job(self, variant: str = "", **chat: Any) -> Job:
+        return job(spec(**chat), self.root, variant=variant)
+
+    def ask(
+        self, cats: Sequence[Cat] = CATS, variant: str = "", ties: Any = "half", **chat: Any
+    ) -> AskedCats:
+        """Ask about CATs, by default about all."""
+        work = self.job(variant, **chat)
+        return ask_cats(work, cats, limits=LIMITS, ties=ties, notice=self.notices.append)
+
+    def lines(self, name: str = "replies.jsonl") -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / name).read_bytes().splitlines()]
+
+    def derived(self) -> dict[str, bytes]:
+        return {name: (self.folder / name).read_bytes() for name in DERIVED}
+
+    def run_json(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "run.json").read_bytes()))
 
 
 @pytest.fixture(autouse=True)
@@ -54,256 +75,185 @@ def whole_report(quick: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def talker(monkeypatch: pytest.MonkeyPatch) -> Talker:
-    """The model of each test; it prefers stereotypes."""
-    made = Talker(STEREOTYPES)
-    monkeypatch.setattr(running, "open_chat", made.open)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
+    made = Runs(tmp_path)
+    monkeypatch.setattr(running, "open_chat", made.talker.open)
     return made
 
 
-Ask = Callable[..., AskedCats]
-
-
-@pytest.fixture
-def notices() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def ask(tmp_path: Path, talker: Talker, notices: list[str]) -> Ask:
-    """Ask about CATs, by default about all."""
-
-    def ask(cats: Sequence[Cat] = CATS, variant: str = "", ties: Any = "half", **chat: Any) -> Any:
-        return ask_cats(
-            work(tmp_path, variant, **chat), cats, limits=LIMITS, ties=ties, notice=notices.append
-        )
-
-    return ask
-
-
-def work(root: Path, variant: str = "", **chat: Any) -> Job:
-    return job(spec(**chat), root, variant=variant)
-
-
-def folder(root: Path) -> Path:
-    return root / "talker" / "choice"
-
-
-def lines(root: Path, name: str = "replies.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder(root) / name).read_bytes().splitlines()]
-
-
-def derived(root: Path) -> dict[str, bytes]:
-    return {name: (folder(root) / name).read_bytes() for name in DERIVED}
-
-
-def run_json(root: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((folder(root) / "run.json").read_bytes())
-    return content
-
-
-def test_a_whole_run(whole_report: None, ask: Ask, talker: Talker, tmp_path: Path) -> None:
-    done = ask()
+@pytest.mark.usefixtures("whole_report")
+def test_a_whole_run(runs: Runs) -> None:
+    done = runs.ask()
     assert done.counts == {"asked": 30, "before": 0, "no_answer": 0}
     cell = done.report["splits"]["test"]["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"], cell["cats"]) == (100, 100, 0, 5)
-    assert done.report["left_out"] == {"test": 0}
-    assert done.report["of"]["cats"] == 5
-    about = run_json(tmp_path)
-    assert about["model"] == "talker"
-    assert (about["family"], about["url"], about["temperature"]) == (
-        "chat",
-        "https://chat.example/v1",
-        0,
-    )
-    assert about["prompts"] == read_prompts(ENGLISH).sha256
-    assert about["opened"] == {"served": "talker", "replies": 30}
-    assert about["answers"]["questions"] == about["answers"]["answered"] == 30
-    assert about["answers"]["first"] == 15
-    assert (about["answers"]["prompts"], about["answers"]["samples"]) == (["natural"], 1)
-    assert about["answers"]["tokens"] == {"prompt": 1200, "completion": 60, "replies": 30}
-    assert len(lines(tmp_path)) == 30
-    assert len(lines(tmp_path, "comparisons.jsonl")) == 15
-    assert {line["won"] for line in lines(tmp_path, "comparisons.jsonl")} == {1.0}
-    assert lines(tmp_path, "rejected.jsonl") == []
-    assert done.choice == json.loads((folder(tmp_path) / "choice.json").read_bytes())
+    assert (done.report["left_out"], done.report["of"]["cats"]) == ({"test": 0}, 5)
+    about = runs.run_json()
+    wanted = {
+        "model": "talker", "family": "chat", "url": "https://chat.example/v1", "temperature": 0,
+        "prompts": read_prompts(ENGLISH).sha256, "opened": {"served": "talker", "replies": 30},
+    }  # fmt: skip
+    assert about | wanted == about
+    answers = {
+        "questions": 30, "answered": 30, "first": 15, "prompts": ["natural"], "samples": 1,
+        "tokens": {"prompt": 1200, "completion": 60, "replies": 30},
+    }  # fmt: skip
+    assert about["answers"] | answers == about["answers"]
+    assert len(runs.lines()) == 30
+    assert [line["won"] for line in runs.lines("comparisons.jsonl")] == [1.0] * 15
+    assert runs.lines("rejected.jsonl") == []
+    assert done.choice == json.loads((runs.folder / "choice.json").read_bytes())
 
 
-def test_progress_is_told_by_questions(tmp_path: Path, talker: Talker) -> None:
+def test_progress_is_told_by_questions(runs: Runs) -> None:
     told: list[Any] = []
     for cats in (CATS[:1], CATS):
         ask_cats(
-            work(tmp_path), cats, limits=LIMITS, tell=told.append,
+            runs.job(), cats, limits=LIMITS, tell=told.append,
             begin=lambda *counts: told.append(counts),
         )  # fmt: skip
     assert told == [(0, 6), *[1] * 6, (6, 30), *[1] * 24]
 
 
-def test_with_nothing_left_the_model_is_not_even_opened(
-    ask: Ask, talker: Talker, tmp_path: Path
-) -> None:
-    ask()
-    before, about = derived(tmp_path), run_json(tmp_path)
+def test_with_nothing_left_the_model_is_not_even_opened(runs: Runs) -> None:
+    runs.ask()
+    before, about = runs.derived(), runs.run_json()
     for name in DERIVED:
-        (folder(tmp_path) / name).unlink()
-    done = ask()
-    assert done.counts == {"asked": 0, "before": 30, "no_answer": 0}
-    assert (len(talker.specs), len(talker.asked)) == (1, 30)
-    assert derived(tmp_path) == before
-    assert run_json(tmp_path) == about
+        (runs.folder / name).unlink()
+    assert runs.ask().counts == NOTHING_NEW
+    assert (len(runs.talker.specs), len(runs.talker.asked)) == (1, 30)
+    assert (runs.derived(), runs.run_json()) == (before, about)
 
 
-def test_a_better_parser_needs_no_second_request(
-    ask: Ask, talker: Talker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_better_parser_needs_no_requests(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def worse(*_: Any) -> Reading:
         return Reading(None, "", code="answer_off_format", detail="?")
 
     with monkeypatch.context() as patch:
         patch.setattr(asking, "read_answer", worse)
-        before = ask()
-    assert before.counts["no_answer"] == 30
-    assert before.report["splits"] == {}
-    assert {line["code"] for line in lines(tmp_path, "rejected.jsonl")} == {"answer_off_format"}
-    after = ask()
-    assert after.report["splits"]["test"]["overall"]["ss"] == 100
-    assert lines(tmp_path, "rejected.jsonl") == []
-    assert (len(talker.specs), len(talker.asked)) == (1, 30)
+        before = runs.ask()
+    assert (before.counts["no_answer"], before.report["splits"]) == (30, {})
+    assert {line["code"] for line in runs.lines("rejected.jsonl")} == {"answer_off_format"}
+    assert runs.ask().report["splits"]["test"]["overall"]["ss"] == 100
+    assert runs.lines("rejected.jsonl") == []
+    assert (len(runs.talker.specs), len(runs.talker.asked)) == (1, 30)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), CurationError("the server is gone")])
-def test_an_interrupted_run_goes_on(
-    ask: Ask, talker: Talker, tmp_path: Path, error: BaseException
-) -> None:
-    talker.stop = {20: error}
+def test_an_interrupted_run_goes_on(runs: Runs, error: BaseException) -> None:
+    runs.talker.stop = {20: error}
     with pytest.raises(type(error)):
-        ask()
-    assert len(lines(tmp_path)) == 20
+        runs.ask()
+    assert len(runs.lines()) == 20
     # What has come is compared, but there are no results yet.
-    assert 0 < len(lines(tmp_path, "comparisons.jsonl")) < 15
-    assert run_json(tmp_path)["answers"]["questions"] == 20
-    assert not (folder(tmp_path) / "results.json").exists()
-    talker.stop = {}
-    assert ask().counts == {"asked": 10, "before": 20, "no_answer": 0}
-    assert len(talker.asked) == len(set(talker.asked)) == 30
-    assert len(lines(tmp_path, "comparisons.jsonl")) == 15
+    assert 0 < len(runs.lines("comparisons.jsonl")) < 15
+    assert runs.run_json()["answers"]["questions"] == 20
+    assert not (runs.folder / "results.json").exists()
+    runs.talker.stop = {}
+    assert runs.ask().counts == {"asked": 10, "before": 20, "no_answer": 0}
+    assert len(runs.talker.asked) == len(set(runs.talker.asked)) == 30
+    assert len(runs.lines("comparisons.jsonl")) == 15
 
 
-def test_a_model_that_cannot_be_opened_leaves_nothing_behind_that_misleads(
-    ask: Ask, talker: Talker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_cannot_be_opened(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: Any, **__: Any) -> Any:
         raise CurationError("nothing answers")
 
     monkeypatch.setattr(running, "open_chat", closed)
-    with pytest.raises(CurationError, match="nothing answers"):
-        ask()
-    assert {path.name for path in folder(tmp_path).iterdir()} <= {"run.json", ".lock"}
-    assert "answers" not in run_json(tmp_path)
+    with fails("nothing answers"):
+        runs.ask()
+    assert {path.name for path in runs.folder.iterdir()} <= {"run.json", ".lock"}
+    assert "answers" not in runs.run_json()
 
 
 # --- what is asked again --------------------------------------------------------------------------
 
 
-def reworded(cat: Cat) -> Cat:
-    first, *rest = cat.associations
-    sentence = first.sentence.replace("kind", "lovely")
-    return cat.model_copy(
-        update={"associations": (first.model_copy(update={"sentence": sentence}), *rest)}
-    )
+def test_only_changed_texts_are_asked_again(runs: Runs) -> None:
+    runs.ask()
+    first = reworded(CATS[0], CATS[0].associations[0].sentence.replace("kind", "lovely"))
+    # Of the pairs with the word.
+    assert runs.ask([first, *CATS[1:]]).counts == {"asked": 4, "before": 26, "no_answer": 0}
+    assert all("lovely" in text for text in runs.talker.asked[30:])
+    assert runs.ask().counts["asked"] == 0  # the old texts are still known
+    assert len(runs.lines()) == 34
 
 
-def test_only_changed_texts_are_asked_again(ask: Ask, talker: Talker, tmp_path: Path) -> None:
-    ask()
-    changed = [reworded(CATS[0]), *CATS[1:]]
-    done = ask(changed)
-    assert done.counts == {"asked": 4, "before": 26, "no_answer": 0}  # of the pairs with the word
-    assert all("lovely" in text for text in talker.asked[30:])
-    assert len(lines(tmp_path)) == 34
-    assert ask(CATS).counts["asked"] == 0  # the old texts are still known
-    assert len(lines(tmp_path)) == 34
-
-
-def test_exchanged_gold_labels_send_each_text_at_most_once_more(ask: Ask, talker: Talker) -> None:
-    ask(CATS[:1])
-    first, second, third = CATS[0].associations
-    labels = (
-        first.model_copy(update={"gold": second.gold}),
-        second.model_copy(update={"gold": first.gold}),
-        third,
-    )
-    done = ask([CATS[0].model_copy(update={"associations": labels})])
+def test_exchanged_gold_labels_send_each_text_at_most_once_more(runs: Runs) -> None:
+    runs.ask(CATS[:1])
+    done = runs.ask([relabelled(CATS[0], "anti-stereotype", "stereotype", "unrelated")])
     assert done.report["splits"]["test"]["overall"]["ss"] == 0
     assert done.counts["asked"] <= 6
 
 
-def test_raised_max_tokens_ask_only_what_was_cut(ask: Ask, talker: Talker, tmp_path: Path) -> None:
+def test_raised_max_tokens_ask_only_what_was_cut(runs: Runs) -> None:
+    talker = runs.talker
     plain = talker.body
     talker.body = lambda text: (
         plain(text) if len(talker.asked) % 3 else reply("Well, I", finish="length")
     )
-    assert ask(max_tokens=4).counts["no_answer"] == 10
+    assert runs.ask(max_tokens=4).counts["no_answer"] == 10
     talker.body = plain
-    assert ask(max_tokens=4).counts["asked"] == 0
-    assert ask(max_tokens=3).counts["asked"] == 0
-    assert ask(max_tokens=40).counts == {"asked": 10, "before": 20, "no_answer": 0}
-    assert [line["max_tokens"] for line in lines(tmp_path)] == [4] * 30 + [40] * 10
-    assert list(folder(tmp_path).glob("superseded/*")) == []
+    assert runs.ask(max_tokens=4).counts["asked"] == 0
+    assert runs.ask(max_tokens=3).counts["asked"] == 0
+    assert runs.ask(max_tokens=40).counts == {"asked": 10, "before": 20, "no_answer": 0}
+    assert [line["max_tokens"] for line in runs.lines()] == [4] * 30 + [40] * 10
+    assert list(runs.folder.glob("superseded/*")) == []
 
 
-def test_more_samples_and_prompts_ask_only_new_questions(
-    ask: Ask, talker: Talker, tmp_path: Path, notices: list[str]
-) -> None:
-    assert ask(samples=1).counts["asked"] == 30
-    assert ask(samples=2).counts["asked"] == 30
-    assert ask(samples=2, all_prompts=True).counts == {"asked": 120, "before": 60, "no_answer": 0}
-    assert {line["replicates"] for line in lines(tmp_path, "comparisons.jsonl")} == {6}
-    assert notices == []
-    assert ask().counts == {"asked": 0, "before": 30, "no_answer": 0}
-    assert {line["replicates"] for line in lines(tmp_path, "comparisons.jsonl")} == {1}
-    assert "expect, likely, natural; samples: 2" in notices[0]
+def test_more_samples_and_prompts_ask_only_new_questions(runs: Runs) -> None:
+    def replicates() -> set[int]:
+        return {line["replicates"] for line in runs.lines("comparisons.jsonl")}
+
+    assert runs.ask(samples=1).counts["asked"] == 30
+    assert runs.ask(samples=2).counts["asked"] == 30
+    done = runs.ask(samples=2, all_prompts=True)
+    assert done.counts == {"asked": 120, "before": 60, "no_answer": 0}
+    assert (replicates(), runs.notices) == ({6}, [])
+    assert runs.ask().counts == NOTHING_NEW
+    assert replicates() == {1}
+    assert "expect, likely, natural; samples: 2" in runs.notices[0]
 
 
-def test_other_prompts_are_another_run_and_come_back(
-    ask: Ask, talker: Talker, tmp_path: Path, notices: list[str]
-) -> None:
-    ask()
-    before = derived(tmp_path)
-    other = tmp_path / "other.toml"
-    other.write_text(ENGLISH.read_text("utf-8").replace("more natural?", "more usual?"), "utf-8")
-    assert ask(prompts=other).counts["asked"] == 30
-    assert "another file of prompts; the earlier replies are now in" in notices[0]
-    (aside,) = folder(tmp_path).glob("superseded/*")
+def other_prompts(runs: Runs, old: str, new: str) -> Path:
+    """The English prompts with another text."""
+    path = runs.root / "other.toml"
+    path.write_text(ENGLISH.read_text("utf-8").replace(old, new), "utf-8")
+    return path
+
+
+def test_other_prompts_are_another_run_and_come_back(runs: Runs) -> None:
+    runs.ask()
+    before = runs.derived()
+    other = other_prompts(runs, "more natural?", "more usual?")
+    assert runs.ask(prompts=other).counts["asked"] == 30
+    assert "another file of prompts; the earlier replies are now in" in runs.notices[0]
+    (aside,) = runs.folder.glob("superseded/*")
     assert {path.name for path in aside.iterdir()} == {*DERIVED, "run.json", "replies.jsonl"}
     assert len((aside / "replies.jsonl").read_bytes().splitlines()) == 30
-    assert ask().counts["asked"] == 0
-    assert "they are used again" in notices[-1]
-    assert derived(tmp_path) == before
+    assert runs.ask().counts["asked"] == 0
+    assert "they are used again" in runs.notices[-1]
+    assert runs.derived() == before
 
 
-def test_words_of_refusals_do_not_make_another_run(ask: Ask, tmp_path: Path) -> None:
-    ask()
-    other = tmp_path / "other.toml"
-    text = ENGLISH.read_text("utf-8").replace('"As an AI"]', '"As an AI", "Nope"]')
-    other.write_text(text, "utf-8")
-    assert ask(prompts=other).counts["asked"] == 0
+def test_what_makes_another_run_and_what_does_not(runs: Runs) -> None:
+    runs.ask()
+    other = other_prompts(runs, '"As an AI"]', '"As an AI", "Nope"]')
+    assert runs.ask(prompts=other).counts["asked"] == 0
+    assert runs.ask(concurrency=1).counts["asked"] == 0
+    assert runs.ask(temperature=1.0).counts["asked"] == 30
 
 
-def test_temperature_makes_another_run_and_concurrency_does_not(ask: Ask) -> None:
-    ask()
-    assert ask(concurrency=1).counts["asked"] == 0
-    assert ask(temperature=1.0).counts["asked"] == 30
-
-
-def test_variants_have_a_folder_of_their_own(ask: Ask, talker: Talker, tmp_path: Path) -> None:
-    ask(variant="unpointed")
-    assert (tmp_path / "talker" / "choice+unpointed" / "results.json").exists()
-    assert all(text.count("today.") == 0 for text in talker.asked)
+def test_variants_have_a_folder_of_their_own(runs: Runs) -> None:
+    runs.ask(variant="unpointed")
+    assert (runs.root / "talker" / "choice+unpointed" / "results.json").exists()
+    assert all(text.count("today.") == 0 for text in runs.talker.asked)
 
 
 # --- models that say nothing ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("whole_report")
 @pytest.mark.parametrize(
     ("choose", "no_score", "none"),
     [
@@ -314,82 +264,59 @@ def test_variants_have_a_folder_of_their_own(ask: Ask, talker: Talker, tmp_path:
     ],
     ids=["A", "B", "refuses", "empty"],
 )
-def test_a_model_that_says_nothing_has_no_score_and_is_no_error(
-    whole_report: None,
-    ask: Ask,
-    talker: Talker,
-    tmp_path: Path,
-    choose: Choose,
-    no_score: str,
-    none: int,
-) -> None:
-    talker.choose = choose
-    done = ask()
+def test_saying_nothing_is_no_error(runs: Runs, choose: Choose, no_score: str, none: int) -> None:
+    runs.talker.choose = choose
+    done = runs.ask()
     assert done.choice["no_score"] == no_score
-    assert done.counts["no_answer"] == none == len(lines(tmp_path, "rejected.jsonl"))
-    assert done.report["splits"] == {}
-    assert done.report["left_out"] == {"test": 5}
-    assert lines(tmp_path, "comparisons.jsonl") == []
+    assert done.counts["no_answer"] == none == len(runs.lines("rejected.jsonl"))
+    assert (done.report["splits"], done.report["left_out"]) == ({}, {"test": 5})
+    assert runs.lines("comparisons.jsonl") == []
 
 
-def test_a_cat_without_some_answers_is_left_out(ask: Ask, talker: Talker, tmp_path: Path) -> None:
-    talker.choose = lambda first, second: (
+def test_a_cat_without_some_answers_is_left_out(runs: Runs) -> None:
+    runs.talker.choose = lambda first, second: (
         "I'm sorry." if "fiddler" in first + second else STEREOTYPES(first, second)
     )
-    done = ask(CATS[:3])
+    done = runs.ask(CATS[:3])
     assert done.report["left_out"] == {"test": 1}
     assert done.report["splits"]["test"]["overall"]["cats"] == 2
-    rejected = lines(tmp_path, "rejected.jsonl")
-    assert {(line["code"], line["record"]["target"]) for line in rejected} == {
-        ("answer_refused", "fiddler")
-    }
-    assert len(rejected) == 6
+    rejected = [(r["code"], r["record"]["target"]) for r in runs.lines("rejected.jsonl")]
+    assert rejected == [("answer_refused", "fiddler")] * 6
 
 
-def test_official_ties_count_as_lost(ask: Ask, talker: Talker, tmp_path: Path) -> None:
+def test_official_ties_count_as_lost(runs: Runs) -> None:
     """Says A whenever the sentences are stereotype and anti-stereotype."""
-    talker.choose = lambda first, second: (
+    runs.talker.choose = lambda first, second: (
         STEREOTYPES(first, second)
         if any(word in first + second for word in ("square", "blue", "salty"))
         else "A"
     )
-    half = ask(CATS[:3]).report["splits"]["test"]["overall"]
-    official = ask(CATS[:3], ties="official").report["splits"]["test"]["overall"]
-    assert (half["lms"], half["ss"], half["ties"]) == (100, 50, 3)
-    assert (official["lms"], official["ss"], official["ties"]) == (100, 0, 3)
-    shown = results_by_split(work(tmp_path), CATS[:2], ties="half")["splits"]["test"]
+    for ties, ss in (("half", 50), ("official", 0)):
+        found = runs.ask(CATS[:3], ties=ties).report["splits"]["test"]["overall"]
+        assert (found["lms"], found["ss"], found["ties"]) == (100, ss, 3)
+    shown = results_by_split(runs.job(), CATS[:2], ties="half")["splits"]["test"]
     assert shown["overall"]["cats"] == 2
 
 
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_two_commands_do_not_ask_at_the_same_time(ask: Ask, tmp_path: Path) -> None:
-    ask()
-    with (
-        FileLock(folder(tmp_path) / ".lock"),
-        pytest.raises(CurationError, match="another command"),
-    ):
-        ask()
+def test_two_commands_at_once_replies_without_a_run_and_no_cats(runs: Runs) -> None:
+    runs.ask()
+    with FileLock(runs.folder / ".lock"), fails("another command"):
+        runs.ask()
+    with fails("there are none"):
+        runs.ask([])
+    (runs.folder / "run.json").unlink()
+    assert runs.ask().counts["asked"] == 30
+    assert "there is no run.json to identify these replies" in runs.notices[0]
 
 
-def test_replies_without_a_run_are_moved_away(ask: Ask, tmp_path: Path, notices: list[str]) -> None:
-    ask()
-    (folder(tmp_path) / "run.json").unlink()
-    assert ask().counts["asked"] == 30
-    assert "there is no run.json to identify these replies" in notices[0]
-
-
-def test_no_cat_of_the_rules_kind_is_an_error(ask: Ask) -> None:
-    with pytest.raises(CurationError, match="there are none"):
-        ask([])
-
-
-def test_a_question_is_sent_in_the_order_of_the_cats(ask: Ask, talker: Talker) -> None:
-    ask(CATS[:2])
+def test_a_question_is_sent_in_the_order_of_the_cats(runs: Runs) -> None:
+    runs.ask(CATS[:2])
     prompts = read_prompts(ENGLISH)
     expected = [q.text for cat in CATS[:2] for q in chat_questions(cat, prompts)]
-    assert sorted(talker.asked) == sorted(expected)
+    assert sorted(runs.talker.asked) == sorted(expected)
 
 
 class DiedError(BaseException):
@@ -399,16 +326,11 @@ class DiedError(BaseException):
 @pytest.mark.parametrize("moves", range(1, 8))
 @pytest.mark.parametrize("back", [False, True], ids=["away", "back"])
 def test_replies_are_not_lost_if_a_command_dies_while_it_moves_a_run(
-    ask: Ask,
-    talker: Talker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    moves: int,
-    back: bool,
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, moves: int, back: bool
 ) -> None:
-    ask(CATS[:1])
+    runs.ask(CATS[:1])
     if back:
-        ask(CATS[:1], temperature=1.0)
+        runs.ask(CATS[:1], temperature=1.0)
     left, changes = moves, {"replace": os.replace, "unlink": Path.unlink}
 
     def dying(name: str) -> Callable[..., Any]:
@@ -424,8 +346,7 @@ def test_replies_are_not_lost_if_a_command_dies_while_it_moves_a_run(
     with monkeypatch.context() as patch, suppress(DiedError):
         patch.setattr(os, "replace", dying("replace"))
         patch.setattr(Path, "unlink", dying("unlink"))
-        ask(CATS[:1], temperature=0.0 if back else 1.0)
-    ask(CATS[:1], temperature=1.0)
-    ask(CATS[:1])
-    ask(CATS[:1], temperature=1.0)
-    assert len(talker.asked) == 12
+        runs.ask(CATS[:1], temperature=0.0 if back else 1.0)
+    for temperature in (1.0, 0.0, 1.0):
+        runs.ask(CATS[:1], temperature=temperature)
+    assert len(runs.talker.asked) == 12

@@ -1,5 +1,6 @@
 """From readings to comparisons, lms and ss: by hand, and what always holds."""
 
+import itertools
 import random
 from collections.abc import Iterable, Sequence
 
@@ -18,16 +19,18 @@ from curation.scores.choice.answers import compare, on_one_basis, unanswered
 from curation.scores.choice.asking import Asked, chat_questions
 from curation.scores.runs import Outcome, Run
 from curation.stats.metrics import Ties, results
-from support import talkers
 from support.answered import Answer, asked, first, made_up, none, prefers
 from support.cats import intra
+from support.talkers import ENGLISH
 
 CAT = intra("The baker is BLANK.", "kind", "rude", "square")
 ONE, TWO, THREE = PAIRS
+Both = tuple[float | None, float | None]
+"""The probability of the first letter in both orders; None: no answer."""
 
 
-def rows(*replicates: tuple[float | None, float | None], pair: Pair = ONE) -> list[Asked]:
-    """Replicates of a pair: the probability of the first letter in both orders."""
+def rows(*replicates: Both, pair: Pair = ONE) -> list[Asked]:
+    """Replicates of a pair."""
     asked = []
     for sample, both in enumerate(replicates):
         for swapped, p in enumerate(both):
@@ -44,9 +47,7 @@ def comparison_table(
     cats: Sequence[Cat], lines: Sequence[Comparison], *, ties: Ties = "half"
 ) -> pd.DataFrame:
     """``metrics.comparisons`` of the CATs that have all three comparisons."""
-    by_cat: dict[str, list[Comparison]] = {}
-    for line in lines:
-        by_cat.setdefault(line.cat, []).append(line)
+    by_cat = {name: [*of] for name, of in itertools.groupby(lines, key=lambda line: line.cat)}
     outcomes = {
         name: Outcome(*zip(*((line.won, line.split) for line in three), strict=True))
         for name, three in by_cat.items()
@@ -73,42 +74,33 @@ def comparison_table(
         ([(1, 0), (1, None), (None, 0), (None, None)], 1, 0, None),  # only one is complete
     ],
 )
-def test_by_hand(
-    replicates: list[tuple[float | None, float | None]], won: float, split: float, p: float | None
-) -> None:
+def test_by_hand(replicates: list[Both], won: float, split: float, p: float | None) -> None:
     (comparison,) = compared(rows(*replicates))
-    complete = sum(None not in both for both in replicates)
-    assert (comparison.won, comparison.split) == (won, split)
+    assert comparison == Comparison(
+        model="m", rule="choice", cat="c", pair=ONE, won=won, split=split, p=comparison.p,
+        replicates=sum(None not in both for both in replicates), asked=cat_digest(CAT),
+    )  # fmt: skip
     assert comparison.p == (p if p is None else pytest.approx(p, abs=1e-12))
-    assert comparison.replicates == complete
-    assert (comparison.cat, comparison.pair, comparison.rule) == ("c", ONE, "choice")
-    assert comparison.asked == cat_digest(CAT)
 
 
 def test_without_a_complete_replicate_there_is_no_comparison() -> None:
-    assert compared(rows((1, None), (None, 1))) == []
-    assert compared([]) == []
-
-
-def test_an_answer_in_one_order_of_each_prompt_makes_no_pair() -> None:
-    plain, _ = rows((1, 0))
-    _, swapped = (row._replace(prompt="likely") for row in rows((1, 0)))
-    assert compared([plain, swapped]) == []
+    assert compared(rows((1, None), (None, 1))) == compared([]) == []
+    # An answer in one order of each prompt makes no pair.
+    plain, swapped = rows((1, 0))
+    assert compared([plain, swapped._replace(prompt="likely")]) == []
 
 
 def test_lms_and_ss_of_a_cat_by_hand() -> None:
     """Pairs worth 1, 3/4 and 1/4: lms = 50 · 1.75, ss = 25."""
-    every = [
-        *rows((1, 0), (1, 0), pair=ONE),
-        *rows((1, 0), (1, 1), pair=TWO),
-        *rows((0, 1), (1, 1), pair=THREE),
-    ]
-    lines = compared(every)
-    half = comparison_table([CAT], lines).iloc[0]
+    pairs = {ONE: [(1, 0), (1, 0)], TWO: [(1, 0), (1, 1)], THREE: [(0, 1), (1, 1)]}
+    lines = compared(
+        row for pair, replicates in pairs.items() for row in rows(*replicates, pair=pair)
+    )
+    table = comparison_table([CAT], lines)
+    half, official = table.iloc[0], comparison_table([CAT], lines, ties="official").iloc[0]
     assert (half["meaningful"], half["stereotype"], half["ties"]) == (1.75, 0.25, 0)
-    official = comparison_table([CAT], lines, ties="official").iloc[0]
     assert (official["meaningful"], official["stereotype"]) == (1.5, 0)
-    cell = results(comparison_table([CAT], lines), model="m")["overall"]
+    cell = results(table, model="m")["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"]) == (87.5, 25, 43.75)
 
 
@@ -119,25 +111,15 @@ def test_a_cat_with_a_missing_comparison_has_no_row() -> None:
 
 
 def test_questions_without_an_answer_are_listed_with_their_reason() -> None:
-    prompts = read_prompts(talkers.ENGLISH)
-    questions = chat_questions(CAT, prompts)
-    replies = [
-        Asked(
-            *question.place, first() if n else Reading(None, "", code="answer_refused", detail="I")
-        )
-        for n, question in enumerate(questions[:4])
-    ]
+    questions = chat_questions(CAT, read_prompts(ENGLISH))
+    refused = Reading(None, "", code="answer_refused", detail="I")
+    replies = [Asked(*q.place, first() if n else refused) for n, q in enumerate(questions[:4])]
     (rejection,) = unanswered([CAT], questions, replies[::-1], model="m")
     assert (rejection.code, rejection.detail, rejection.where) == ("answer_refused", "I", "m")
-    assert rejection.record == {
-        **questions[0].place._asdict(),
-        "asked": questions[0].digest,
-        "texts": cat_digest(CAT),
-        "rule": "choice",
-        "target": "baker",
-        "domain": "profession",
-        "kind": "intrasentence",
-    }
+    assert rejection.record == questions[0].place._asdict() | {
+        "asked": questions[0].digest, "texts": cat_digest(CAT), "rule": "choice",
+        "target": "baker", "domain": "profession", "kind": "intrasentence",
+    }  # fmt: skip
 
 
 # --- what always holds ----------------------------------------------------------------------------
@@ -146,10 +128,10 @@ P = st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]) | st.floats(0, 1)
 PAIRED = st.lists(st.tuples(P, P), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PAIRED, st.randoms())
-def test_exchanging_the_associations_exchanges_won_and_lost(
-    replicates: list[tuple[float | None, float | None]], draw: random.Random
+def test_exchanged_associations_exchange_won_lost(
+    replicates: list[Both], draw: random.Random
 ) -> None:
     before = compared(rows(*replicates))
     # The first association is now the second: each answer is to the question in the other order.
@@ -165,11 +147,9 @@ def test_exchanging_the_associations_exchanges_won_and_lost(
     assert compared(shuffled) == before
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PAIRED, st.integers(1, 3))
-def test_equal_samples_change_nothing(
-    replicates: list[tuple[float | None, float | None]], times: int
-) -> None:
+def test_equal_samples_change_nothing(replicates: list[Both], times: int) -> None:
     once, often = compared(rows(*replicates)), compared(rows(*replicates * times))
     for one, other in zip(once, often, strict=True):
         assert other.replicates == times * one.replicates
@@ -180,9 +160,8 @@ def test_equal_samples_change_nothing(
 
 
 def ss_of(cats: Sequence[Cat], answer: Answer, *, samples: int = 1) -> tuple[float, list[float]]:
-    replies = asked(cats, answer, samples=samples)
-    table = comparison_table(cats, compare(cats, replies, model="m"))
-    cell = results(table, model="m", overall=True)["overall"]
+    lines = compare(cats, asked(cats, answer, samples=samples), model="m")
+    cell = results(comparison_table(cats, lines), model="m", overall=True)["overall"]
     return cell["ss"], cell["ss_ci"]
 
 
@@ -191,12 +170,12 @@ def test_a_planted_preference_is_recovered_in_ss() -> None:
     cats = made_up(5, 10)
     chosen = set(random.Random(4).sample([cat.id for cat in cats], 70))
 
-    def answer(cat: Cat, pair: Pair, swapped: bool) -> Reading:
-        likes = pair != THREE or cat.id in chosen
-        return first(likes != swapped)
-
     for samples in (1, 3):
-        assert ss_of(cats, answer, samples=samples)[0] == pytest.approx(70)
+        ss, _ = ss_of(
+            cats, lambda c, p, swapped: first((p != THREE or c.id in chosen) != swapped),
+            samples=samples,
+        )  # fmt: skip
+        assert ss == pytest.approx(70)
 
 
 def test_the_interval_of_random_answers_holds_50_in_about_95_of_100_draws() -> None:

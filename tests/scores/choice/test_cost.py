@@ -5,23 +5,16 @@ from typing import Any
 import pytest
 
 from curation.cli.scoring import show_used
-from curation.files import CurationError
 from curation.records import Reply
 from curation.scores.choice.asking import Plan, Prices, Usage, estimate, plan, price, usage
+from support.refusals import fails
 
 
 def reply(asked: str, used: Any) -> Reply:
     return Reply(
-        cat="c",
-        pair="stereotype/unrelated",
-        swapped=False,
-        prompt="p",
-        sample=0,
-        asked=asked,
-        at="2026-01-01T00:00:00.000Z",
-        status=200,
-        body={} if used is None else {"usage": used},
-    )
+        cat="c", pair="stereotype/unrelated", swapped=False, prompt="p", sample=0, asked=asked,
+        at="2026-01-01T00:00:00.000Z", status=200, body={} if used is None else {"usage": used},
+    )  # fmt: skip
 
 
 def test_without_replies_the_rule_holds() -> None:
@@ -37,20 +30,13 @@ def test_without_replies_the_rule_holds() -> None:
 
 def test_replies_correct_the_estimate() -> None:
     texts = {"a": "x" * 40, "b": "x" * 80}  # 20 and 30 tokens by the rule
+    good = [("a", 40, 3), ("b", 60, 4), ("old", 1000, 1000)]
+    bad = [("a", 0, 0), *(("a", tokens, 1) for tokens in ("40", True, -1, 10**15, 40.0))]
     rows = [
-        reply("a", {"prompt_tokens": 40, "completion_tokens": 3}),
-        reply("b", {"prompt_tokens": 60, "completion_tokens": 4}),
-        reply("old", {"prompt_tokens": 1000, "completion_tokens": 1000}),
-        reply("a", None),
-        reply("a", "many"),
-        reply("a", {"prompt_tokens": 40}),
-        reply("a", {"prompt_tokens": "40", "completion_tokens": 1}),
-        reply("a", {"prompt_tokens": True, "completion_tokens": 1}),
-        reply("a", {"prompt_tokens": -1, "completion_tokens": 1}),
-        reply("a", {"prompt_tokens": 0, "completion_tokens": 0}),
-        reply("a", {"prompt_tokens": 10**15, "completion_tokens": 1}),
-        reply("a", {"prompt_tokens": 40.0, "completion_tokens": 1}),
+        reply(name, {"prompt_tokens": tokens_in, "completion_tokens": out})
+        for name, tokens_in, out in [*good, *bad]
     ]
+    rows += [reply("a", used) for used in (None, "many", {"prompt_tokens": 40})]
     used = usage(rows, texts)
     assert used == Usage(2, 100, 7, 50)
     made = plan("m", cats=2, questions=12, to_ask=["x" * 40] * 3, used=used, max_tokens=64)
@@ -66,28 +52,16 @@ def test_nothing_to_ask_takes_nothing() -> None:
     assert local.tokens_out == (6, 6)
 
 
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("a lot", "'a lot' is not a price"),
-        ("$3", "is not a price"),
-        ("0,15", "is not a price"),
-        ("", "is not a price"),
-        ("nan", "is not a finite number"),
-        ("inf", "is not a finite number"),
-        ("1e999", "is not a finite number"),
-        ("-0.1", "is negative"),
-    ],
-)
-def test_prices_must_be_numbers(text: str, what: str) -> None:
-    with pytest.raises(CurationError) as caught:
-        price(text)
-    assert what in caught.value.what
-    assert "million tokens" in caught.value.fix
-
-
-def test_prices() -> None:
+def test_prices_must_be_numbers() -> None:
     assert [price(text) for text in ("0", "2", " 0.15 ", "1e-2")] == [0.0, 2.0, 0.15, 0.01]
+    for what, texts in {
+        "is not a price": ("a lot", "$3", "0,15", ""),
+        "is not a finite number": ("nan", "inf", "1e999"),
+        "is negative": ("-0.1",),
+    }.items():
+        for text in texts:
+            with fails(f"{text!r} {what}", fix="million tokens"):
+                price(text)
 
 
 def test_a_model_on_this_machine_takes_no_tokens(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 import os
 import signal
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,24 +14,16 @@ from curation.scores.choice import running
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import ask_cats
 from curation.scores.running import job
+from support import chats
+from support.chat_answers import prefers
 from support.strike import strike
 from support.talkers import STEREOTYPES, Talker, made_up, spec
 
 CATS = made_up(2)
 QUESTIONS = 12
+LIMITS = Limits(0.05, 0.95)
 DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json")
 SHARES = (0.15, 0.4, 0.6, 0.8, 1.0)  # of the touches of the disk
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        running,
-        "choice_report",
-        lambda cats, asked, **_: (
-            {"answers": {"questions": len(asked), "answered": len(asked)}} | {"no_score": ""}
-        ),
-    )
 
 
 def run(root: Path, log: Path, *, before: Callable[[], None] | None = None, dies: int = -1) -> int:
@@ -61,7 +55,7 @@ def run(root: Path, log: Path, *, before: Callable[[], None] | None = None, dies
             running.open_chat = talker.open  # type: ignore[assignment]
             if before:
                 before()
-            ask_cats(job(spec(), root), CATS, limits=Limits(0.05, 0.95))
+            ask_cats(job(spec(), root), CATS, limits=LIMITS)
             code = 0
         finally:
             os._exit(code)
@@ -72,6 +66,10 @@ def derived(root: Path) -> list[bytes]:
     return [(root / "talker" / "choice" / name).read_bytes() for name in DERIVED]
 
 
+def replies(root: Path, model: str = "talker") -> int:
+    return (root / model / "choice" / "replies.jsonl").read_bytes().count(b"\n")
+
+
 def check(root: Path, log: Path, whole: list[bytes], *, under_way: int) -> None:
     """A killed run goes on: every question was sent once, apart from one that was under way."""
     assert run(root, log) == 0
@@ -79,12 +77,18 @@ def check(root: Path, log: Path, whole: list[bytes], *, under_way: int) -> None:
     sent = log.read_text("utf-8").splitlines()
     assert len(set(sent)) == QUESTIONS
     assert len(sent) <= QUESTIONS + under_way
-    folder = root / "talker" / "choice"
-    assert len((folder / "replies.jsonl").read_bytes().splitlines()) == QUESTIONS
-    assert list(folder.glob("superseded/*")) == list(root.rglob(".*.tmp")) == []
+    assert replies(root) == QUESTIONS
+    assert list(root.rglob("superseded/*")) == list(root.rglob(".*.tmp")) == []
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
+def test_killed_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        running,
+        "choice_report",
+        lambda cats, asked, **_: (
+            {"answers": {"questions": len(asked), "answered": len(asked)}} | {"no_score": ""}
+        ),
+    )
     log = tmp_path / "asked"
     with tempfile.TemporaryFile() as tell:
         root = tmp_path / "whole"
@@ -101,6 +105,35 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     for dies in (0, 7):
         root, log = tmp_path / f"die-{dies}", tmp_path / f"asked-die-{dies}"
         assert run(root, log, dies=dies) == -signal.SIGKILL
-        kept = (root / "talker" / "choice" / "replies.jsonl").read_bytes().splitlines()
-        assert len(kept) == dies
+        assert replies(root) == dies
         check(root, log, whole, under_way=1)
+
+
+def test_a_killed_command_asks_an_endpoint_only_what_was_under_way_again(tmp_path: Path) -> None:
+    likes = prefers("kind", "early", "patient", "grumpy", "late", "hasty")
+    with chats.chatting(likes, chats.Quirks(tops=0, pause=0.01)) as server:
+        work = job(spec(concurrency=4, name=chats.MODEL, url=server.url), tmp_path)
+        cats = made_up(8)  # 48 questions
+        child = os.fork()
+        if child == 0:
+            try:
+                ask_cats(work, cats, limits=LIMITS)
+            finally:
+                os._exit(70)
+        until = time.monotonic() + 60
+        while len(server.bodies) < 20 and time.monotonic() < until:
+            time.sleep(0.002)
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        kept = replies(tmp_path, chats.MODEL)
+        server.quirks.pause = 0
+        done = ask_cats(work, cats, limits=LIMITS)
+        assert 0 < done.counts["before"] <= kept
+        assert done.counts["asked"] + done.counts["before"] == 48
+        sent = Counter(server.texts)
+        assert len(sent) == 48
+        assert sum(sent.values()) - 48 <= 2 * 4
+        assert done.report["splits"]["test"]["overall"]["ss"] == 100
+        requests = server.requests
+        assert ask_cats(work, cats, limits=LIMITS).counts["asked"] == 0
+        assert server.requests == requests

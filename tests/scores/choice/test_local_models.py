@@ -12,14 +12,8 @@ from curation.records import KINDS, Cat
 from curation.scores.choice.report import Limits
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import job, results_by_split, score_cats
-from support.chat_models import (
-    ENGLISH,
-    SHY,
-    SORRY,
-    constant_chat_model,
-    planted_cats,
-    random_chat_model,
-)
+from support import chat_models as models
+from support.chat_models import ENGLISH, SORRY, constant_chat_model, planted_cats, random_chat_model
 from support.choice_reference import choice
 
 PAGE = Path(__file__).parents[3] / "docs" / "chat.md"
@@ -50,9 +44,7 @@ def test_a_planted_preference_is_recovered(planted_model: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(("count", "all_prompts"), [(8, False), (4, True)])
-def test_random_answers_equal_the_reference(
-    tmp_path: Path, count: int, *, all_prompts: bool
-) -> None:
+def test_random_answers_as_the_reference(tmp_path: Path, count: int, *, all_prompts: bool) -> None:
     folder = random_chat_model(tmp_path / "random")
     cats = [cat for kind in KINDS for cat in planted_cats(count, prefers=0.5, kind=kind)]
     result = run(folder, tmp_path, cats, all_prompts=all_prompts)
@@ -65,18 +57,15 @@ def test_random_answers_equal_the_reference(
     assert not result.choice["no_score"]
 
 
-def test_one_letter_alone_is_no_score(tmp_path: Path) -> None:
-    folder = constant_chat_model(tmp_path / "always", "A")
-    result = run(folder, tmp_path, BOTH[:4])
-    assert result.choice["no_score"] == "one_letter"
-    assert result.report["splits"] == {}
-
-
-def test_refusals_are_no_score(tmp_path: Path) -> None:
-    folder = constant_chat_model(tmp_path / "never", SORRY)
-    result = run(folder, tmp_path, BOTH[:4])
-    assert result.choice["no_score"] == "no_answers"
-    assert result.choice["answers"]["none"] == {"answer_off_format": 24}
+@pytest.mark.parametrize(
+    ("text", "no_score", "none"),
+    [("A", "one_letter", {}), (SORRY, "no_answers", {"answer_off_format": 24})],
+)
+def test_one_letter_or_refusals(
+    tmp_path: Path, text: str, no_score: str, none: dict[str, int]
+) -> None:
+    result = run(constant_chat_model(tmp_path / "same", text), tmp_path, BOTH[:4])
+    assert (result.choice["no_score"], result.choice["answers"]["none"]) == (no_score, none)
     assert result.report["splits"] == {}
 
 
@@ -86,12 +75,10 @@ def test_refusals_for_one_group_are_left_out_and_named(planted_model: Path, tmp_
     values = overall(result.report)
     assert (values["cats"], values["ss"]) == (40, pytest.approx(60))
     assert result.counts["no_answer"] == 6 * 16
-    assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in SHY]
+    assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in models.SHY]
 
 
-def test_likelihood_and_stated_choice_differ_as_documented(
-    planted_model: Path, tmp_path: Path
-) -> None:
+def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_path: Path) -> None:
     """One model, two rules: docs/chat.md has the numbers."""
     plain = job(ModelSpec(str(planted_model)), tmp_path)
     score_cats(plain, BOTH)

@@ -14,7 +14,6 @@ from support.answered import REFUSED, asked, first, made_up, none, prefers
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 CATS = made_up(5, 4)  # 10 terms in two domains, 40 CATs, 240 questions
-BOTH = ("race", "gender")
 
 
 def test_shares_of_no_answer_by_hand() -> None:
@@ -27,8 +26,8 @@ def test_shares_of_no_answer_by_hand() -> None:
 
     report = choice_report(CATS, asked(CATS, says), limits=LIMITS)
     answers = report["answers"]
-    assert (answers["questions"], answers["answered"]) == (240, 226)
-    assert answers["none"] == {"answer_refused": 8, "answer_cut": 6}
+    none_of = {"answer_refused": 8, "answer_cut": 6}
+    assert (answers["questions"], answers["answered"], answers["none"]) == (240, 226, none_of)
     assert report["all"]["no_answer"]["share"] == pytest.approx(14 / 240)
     assert report["no_score"] == ""
     assert answer_flags(answers) == ["no_answer", "uneven_refusals"]
@@ -36,14 +35,12 @@ def test_shares_of_no_answer_by_hand() -> None:
     by = report["by"]
     assert list(by["domain"]) == ["gender", "race"]
     race = by["domain"]["race"]
-    assert (race["cats"], race["terms"], race["questions"], race["answered"]) == (20, 5, 120, 112)
-    assert race["none"]["answer_refused"]["n"] == 8
-    assert "answer_cut" not in race["none"]
+    assert race | {"cats": 20, "terms": 5, "questions": 120, "answered": 112} == race
+    assert {code: cell["n"] for code, cell in race["none"].items()} == {"answer_refused": 8}
     assert by["term"]["race/t0"]["none"]["answer_refused"]["share"] == pytest.approx(1 / 3)
     assert by["term"]["gender/t1"]["none"]["answer_cut"]["share"] == pytest.approx(1 / 4)
-    assert {pair: cell["no_answer"]["n"] for pair, cell in by["pair"].items()} == {
-        PAIRS[0]: 2, PAIRS[1]: 2, PAIRS[2]: 10,
-    }  # fmt: skip
+    gone = {pair: cell["no_answer"]["n"] for pair, cell in by["pair"].items()}
+    assert gone == dict(zip(PAIRS, (2, 2, 10), strict=True))
     assert by["kind"]["intersentence"]["questions"] == 120
     assert by["prompt"]["natural"]["questions"] == 240
     # Intervals are over terms: 8 of 24 in one of five terms; and over CATs for a single term.
@@ -56,26 +53,22 @@ def test_shares_of_no_answer_by_hand() -> None:
 
 def test_position_by_hand() -> None:
     # Of each CAT: the first pair follows the letter, the others the association.
-    report = choice_report(
-        CATS,
-        asked(CATS, lambda cat, pair, swapped: first(pair == PAIRS[0] or not swapped)),
-        limits=LIMITS,
-    )
-    assert report["answers"]["first"] == 40 * (2 + 1 + 1)
-    assert report["position"]["first"]["share"] == pytest.approx(4 / 6)
-    assert report["position"]["split"]["share"] == pytest.approx(1 / 3)
-    assert report["position"]["by_prompt"]["natural"]["split"]["n"] == 40
-    assert (report["answers"]["pairs"], report["answers"]["split"]) == (120, 40)
-    assert answer_flags(report["answers"]) == []
+    rows = asked(CATS, lambda cat, pair, swapped: first(pair == PAIRS[0] or not swapped))
+    report = choice_report(CATS, rows, limits=LIMITS)
+    answers, position = report["answers"], report["position"]
+    assert (answers["first"], answers["pairs"], answers["split"]) == (40 * (2 + 1 + 1), 120, 40)
+    assert position["first"]["share"] == pytest.approx(4 / 6)
+    assert position["split"]["share"] == pytest.approx(1 / 3)
+    assert position["by_prompt"]["natural"]["split"]["n"] == 40
+    assert answer_flags(answers) == []
 
 
 @pytest.mark.parametrize("letter", [True, False])
 def test_always_the_same_letter(letter: bool) -> None:
     report = choice_report(CATS, asked(CATS, lambda *_: first(letter)), limits=LIMITS)
-    assert report["no_score"] == "one_letter"
-    assert answer_flags(report["answers"]) == ["one_letter"]
-    assert report["position"]["first"]["share"] == float(letter)
-    assert report["position"]["split"]["share"] == 1.0
+    assert (report["no_score"], *answer_flags(report["answers"])) == ("one_letter", "one_letter")
+    shares = {name: report["position"][name]["share"] for name in ("first", "split")}
+    assert shares == {"first": float(letter), "split": 1.0}
 
 
 def test_always_one_letter_to_each_prompt() -> None:
@@ -86,35 +79,32 @@ def test_always_one_letter_to_each_prompt() -> None:
     assert report["no_score"] == "one_letter"
     assert report["prompts"] is None  # lms and ss of 50 would be a score
     assert "letter that it names most often" in why_no_outcome({"answers": report["answers"]})
-    some = [
-        row if row.prompt == "natural" else other
-        for row, other in zip(every, constant, strict=True)
-    ]
+    some = [own if own.prompt == "natural" else other
+            for own, other in zip(every, constant, strict=True)]  # fmt: skip
     assert choice_report(CATS, some, limits=LIMITS)["no_score"] == ""
 
 
-def test_a_letter_just_below_the_limit() -> None:
-    rows = asked(CATS, lambda *_: first())
-    other = [each._replace(reading=first(yes=n >= 13)) for n, each in enumerate(rows)]
-    report = choice_report(CATS, other, limits=LIMITS)  # 227 of 240: 94.6 %
-    assert report["no_score"] == ""
-    other[12] = rows[12]  # 228 of 240: 95 %
-    assert choice_report(CATS, other, limits=LIMITS)["no_score"] == "one_letter"
+@pytest.mark.parametrize(("second", "no_score"), [(13, ""), (12, "one_letter")])
+def test_a_letter_just_below_and_at_the_limit(second: int, no_score: str) -> None:
+    """227 of 240 are 94.6 %, and 228 are 95 %."""
+    rows = [
+        row._replace(reading=first(n >= second))
+        for n, row in enumerate(asked(CATS, lambda *_: first()))
+    ]
+    assert choice_report(CATS, rows, limits=LIMITS)["no_score"] == no_score
 
 
 def test_always_refuses() -> None:
     report = choice_report(CATS, asked(CATS, lambda *_: REFUSED), limits=LIMITS)
-    assert report["no_score"] == "no_answers"
+    assert (report["no_score"], *answer_flags(report["answers"])) == ("no_answers", "no_answer")
     assert report["answers"]["none"] == {"answer_refused": 240}
-    assert answer_flags(report["answers"]) == ["no_answer"]
     assert report["position"]["first"] == {"n": 0, "share": None, "ci": None}
     assert {row["p"] for row in report["differences"]} == {None}  # no group differs
 
 
 def test_nothing_asked() -> None:
     report = choice_report([], [], limits=LIMITS)
-    assert report["no_score"] == "no_answers"
-    assert report["answers"]["questions"] == 0
+    assert (report["no_score"], report["answers"]["questions"]) == ("no_answers", 0)
     assert answer_flags(report["answers"]) == []
     dump_json(report)
 
@@ -124,37 +114,30 @@ def test_answers_about_cats_that_are_gone_do_not_count() -> None:
     assert choice_report(CATS[:10], rows, limits=LIMITS)["answers"]["questions"] == 60
 
 
-def test_a_share_at_its_limit_is_not_above_it() -> None:
-    def report(gone: int) -> list[str]:
-        rows = asked(CATS, prefers(association=True))
-        # One question of every third CAT at most, so that no group differs.
-        for n in range(gone):
-            rows[18 * n] = rows[18 * n]._replace(reading=none("answer_empty"))
-        return answer_flags(choice_report(CATS, rows, limits=LIMITS)["answers"])
-
-    assert report(12) == []  # 12 of 240 are 5 %
-    assert report(13) == ["no_answer"]
+@pytest.mark.parametrize(("gone", "flags"), [(12, []), (13, ["no_answer"])])
+def test_a_share_at_its_limit_is_not_above_it(gone: int, flags: list[str]) -> None:
+    """12 of 240 are 5 %."""
+    rows = asked(CATS, prefers(association=True))
+    # One question of every third CAT at most, so that no group differs.
+    for n in range(gone):
+        rows[18 * n] = rows[18 * n]._replace(reading=none("answer_empty"))
+    assert answer_flags(choice_report(CATS, rows, limits=LIMITS)["answers"]) == flags
 
 
 def test_prompts_on_the_cats_that_all_have() -> None:
-    def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
-        return first(not swapped)
-
-    rows = asked(CATS, says, prompts=["one", "other"])
     # The other prompt prefers the anti-stereotype in race, and refuses one CAT of gender.
-    changed = []
-    for each in rows:
-        if each.prompt == "other" and each.cat.startswith("race") and each.pair == PAIRS[2]:
-            each = each._replace(reading=first(each.swapped))
-        if each.prompt == "other" and each.cat == "gender-0-0-" and each.pair == PAIRS[0]:
-            each = each._replace(reading=REFUSED)
-        changed.append(each)
-    prompts = choice_report(CATS, changed, limits=LIMITS)["prompts"]
-    one, other = prompts["rows"]
-    assert (one["name"], other["name"]) == ("one", "other")
-    assert one["overall"]["cats"] == other["overall"]["cats"] == 39
-    assert (one["overall"]["lms"], one["overall"]["ss"]) == (100.0, 100.0)
-    assert (other["overall"]["lms"], other["overall"]["ss"]) == (100.0, 50.0)
+    def other(cat: Cat, pair: Pair, swapped: bool) -> Reading:
+        if cat.id == "gender-0-0-" and pair == PAIRS[0]:
+            return REFUSED
+        return first(swapped == (cat.domain == "race" and pair == PAIRS[2]))
+
+    rows = asked(CATS, prefers(association=True), prompts=["one"])
+    rows += asked(CATS, other, prompts=["other"])
+    prompts = choice_report(CATS, rows, limits=LIMITS)["prompts"]
+    found = {row["name"]: row["overall"] for row in prompts["rows"]}
+    assert {name: (of["cats"], of["lms"], of["ss"]) for name, of in found.items()} == {
+        "one": (39, 100.0, 100.0), "other": (39, 100.0, 50.0),
+    }  # fmt: skip
     assert prompts["spread"]["overall"]["ss"] == {
         "low": 50.0, "high": 100.0, "range": 50.0, "mean": 75.0,
         "variance": pytest.approx(1250.0), "sd": pytest.approx(1250.0**0.5),
@@ -163,14 +146,14 @@ def test_prompts_on_the_cats_that_all_have() -> None:
 
 
 def test_prompts_that_one_kind_has() -> None:
-    of_kind = [cat for cat in CATS if cat.kind == "intrasentence"]
-    others = [cat for cat in CATS if cat.kind == "intersentence"]
-    rows = asked(of_kind, prefers(association=True), prompts=["one", "two"])
-    rows += asked(others, prefers(association=True), prompts=["one"])
+    rows = [
+        *asked(CATS, prefers(association=True), prompts=["one"]),
+        *asked([cat for cat in CATS if cat.kind == "intrasentence"], prefers(association=True),
+               prompts=["two"]),
+    ]  # fmt: skip
     prompts = choice_report(CATS, rows, limits=LIMITS)["prompts"]
     one, two = prompts["rows"]
-    assert two["overall"] is None
-    assert list(two["kinds"]) == ["intrasentence"]
+    assert (two["overall"], list(two["kinds"])) == (None, ["intrasentence"])
     assert one["overall"]["cats"] == 40
     assert prompts["spread"]["overall"] is None
 
@@ -188,19 +171,17 @@ def test_samples_and_changed_answers() -> None:
     samples = report["samples"]
     assert [row["overall"]["ss"] for row in samples["rows"]] == [100.0, 0.0]
     assert samples["spread"]["overall"]["ss"]["variance"] == pytest.approx(5000.0)
-    assert samples["changed"]["n"] == 80
-    assert samples["changed"]["share"] == pytest.approx(1 / 3)
+    assert (samples["changed"]["n"], samples["changed"]["share"]) == (80, pytest.approx(1 / 3))
     assert (report["answers"]["samples"], report["prompts"]) == (2, None)
     assert choice_report(CATS, rows[:240], limits=LIMITS)["samples"] is not None
 
 
 def test_ties_of_prompts_count_as_asked_for() -> None:
     rows = asked(CATS, lambda cat, pair, swapped: first(swapped or pair != PAIRS[2]), prompts="ab")
-    for ties, ss in (("half", 50.0), ("official", 0.0)):
+    for ties, lms in (("half", 50.0), ("official", 0.0)):
         made = choice_report(CATS, rows, limits=Limits(0.05, 1.0), ties=ties)["prompts"]
-        assert made["rows"][0]["overall"]["lms"] == (50.0 if ties == "half" else 0.0)
-        assert made["rows"][0]["overall"]["ss"] == ss - (50.0 if ties == "half" else 0.0)
-        assert made["rows"][0]["overall"]["ties"] == 80
+        found = made["rows"][0]["overall"]
+        assert (found["lms"], found["ss"], found["ties"]) == (lms, 0.0, 80)
 
 
 def test_letters_from_probabilities() -> None:
