@@ -1,7 +1,6 @@
 """Agreement by term and tiers of StereoSet's development set, beside ACL Table 10."""
 
 import csv
-import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -16,23 +15,17 @@ from curation.decisions.filter import count, judge, tiers
 from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
-from support.cats import REAL
+from support.realdata import LABELLED, SHARED, labelled, needs
 
-FILE = REAL / "dev_labelled.json.gz"
-PRINTED = REAL.parent / "published" / "terms.csv"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not FILE.exists(), reason=f"StereoSet's labels are not at {FILE}"),
-]
+PRINTED = SHARED / "published" / "terms.csv"
+pytestmark = needs(LABELLED)
 SPELLED = {"eriteria": "eritrea", "norweigan": "norwegian"}
 """The two terms of the set that the data spells otherwise than the printed list."""
 
 
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("labelled") / "dev.json"
-    path.write_bytes(gzip.decompress(FILE.read_bytes()))
-    return path
+    return labelled(tmp_path_factory.mktemp("labelled"))
 
 
 @pytest.fixture(scope="module")
