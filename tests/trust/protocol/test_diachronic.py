@@ -10,7 +10,7 @@ from curation.settings import TrustSettings
 from curation.trust.groups import Groups
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
-from support.verdicts import fewer_orders, names, quick
+from support.verdicts import fewer_orders, names, only, quick
 
 YEARS = tuple(range(1900, 2000, 10))
 JOBS = names(40)
@@ -76,6 +76,7 @@ def test_a_trend_that_follows_the_world_passes() -> None:
 
 
 @fewer_orders()
+@only("predictive")
 def test_a_trend_of_the_number_of_contexts_is_not_one_of_bias() -> None:
     """No bias: p is .5, with the noise of so many contexts."""
     found = []
@@ -89,6 +90,7 @@ def test_a_trend_of_the_number_of_contexts_is_not_one_of_bias() -> None:
 
 
 @fewer_orders()
+@only("predictive")
 def test_a_flat_series_rarely_passes() -> None:
     passed = Counter[str]()
     for seed in range(40):

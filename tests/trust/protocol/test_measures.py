@@ -20,7 +20,7 @@ from curation.trust.protocol.judges import significant
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
-from support.verdicts import fewer_orders
+from support.verdicts import fewer_orders, only
 
 SETTINGS = TrustSettings()
 HUMAN = run_of(TABLE_3["text-human"], "text-human/gender-wiki")
@@ -258,6 +258,7 @@ def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
 
 
 @fewer_orders()
+@only("predictive")
 def test_a_random_measure_rarely_passes_prediction() -> None:
     statuses = [row_of(random_run(seed), SIGNED, groups=WORLD).status for seed in range(60)]
     # One-sided 2.5 %, half of that by Holm over two tests: less than one is expected to pass, and
