@@ -204,15 +204,11 @@ def test_counts_are_those_of_a_plain_reading(
         for name, snaks in claims.items():
             ranks = {rank for _, rank, _ in snaks}
             best = "preferred" if "preferred" in ranks else "normal"
-            stated = {n for n, rank, kind in snaks if rank == best and kind == "value"}
-            expected.update(("d", name, f"Q{n}") for n in stated)
+            best_ones = {n for n, rank, kind in snaks if rank == best and kind == "value"}
+            expected.update(("d", name, f"Q{n}") for n in best_ones)
     path = tmp_path_factory.mktemp("drawn") / "dump.json"
-    path.write_bytes(
-        dumped(
-            entity(f"Q{n}", {p: [states(*snak) for snak in snaks] for p, snaks in claims.items()})
-            for n, claims in enumerate(drawn, 1)
-        )
-    )
+    stated = ({p: [states(*snak) for snak in of] for p, of in claims.items()} for claims in drawn)
+    path.write_bytes(dumped([entity(f"Q{n}", claims) for n, claims in enumerate(stated, 1)]))
     assert counts(run(path, FactRequest("d", ("P1", "P2")))) == expected
 
 
@@ -272,20 +268,17 @@ def test_all_that_lies_above_is_looked_up_and_of_classes_only_what_lies_above(
 ) -> None:
     #   people -> 1 -> 2 -> 3 -> 2 (a circle), 2 -> 4 (not in the dump)
     #   classes: 1 is a 10, 3 is a 11; 10 -> 12 -> 2, 10 -> 13 (not in the dump); 5 is not wanted
-    named = {"labels": texts(de="x")}
-    path = write(
-        [
-            entity("Q90", {"P106": [1]}),
-            entity("Q1", {"P279": [2], "P31": [10]}, **named),
-            entity("Q2", {"P279": [3, 4]}, **named),
-            entity("Q3", {"P279": [2], "P31": [11]}, **named),
-            entity("Q5", {"P279": [1], "P31": [14]}, **named),
-            entity("Q10", {"P279": [13, 12], "P31": [15]}, **named),
-            entity("Q11", {}, **named),
-            entity("Q12", {"P279": [2]}, **named),
-            entity("P31", {"P279": [1]}),
-        ]
-    )
+    above: dict[str, Json] = {
+        "Q1": {"P279": [2], "P31": [10]},
+        "Q2": {"P279": [3, 4]},
+        "Q3": {"P279": [2], "P31": [11]},
+        "Q5": {"P279": [1], "P31": [14]},
+        "Q10": {"P279": [13, 12], "P31": [15]},
+        "Q11": {},
+        "Q12": {"P279": [2]},
+    }
+    items = [entity(id, claims, labels=texts(de="x")) for id, claims in above.items()]
+    path = write([entity("Q90", {"P106": [1]}), *items, entity("P31", {"P279": [1]})])
     x = {"labels": {"de": "x"}}
     assert run(path).facts.entities == [
         Entity(id="Q1", parents=("Q2",), classes=("Q10",), **x),

@@ -388,7 +388,10 @@ words = st.lists(st.sampled_from(["actor", "nun", "Cook"]), max_size=2, unique=T
 edits = st.lists(st.sampled_from(EDITS), max_size=3, unique_by=lambda e: e.split(",")[0])
 
 
-@settings(max_examples=400, deadline=None)
+many = settings(max_examples=250, deadline=None)
+
+
+@many
 @given(tables, options, words, edits)
 def test_every_candidate_ends_in_one_way_that_can_be_told(
     table: Any, options: Any, words: Any, edits: Any
@@ -404,14 +407,13 @@ def test_every_candidate_ends_in_one_way_that_can_be_told(
         assert last.into is None, "a circle of merges"
         if c.status == "merged":
             assert last.alive, "merged into what is dropped"
-    assert [t.id for t in found.terms] == [
-        c.id for c in sorted(found.candidates, key=lambda c: c.text) if c.alive
-    ]
+    alive = sorted((c for c in found.candidates if c.alive), key=lambda c: c.text)
+    assert [t.id for t in found.terms] == [c.id for c in alive]
     for one_of in ({t.id for t in found.terms}, {t.text for t in found.terms}):
         assert len(one_of) == len(found.terms)
 
 
-@settings(max_examples=400, deadline=None)
+@many
 @given(tables, options, st.randoms(use_true_random=False))
 def test_the_order_of_facts_does_not_count(table: Any, options: Any, draw: Any) -> None:
     code = options["language"]
@@ -425,14 +427,14 @@ def test_the_order_of_facts_does_not_count(table: Any, options: Any, draw: Any) 
     assert seen[0] == seen[1]
 
 
-@settings(max_examples=400, deadline=None)
+@many
 @given(tables, options, edits)
 def test_statements_are_moved_and_neither_lost_nor_made(
     table: Any, options: Any, edits: Any
 ) -> None:
     plain = {
-        item: (label, count, parents, {k: v for k, v in more.items() if k == "classes"})
-        for item, (label, count, parents, more) in table.items()
+        item: (*row[:3], {k: v for k, v in row[3].items() if k == "classes"})
+        for item, row in table.items()
     }
     found = choose(plain, edits=edits, **options).selection
     # Of what went up nowhere each statement is counted once.
@@ -440,7 +442,7 @@ def test_statements_are_moved_and_neither_lost_nor_made(
     assert ends == sum(count for _, count, *_ in table.values())
 
 
-@settings(max_examples=400, deadline=None)
+@many
 @given(tables, options, tables, options)
 def test_what_answers_named_stays_under_its_id_whatever_comes(
     table: Any, options: Any, other: Any, others: Any

@@ -154,26 +154,28 @@ EXPECTED = [
 ]
 
 
-def counted(*found: tuple[str, int], domain: str = "profession") -> list[Count]:
-    return [Count(domain=domain, property="P106", item=i, count=n) for i, n in found]
+def counted(*found: tuple[str, int]) -> list[Count]:
+    return [Count(domain="profession", property="P106", item=i, count=n) for i, n in found]
 
 
-def test_the_facts_of_data_full_of_traps(engine: str, net: Net) -> None:
-    facts = look_up(net.open(engine))
+OF_TRAPS = counted(("Q11", 3), ("Q10", 2), ("Q12", 1), ("Q13", 1))
+
+
+@pytest.mark.parametrize("options", [{}, {"batch": 1}, {"batch": 2}, {"batch": 3}])
+def test_the_facts_of_data_full_of_traps(engine: str, net: Net, options: dict[str, int]) -> None:
+    facts = look_up(net.open(engine), **options)
     # Unknown values, a text, a property and a lexeme are objects too, but no items.
-    assert facts.counts == counted(("Q11", 3), ("Q10", 2), ("Q12", 1), ("Q13", 1))
+    assert facts.counts == OF_TRAPS
     assert facts.entities == EXPECTED
-
-
-@pytest.mark.parametrize("batch", [1, 2, 3])
-def test_the_size_of_batches_changes_nothing(engine: str, net: Net, batch: int) -> None:
-    assert look_up(net.open(engine), batch=batch).entities == EXPECTED
 
 
 def test_rare_objects_are_counted_but_not_looked_up(engine: str, net: Net) -> None:
     facts = look_up(net.open(engine), least=3)
     assert len(facts.counts) == 4
     assert [e.id for e in facts.entities] == ["Q11", "Q20", "Q21", "Q30", "Q32", "Q100"]
+    service = net.open(engine)  # nothing counted is nothing looked up
+    assert look_up(service, FactRequest("race", ("P172",))) == Facts([], [])
+    assert service.asked == 1
 
 
 @pytest.mark.parametrize(
@@ -216,12 +218,6 @@ def test_a_tag_may_be_written_in_either_case() -> None:
     row = {"o": {"type": "uri", "value": "http://www.wikidata.org/entity/Q10"}, "v": found}
     entity = wikidata.read_details([row | {"k": {"value": "label"}}], ["pt-br"], [])["Q10"]
     assert entity.labels == {"pt-br": "padeiro"}
-
-
-def test_nothing_counted_is_nothing_looked_up(engine: str, net: Net) -> None:
-    service = net.open(engine)
-    assert look_up(service, FactRequest("race", ("P172",))) == Facts([], [])
-    assert service.asked == 1
 
 
 def test_progress_is_reported_by_stage(engine: str, net: Net) -> None:
@@ -323,12 +319,10 @@ def test_it_waits_as_long_as_it_is_asked_to(net: Net) -> None:
     assert (first, others) == (120, [60, 7])  # nobody knows when soon is
     assert 85 < second <= 90
     assert net.messages[0] == f"{service.host}: the service asks to wait 120 s"
-
-
-def test_without_a_time_it_waits_a_minute(net: Net) -> None:
+    # Without a time it waits a minute.
     net.service(busy(), then=GOOD).select("SELECT")
-    assert net.waits == [60]
-    assert "answered 429: «Too Many Requests»; asking again in 60 s" in net.messages[0]
+    assert net.waits[4:] == [60]
+    assert "answered 429: «Too Many Requests»; asking again in 60 s" in net.messages[4]
 
 
 SLOW, RESET, HALF = (always(Answer(n)) for n in (faulty.SLOW, faulty.RESET, faulty.HALF))
@@ -360,7 +354,7 @@ def test_what_may_pass_is_tried_again(net: Net, fault: Fault, expected: str) -> 
 
 @pytest.mark.parametrize("fault", [FAILED, CUT, SLOW, RESET])
 def test_what_does_not_pass_is_too_heavy(net: Net, fault: Fault) -> None:
-    service = net.service(then=fault, timeout=(5, 0.4))
+    service = net.service(then=fault, timeout=(5, 0.1))
     with pytest.raises(TooHeavyError):
         service.select("SELECT")
     assert len(net.seen) == 3
@@ -471,7 +465,7 @@ def test_batches_are_halved_until_they_can_be_answered(engine: str, net: Net) ->
 def test_counts_that_are_too_heavy_are_counted_in_batches(engine: str, net: Net) -> None:
     service = net.service(then=too_heavy("GROUP BY", more_than=1), engine=engine)
     facts = look_up(service, batch=4)
-    assert facts.counts == counted(("Q11", 3), ("Q10", 2), ("Q12", 1), ("Q13", 1))
+    assert facts.counts == OF_TRAPS
     assert facts.entities == EXPECTED
     assert any("SELECT DISTINCT ?o" in seen.query for seen in net.seen)
 
