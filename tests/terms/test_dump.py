@@ -359,8 +359,11 @@ def test_a_dump_in_pieces_gives_what_the_whole_gives(write: Write, workers: int)
     assert sorted(progress) == sorted([path.stat().st_size for path in pieces] * 2)
 
 
-def test_progress_covers_every_byte_of_both_readings(write: Write) -> None:
-    noise = [entity(f"Q{n}", note=os.urandom(40_000).hex()) for n in range(1, 60)]
+def test_progress_covers_every_byte_of_both_readings(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dump, "BLOCK", 1 << 16)
+    noise = [entity(f"Q{n}", note=os.urandom(4_000).hex()) for n in range(1, 60)]
     for name, pack in (("a.json", bytes), ("a.json.gz", members), ("a.json.bz2", bz2.compress)):
         path = write(pack(dumped(noise)), name)
         progress: list[int] = []

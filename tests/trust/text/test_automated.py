@@ -72,16 +72,8 @@ def test_contexts_by_hand(tmp_path: Path) -> None:
 
 PIECES = (
     *("baker", "Bakers", "sailor", "tall", "ship", "giant", "Dwarf", "pebble", "the", "İt", "I"),
-    *(
-        "tall-ship",
-        "giant's",
-        "giant’s",
-        "bak\xader",
-        "«Giant»",
-        "(pebble.)",
-        "baker.Giant",
-        "e.g.",
-    ),
+    *("tall-ship", "giant's", "giant’s", "bak\xader", "«Giant»", "(pebble.)", "baker.Giant"),
+    "e.g.",
     *(".", "!", "…", "?»", '"', "—", "Dr.", "U.S.", "A.", "3.", "* ", "\0", "\x01", "e\u0301."),
     *(" ", " ", " ", "\n", "\n\n", "\n \n", "\r\n\r\n", "\t", "\u00a0", "\u2028", "\x1f"),
     "\n\n\n\n",
@@ -103,10 +95,8 @@ def test_the_counts_are_those_of_splitting_everything(
     found = {(target, tuple(sorted(words))): number for (target, words), number in counted.items()}
     assert (found, rows) == slow.count(texts, GROUPS, language=language, window=window)
     lengths = [len(slow.sentences(text, language)) for text in texts]
-    assert sizes == [
-        sum(length > 0 for length in lengths),
-        sum(0 < length < window for length in lengths),
-    ]
+    short = [length for length in lengths if 0 < length < window]
+    assert sizes == [sum(map(bool, lengths)), len(short)]
 
 
 def write(folder: Path, name: str) -> Path:
