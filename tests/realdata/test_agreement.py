@@ -41,9 +41,7 @@ def printed() -> dict[str, float]:
     return {row["term"].lower(): 100 * float(row["agreement"]) for row in rows}
 
 
-def test_the_sum_of_squared_shares_fits_table_10(
-    entries: list[Entry], printed: dict[str, float]
-) -> None:
+def test_squared_shares_fit_table_10(entries: list[Entry], printed: dict[str, float]) -> None:
     found = {name.split("/", 1)[1].lower(): a for name, a in published_agreement(entries).items()}
     assert len(found) == 79
     paper = np.array([printed[SPELLED.get(term, term)] for term in found])
@@ -72,9 +70,7 @@ def items(entries: list[Entry]) -> list[Item]:
     return made
 
 
-def test_a_campaign_gives_the_same_agreement_and_tiers(
-    gold: Path, entries: list[Entry], items: list[Item]
-) -> None:
+def test_a_campaign_gives_the_same(gold: Path, entries: list[Entry], items: list[Item]) -> None:
     rows = [
         (f"{s['id']}/{n}", item["id"], s["id"], said["human_id"], read_label(said["label"]))
         for _, _, item in entries

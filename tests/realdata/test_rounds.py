@@ -99,7 +99,7 @@ def test_the_saving_does_not_hang_on_the_order_of_the_file(labelled: dict[str, A
     assert found == (3.744, 0.442, 0.372, 0.186)
 
 
-def test_stopping_early_flatters_agreement_and_the_sample_does_not(
+def test_stopping_early_flatters_agreement_but_a_sample_not(
     labelled: dict[str, Answers],
 ) -> None:
     whole = [shares(answers) for answers in labelled.values()]

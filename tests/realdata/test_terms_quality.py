@@ -139,7 +139,7 @@ def test_real_professions_go_up_in_their_heads_and_no_other(chosen: Selection) -
     assert {"writer", "poet", "novelist", "singer", "singer-songwriter"} <= kept
 
 
-def test_countries_that_people_state_as_their_ethnic_group_fall_where_places_do(
+def test_countries_stated_as_ethnic_groups_fall_where_places_do(
     facts: Facts,
 ) -> None:
     countries = {e.id for e in facts.entities if {"Q6256", "Q3624078"} & {*e.classes}}

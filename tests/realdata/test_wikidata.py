@@ -82,9 +82,7 @@ def test_what_is_looked_up_and_all_above_it_is_there(facts: Facts) -> None:
     assert {c.item for c in facts.counts if c.count >= 100} <= entities.keys()
 
 
-def test_a_service_with_little_time_gives_the_same(
-    engine: str, facts: Facts, tmp_path: Path
-) -> None:
+def test_a_service_in_a_hurry_gives_the_same(engine: str, facts: Facts, tmp_path: Path) -> None:
     how: dict[str, Any] = {"contact": "a@example.org", "pause": lambda _: None}
     with faulty(then=heavier_than(60), engine=engine) as server:
         with Service(server.url, cache=tmp_path, **how) as service:
@@ -111,9 +109,7 @@ def test_a_dump_gives_the_same(service: Service, asks: tuple[FactRequest, ...], 
 
 
 @pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.ray)])
-def test_two_workers_on_two_halves_give_what_one_gives(
-    engine: Any, scanned: Scanned, tmp_path: Path
-) -> None:
+def test_two_workers_on_halves_give_the_same(engine: Any, scanned: Scanned, tmp_path: Path) -> None:
     lines = gzip.decompress(PEOPLE.read_bytes()).splitlines(keepends=True)
     middle, parts = len(lines) // 2, [tmp_path / "1.json.gz", tmp_path / "2.json.gz"]
     for part, some in zip(parts, (lines[:middle], lines[middle:]), strict=True):

@@ -263,9 +263,7 @@ def test_the_title_is_of_the_languages_wikipedia(write: Write) -> None:
         assert looked_up(found)["Q9"].title == title
 
 
-def test_all_that_lies_above_is_looked_up_and_of_classes_only_what_lies_above(
-    write: Write,
-) -> None:
+def test_all_that_lies_above_is_looked_up_and_of_classes_only_what_lies_above(write: Write) -> None:
     #   people -> 1 -> 2 -> 3 -> 2 (a circle), 2 -> 4 (not in the dump)
     #   classes: 1 is a 10, 3 is a 11; 10 -> 12 -> 2, 10 -> 13 (not in the dump); 5 is not wanted
     above: dict[str, Json] = {
@@ -359,9 +357,7 @@ def test_a_dump_in_pieces_gives_what_the_whole_gives(write: Write, workers: int)
     assert sorted(progress) == sorted([path.stat().st_size for path in pieces] * 2)
 
 
-def test_progress_covers_every_byte_of_both_readings(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_covers_each_byte_twice(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "BLOCK", 1 << 16)
     noise = [entity(f"Q{n}", note=os.urandom(4_000).hex()) for n in range(1, 60)]
     for name, pack in (("a.json", bytes), ("a.json.gz", members), ("a.json.bz2", bz2.compress)):
@@ -375,9 +371,7 @@ def test_progress_covers_every_byte_of_both_readings(
 # --- bad lines and bad files ----------------------------------------------------------------
 
 
-def test_bad_lines_are_refused_with_their_number_and_the_others_read(
-    write: Write,
-) -> None:
+def test_bad_lines_are_refused_with_their_number_and_the_others_read(write: Write) -> None:
     bad = {
         2: '{"type":"item","id":"Q2","claims":{"P106":[',
         4: "<html>" + "y" * 500,
@@ -480,9 +474,7 @@ def test_a_file_that_may_not_be_read_is_named(write: Write) -> None:
         run(path)
 
 
-def test_a_line_without_end_does_not_fill_the_memory(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_end_fills_no_memory(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "LONGEST", 1 << 21)
     with fails("a line has over 2097152 bytes"):
         run(write(gzip.compress(b" " * (1 << 23)), "d.json.gz"))

@@ -86,9 +86,7 @@ def test_items_that_carry_the_old_text_and_not_the_new_are_listed() -> None:
         ("cook", "chef", "The chef baked cookies.", []),  # another word that holds the old text
     ],
 )
-def test_a_text_within_another_is_not_that_one(
-    before: str, after: str, text: str, found: list[str]
-) -> None:
+def test_a_text_within_another_text(before: str, after: str, text: str, found: list[str]) -> None:
     candidate = choose({"Q3": (before, 20)}, edits=[f"{before},rename,{after}"])[after]
     assert old_texts(candidate, [item("it", text, term=before)]) == found
 

@@ -100,9 +100,7 @@ FIVE = {
         ({"top": 1, "coverage": 0.8}, 1, "the domain keeps the 1 most frequent"),
     ],
 )
-def test_thresholds_take_the_most_frequent(
-    options: dict[str, Any], count: int, why: str | None
-) -> None:
+def test_thresholds_take_the_frequent(options: dict[str, Any], count: int, why: str | None) -> None:
     found = choose(FIVE, **options)
     texts = [label for label, _ in FIVE.values()]
     assert list(found.kept) == texts[:count]
@@ -203,9 +201,7 @@ ODD = {"title": "Fish", "aliases": ["shark"]}  # the label looks vandalised
     ("middle", "more", "edits"),
     [("film actor", {}, ["film actor,drop"]), ("cinema goer actor", ODD, [])],
 )
-def test_a_dropped_link_of_a_chain_is_passed_over(
-    middle: str, more: dict[str, Any], edits: list[str]
-) -> None:
+def test_a_dropped_link_is_passed_over(middle: str, more: dict[str, Any], edits: list[str]) -> None:
     leaf = f"silent {middle}"
     table = CHAIN | {"Q2": (middle, 30, ["Q1"], more), "Q3": (leaf, 25, ["Q2"])}
     found = choose(table, merge="all", edits=edits)

@@ -117,9 +117,7 @@ def test_candidates_under_a_second_spelling_are_the_same_term() -> None:
     "met", [["Norweigan"], ["Norweigan", "Norwegian"], ["Norwegian", "Norweigan"]]
 )
 @pytest.mark.parametrize("table", [{}, COLOMBIA])
-def test_what_answers_named_by_a_second_spelling_is_the_same_term(
-    table: Any, met: list[str]
-) -> None:
+def test_what_answers_spell_otherwise_is_the_same_term(table: Any, met: list[str]) -> None:
     words = {"Norwegian": "Norway"}
     found = choose(table, met=met, words=words, also=NORWEGIAN, min_count=5)
     (term,) = (t for t in found.selection.terms if t.text.startswith("Nor"))

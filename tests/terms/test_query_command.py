@@ -101,9 +101,7 @@ def test_a_run_that_was_shut_out_goes_on_where_it_was(campaign: Campaign, engine
     assert len(counted(campaign)) == 4
 
 
-def test_one_domain_is_asked_for_anew_and_the_others_facts_stay(
-    campaign: Campaign, engine: str
-) -> None:
+def test_one_domain_is_asked_anew_and_others_facts_stay(campaign: Campaign, engine: str) -> None:
     ask(campaign, engine)
     terms(campaign, "query")
     before, entities = counted(campaign), campaign.terms / "entities.jsonl"
@@ -114,9 +112,7 @@ def test_one_domain_is_asked_for_anew_and_the_others_facts_stay(
     assert "no domain 'hobby'" in terms(campaign, "query", "--domain", "hobby", code=1).err
 
 
-def test_what_is_killed_half_way_leaves_the_last_good_facts(
-    campaign: Campaign, engine: str, content: Any
-) -> None:
+def test_a_kill_leaves_the_last_good_facts(campaign: Campaign, engine: str, content: Any) -> None:
     def facts() -> dict[str, Any]:
         return {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
 

@@ -393,9 +393,7 @@ many = settings(max_examples=250, deadline=None)
 
 @many
 @given(tables, options, words, edits)
-def test_every_candidate_ends_in_one_way_that_can_be_told(
-    table: Any, options: Any, words: Any, edits: Any
-) -> None:
+def test_every_candidate_ends_in_one_way(table: Any, options: Any, words: Any, edits: Any) -> None:
     found = choose(table, met=words, words=words[:1], edits=edits, **options).selection
     assert {r.where for r in found.rejections} <= {"E line 2", "E line 3", "E line 4"}
     for c in found.candidates:
@@ -429,9 +427,7 @@ def test_the_order_of_facts_does_not_count(table: Any, options: Any, draw: Any) 
 
 @many
 @given(tables, options, edits)
-def test_statements_are_moved_and_neither_lost_nor_made(
-    table: Any, options: Any, edits: Any
-) -> None:
+def test_statements_are_moved_never_lost_or_made(table: Any, options: Any, edits: Any) -> None:
     plain = {
         item: (*row[:3], {k: v for k, v in row[3].items() if k == "classes"})
         for item, row in table.items()
@@ -444,9 +440,7 @@ def test_statements_are_moved_and_neither_lost_nor_made(
 
 @many
 @given(tables, options, tables, options)
-def test_what_answers_named_stays_under_its_id_whatever_comes(
-    table: Any, options: Any, other: Any, others: Any
-) -> None:
+def test_what_answers_named_keeps_its_id(table: Any, options: Any, other: Any, others: Any) -> None:
     before = choose(table, **options)
     # What the import of answers on every term writes down: id, first text, items.
     met = {term.text: term.wikidata for term in before.selection.terms}

@@ -139,9 +139,7 @@ def test_counts_give_a_distribution_and_l1_its_range(soa: list[float], scale: fl
 
 @calm
 @given(cosines, st.randoms(use_true_random=False), st.sampled_from(["sum", "softmax"]))
-def test_the_order_of_the_groups_does_not_matter(
-    soa: list[float], random: object, normalise: str
-) -> None:
+def test_any_order_of_groups_is_the_same(soa: list[float], random: object, normalise: str) -> None:
     order = list(range(len(soa)))
     random.shuffle(order)  # type: ignore[attr-defined]
     found, other = (
@@ -175,9 +173,7 @@ def test_kl_and_js_are_those_of_scipy(soa: list[float], data: st.DataObject) -> 
 
 @calm
 @given(counts, st.data())
-def test_l1_is_zero_if_and_only_if_p_is_the_reference(
-    soa: list[float], data: st.DataObject
-) -> None:
+def test_l1_is_0_if_and_only_if_p_is_the_reference(soa: list[float], data: st.DataObject) -> None:
     p0 = (np.array(soa) / sum(soa)).tolist()
     assert result(soa, reference=p0).l1 == pytest.approx(0, abs=1e-12)
     place = data.draw(st.integers(0, len(soa) - 1))

@@ -58,8 +58,11 @@ class Case:
         return Tally(counts, "en").biases(self.groups, documents=counts.documents)
 
 
+Cases = Callable[[int], Case]
+
+
 @pytest.fixture(scope="module")
-def case(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Case]:
+def case(tmp_path_factory: pytest.TempPathFactory) -> Cases:
     """The case of k groups."""
     return cache(lambda k: Case(tmp_path_factory.mktemp("planted"), k))
 
@@ -102,7 +105,7 @@ def sharper(shares: dict[str, tuple[float, ...]]) -> dict[str, list[float]]:
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_text_counts_what_was_written(case: Callable[[int], Case], k: int) -> None:
+def test_text_counts_what_was_written(case: Cases, k: int) -> None:
     own = case(k)
     biases = own.counted()
     assert {each.target: each.soa for each in biases} == own.corpus.counts
@@ -113,9 +116,7 @@ def test_text_counts_what_was_written(case: Callable[[int], Case], k: int) -> No
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_intervals_over_documents_cover_the_planted_bias(
-    case: Callable[[int], Case], tmp_path: Path, k: int
-) -> None:
+def test_intervals_cover_the_planted_bias(case: Cases, tmp_path: Path, k: int) -> None:
     covered = []
     for seed in range(12):
         corpus = planted.plant(case(k).corpus.shares, documents=60, seed=seed)
@@ -128,7 +129,7 @@ def test_intervals_over_documents_cover_the_planted_bias(
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_vectors_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> None:
+def test_vectors_trained_on_the_corpus(case: Cases, k: int) -> None:
     own = case(k)
     biases = vector_biases(own.vectors, own.groups, Policies(), confidence=0.95)
     assert agreement(lakes(biases)) > 0.9
@@ -139,9 +140,7 @@ def test_vectors_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> N
 
 
 @pytest.mark.parametrize(("k", "least"), [(2, 0.8), pytest.param(3, 0.5, marks=OUTSIDE)])
-def test_reduction_of_a_model_trained_on_the_corpus(
-    case: Callable[[int], Case], tmp_path: Path, k: int, least: float
-) -> None:
+def test_reduction_of_a_trained_model(case: Cases, tmp_path: Path, k: int, least: float) -> None:
     settings = TrustSettings(samples=20, negative="shift")  # cosines of states may be negative
     campaign = trust.campaign_with_groups(tmp_path, k=k, trust=settings)
     with tiny.one_thread():
@@ -153,7 +152,7 @@ def test_reduction_of_a_model_trained_on_the_corpus(
 
 
 @pytest.mark.parametrize("k", [2, pytest.param(3, marks=OUTSIDE)])
-def test_a_probe_of_a_model_trained_on_the_corpus(case: Callable[[int], Case], k: int) -> None:
+def test_a_probe_of_a_trained_model(case: Cases, k: int) -> None:
     own = case(k)
     with tiny.one_thread():
         [(run, _)] = measure_probe(own.campaign, own.spec, own.paths)
@@ -165,7 +164,7 @@ def test_a_probe_of_a_model_trained_on_the_corpus(case: Callable[[int], Case], k
             assert np.prod(ends(each)) > 0
 
 
-def test_amplification_telescopes(case: Callable[[int], Case]) -> None:
+def test_amplification_telescopes(case: Cases) -> None:
     own = case(3)
     text = {each.target: each.p for each in own.counted()}
     stronger = planted.plant(sharper(own.corpus.shares))
@@ -183,7 +182,7 @@ def test_amplification_telescopes(case: Callable[[int], Case]) -> None:
         assert whole[1] <= on_text[1] + on_vectors[1] + 1e-12
 
 
-def test_a_stronger_corpus_amplifies(case: Callable[[int], Case], tmp_path: Path) -> None:
+def test_a_stronger_corpus_amplifies(case: Cases, tmp_path: Path) -> None:
     own = case(2)
     stronger = planted.plant(sharper(own.corpus.shares), documents=100, seed=1)
     before, after = (

@@ -251,9 +251,7 @@ def is_current(campaign: Campaign) -> bool:
     return current(open_campaign(campaign.root), BY_NAME["trust"])
 
 
-def test_without_answers_the_report_is_about_measures(
-    measured: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_report_on_measures_alone(measured: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 
     def of_measures(found: Any, groups: Any, settings: Any, **how: Any) -> list[Criterion]:
@@ -284,9 +282,7 @@ def test_the_same_input_gives_the_same_files(measured: Campaign) -> None:
     assert [path.read_bytes() for path in files] == before
 
 
-def test_what_it_was_computed_from_makes_it_out_of_date(
-    measured: Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_makes_it_out_of_date(measured: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
     made(measured)
     assert is_current(measured)
     path = step.attest_file(measured)
@@ -322,9 +318,7 @@ def test_a_run_of_other_words_is_left_out_and_status_says_so(measured: Campaign)
     assert state.next.startswith(f"{again}, then curation trust report; or, for a dataset, ")
 
 
-def test_status_says_what_to_do_next_in_a_campaign_without_answers(
-    measured: Campaign,
-) -> None:
+def test_status_says_what_to_do_next_in_a_campaign_without_answers(measured: Campaign) -> None:
     def following(campaign: Campaign) -> str:
         return read_status(open_campaign(campaign.root)).next.partition("; or, for a dataset, ")[0]
 
@@ -346,9 +340,7 @@ def test_a_pair_of_runs_that_do_not_exist_is_a_warning(measured: Campaign) -> No
     assert any("there is no run vectors/two-y" in row.computed for row in rows)
 
 
-def test_rows_that_need_a_campaign_say_so_for_gold_files(
-    gold: Gold, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_need_a_campaign_say_so(gold: Gold, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = [row(status="not_run", check=c, change="do it") for c in ("share", "rule")]
     monkeypatch.setattr(table, "dataset_criteria", lambda *given, **how: missing)
     gold.report()
@@ -473,9 +465,7 @@ def test_strict_is_0_if_nothing_fails(measured: Campaign) -> None:
     [("--scores", "x"), ("--predictions", "a=b"), ("--out", "x"), ("--language", "de")],
     ids=" ".join,
 )
-def test_options_of_gold_files_are_refused_without_them(
-    campaign: Campaign, words: tuple[str, ...]
-) -> None:
+def test_options_of_gold_files_need_them(campaign: Campaign, words: tuple[str, ...]) -> None:
     done = run("trust", "report", *words, "-c", campaign.root)
     assert done.code == 1
     assert f"error: {words[0]} is only for gold files" in done.err

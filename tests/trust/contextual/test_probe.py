@@ -199,6 +199,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 Measured = Callable[..., TrustRun]
+Table = Callable[..., Path]
+People = Callable[[int], Groups]
 
 
 @pytest.fixture
@@ -244,9 +246,7 @@ def test_every_mention_is_read(measure: Measured, tmp_path: Path) -> None:
         assert sum(bias.n for bias in each.biases) == each.about["further_passages"]
 
 
-def test_training_and_further_passages_share_no_document(
-    files: list[Path], people: Callable[[int], Groups]
-) -> None:
+def test_training_and_further_passages_share_no_text(files: list[Path], people: People) -> None:
     sample = passages(Texts(files, window=1, workers=1), people(2), most=100, seed=1)
     split = _split(sample, seed=1)
     for name in ("document", "text"):
@@ -259,7 +259,7 @@ def test_training_and_further_passages_share_no_document(
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[..., Path]:
+def table(tmp_path: Path) -> Table:
     """A table of labels with these rows."""
 
     def write(*rows: str) -> Path:
@@ -279,9 +279,7 @@ def rows(n: int, *groups: str) -> list[str]:
     return [row(n, group, who=who) for who, group in zip("abc", groups, strict=False)]
 
 
-def test_labels_of_people_are_those_of_the_majority(
-    table: Callable[..., Path], people: Callable[[int], Groups]
-) -> None:
+def test_labels_of_people_are_those_of_the_majority(table: Table, people: People) -> None:
     path = table(
         *rows(1, "lake", "lake", "hill"),
         *rows(2, "lake", "none", "hill"),
@@ -306,9 +304,7 @@ def test_labels_of_people_are_those_of_the_majority(
     ]
 
 
-def test_a_table_without_a_usable_label_says_why(
-    table: Callable[..., Path], people: Callable[[int], Groups]
-) -> None:
+def test_a_table_without_a_usable_label_says_why(table: Table, people: People) -> None:
     with fails("labels.csv line 2: there is no group 'sea'"):
         read_labelled(table(row(1, "sea")), people(2), language="en")
     path = table()
@@ -319,16 +315,14 @@ def test_a_table_without_a_usable_label_says_why(
         read_labelled(path.with_name("nowhere.csv"), people(2), language="en")
 
 
-def test_one_label_only_is_refused_before_the_model_reads(
-    measure: Measured, grouped: Campaign, table: Callable[..., Path]
-) -> None:
+def test_one_label_only_is_refused(measure: Measured, grouped: Campaign, table: Table) -> None:
     with fails("training passages (2) is «lake»"):
         measure(labels=table(row(1, "lake"), row(2, "lake")))
     assert not (grouped.trust / "runs").exists()
 
 
 def test_people_and_corpus(
-    measure: Measured, grouped: Campaign, files: list[Path], table: Callable[..., Path]
+    measure: Measured, grouped: Campaign, files: list[Path], table: Table
 ) -> None:
     sample = passages(Texts(files, workers=1), read_groups(grouped)[0], most=5, seed=4)
     said = (

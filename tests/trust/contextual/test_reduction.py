@@ -115,9 +115,7 @@ def test_a_word_vector_is_the_mean_over_contexts(
     assert not again
 
 
-def test_repeats_give_the_mean_over_all_contexts(
-    measure: Measured, spec: StatesSpec, tmp_path: Path
-) -> None:
+def test_repeats_give_the_mean_of_all(measure: Measured, spec: StatesSpec, tmp_path: Path) -> None:
     # The hill is in three contexts: twice in the same sentence, once in another.
     lines = ["The baker saw the hill. It rained.", "The baker saw the hill.", "A hill! A lake."]
     path = tmp_path / "some.txt"
@@ -140,9 +138,7 @@ def test_repeats_give_the_mean_over_all_contexts(
     assert identities == [None, True]
 
 
-def test_batches_and_units_change_nothing(
-    measure: Measured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_change_nothing(measure: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     def soa(**model: Any) -> Floats:
         return strengths(measure(source="again", model=model))
 
@@ -319,7 +315,7 @@ def test_no_file_is_an_error(grouped: Campaign, spec: StatesSpec) -> None:
         measure_contextual(grouped, spec, [])
 
 
-def test_a_target_without_contexts_is_missing(
+def test_a_target_in_no_text_is_missing(
     measure: Measured, files: list[Path], tmp_path: Path
 ) -> None:
     lines, others = (file.read_text("utf-8") for file in files)

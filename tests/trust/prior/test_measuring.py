@@ -120,9 +120,7 @@ def test_facts_say_what_a_value_rests_on() -> None:
         ("ripa-differences", {"a": ("she",), "b": ("he",)}, "2 or more pairs"),
     ],
 )
-def test_measures_that_cannot_be_computed(
-    name: str, lists: dict[str, tuple[str, ...]], message: str
-) -> None:
+def test_measures_are_refused(name: str, lists: dict[str, tuple[str, ...]], message: str) -> None:
     groups = Groups("gender", lists, {"baker": ("baker",)})
     with fails("[groups.gender]", message) as caught:
         prior.check_measure(name, groups, VECTORS)

@@ -86,9 +86,7 @@ def test_known_directions_are_tested_by_signs() -> None:
 # --- content ------------------------------------------------------------------------------------
 
 
-def artefact(
-    of: Sequence[Cat], value: Callable[[int, int], float], **settings: object
-) -> Criterion:
+def of_rule(of: Sequence[Cat], value: Callable[[int, int], float], **settings: object) -> Criterion:
     """The row of a rule that gives this score, from the place of a CAT and of its gold label."""
     scores = {
         a.id: float(value(place, GOLDS.index(a.gold)))
@@ -101,7 +99,7 @@ def artefact(
 
 def test_a_rule_without_understanding_that_beats_chance_fails_content() -> None:
     """It prefers the stereotype in three of four CATs: ss 75; the unrelated never: lms 100."""
-    row = artefact(TEN, lambda place, gold: 3 - gold if place % 4 else (2, 3, 1)[gold])
+    row = of_rule(TEN, lambda place, gold: 3 - gold if place % 4 else (2, 3, 1)[gold])
     assert (row.status, row.value, row.n) == ("fail", 100.0, 10)  # lms is farther from chance
     assert row.threshold == 60
     assert "ss 75.0" in row.computed
@@ -122,10 +120,10 @@ def test_an_ss_surely_within_the_margin_passes_also_if_it_is_not_50() -> None:
         likes = place % 60 < 33  # the stereotype, in 55 % of the CATs of each term
         return 3.0 * (place % 2) if gold == 2 else 1.0 + ((gold == 0) == likes)
 
-    row = artefact(cats(10, 60), score, margin=20)
+    row = of_rule(cats(10, 60), score, margin=20)
     assert "ss 55.0 [50." in row.computed
     assert row.status == "pass"
-    row = artefact(cats(10, 60), score, margin=5)
+    row = of_rule(cats(10, 60), score, margin=5)
     assert (row.status, row.threshold) == ("fail", 50)
 
 
@@ -144,9 +142,7 @@ def test_equal_lengths_pass_and_rules_that_cannot_be_used_are_not_run() -> None:
     ("base", "step", "status"),
     [(60, 1, "pass"), (20, 1, "fail"), (46, 1, "inconclusive"), (50, 0, "fail")],
 )
-def test_a_model_must_be_above_the_best_rule_without_understanding(
-    base: int, step: int, status: str
-) -> None:
+def test_a_model_must_be_above_the_best_blind_rule(base: int, step: int, status: str) -> None:
     """The rule's lms is 50 in each term, as all lengths are equal; the model's is 40 + t."""
     longest = [a for a in artefacts(TEN, language="xx") if a.name == "LongestLM"]
     model = run("m", "r", of_terms(lambda t: base + step * t), [50.0] * 40)
@@ -181,9 +177,7 @@ SLOPE = by_term(10, 4, lambda t, n: 100.0 * (n < t / 2.3))
     ("other", "status", "value", "kappa"),
     [(SLOPE, "pass", 1, "1.00"), (100 - np.array(SLOPE), "fail", -1, "-0.92")],
 )
-def test_other_rules_converge_by_rank_and_by_kappa(
-    other: Any, status: str, value: int, kappa: str
-) -> None:
+def test_rules_converge_by_rank_and_kappa(other: Any, status: str, value: int, kappa: str) -> None:
     models = [run("m", "ll-acl", FULL, SLOPE), run("m", "pll", FULL, other)]
     row = row_of(dataset(TEN, *models), "convergent rules:m:pll", "ll-acl")
     assert (row.status, row.value, row.n) == (status, pytest.approx(value), 10)

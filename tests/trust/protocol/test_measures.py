@@ -124,9 +124,7 @@ OTHER_LISTS = "longer lists, lists of words that are more alike, or another meas
 @pytest.mark.parametrize(
     ("n", "change"), [(30, OTHER_LISTS), (10, f"16 more targets (power 0.8), or {OTHER_LISTS}")]
 )
-def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
-    n: int, change: str
-) -> None:
+def test_halves_that_do_not_decide_ask_for_targets_if_these_are_few(n: int, change: str) -> None:
     halves = Evidence(
         criterion="split_half",
         check="words",

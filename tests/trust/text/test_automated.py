@@ -87,9 +87,7 @@ DOCUMENTS = st.lists(st.sampled_from((*PIECES, CUT, CUT)), max_size=80).map(
 @given(DOCUMENTS, st.sampled_from(["en", "tr", "de"]), st.integers(1, 4))
 @example(TEXTS, "en", 3)
 @example(["\n\n\nbaker.\n\n\nGiant"], "en", 1)
-def test_the_counts_are_those_of_splitting_everything(
-    texts: list[str], language: str, window: int
-) -> None:
+def test_counts_are_those_of_splitting_all(texts: list[str], language: str, window: int) -> None:
     prepared = automated.lists(GROUPS, language)
     counted, rows, *sizes = automated.count_documents([texts], prepared=prepared, window=window)
     found = {(target, tuple(sorted(words))): number for (target, words), number in counted.items()}
@@ -273,9 +271,7 @@ def test_no_context_at_all(tmp_path: Path) -> None:
         ("***", "dwarf", "x", "has no letters"),
     ],
 )
-def test_words_that_texts_do_not_tell_apart(
-    first: str, second: str, target: str, message: str
-) -> None:
+def test_words_that_are_not_told_apart(first: str, second: str, target: str, message: str) -> None:
     words, targets = {"a": (first,), "b": (second,)}, {"t": (target,)}
     with fails(message, "[groups.g]"):
         automated.lists(Groups("g", words, targets), "en")
