@@ -77,13 +77,11 @@ def test_length_and_its_opposite_are_one_fact(cats: list[Cat]) -> None:
         for sign in (1.0, -1.0)
     )
     for kind in KINDS:
-        sums = np.add(figures(one, kind)[:2], figures(other, kind)[:2])
-        assert sums == pytest.approx([100, 100])
+        assert np.add(figures(one, kind)[:2], figures(other, kind)[:2]) == pytest.approx([100, 100])
 
 
 def test_frequency_says_nothing_within_a_sentence_and_little_between(cats: list[Cat]) -> None:
-    scores = unigram(cats, language="en")
-    found = results(comparisons(cats, scores), model="-")
+    found = results(comparisons(cats, unigram(cats, language="en")), model="-")
     # 50.0 and 51.0; 61.4 and 47.5
     lms, ss, _ = figures(found, "intrasentence")
     assert (lms, ss) == (pytest.approx(50, abs=1.5), pytest.approx(50, abs=2))

@@ -1,7 +1,4 @@
-"""Pitfalls in StereoSet's development set: the shipped rates, and how often a hit is right.
-
-``pytest -s -n0 tests/realdata/test_pitfalls.py`` prints the figures that are asserted here.
-"""
+"""Pitfalls in StereoSet's development set: the shipped rates, and how often a hit is right."""
 
 import hashlib
 import runpy
@@ -77,8 +74,7 @@ FOUND = {
 
 @pytest.mark.parametrize("code", FOUND)
 def test_counts_are_those_of_the_documentation(report: Report, code: str) -> None:
-    found = counts(report)[code]
-    assert tuple(count for count, _ in found.values()) == FOUND[code]
+    assert tuple(count for count, _ in counts(report)[code].values()) == FOUND[code]
 
 
 # --- precision ------------------------------------------------------------------------------
@@ -107,7 +103,6 @@ def test_what_was_judged_is_what_is_found_now(report: Report, code: str) -> None
     found = [one for one in report.hits if held_out(one.item)]
     drawn = sample(Report("en", 0, found, []), code, 50, seed=1)
     items = " ".join(one.item or "" for one in drawn)
-    print(f"\n{code}: {right} of {read} right")
     assert len(drawn) == read
     assert hashlib.sha256(items.encode()).hexdigest()[:12] == digest
     page = (ROOT / "docs" / "measures.md").read_text("utf-8")

@@ -38,8 +38,7 @@ def test_the_shipped_tables_hold_every_collected_row() -> None:
 
 def test_the_shipped_split_is_that_of_the_development_set() -> None:
     assert set(by_split(development_set())) == {"dev"}
-    test = read_cats(TEST)
-    assert set(by_split(test)) == {"test"}
+    assert set(by_split(read_cats(TEST))) == {"test"}
     dev = {(c.domain, c.target) for c in development_set()}
     found = [one for one in targets() if one.split == "dev"]
     assert len(found) == len(dev) == 79

@@ -24,8 +24,7 @@ def test_the_file_as_a_folder_of_another_team(tmp_path: Path) -> None:
     counts = {"blank_glued": "1", "blank_left": "2", "blank_twice": "2", "meta_text": "12"}
     assert blocking == {("pitfall_blocks", code): n for code, n in counts.items()}
     # The rule of the third-person pronoun and shared words: lms 91.2 on intersentence CATs.
-    overlap = next(f for f in found if f.where == "OverlapLM")
-    assert "intersentence lms 91.2" in overlap.detail
+    assert "intersentence lms 91.2" in next(f for f in found if f.where == "OverlapLM").detail
     assert {f.code for f in found if f.severity == "warn"} == {
         *("no_checksums", "pitfalls", "baseline", "part_missing")
     }

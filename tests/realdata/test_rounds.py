@@ -1,7 +1,4 @@
-"""Labels that are needed, and content that is refused, on StereoSet's own labels and texts.
-
-``pytest -s -n0 tests/realdata/test_rounds.py`` prints the figures that are asserted here.
-"""
+"""Labels that are needed, and content that is refused, on StereoSet's own labels and texts."""
 
 import json
 from collections import defaultdict
@@ -81,7 +78,6 @@ def test_a_quarter_fewer_labels_and_the_same_items_are_kept(labelled: dict[str, 
     found = saving(list(asked.values()))
     full = sample(labelled, share=0.15, seed=1)
     mixed = saving([5 if item in full else n for item, n in asked.items()])
-    print(f"\nanswers an item, in file order: {found}\nwith 15 % that get all five: {mixed}")
     # 26 % fewer answers than five each; 22 % fewer with the sample.
     assert found == (3.683, 0.486, 0.344, 0.17)
     assert mixed == (3.886, 0.412, 0.289, 0.298)
@@ -94,9 +90,7 @@ def test_the_saving_does_not_hang_on_the_order_of_the_file(labelled: dict[str, A
             n = stop(order)
             assert decide(votes(order[:n])).kept
             asked.append(n)
-    found = saving(asked)
-    print(f"\nanswers an item, over all 120 orders of its five validators: {found}")
-    assert found == (3.744, 0.442, 0.372, 0.186)
+    assert saving(asked) == (3.744, 0.442, 0.372, 0.186)
 
 
 def test_stopping_early_flatters_agreement_but_a_sample_not(
@@ -110,8 +104,6 @@ def test_stopping_early_flatters_agreement_but_a_sample_not(
     ]
     found = [round(mean(x), 3) for x in (*zip(*whole, strict=True), *zip(*early, strict=True))]
     error = mean(abs(x - mean(w for w, _ in whole)) for x in drawn)
-    print(f"\nvote share, all and stereotype: five labels {found[:2]}, stopped early {found[2:]}")
-    print(f"samples of 15 %: {mean(drawn):.3f}, off by {error:.3f} on average")
     assert found == [0.868, 0.86, 0.906, 0.897]
     assert (round(mean(drawn), 3), round(error, 3)) == (0.869, 0.007)
 
@@ -155,7 +147,6 @@ def test_near_items_say_the_same_with_another_unrelated_word(groups: Groups) -> 
                 before.append(new)
             else:
                 refused.append((before[n].splitlines(), new.splitlines()))
-    print("", *(f"{late} repeats {early}" for early, late in refused), sep="\n")
     assert len(refused) == 8
     # Nothing but case and punctuation is other: the likeness could be higher, and 0.88 as well.
     for early, late in refused:
@@ -173,7 +164,6 @@ def test_likeness_at_several_thresholds(groups: Groups) -> None:
         for likeness in at:
             found[likeness] += near([first], second, likeness=likeness) is not None
             other[likeness] += not same and near([one], two, likeness=likeness) is not None
-    print(f"\n{len(pairs)} pairs; near: {found}; other words, were the context one: {other}")
     assert len(pairs) == 54970
     assert found == {0.8: 14, 0.85: 10, 0.9: 8, 0.95: 8, 1.0: 8}
     # At 0.9 «intelligent» is near «unintelligent».
@@ -203,7 +193,6 @@ def test_text_about_the_task_is_found_and_nothing_else(published: list[Json]) ->
         context, three = texts(cat)
         said = {context, *three, *(filler(context, sentence) or sentence for sentence in three)}
         hits += [(text, found) for text in said if (found := meta_text(text, patterns))]
-    print("", *(f"{found!r} in {text!r}" for text, found in hits), sep="\n")
     assert len(hits) == 12
     assert {text for text, _ in hits} == SPOKEN_OF_THE_TASK
 

@@ -174,8 +174,7 @@ def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path
 def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path) -> None:
     root = tmp_path / "campaign"
     curation("init", root, "--yes")
-    told = curation("import", "stereoset", GENDER, "-c", root).out
-    assert "255 items have no label yet" in told
+    assert "255 items have no label yet" in curation("import", "stereoset", GENDER, "-c", root).out
     curation("decisions", "filter", "-c", root)
     decisions = read_records(root / "3-decisions/decisions.jsonl", Decision)
     assert {d.reason for d in decisions} == {"too_few_labels"}

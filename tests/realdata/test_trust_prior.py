@@ -72,8 +72,7 @@ def test_the_lists_of_the_appendix_give_other_values() -> None:
     """As docs/papers.md says: the correlations depend on which words name the groups."""
     groups = gnews.groups(gnews.paper_lists("female", "male"), gnews.gender())
     assert ours(groups)[0] == pytest.approx(0.238, abs=0.0015)
-    found = prior("bolukbasi-differences", groups)
-    assert found == pytest.approx((-0.016, 0.142), abs=0.0015)
+    assert prior("bolukbasi-differences", groups) == pytest.approx((-0.016, 0.142), abs=0.0015)
 
 
 def test_the_order_of_table_5() -> None:

@@ -22,7 +22,6 @@ from curation.trust.framework import DEFAULT, Policies, biases
 from curation.trust.groups import Groups
 from curation.trust.protocol import face
 from curation.trust.protocol.again import stability
-from curation.trust.protocol.checks import Case, row
 from curation.trust.protocol.content import judged
 from curation.trust.protocol.datasets import (
     DatasetCase,
@@ -35,7 +34,7 @@ from curation.trust.protocol.datasets import (
     ScoresCase,
 )
 from curation.trust.protocol.measures import MeasureRun
-from curation.trust.protocol.table import MODULES, dataset_criteria, measure_criteria, table
+from curation.trust.protocol.table import dataset_criteria, measure_criteria, rows_of, table
 from curation.trust.text.human import Passages
 from support import plants
 from support.judged import INTER, INTRA, cats, dataset, run
@@ -53,6 +52,15 @@ Verdicts = dict[str, list[Status]]
 def seeded(scene: str, plant: str, seed: int) -> np.random.Generator:
     """The random numbers of a plant in a scene."""
     return np.random.default_rng([seed, *f"{scene} {plant}".encode()])
+
+
+@contextmanager
+def only(*names: str) -> Iterator[None]:
+    """Only the rows of these checks «criterion name», or criteria: others take time."""
+    checks, none = table()
+    own = tuple(c for c in checks if {c.criterion, f"{c.criterion} {c.name}"} & {*names})
+    with patch("curation.trust.protocol.table.table", lambda: (own, none)):
+        yield
 
 
 # --- measures -----------------------------------------------------------------------------------
@@ -98,8 +106,7 @@ def rows_about(
     *runs: MeasureRun, settings: TrustSettings = SETTINGS, **fields: Any
 ) -> list[Criterion]:
     """The rows of runs on groups with these anchors, outcomes or history."""
-    words = {name: (name,) for name in runs[0].group_names}
-    groups = Groups("gender", words, {}, **fields)
+    groups = Groups("gender", {name: (name,) for name in runs[0].group_names}, {}, **fields)
     return measure_criteria(runs, {"gender": groups}, settings, seed=1)
 
 
@@ -162,8 +169,7 @@ def years(plant: str, seed: int) -> Verdicts:
     for at, year in enumerate(made.years):
         p = made.p[at]
         found = tuple(quick(np.column_stack([p, 1 - p]), GENDER.names))
-        run = MeasureRun(f"vectors/gender-x+{year}", "vectors", "gender", found, year=year)
-        runs.append(run)
+        runs.append(MeasureRun(f"vectors/gender-x+{year}", "vectors", "gender", found, year=year))
         history[year] = {f"t{t}": (share, 1 - share) for t, share in enumerate(made.world[at])}
         frequencies[year] = {f"t{t}": each for t, each in enumerate(made.frequencies[at])}
     rows = rows_about(*runs, history=history, frequencies_by_year=frequencies)
@@ -360,15 +366,6 @@ PAIRS = SETTINGS.model_copy(
 )
 
 
-def some_rows(case: Case, checks: Sequence[str]) -> Iterator[Criterion]:
-    """The rows of these checks only; others would take time."""
-    for check in table()[0]:
-        if f"{check.criterion} {check.name}" in checks and case.sort in check.of:
-            module, _, function = check.of[case.sort].partition(".")
-            for found in getattr(MODULES[module], function)(case):
-                yield row(check, case, found)
-
-
 def models(plant: str, seed: int) -> Verdicts:
     """Models on CATs of the size of StereoSet's development set, under several sets of rules."""
     rng = seeded("models", plant, seed)
@@ -397,15 +394,10 @@ def models(plant: str, seed: int) -> Verdicts:
     found: Verdicts = {}
     for check, model in wanted.items():
         place = next(at for at, each in enumerate(runs) if each.name == f"{model}/ll-acl")
-        case = ScoresCase(
-            sort="scores",
-            subject="scores",
-            name="ll-acl",
-            silent=silent,
-            **shared,
-            group=RuleGroup("ll-acl", (place,)),
-        )
-        found[check] = [each.status for each in some_rows(case, [check])]
+        own = {"sort": "scores", "subject": "scores", "group": RuleGroup("ll-acl", (place,))}
+        case = ScoresCase(name="ll-acl", silent=silent, **own, **shared)
+        with only(check):
+            found[check] = [each.status for each in rows_of(case)]
     return found
 
 
@@ -466,7 +458,8 @@ def surface(plant: str, seed: int) -> Verdicts:
     shared = {"subject": "dataset", "name": data.name, "settings": SETTINGS, "rules": odd}
     case = DatasetCase(sort="dataset", data=replace(data, artefacts=rules[1:]), **shared)
     checks = ("content artefact", "sensitivity normalisation-UnigramLM")
-    return verdicts(list(some_rows(case, checks)), *checks)
+    with only(*checks):
+        return verdicts(list(rows_of(case)), *checks)
 
 
 # --- what each check must refuse ----------------------------------------------------------------
@@ -575,15 +568,6 @@ def fewer_orders() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def only(*criteria: str) -> Iterator[None]:
-    """Only the rows of these criteria are computed, with their controls; others take time."""
-    checks, none = table()
-    own = tuple(check for check in checks if check.criterion in criteria)
-    with patch("curation.trust.protocol.table.table", lambda: (own, none)):
-        yield
-
-
 @fewer_orders()
 def passes(seeds: int, scenes: Sequence[str] = tuple(SCENES)) -> dict[str, dict[str, int]]:
     """How many seeds pass each check, with the ideal and with each fault that it must see.
@@ -593,7 +577,7 @@ def passes(seeds: int, scenes: Sequence[str] = tuple(SCENES)) -> dict[str, dict[
     found: dict[str, dict[str, int]] = {}
     for scene in scenes:
         show, checks = SCENES[scene]
-        criteria = {check.partition(" ")[0] for check in checks}
+        criteria = {check.partition(" ")[0] for check in checks}  # with their controls
         for plant in (IDEAL, *FAULTS, OTHER):
             seen = [each for each in checks if plant == IDEAL or applies(each, plant)]
             for seed in range(seeds) if seen else ():

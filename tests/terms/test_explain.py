@@ -1,6 +1,5 @@
 """The history of a term: its names, items with an old name, and all other fields."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -99,18 +98,13 @@ def test_a_term_that_was_never_renamed_has_no_old_text() -> None:
 
 
 def tell(
-    text: str,
-    *edits: str,
-    table: Any = TABLE,
-    unseen: Any = None,
-    items: Sequence[Item] = (),
-    languages: Sequence[str] = ("en",),
-    **options: Any,
+    text: str, *edits: str, table: Any = TABLE, unseen: Any = None, **options: Any
 ) -> dict[str, Any]:
     """The story of the candidate of a text in the selection from a table."""
+    about = {"items": options.pop("items", ()), "languages": options.pop("languages", ("en",))}
     known = facts(table, unseen=unseen)
     chosen = choose(known, edits=edits, **options)
-    return story(chosen[text], chosen.selection, facts=known, items=items, languages=languages)
+    return story(chosen[text], chosen.selection, facts=known, **about)
 
 
 def test_the_story_of_a_kept_term() -> None:

@@ -32,5 +32,4 @@ def test_facts_have_one_order_whatever_brought_them() -> None:
         ("c", "Q1"), ("d", "Q1"), ("d", "Q9"), ("d", "Q10"), ("d", "Q2"),
     ]  # fmt: skip
     assert [e.id for e in ordered.entities] == ["Q1", "Q2", "Q9", "Q10"]
-    turned = in_order([*other, *found.counts[::-1]], found.entities[::-1])
-    assert turned == ordered
+    assert in_order([*other, *found.counts[::-1]], found.entities[::-1]) == ordered

@@ -62,8 +62,7 @@ def test_what_has_no_name_cannot_be_kept_without_one() -> None:
 
 def test_a_term_stays_with_the_item_it_was_met_under() -> None:
     # Q1 was «nurse» when answers came; it is called otherwise now, and another item is «nurse».
-    table = {"Q1": ("registered nurse", 9), "Q2": ("nurse", 5)}
-    found = choose(table, met={"nurse": ["Q1"]})
+    found = choose({"Q1": ("registered nurse", 9), "Q2": ("nurse", 5)}, met={"nurse": ["Q1"]})
     assert found.kept == {"nurse": 14}  # one text is one term
     (term,) = found.selection.terms
     assert set(term.wikidata) == {"Q1", "Q2"}
@@ -118,8 +117,7 @@ def test_candidates_under_a_second_spelling_are_the_same_term() -> None:
 )
 @pytest.mark.parametrize("table", [{}, COLOMBIA])
 def test_what_answers_spell_otherwise_is_the_same_term(table: Any, met: list[str]) -> None:
-    words = {"Norwegian": "Norway"}
-    found = choose(table, met=met, words=words, also=NORWEGIAN, min_count=5)
+    found = choose(table, met=met, words={"Norwegian": "Norway"}, also=NORWEGIAN, min_count=5)
     (term,) = (t for t in found.selection.terms if t.text.startswith("Nor"))
     assert (term.text, term.family, term.names) == ("Norwegian", "Norway", ("Norweigan",))
     # Each keeps its own id, so that nothing is lost if the list changes again.

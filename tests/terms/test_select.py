@@ -54,8 +54,7 @@ def test_a_term_lies_under_a_root(parents: Any, more: Any, fate: str) -> None:
 
 
 def test_a_root_and_what_lies_above_it_are_too_general() -> None:
-    table = ROOTED | {"Q3": ("baker", 5, ["Q1"]), ENTITY: ("entity", 7)}
-    found = choose(table, roots=["Q1"])
+    found = choose(ROOTED | {"Q3": ("baker", 5, ["Q1"]), ENTITY: ("entity", 7)}, roots=["Q1"])
     generic = dict.fromkeys(("occupation", "activity", "entity"), "dropped generic_term")
     assert found.fates == generic | {"baker": "kept"}
     assert "Q1 is a root of the domain" in found["occupation"].detail
@@ -64,8 +63,7 @@ def test_a_root_and_what_lies_above_it_are_too_general() -> None:
 def test_what_is_named_generic_falls_alone() -> None:
     table = {"Q5": ("human", 9), "Q3": ("baker", 5, ["Q5"])}
     assert choose(table).fates == {"human": "dropped generic_term", "baker": "kept"}
-    generic = choose(table, generic=["Q3"])
-    assert generic.fates == {"human": "kept", "baker": "dropped generic_term"}
+    assert choose(table, generic=["Q3"]).fates == {"human": "kept", "baker": "dropped generic_term"}
 
 
 def test_an_excluded_class_is_no_place_for_a_term() -> None:
@@ -337,14 +335,12 @@ def test_two_terms_of_one_item_stay_two_where_the_demonym_is_gone() -> None:
     assert set(choose(table, form="both", met=met).kept) == set(met)
     for form in ("name", "demonym"):
         assert set(choose(table, met=met, form=form).ids) == set(met)
-    gone = {"Q1": ("Veltland", 8)}
-    assert set(choose(gone, form="both", met=met).ids) == set(met)
+    assert set(choose({"Q1": ("Veltland", 8)}, form="both", met=met).ids) == set(met)
 
 
 def test_no_two_terms_have_one_id() -> None:
     # «pilot» was the name of both; one is called otherwise now, the other keeps the name.
-    table = {"Q1": ("pilot", 8), "Q2": ("pilot", 6)}
-    found = choose(table, edits=["pilot,rename,airline pilot"])
+    found = choose({"Q1": ("pilot", 8), "Q2": ("pilot", 6)}, edits=["pilot,rename,airline pilot"])
     assert len(set(found.ids.values())) == len(found.ids)
     assert found.ids["airline pilot"] == new_id("d", "pilot")
 
@@ -444,8 +440,7 @@ def test_what_answers_named_keeps_its_id(table: Any, options: Any, other: Any, o
     before = choose(table, **options)
     # What the import of answers on every term writes down: id, first text, items.
     met = {term.text: term.wikidata for term in before.selection.terms}
-    after = choose(other, met=met, **others)
-    assert before.ids.items() <= after.ids.items()
+    assert before.ids.items() <= choose(other, met=met, **others).ids.items()
 
 
 def test_nothing_at_all_gives_nothing() -> None:

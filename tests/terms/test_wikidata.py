@@ -91,8 +91,7 @@ class Net:
         self, *script: Fault, then: Fault | None = None, engine: str | None = None, **more: Any
     ) -> Service:
         """A service that asks a new server with this script."""
-        server = faulty.faulty(*script, then=then, engine=engine)
-        self.server = self.opened.enter_context(server)
+        self.server = self.opened.enter_context(faulty.faulty(*script, then=then, engine=engine))
         return self.open(**more)
 
 

@@ -110,13 +110,11 @@ def test_what_is_missing_is_undefined() -> None:
 
 def test_strengths_without_a_distribution_have_a_reason() -> None:
     soas: list[list[float | None]] = [[None, 1], [0, 0], [-1, 1]]
-    codes = [why_undefined(soa) for soa in soas]
-    assert codes == ["missing_target", "no_evidence", "negative_soa"]
+    assert [why_undefined(soa) for soa in soas] == ["missing_target", "no_evidence", "negative_soa"]
 
 
 def test_a_divergence_that_is_not_defined_is_left_out() -> None:
-    infinite = result([1, 1], reference=[1, 0], divergences=("kl", "js"))
-    assert infinite.divergences.keys() == {"js"}
+    assert result([1, 1], reference=[1, 0], divergences=("kl", "js")).divergences.keys() == {"js"}
     negative = result([-1, 2], reference=[0, 1], negative="raw", divergences=("kl", "js", "l2"))
     assert negative.p == (-1, 2)
     assert negative.divergences.keys() == {"l2"}
@@ -187,8 +185,7 @@ def test_l1_is_0_if_and_only_if_p_is_the_reference(soa: list[float], data: st.Da
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5).filter(lambda x: sum(x) > 0.1))
 def test_the_largest_l1(shares: list[float]) -> None:
     p0 = [share / sum(shares) for share in shares]
-    ends = np.eye(len(p0))
-    assert divergence(ends, np.array(p0)).max() == pytest.approx(most(p0))
+    assert divergence(np.eye(len(p0)), np.array(p0)).max() == pytest.approx(most(p0))
 
 
 @calm

@@ -121,8 +121,7 @@ def test_intervals_cover_the_planted_bias(case: Cases, tmp_path: Path, k: int) -
     for seed in range(12):
         corpus = planted.plant(case(k).corpus.shares, documents=60, seed=seed)
         for each in case(k).counted(planted.write(corpus, tmp_path / str(seed), files=1)):
-            true = corpus.signed(each.target)
-            pairs = zip(each.ci or (), true, strict=True)
+            pairs = zip(each.ci or (), corpus.signed(each.target), strict=True)
             covered.append(all(pair and pair[0] <= share <= pair[1] for pair, share in pairs))
     assert len(covered) == 96
     assert np.mean(covered) >= 0.9  # nominally 95 %; 86 of 96 or fewer have a chance of 2 %

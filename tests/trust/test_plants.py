@@ -17,7 +17,6 @@ SEEDS = {
     **{"negative": 4, "models": 5, "labels": 4, "surface": 5},
 }
 """Few where a seed takes long."""
-CHECKS = [check for _, checks in verdicts.SCENES.values() for check in checks]
 
 
 def test_the_bounds_are_those_of_a_test_at_5_per_cent_and_a_power_of_90() -> None:
@@ -33,7 +32,7 @@ def test_every_check_with_a_verdict_has_plants() -> None:
         for check in table()[0]
         if check.kind == "test" and check.judge not in ("", "nothing", "refuted")
     }
-    assert judged == set(CHECKS)
+    assert judged == {check for _, checks in verdicts.SCENES.values() for check in checks}
 
 
 @pytest.mark.long

@@ -61,8 +61,7 @@ def test_rows_are_ordered_and_have_the_sha256_of_their_settings() -> None:
     assert len(sha) == 12
     (other,) = {r.settings for r in report.ordered(ROWS, settings={"alpha": 0.01})}
     assert other != sha
-    own = report.ordered([row(settings="mine")], settings={})
-    assert own[0].settings == "mine"
+    assert report.ordered([row(settings="mine")], settings={})[0].settings == "mine"
 
 
 def test_counts_leave_controls_out() -> None:

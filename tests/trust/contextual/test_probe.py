@@ -57,11 +57,9 @@ def test_the_weights_are_the_best_ones() -> None:
     assert loss(found.weights) == pytest.approx(slow.fun, rel=1e-5)
     assert (found.predict(given) == given.labels).mean() > 0.9
     assert np.array_equal(found.weights, fit(given, classes=3).weights)
-    warm = fit(given, classes=3, start=found.weights)
-    assert np.allclose(warm.weights, found.weights, atol=1e-3)
+    assert np.allclose(fit(given, classes=3, start=found.weights).weights, found.weights, atol=1e-3)
     # A class without passages is never predicted.
-    kept = given.where(given.labels != 1)
-    assert set(fit(kept, classes=3).predict(given)) == {0, 2}
+    assert set(fit(given.where(given.labels != 1), classes=3).predict(given)) == {0, 2}
 
 
 TRAINING, FURTHER = examples(300, seed=1), examples(200, seed=2)
@@ -93,8 +91,7 @@ def test_the_probe_counts_further_passages_only() -> None:
 
 def test_states_without_information_are_no_better_than_the_control() -> None:
     blind = FURTHER._replace(states=np.random.default_rng(0).normal(size=(200, 6)))
-    found = accuracies(blind, classes=3, seed=1)
-    assert abs(found["selectivity"] or 1) < 0.15
+    assert abs(accuracies(blind, classes=3, seed=1)["selectivity"] or 1) < 0.15
 
 
 def test_folds_keep_documents_whole() -> None:

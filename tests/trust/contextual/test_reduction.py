@@ -220,8 +220,7 @@ WORDS = ["a1", "a2", "b1", "t1", "t2", "gone"]
 
 
 def results(sums: Sums, policies: Policies = SHIFT) -> list[Bias]:
-    vectors = vectors_of(sums)
-    return reduced_biases(vectors, sums, GROUPS, policies, confidence=0.95)
+    return reduced_biases(vectors_of(sums), sums, GROUPS, policies, confidence=0.95)
 
 
 def share(sums: Sums) -> float:
@@ -232,8 +231,7 @@ def share(sums: Sums) -> float:
 
 
 def test_intervals_are_those_of_the_jackknife() -> None:
-    rng = np.random.default_rng(0)
-    sums = random_sums(rng, 6, 12)
+    sums = random_sums(np.random.default_rng(0), 6, 12)
     sums.counts[5], sums.values[5] = 0, 0
     [bias, missing] = results(sums)
     assert missing.undefined == "missing_target"

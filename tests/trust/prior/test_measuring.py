@@ -60,8 +60,7 @@ def test_vectors_of_length_1_differ_from_those_of_the_file() -> None:
 
 
 def test_without_words_or_pairs_a_measure_computed_again_is_undefined() -> None:
-    lists = {"female": ("lass",), "male": ("he",)}
-    groups = Groups("gender", lists, GROUPS.targets)
+    groups = Groups("gender", {"female": ("lass",), "male": ("he",)}, GROUPS.targets)
     codes = {name: biases(name, groups, VECTORS)[0].undefined for name in MEASURES}
     paired = {name for name, measure in MEASURES.items() if measure.centring}
     assert {name for name, code in codes.items() if code == "no_direction"} == paired
@@ -128,8 +127,7 @@ def test_measures_are_refused(name: str, lists: dict[str, tuple[str, ...]], mess
 
 
 def test_manzini_takes_more_than_two_groups() -> None:
-    lists = {"a": ("she",), "b": ("he",), "c": ("uncle",)}
-    groups = Groups("gender", lists, {"baker": ("baker",)})
+    groups = Groups("gender", {"a": ("she",), "b": ("he",), "c": ("uncle",)}, {"baker": ("baker",)})
     prior.check_measure("manzini", groups, VECTORS)
     (found,) = biases("manzini", groups, VECTORS)
     assert (found.n, found.groups) == (3, ("a", "b", "c"))

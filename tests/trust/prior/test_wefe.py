@@ -96,8 +96,7 @@ def test_ripa_of_single_pairs_has_wefes_mean(wefe: Process) -> None:
     found = theirs(wefe, "RIPA", [FIRST, SECOND], [X])
     pairs = zip(rows(FIRST), rows(SECOND), strict=True)
     own = np.mean([ripa(rows(X), first[None], second[None]) for first, second in pairs], axis=0)
-    values = [found["word_values"][word]["mean"] for word in X]
-    assert own == pytest.approx(values, abs=1e-5)
+    assert own == pytest.approx([found["word_values"][word]["mean"] for word in X], abs=1e-5)
 
 
 def debiased(wefe: Process, name: str, fit: dict[str, Any], **options: Any) -> dict[str, Floats]:

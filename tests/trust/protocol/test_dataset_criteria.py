@@ -13,16 +13,11 @@ from curation.stats.agreement import shuffled
 from curation.stats.artefacts import Artefact, artefacts
 from curation.stats.metrics import icat
 from curation.trust.groups import Groups
+from curation.trust.protocol import datasets
 from curation.trust.protocol.agreement import SHUFFLES
 from curation.trust.protocol.checks import obey_controls
 from curation.trust.protocol.content import judged
-from curation.trust.protocol.datasets import (
-    DatasetInput,
-    MeasureValues,
-    PitfallCount,
-    Retest,
-    Scored,
-)
+from curation.trust.protocol.datasets import DatasetInput, PitfallCount, Retest, Scored
 from curation.trust.protocol.split_half import correlation, halves, reliability_interval
 from curation.trust.protocol.table import dataset_criteria
 from support.judged import INTER, INTRA, by_term, cats, dataset, found, run
@@ -210,11 +205,10 @@ def test_both_kinds_of_cat_must_rank_terms_alike() -> None:
 def test_ss_is_compared_with_bias_measures_and_outcomes_of_the_terms() -> None:
     shares = {f"T{t}": (0.5 + t / 20, 0.5 - t / 20) for t in range(10)}
     words = {"hill": ("hill",), "lake": ("lake",)}
-    data = replace(
-        dataset(TEN, run("m", "r", FULL, SLOPE)),
-        measures=[MeasureValues("vectors/people-small", {f"t{t}": t / 10 for t in range(10)})],
-        tables={"people": Groups("people", words, {}, outcomes=shares)},
-    )
+    values = {f"t{t}": t / 10 for t in range(10)}
+    measures = [datasets.MeasureValues("vectors/people-small", values)]
+    tables = {"people": Groups("people", words, {}, outcomes=shares)}
+    data = dataset(TEN, run("m", "r", FULL, SLOPE), measures=measures, tables=tables)
     rows = rows_of(data)
     assert found(rows, "convergent", "measure:m:vectors").status == "pass"
     for check in ("unequal:m:people", "leading:m:people"):

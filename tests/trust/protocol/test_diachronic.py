@@ -94,8 +94,7 @@ def test_a_trend_of_the_number_of_contexts_is_not_one_of_bias() -> None:
 def test_a_flat_series_rarely_passes() -> None:
     passed = Counter[str]()
     for seed in range(40):
-        p = 0.1 * LEAN + np.random.default_rng(seed).normal(0, 0.02, WORLD.shape)
-        found = rows(series(p))
+        found = rows(series(0.1 * LEAN + np.random.default_rng(seed).normal(0, 0.02, WORLD.shape)))
         assert found.keys() == {"diachronic-sizes", "diachronic-signed"}
         passed.update(name for name, row in found.items() if row.status == "pass")
     assert max(passed.values(), default=0) <= 4
@@ -104,8 +103,7 @@ def test_a_flat_series_rarely_passes() -> None:
 def test_targets_and_years_that_are_not_in_all_are_left_out() -> None:
     runs = planted()
     runs[0] = runs[0]._replace(biases=runs[0].biases[1:])
-    extra = runs[0]._replace(name="vectors/gender-coha+1850", year=1850)
-    found = rows([extra, *runs])
+    found = rows([runs[0]._replace(name="vectors/gender-coha+1850", year=1850), *runs])
     assert found["diachronic-sizes"].n == 10  # the world has no shares of 1850
     nothing = rows(runs, Groups("gender", WHOLE.words, WHOLE.targets))
     assert {row.status for row in nothing.values()} == {"not_run"}

@@ -10,15 +10,8 @@ from curation.records import Bias, Criterion, Evidence
 from curation.settings import TrustSettings
 from curation.trust.framework import DEFAULT, Policies
 from curation.trust.groups import Groups
-from curation.trust.protocol.again import (
-    Again,
-    Measure,
-    NotPossibleError,
-    antisymmetry,
-    quantile,
-    stability,
-    used_words,
-)
+from curation.trust.protocol import again as evidenced
+from curation.trust.protocol.again import Again, NotPossibleError, stability
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support import biases
@@ -41,24 +34,19 @@ def evidence(again: Again, groups: Groups = GENDER) -> dict[str, Evidence]:
 
 
 def results(
-    again: Again,
-    groups: Groups = GENDER,
-    *,
-    measure: str = "vectors",
-    known: bool = True,
-    **how: Any,
+    again: Again, groups: Groups = GENDER, *, name: str = "vectors", known: bool = True, **how: Any
 ) -> dict[str, Criterion]:
     """The rows of a run, with its evidence or from its results alone, under some policies."""
     policies = Policies(**how)
     found = tuple(stability(again, groups, DEFAULT, draws=20, seed=3)) if known else ()
     own = tuple(again(groups, policies))
-    run = MeasureRun(f"{measure}/made", measure, "gender", own, found, policies)
+    run = MeasureRun(f"{name}/made", name, "gender", own, found, policies)
     rows = measure_criteria([run], {"gender": groups}, TrustSettings(), seed=1)
     return {f"{row.criterion} {row.check}": row for row in rows}
 
 
 def statuses(again: Again, measure: str = "vectors") -> dict[str, str]:
-    return {name: row.status for name, row in results(again, measure=measure).items()}
+    return {check: row.status for check, row in results(again, name=measure).items()}
 
 
 def structure(again: Again, groups: Groups) -> set[float | None]:
@@ -102,20 +90,22 @@ def test_a_measure_that_ignores_the_order_or_the_reference_fails() -> None:
 
 
 def test_antisymmetry_by_hand() -> None:
-    assert antisymmetry([1, 2], [-1, -2]) == 1.0
-    assert antisymmetry([1, 0], [0, 1]) == 0.0
-    assert antisymmetry([0], [0]) is None
+    assert evidenced.antisymmetry([1, 2], [-1, -2]) == 1.0
+    assert evidenced.antisymmetry([1, 0], [0, 1]) == 0.0
+    assert evidenced.antisymmetry([0], [0]) is None
 
 
 def test_words_that_are_not_used_are_found() -> None:
     words = {"female": ("she", "unknown", "woman"), "male": ("he", "man", "nothing")}
-    used = used_words(Measure(COSINES, replace(GENDER, words=words), DEFAULT))
+    used = evidenced.used_words(evidenced.Measure(COSINES, replace(GENDER, words=words), DEFAULT))
     assert used.words == {"female": ("she", "woman"), "male": ("he", "man")}
     assert (used.sets, used.why, len(used.without)) == (False, "", 4)
 
 
 def test_pairs_of_words_are_drawn_together() -> None:
-    used = used_words(Measure(biases.prior_measure(VECTORS, biases.ripa), GENDER, DEFAULT))
+    used = evidenced.used_words(
+        evidenced.Measure(biases.prior_measure(VECTORS, biases.ripa), GENDER, DEFAULT)
+    )
     assert used.sets
     rng = np.random.default_rng(0)
     pairs = set(zip(*GENDER.words.values(), strict=True))
@@ -164,8 +154,7 @@ def test_negative_strengths_are_compared_under_other_policies() -> None:
     again = biases.cosine_measure(VECTORS | {"pilot": -VECTORS["pilot"]})
     found = results(again, known=False, negative="shift")
     assert found["sensitivity negative:raw"].value is not None
-    clip = found["sensitivity negative:clip"]
-    assert "1 of 8 targets have a negative strength" in clip.computed
+    assert "1 of 8 targets have a negative strength" in found["sensitivity negative:clip"].computed
     same = results(again, known=False)["sensitivity negative:clip"]
     assert (same.status, same.value) == ("not_applicable", None)  # only that target changes
 
@@ -223,9 +212,9 @@ def test_a_measure_that_refuses_everything_is_not_applicable() -> None:
 
 
 def test_draws_without_a_result_count_as_the_lowest() -> None:
-    assert quantile([1.0, 0.5, None], 0.5) == 0.5
-    assert quantile([1.0, None, None], 0.5) is None
-    assert quantile([], 0.5) is None
+    assert evidenced.quantile([1.0, 0.5, None], 0.5) == 0.5
+    assert evidenced.quantile([1.0, None, None], 0.5) is None
+    assert evidenced.quantile([], 0.5) is None
 
 
 def test_the_same_seed_gives_the_same_evidence() -> None:

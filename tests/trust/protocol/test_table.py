@@ -17,16 +17,8 @@ from curation.trust.protocol.agreement import agreement
 from curation.trust.protocol.checks import Case, Check, Found
 from curation.trust.protocol.datasets import MeasureValues, PitfallCount, Retest
 from curation.trust.protocol.measures import MeasureRun
-from support.biases import (
-    GENDER,
-    TABLE_3,
-    TARGETS,
-    cosine_measure,
-    made_vectors,
-    prior_run,
-    result,
-    run_of,
-)
+from support import biases as made
+from support.biases import GENDER, TABLE_3, TARGETS, run_of
 from support.judged import INTER, INTRA, by_term, cats, dataset, run
 
 CHECKS, NO_SCORES = table.table()
@@ -49,15 +41,15 @@ def measured() -> list[Criterion]:
     """Rows of every sort of measure, with evidence, pairs, a series and negative strengths."""
     long = {name: (*own, *(f"{word}s" for word in own)) for name, own in GENDER.words.items()}
     groups = replace(GENDER, words=long)
-    vectors = made_vectors(groups)
+    vectors = made.made_vectors(groups)
     vectors["pilot"] = -vectors["pilot"]
-    again = cosine_measure(vectors)
+    again = made.cosine_measure(vectors)
     policies = Policies(negative="clip")
     evidence = tuple(stability(again, groups, policies, draws=20, seed=1))
     biases = tuple(again(groups, policies))
     before = MeasureRun("vectors/gender-w", "vectors", "gender", biases, evidence, policies)
     after = before._replace(name="vectors/gender-w+hard")
-    prior = prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)), "caliskan/gender-w")
+    prior = made.prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)), "caliskan/gender-w")
     labels = agreement(np.array([[4, 1, 0], [1, 4, 0], [5, 0, 0], [0, 3, 2]] * 10), confidence=0.95)
     own = {"statistic": "alpha", "value": labels.alpha, "ci": labels.ci, "n": 40}
     checks = ("agreement annotators", "agreement control-shuffled-labels", "retest annotators")
@@ -72,7 +64,7 @@ def measured() -> list[Criterion]:
         MeasureRun(
             f"vectors/gender-coha+{year}",
             *("vectors", "gender"),
-            tuple(result(job, (year - 1950) / 200 * n) for n, job in enumerate(TARGETS)),
+            tuple(made.result(job, (year - 1950) / 200 * n) for n, job in enumerate(TARGETS)),
             year=year,
         )
         for year in YEARS

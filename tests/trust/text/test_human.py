@@ -110,5 +110,4 @@ def test_other_groups() -> None:
             found.biases(other, Policies())
     shifted = found.biases(policies=Policies(negative="shift"), confidence=0.95)
     assert shifted == found.biases(confidence=0.95)
-    soft = found.biases(GROUPS, Policies(normalise="softmax"))[1]
-    assert sum(soft.p or ()) == pytest.approx(1)
+    assert sum(found.biases(GROUPS, Policies(normalise="softmax"))[1].p or ()) == pytest.approx(1)
