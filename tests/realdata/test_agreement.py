@@ -1,7 +1,6 @@
 """Agreement by term and tiers of StereoSet's development set, beside ACL Table 10."""
 
 import csv
-import gzip
 from collections import Counter
 from pathlib import Path
 
@@ -16,23 +15,17 @@ from curation.decisions.filter import count, judge, tiers
 from curation.formats.table_words import read_label
 from curation.records import Association, Item, Label, Term
 from curation.scores.terms import published_agreement
-from support.cats import REAL
+from support.realdata import LABELLED, SHARED, labelled, needs
 
-FILE = REAL / "dev_labelled.json.gz"
-PRINTED = REAL.parent / "published" / "terms.csv"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not FILE.exists(), reason=f"StereoSet's labels are not at {FILE}"),
-]
+PRINTED = SHARED / "published" / "terms.csv"
+pytestmark = needs(LABELLED)
 SPELLED = {"eriteria": "eritrea", "norweigan": "norwegian"}
 """The two terms of the set that the data spells otherwise than the printed list."""
 
 
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("labelled") / "dev.json"
-    path.write_bytes(gzip.decompress(FILE.read_bytes()))
-    return path
+    return labelled(tmp_path_factory.mktemp("labelled"))
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +41,7 @@ def printed() -> dict[str, float]:
     return {row["term"].lower(): 100 * float(row["agreement"]) for row in rows}
 
 
-def test_the_sum_of_squared_shares_fits_table_10(
-    entries: list[Entry], printed: dict[str, float]
-) -> None:
+def test_squared_shares_fit_table_10(entries: list[Entry], printed: dict[str, float]) -> None:
     found = {name.split("/", 1)[1].lower(): a for name, a in published_agreement(entries).items()}
     assert len(found) == 79
     paper = np.array([printed[SPELLED.get(term, term)] for term in found])
@@ -79,9 +70,7 @@ def items(entries: list[Entry]) -> list[Item]:
     return made
 
 
-def test_a_campaign_gives_the_same_agreement_and_tiers(
-    gold: Path, entries: list[Entry], items: list[Item]
-) -> None:
+def test_a_campaign_gives_the_same(gold: Path, entries: list[Entry], items: list[Item]) -> None:
     rows = [
         (f"{s['id']}/{n}", item["id"], s["id"], said["human_id"], read_label(said["label"]))
         for _, _, item in entries

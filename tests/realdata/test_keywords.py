@@ -2,21 +2,16 @@
 
 import runpy
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from curation.measures.keywords import keywords, wordfreq
-from curation.records import Cat
 from curation.text.words import words
-from support.cats import REAL, development_set
+from support.realdata import REAL, development_set, needs
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
+pytestmark = needs(REAL)
 # Of development and test set together, lemmas of a lemmatiser that knows parts of speech.
 TABLE_3 = runpy.run_path(str(ROOT / "benchmarks" / "reproduce.py"))["KEYWORDS"]
 # Why the others are not among the hundred first.
@@ -42,45 +37,43 @@ LACKING = {
 OTHERWISE = {"uncare": "uncaring", "hardwork": "hardworking"}
 
 
-@pytest.fixture(scope="module")
-def cats() -> list[Cat]:
-    return development_set()
+@cache
+def report(smoothing: float = 10) -> dict[str, Any]:
+    return keywords(development_set(), language="en", reference=wordfreq("en"), smoothing=smoothing)
 
 
-def first(report: dict[str, Any], domain: str, by: str, most: int) -> set[str]:
-    (group,) = [g for g in report["groups"] if (g["by"], g["domain"]) == ("domain", domain)]
+def first(domain: str, by: str, most: int, smoothing: float = 10) -> set[str]:
+    groups = report(smoothing)["groups"]
+    (group,) = [g for g in groups if (g["by"], g["domain"]) == ("domain", domain)]
     return {row["word"] for row in group["keywords"] if row[by] <= most}
 
 
-def among(report: dict[str, Any], by: str, most: int) -> list[int]:
+def among(by: str, most: int, smoothing: float = 10) -> list[int]:
     return [
-        len(first(report, domain, by, most) & set(wanted.split()))
+        len(first(domain, by, most, smoothing) & set(wanted.split()))
         for domain, wanted in TABLE_3.items()
     ]
 
 
-def test_how_many_of_the_papers_keywords_come_first(cats: list[Cat]) -> None:
-    report = keywords(cats, language="en", reference=wordfreq("en"))
+def test_how_many_of_the_papers_keywords_come_first() -> None:
     found = {
-        by: [among(report, by, most) for most in (16, 50, 100)]
-        for by in ("rank", "log_likelihood_rank")
+        by: [among(by, most) for most in (16, 50, 100)] for by in ("rank", "log_likelihood_rank")
     }
     # Gender, profession, race, religion; of 16 each.
     assert found["rank"] == [[6, 6, 7, 4], [7, 10, 11, 4], [7, 12, 14, 4]]
     assert found["log_likelihood_rank"] == [[1, 3, 4, 3], [6, 6, 8, 4], [7, 9, 10, 4]]
 
 
-def test_why_the_others_do_not(cats: list[Cat]) -> None:
-    report = keywords(cats, language="en", reference=wordfreq("en"))
+def test_why_the_others_do_not() -> None:
     texts: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for cat in cats:
+    for cat in development_set():
         for text in (cat.context, *(a.sentence for a in cat.associations if a.gold != "unrelated")):
             for word in words(text, "en"):
                 texts[cat.domain][word].add(cat.id)
     told = {}
     for domain, wanted in TABLE_3.items():
         told[domain] = defaultdict(set)
-        for word in set(wanted.split()) - first(report, domain, "rank", 100):
+        for word in set(wanted.split()) - first(domain, "rank", 100):
             forms = [word, f"{word}s", OTHERWISE.get(word, word)]
             many = len(set[str]().union(*(texts[domain][form] for form in forms)))
             if not many:
@@ -89,7 +82,7 @@ def test_why_the_others_do_not(cats: list[Cat]) -> None:
                 told[domain]["in one CAT"].add(word)
             elif word in OTHERWISE:
                 told[domain]["another lemma"].add(word)
-                assert OTHERWISE[word] in first(report, domain, "rank", 16)
+                assert OTHERWISE[word] in first(domain, "rank", 16)
             else:
                 told[domain]["ranked lower"].add(word)
     assert {d: dict(why) for d, why in told.items()} == {
@@ -98,16 +91,14 @@ def test_why_the_others_do_not(cats: list[Cat]) -> None:
     }
 
 
-def test_the_smoothing_that_brings_most(cats: list[Cat]) -> None:
-    totals = {}
-    for smoothing in (1, 3, 10, 30, 100):
-        report = keywords(cats, language="en", reference=wordfreq("en"), smoothing=smoothing)
-        totals[smoothing] = [sum(among(report, "rank", most)) for most in (16, 50, 100)]
+def test_the_smoothing_that_brings_most() -> None:
     # Of 64 among the first 16, 50 and 100 of each domain.
-    assert totals == {
+    expected = {
         1: [18, 29, 37],
         3: [19, 33, 38],
         10: [23, 32, 37],
         30: [19, 27, 33],
         100: [11, 22, 28],
     }
+    for smoothing, totals in expected.items():
+        assert [sum(among("rank", most, smoothing)) for most in (16, 50, 100)] == totals

@@ -7,13 +7,9 @@ import pytest
 
 from curation.measures.sentiment import PAPER, by_vader, sentiment
 from curation.measures.statistics import statistics
-from curation.records import Cat
-from support.cats import REAL, development_set
+from support.realdata import REAL, development_set, needs
 
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
+pytestmark = needs(REAL)
 
 LENGTHS = {
     "intrasentence": {"gender": 7.98, "profession": 8.30, "race": 7.63, "religion": 8.18},
@@ -23,13 +19,8 @@ LENGTHS = {
 
 
 @pytest.fixture(scope="module")
-def cats() -> list[Cat]:
-    return development_set()
-
-
-@pytest.fixture(scope="module")
-def measured(cats: list[Cat]) -> dict[str, Any]:
-    return statistics(cats, language="en")
+def measured() -> dict[str, Any]:
+    return statistics(development_set(), language="en")
 
 
 @pytest.mark.parametrize("kind", LENGTHS)
@@ -63,7 +54,8 @@ def test_unrelated_sentences_are_shorter(measured: dict[str, Any]) -> None:
     assert gap["anti-stereotype", "unrelated"]["ci"][0] > 2
 
 
-def test_stereotypes_are_more_often_negative_as_in_table_2(cats: list[Cat]) -> None:
+def test_stereotypes_are_more_often_negative_as_in_table_2() -> None:
+    cats = development_set()
     rows = sentiment(cats, by_vader(cats, language="en"))
     labels, difference = rows[0]["labels"], rows[0]["difference"]
     found = {gold: labels[gold]["negative"]["share"] for gold in PAPER}

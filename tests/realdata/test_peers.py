@@ -16,23 +16,20 @@ import pytest
 from curation.models import tiny
 from curation.models.rules import ScoringRequest
 from curation.models.scoring import ModelSpec, Scorer
+from support import realdata
 from support.peers import Worker, close
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset" / "dev_cats.jsonl"
+REAL = realdata.REAL / "dev_cats.jsonl"
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 EACH = 60  # CATs of a kind
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_file(), reason=f"StereoSet's data is not at {REAL}"),
-]
+pytestmark = realdata.needs(REAL)
+Requests = dict[str, list[ScoringRequest]]
 
 
 @pytest.fixture(scope="module")
-def asks() -> dict[str, list[ScoringRequest]]:
+def asks() -> Requests:
     """Of each kind, three for each CAT."""
-    lines: list[dict[str, Any]] = [
-        json.loads(line) for line in REAL.read_text("utf-8").splitlines()
-    ]
+    lines = [json.loads(line) for line in REAL.read_text("utf-8").splitlines()]
     found = {}
     for kind in ("intrasentence", "intersentence"):
         of_kind = [cat for cat in lines if ("BLANK" in cat["context"]) == (kind == "intrasentence")]
@@ -44,9 +41,7 @@ def asks() -> dict[str, list[ScoringRequest]]:
 
 
 @pytest.fixture(scope="module")
-def model(
-    tmp_path_factory: pytest.TempPathFactory, asks: dict[str, list[ScoringRequest]]
-) -> Callable[[str], Path]:
+def model(tmp_path_factory: pytest.TempPathFactory, asks: Requests) -> Callable[[str], Path]:
     texts = [ask.text for three in asks.values() for ask in three]
     folder = tmp_path_factory.mktemp("models")
     return cache(lambda family: tiny.make(folder / family, texts, family=family, vocabulary=900))
@@ -67,7 +62,7 @@ def model(
     ],
 )
 def test_scores_of_real_cats(
-    asks: dict[str, list[ScoringRequest]],
+    asks: Requests,
     model: Callable[[str], Path],
     peers: Worker,
     rule: str,

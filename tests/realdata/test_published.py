@@ -10,13 +10,10 @@ import pytest
 from curation.catsets.stereoset import read_cats
 from curation.scores.published import beside, by_split, choose, tables, targets
 from curation.scores.runs import read_predictions_run
-from support.cats import REAL, development_set
+from support.realdata import GENDER, REAL, RELIGION, SHARED, TEST, development_set, needs
 
-PRINTED = REAL.parent / "published"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
+PRINTED = SHARED / "published"
+pytestmark = needs(REAL)
 
 
 def test_the_shipped_tables_hold_every_collected_row() -> None:
@@ -41,8 +38,7 @@ def test_the_shipped_tables_hold_every_collected_row() -> None:
 
 def test_the_shipped_split_is_that_of_the_development_set() -> None:
     assert set(by_split(development_set())) == {"dev"}
-    test = read_cats(REAL / "test_sample_intrasentence_labelled.json")
-    assert set(by_split(test)) == {"test"}
+    assert set(by_split(read_cats(TEST))) == {"test"}
     dev = {(c.domain, c.target) for c in development_set()}
     found = [one for one in targets() if one.split == "dev"]
     assert len(found) == len(dev) == 79
@@ -52,8 +48,7 @@ def test_the_shipped_split_is_that_of_the_development_set() -> None:
 
 @pytest.mark.parametrize("ties", ["official", "half"])
 def test_the_authors_predictions_give_table_7_to_the_last_digit(ties: str) -> None:
-    names = {"dev_intrasentence_gender.json", "dev_intrasentence_religion_labelled.json"}
-    cats = [cat for name in sorted(names) for cat in read_cats(REAL / name)]
+    cats = [cat for file in (GENDER, RELIGION) for cat in read_cats(file)]
     files = sorted((REAL / "predictions").glob("*.json"))
     runs = [read_predictions_run(f"{_model(file)}={file}") for file in files]
     pairs = beside(choose([]), by_split(cats), runs, ties=ties)  # type: ignore[arg-type]
@@ -104,7 +99,7 @@ def test_gpt2s_scores_are_means_per_token_and_not_the_probability_of_the_sentenc
     Whether the first token is in the mean does not follow: with n tokens, the stop's p is
     s(with)^(n + 1) / s(without)^n if it is, and s(with)^n / s(without)^(n - 1) if not.
     """
-    gender = json.loads((REAL / "dev_intrasentence_gender.json").read_text("utf-8"))
+    gender = json.loads(GENDER.read_text("utf-8"))
     ids = {s["sentence"]: s["id"] for c in gender["data"]["intrasentence"] for s in c["sentences"]}
     scores, both = scores_of("gpt2"), [text for text in ids if f"{text}." in ids]
     assert [len(text.split()) for text in both] == [4, 4]

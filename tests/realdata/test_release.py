@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter, defaultdict
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +22,34 @@ from curation.release.facts import Facts
 from curation.release.texts.questions import QUESTIONS
 from curation.steps.release.checking import check_release
 from curation.steps.source import campaign_source
-from support.cats import REAL
+from support.commands import Ran, run, set_to
+from support.realdata import LABELLED, labelled, needs
 from support.scored import chance, put
 from support.traced import untraced
 
-FILE = REAL / "dev_labelled.json.gz"
 KNOWN = {"blank_glued": 1, "blank_left": 2, "blank_twice": 2, "meta_text": 12}
 """The pitfalls of StereoSet that stop a release, and how many of its CATs have them."""
 KINDS, SPLITS = ("intrasentence", "intersentence"), ("dev", "test")
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 MODELS = {"guesser-1": 1, "guesser-2": 2}
-pytestmark = [
-    pytest.mark.outside,  # it builds three releases of 4,212 CATs
-    pytest.mark.realdata,
-    pytest.mark.skipif(not FILE.exists(), reason=f"StereoSet's labels are not at {FILE}"),
-]
+pytestmark = [pytest.mark.outside, *needs(LABELLED)]  # it builds three releases of 4,212 CATs
 Rows = list[dict[str, Any]]
+
+
+def curation(*words: str | Path, code: int = 0) -> Ran:
+    """What a command says, and that it ends with this code."""
+    done = run(*words)
+    assert done.code == code, done.err
+    return done
 
 
 def _text(release: Path, name: str) -> str:
     return (release / name).read_text("utf-8")
+
+
+def _facts(release: Path) -> Facts:
+    content = json.loads(_text(release, "release.json"))
+    return Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
 
 
 def lines(path: Path) -> Rows:
@@ -63,31 +72,24 @@ def statement() -> str:
 @pytest.fixture(scope="module")
 def published() -> Rows:
     """The items of the published file."""
-    content = json.loads(gzip.decompress(FILE.read_bytes()))
+    content = json.loads(gzip.decompress(LABELLED.read_bytes()))
     return [{**item, "kind": kind} for kind in KINDS for item in content["data"][kind]]
 
 
 @pytest.fixture(scope="module")
-def root(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The campaign with a release."""
     folder = tmp_path_factory.mktemp("stereoset")
-    root, data = folder / "campaign", folder / "dev.json"
-    data.write_bytes(gzip.decompress(FILE.read_bytes()))
-    for command in (("init", root, "--yes"), ("import", "stereoset", data, "-c", root)):
-        done = forked(*command)
-        assert done.code == 0, done.err
-    settings = root / "campaign.toml"
-    text = settings.read_text("utf-8")
-    assert "accept = []" in text
-    settings.write_text(text.replace("accept = []", f"accept = {sorted(KNOWN)}"), "utf-8")
+    root = folder / "campaign"
+    curation("init", root, "--yes")
+    curation("import", "stereoset", labelled(folder), "-c", root)
+    set_to(root, "accept = []", f"accept = {sorted(KNOWN)}")
     (root / "7-release/statement.toml").write_text(statement(), "utf-8")
-    assert forked("decisions", "split", "-c", root).code == 0
+    curation("decisions", "split", "-c", root)
     cats = campaign_source(open_campaign(root)).cats
     for model, seed in MODELS.items():
         put(root / "5-scores", model, "default", chance(seed), cats)
-    done = forked("release", "build", "-c", root)
-    assert done.code == 0, done.err
-    assert "questions" not in done.out  # none is open
+    assert "questions" not in curation("release", "build", "-c", root).out  # none is open
     return root
 
 
@@ -98,8 +100,7 @@ def release(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def facts(release: Path) -> Facts:
-    content = json.loads((release / "release.json").read_text("utf-8"))
-    return Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
+    return _facts(release)
 
 
 @pytest.fixture(scope="module")
@@ -112,28 +113,27 @@ def test_a_check_finds_what_is_known_and_nothing_more(release: Path) -> None:
     assert not [f for f in found if f.severity == "block"]
     accepted = {f.where: f.detail.split(" of ")[0] for f in found if f.code == "pitfall_accepted"}
     assert accepted == {code: str(count) for code, count in KNOWN.items()}
-    others = {f.code for f in found} - {"pitfall_accepted"}
-    assert others == {"pitfalls", "baseline"}
+    assert {f.code for f in found} - {"pitfall_accepted"} == {"pitfalls", "baseline"}
 
 
 def test_every_number_of_the_texts_is_traced_to_the_facts(release: Path, facts: Facts) -> None:
     names = ("README.md", "STATEMENT.md")
-    texts = {name: (release / name).read_text("utf-8") for name in names}
-    metadata = json.loads((release / "croissant.json").read_text("utf-8"))
+    texts = {name: _text(release, name) for name in names}
+    metadata = json.loads(_text(release, "croissant.json"))
     own = {key: value for key, value in metadata.items() if key.startswith("rai:")}
     own |= {key: metadata[key] for key in ("description", "version", "datePublished", "citeAs")}
     texts["croissant.json"] = json.dumps(own, ensure_ascii=False, indent=1)
-    package = json.loads((release / "datapackage.json").read_text("utf-8"))
+    package = json.loads(_text(release, "datapackage.json"))
     package.pop("resources")
     assert package.pop("created") == f"{facts.date}T00:00:00Z"
     texts["datapackage.json"] = json.dumps(package, ensure_ascii=False, indent=1)
-    texts["CITATION.cff"] = (release / "CITATION.cff").read_text("utf-8").partition("\n")[2]
+    texts["CITATION.cff"] = _text(release, "CITATION.cff").partition("\n")[2]
     for name, text in texts.items():
         assert untraced(text, facts) == [], name
 
 
 def test_the_files_that_the_metadata_describe_have_these_sizes(release: Path) -> None:
-    package = json.loads((release / "datapackage.json").read_text("utf-8"))
+    package = json.loads(_text(release, "datapackage.json"))
     assert package["resources"]
     for resource in package["resources"]:
         assert resource["bytes"] == (release / resource["path"]).stat().st_size
@@ -150,16 +150,16 @@ def test_every_cat_and_label_is_counted_again(
     assert {(s.domain, s.kind, s.split): s.cats for s in facts.sizes} == sizes
     targets = {(by_id[c["id"]]["bias_type"], by_id[c["id"]]["target"]) for c in cats}
     assert sum(count.terms for count in facts.terms) == len(targets) == 79
-    people = {vote["human_id"] for of in votes.values() for part in of for vote in part}
-    assert facts.annotations == sum(len(part) for of in votes.values() for part in of)
-    assert facts.annotators == len(people) == facts.people["validation"]
+    people = [[v["human_id"] for v in part] for of in votes.values() for part in of]
+    names = set().union(*people)
+    assert facts.annotations == sum(map(len, people))
+    assert facts.annotators == len(names) == facts.people["validation"]
     # A second vote by the same person on a sentence does not count.
-    counted = sum(len({v["human_id"] for v in part}) for of in votes.values() for part in of)
-    assert facts.counted == counted
+    assert facts.counted == sum(len(set(each)) for each in people)
     with (release / "annotations.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == facts.annotations
-    assert {row["annotator"] for row in rows} == people  # the ids that were published before
+    assert {row["annotator"] for row in rows} == names  # the ids that were published before
     assert "the ids with which their labels were published before" in _text(release, "README.md")
     tiers = Counter(
         str(min(_agreeing(part) for part in of))
@@ -171,12 +171,9 @@ def test_every_cat_and_label_is_counted_again(
     (total,) = [r for r in facts.retention if (r.domain, r.kind) == ("all", "all")]
     assert (total.kept, total.items, total.open) == (4212, 4212, 4229 - 4212)
     assert facts.not_kept == {"too_few_labels": 17}
-    repeats = 0
-    for item in published:
-        for people in ([v["human_id"] for v in s["labels"]] for s in item["sentences"]):
-            repeats += len(people) - len(set(people))
-    assert facts.not_counted == {"repeated_annotator": repeats}
-    assert repeats == 309
+    people = [[v["human_id"] for v in s["labels"]] for i in published for s in i["sentences"]]
+    repeats = sum(len(each) - len(set(each)) for each in people)
+    assert facts.not_counted == {"repeated_annotator": repeats} == {"repeated_annotator": 309}
     assert (facts.without_votes, facts.translated, facts.hidden) == (0, 0, None)
     assert (facts.open, facts.licence.spdx) == ((), "CC-BY-SA-4.0")
 
@@ -188,24 +185,19 @@ def _agreeing(part: Rows) -> int:
 def test_agreement_of_the_published_votes(facts: Facts, published: Rows, cats: Rows) -> None:
     """Krippendorff's alpha by its definition: coincidences of pairs of votes within a sentence."""
     kept = {cat["id"] for cat in cats}
-    pairs: Counter[tuple[str, str]] = Counter()
     weights: dict[tuple[str, str], float] = defaultdict(float)
     for item in published:
         for sentence in item["sentences"] if item["id"] in kept else ():
             own = {vote["human_id"]: vote["label"] for vote in reversed(sentence["labels"])}
             count = Counter(own.values())
-            for a in count:
-                for b in count:
-                    pairs[a, b] = count[a] * (count[b] - (a == b))
-                    weights[a, b] += pairs[a, b] / (len(own) - 1)
-    totals = Counter[str]()
+            for a, b in product(count, repeat=2):
+                weights[a, b] += count[a] * (count[b] - (a == b)) / (len(own) - 1)
+    totals: dict[str, float] = defaultdict(float)
     for (a, _), weight in weights.items():
-        totals[a] += weight  # type: ignore[assignment]
+        totals[a] += weight
     n = sum(totals.values())
     observed = sum(weight for (a, b), weight in weights.items() if a != b) / n
-    expected = sum(
-        totals[a] * totals[b] for a in totals for b in totals if a != b
-    ) / (n * (n - 1))  # fmt: skip
+    expected = sum(totals[a] * totals[b] for a, b in permutations(totals, 2)) / (n * (n - 1))
     (row,) = [
         r for r in facts.agreement if (r.scope, r.classes, r.measure) == ("kept", "all", "alpha")
     ]
@@ -236,27 +228,19 @@ def test_scores_are_computed_again(root: Path, facts: Facts, cats: Rows) -> None
         path = root / f"5-scores/{model}/default/scores.jsonl"
         values = {row["association"]: row["value"] for row in lines(path)}
         for row in (row for row in facts.scores if row.model == model):
-            own = [
-                cat
-                for cat in cats
-                if cat["split"] == row.split and row.kind in ("both", cat["kind"])
-            ]
-            prefers: dict[str, list[bool]] = defaultdict(list)
-            meaningful: dict[str, list[bool]] = defaultdict(list)
+            own = [c for c in cats if c["split"] == row.split and row.kind in ("both", c["kind"])]
+            prefers, meaningful = defaultdict(list), defaultdict(list)
             for cat in own:
-                s, a, u = (
-                    {x["gold"]: values[x["id"]] for x in cat["associations"]}[g] for g in GOLDS
-                )
+                by_gold = {x["gold"]: values[x["id"]] for x in cat["associations"]}
+                s, a, u = (by_gold[gold] for gold in GOLDS)
                 prefers[cat["term"]].append(s > a)
                 meaningful[cat["term"]] += [s > u, a > u]
             ss, lms = _mean(prefers), _mean(meaningful)
             assert (row.cats, row.terms) == (len(own), len(prefers))
-            assert row.ss == pytest.approx(ss)
-            assert row.lms == pytest.approx(lms)
-            assert row.icat == pytest.approx(lms * min(ss, 100 - ss) / 50)
-            for value, ends in ((row.ss, row.ss_ci), (row.lms, row.lms_ci)):
-                assert ends is not None
-                assert ends[0] < value < ends[1]
+            expected = (ss, lms, lms * min(ss, 100 - ss) / 50)
+            assert (row.ss, row.lms, row.icat) == pytest.approx(expected)
+            for value, (low, high) in ((row.ss, row.ss_ci), (row.lms, row.lms_ci)):
+                assert low < value < high
 
 
 def _mean(of: dict[str, list[bool]]) -> float:
@@ -264,7 +248,7 @@ def _mean(of: dict[str, list[bool]]) -> float:
 
 
 def test_the_card_is_that_of_a_dataset_on_the_hub(release: Path) -> None:
-    text = (release / "README.md").read_text("utf-8")
+    text = _text(release, "README.md")
     fields = yaml.safe_load(text.split("---\n")[1])
     assert (fields["language"], fields["license"]) == (["en"], "cc-by-sa-4.0")
     assert fields["size_categories"] == ["1K<n<10K"]
@@ -276,7 +260,7 @@ def test_the_card_is_that_of_a_dataset_on_the_hub(release: Path) -> None:
         for file in config["data_files"]:
             assert (release / file["path"]).is_file()
     for name in ("README.md", "STATEMENT.md"):
-        text = (release / name).read_text("utf-8")
+        text = _text(release, name)
         shown = MarkdownIt("commonmark").enable("table").render(text.rpartition("---\n")[2])
         assert "<table>" in shown
         # An empty section, and a word or a mark that no reader should see.
@@ -298,9 +282,8 @@ def test_what_is_not_known_of_imported_data_is_not_claimed(release: Path) -> Non
     assert "If imported items had been chosen by agreement before" in readme
 
 
-def test_an_anonymous_release_names_nobody(forked: Any, root: Path) -> None:
-    done = forked("release", "build", "--anonymous", "-c", root)
-    assert done.code == 0, done.err
+def test_an_anonymous_release_names_nobody(root: Path) -> None:
+    curation("release", "build", "--anonymous", "-c", root)
     folder = root / "7-release/0.1.0-anonymous"
     assert not [f for f in check_release(folder) if f.severity == "block"]
     for path in folder.rglob("*"):
@@ -314,31 +297,23 @@ def test_an_anonymous_release_names_nobody(forked: Any, root: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def hidden(
-    forked: Any, root: Path, release: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def hidden(root: Path, release: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the campaign whose version 0.2.0 has a hidden test set, which is revealed."""
     root = Path(shutil.copytree(root, tmp_path_factory.mktemp("hidden") / "campaign"))
-    settings = root / "campaign.toml"
-    text = settings.read_text("utf-8").replace('"0.1.0"', '"0.2.0"', 1)
-    settings.write_text(text, "utf-8")
-    done = forked("release", "build", "--hide", "labels", "-c", root)
-    assert done.code == 1
-    assert "hidden_in_vain" in done.err  # version 0.1.0 has the labels
+    set_to(root, '"0.1.0"', '"0.2.0"')
+    build = ("release", "build", "--hide", "labels", "-c", root)
+    assert "hidden_in_vain" in curation(*build, code=1).err  # version 0.1.0 has the labels
     accept = f"accept = {sorted(KNOWN)}"
-    assert accept in text
-    settings.write_text(text.replace(accept, f"{accept[:-1]}, 'hidden_in_vain']"), "utf-8")
-    assert forked("release", "build", "--hide", "labels", "-c", root).code == 0
-    done = forked("release", "reveal", "0.2.0", "-c", root)
-    assert done.code == 0, done.err
+    set_to(root, accept, f"{accept[:-1]}, 'hidden_in_vain']")
+    curation(*build)
+    curation("release", "reveal", "0.2.0", "-c", root)
     return root
 
 
 def test_a_hidden_test_set_is_revealed_as_it_was(hidden: Path, release: Path, cats: Rows) -> None:
     root, hidden = hidden, hidden / "7-release/0.2.0"
     assert not [f for f in check_release(hidden) if f.severity == "block"]
-    content = json.loads(_text(hidden, "release.json"))
-    facts = Facts.model_validate({**content, "licence": {**content["licence"], "text": ""}})
+    facts = _facts(hidden)
     for name in ("README.md", "STATEMENT.md"):
         assert untraced(_text(hidden, name), facts) == [], name
     tiers = Counter(str(c["tier"] or "unknown") for c in cats if c["split"] == "dev")
@@ -350,8 +325,7 @@ def test_a_hidden_test_set_is_revealed_as_it_was(hidden: Path, release: Path, ca
     golds = {s["gold_label"] for kind in KINDS for i in published[kind] for s in i["sentences"]}
     assert golds == {"hidden"}
     shown = json.loads(_text(root / "7-release/0.2.0-revealed", "test.json"))["data"]
-    before = json.loads(_text(release, "test.json"))["data"]
-    assert _labels(shown) == _labels(before)
+    assert _labels(shown) == _labels(json.loads(_text(release, "test.json"))["data"])
 
 
 def _labels(data: dict[str, Rows]) -> Counter[tuple[str, ...]]:
@@ -363,17 +337,12 @@ def _labels(data: dict[str, Rows]) -> Counter[tuple[str, ...]]:
     )
 
 
-def test_versions_near_duplicates_and_exports(
-    forked: Any, hidden: Path, release: Path, tmp_path: Path
-) -> None:
-    done = forked("release", "diff", "0.1.0", "0.2.0-revealed", "-c", hidden, "--json")
-    assert done.code == 0, done.err
-    assert "renumbered" in done.out
-    done = forked("release", "near", "-c", hidden, "--json")
-    assert done.code == 0, done.err
-    done = forked("release", "export", "bias-bench", "--gold", release / "test.json", "--gold",
-                  release / "dev.json", "--to", tmp_path / "bb")  # fmt: skip
-    assert done.code == 0, done.err
+def test_versions_near_duplicates_and_exports(hidden: Path, release: Path, tmp_path: Path) -> None:
+    versions = ("0.1.0", "0.2.0-revealed")
+    assert "renumbered" in curation("release", "diff", *versions, "-c", hidden, "--json").out
+    curation("release", "near", "-c", hidden, "--json")
+    gold = ("--gold", release / "test.json", "--gold", release / "dev.json")
+    curation("release", "export", "bias-bench", *gold, "--to", tmp_path / "bb")
     mangled = lines(tmp_path / "bb/mangled.jsonl")
     # bias-bench reads 12 fillers of four CATs wrongly; two CATs have BLANK twice.
     counts = Counter(row["code"] for row in mangled)

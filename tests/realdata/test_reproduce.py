@@ -8,13 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support.cats import REAL
+from support.realdata import REAL, needs
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
+pytestmark = needs(REAL)
 Rows = list[dict[str, str]]
 
 
@@ -22,15 +19,9 @@ Rows = list[dict[str, str]]
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     out = tmp_path_factory.mktemp("reproduce") / "rows.json"
     tables = [word for number in ("1", "7", "9", "10") for word in ("--table", number)]
-    subprocess.run(
-        [
-            *(sys.executable, ROOT / "benchmarks" / "reproduce.py"),
-            *("--data", REAL.parent, *tables, "--json", out),
-        ],
-        check=True,
-        capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    command = [sys.executable, ROOT / "benchmarks" / "reproduce.py", "--data", REAL.parent]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([*command, *tables, "--json", out], check=True, capture_output=True, env=env)
     found: Rows = json.loads(out.read_text("utf-8"))
     return found
 

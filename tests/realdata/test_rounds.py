@@ -1,7 +1,4 @@
-"""Labels that are needed, and content that is refused, on StereoSet's own labels and texts.
-
-``pytest -s -n0 tests/realdata/test_rounds.py`` prints the figures that are asserted here.
-"""
+"""Labels that are needed, and content that is refused, on StereoSet's own labels and texts."""
 
 import json
 from collections import defaultdict
@@ -9,7 +6,7 @@ from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -19,19 +16,15 @@ from curation.records import VALUES, Value
 from curation.rounds.plan import further, sample
 from curation.text.item_form import filler
 from curation.text.rules import Votes, decide, same_text
+from support.realdata import REAL, RELIGION, TEST, needs
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
-TEST = "test_sample_intrasentence_labelled.json"
-LABELLED = ("dev_intrasentence_religion_labelled.json", TEST)
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
+pytestmark = needs(REAL)
+Json = dict[str, Any]
 Answers = tuple[tuple[Value, Value, Value], ...]
 
 
-def cats(*names: str) -> list[dict[str, Any]]:
-    read = (json.loads((REAL / name).read_text("utf-8")) for name in names)
+def cats(*files: Path) -> list[Json]:
+    read = (json.loads(file.read_text("utf-8")) for file in files)
     return [cat for whole in read for cat in whole["data"]["intrasentence"]]
 
 
@@ -39,24 +32,18 @@ def cats(*names: str) -> list[dict[str, Any]]:
 def labelled() -> dict[str, Answers]:
     """Each item's five answers in the order of its file; an answer labels all three sentences."""
     found: dict[str, Answers] = {}
-    for cat in cats(*LABELLED):
+    for cat in cats(RELIGION, TEST):
         # The labels of the three sentences are by the same five people, in the same order.
         assert len({tuple(x["human_id"] for x in s["labels"]) for s in cat["sentences"]}) == 1
         labels = [[read_label(x["label"]) for x in s["labels"]] for s in cat["sentences"]]
-        found[cat["id"]] = tuple(
-            (a, b, c) for a, b, c in zip(*labels, strict=True) if a and b and c
-        )
+        found[cat["id"]] = tuple(three for three in zip(*labels, strict=True) if all(three))
     assert len(found) == 878
     assert {len(answers) for answers in found.values()} == {5}
     return found
 
 
 def votes(answers: Answers) -> tuple[Votes, ...]:
-    three: list[Votes] = []
-    for given in zip(*answers, strict=True):
-        s, a, u, r = (given.count(value) for value in VALUES)
-        three.append((s, a, u, r))
-    return tuple(three)
+    return tuple(tuple(map(given.count, VALUES)) for given in zip(*answers, strict=True))  # type: ignore[misc]
 
 
 @cache
@@ -76,17 +63,10 @@ def shares(answers: Answers) -> tuple[float, float]:
     return mean(found), found[golds.index("stereotype")]
 
 
-class Saving(NamedTuple):
-    """Answers an item, share of items asked for 3, 4 and 5."""
-
-    mean: float
-    asked: tuple[float, ...]
-
-
-def saving(asked: list[int]) -> Saving:
-    return Saving(
-        round(mean(asked), 3), tuple(round(asked.count(n) / len(asked), 3) for n in (3, 4, 5))
-    )
+def saving(asked: list[int]) -> tuple[float, ...]:
+    """Answers an item, and the shares of items that were asked for 3, 4 and 5."""
+    shares = (asked.count(n) / len(asked) for n in (3, 4, 5))
+    return tuple(round(x, 3) for x in (mean(asked), *shares))
 
 
 def test_a_quarter_fewer_labels_and_the_same_items_are_kept(labelled: dict[str, Answers]) -> None:
@@ -98,10 +78,9 @@ def test_a_quarter_fewer_labels_and_the_same_items_are_kept(labelled: dict[str, 
     found = saving(list(asked.values()))
     full = sample(labelled, share=0.15, seed=1)
     mixed = saving([5 if item in full else n for item, n in asked.items()])
-    print(f"\nanswers an item, in file order: {found}\nwith 15 % that get all five: {mixed}")
     # 26 % fewer answers than five each; 22 % fewer with the sample.
-    assert found == Saving(3.683, (0.486, 0.344, 0.17))
-    assert mixed == Saving(3.886, (0.412, 0.289, 0.298))
+    assert found == (3.683, 0.486, 0.344, 0.17)
+    assert mixed == (3.886, 0.412, 0.289, 0.298)
 
 
 def test_the_saving_does_not_hang_on_the_order_of_the_file(labelled: dict[str, Answers]) -> None:
@@ -111,12 +90,10 @@ def test_the_saving_does_not_hang_on_the_order_of_the_file(labelled: dict[str, A
             n = stop(order)
             assert decide(votes(order[:n])).kept
             asked.append(n)
-    found = saving(asked)
-    print(f"\nanswers an item, over all 120 orders of its five validators: {found}")
-    assert found == Saving(3.744, (0.442, 0.372, 0.186))
+    assert saving(asked) == (3.744, 0.442, 0.372, 0.186)
 
 
-def test_stopping_early_flatters_agreement_and_the_sample_does_not(
+def test_stopping_early_flatters_agreement_but_a_sample_not(
     labelled: dict[str, Answers],
 ) -> None:
     whole = [shares(answers) for answers in labelled.values()]
@@ -127,25 +104,32 @@ def test_stopping_early_flatters_agreement_and_the_sample_does_not(
     ]
     found = [round(mean(x), 3) for x in (*zip(*whole, strict=True), *zip(*early, strict=True))]
     error = mean(abs(x - mean(w for w, _ in whole)) for x in drawn)
-    print(f"\nvote share, all and stereotype: five labels {found[:2]}, stopped early {found[2:]}")
-    print(f"samples of 15 %: {mean(drawn):.3f}, off by {error:.3f} on average")
     assert found == [0.868, 0.86, 0.906, 0.897]
     assert (round(mean(drawn), 3), round(error, 3)) == (0.869, 0.007)
 
 
-def texts(cat: dict[str, Any]) -> tuple[str, list[str]]:
+def texts(cat: Json) -> tuple[str, list[str]]:
     return cat["context"], [cat[name] for name in ("stereotype", "anti-stereotype", "unrelated")]
 
 
+def said(cat: Json) -> str:
+    """The context with the two meaningful sentences."""
+    context, three = texts(cat)
+    return gist(context, three[:2])
+
+
 @pytest.fixture(scope="module")
-def published() -> list[dict[str, Any]]:
+def published() -> list[Json]:
     lines = (REAL / "dev_cats.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 4229
     return [json.loads(line) for line in lines]
 
 
+Groups = list[list[Json]]
+
+
 @pytest.fixture(scope="module")
-def groups(published: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def groups(published: list[Json]) -> Groups:
     """The items on the same target of the same kind."""
     found = defaultdict(list)
     for cat in published:
@@ -153,40 +137,33 @@ def groups(published: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return list(found.values())
 
 
-def test_near_items_say_the_same_with_another_unrelated_word(
-    groups: list[list[dict[str, Any]]],
-) -> None:
+def test_near_items_say_the_same_with_another_unrelated_word(groups: Groups) -> None:
     refused = []
     for cats in groups:
         before: list[str] = []
-        for cat in cats:
-            context, (stereotype, anti, _) = texts(cat)
-            new = gist(context, [stereotype, anti])
+        for new in map(said, cats):
             n = near(before, new, likeness=0.95)
             if n is None:
                 before.append(new)
             else:
                 refused.append((before[n].splitlines(), new.splitlines()))
-    print("", *(f"{late} repeats {early}" for early, late in refused), sep="\n")
     assert len(refused) == 8
     # Nothing but case and punctuation is other: the likeness could be higher, and 0.88 as well.
     for early, late in refused:
         assert [same_text(x).strip(".") for x in early] == [same_text(x).strip(".") for x in late]
 
 
-def test_likeness_at_several_thresholds(groups: list[list[dict[str, Any]]]) -> None:
+def test_likeness_at_several_thresholds(groups: Groups) -> None:
     """How many pairs are near; and how many of other words would be, had they one context."""
-    pairs = [pair for cats in groups for pair in combinations(cats, 2)]
+    pairs = [pair for cats in groups for pair in combinations(map(said, cats), 2)]
     at = (0.8, 0.85, 0.9, 0.95, 1.0)
     found, other = dict.fromkeys(at, 0), dict.fromkeys(at, 0)
-    for pair in pairs:
-        whole = [gist(context, three[:2]) for context, three in map(texts, pair)]
-        one, two = ("\n".join(text.splitlines()[1:]) for text in whole)
+    for first, second in pairs:
+        one, two = (text.partition("\n")[2] for text in (first, second))
         same = near([one], two, likeness=1.0) is not None
         for likeness in at:
-            found[likeness] += near(whole[:1], whole[1], likeness=likeness) is not None
+            found[likeness] += near([first], second, likeness=likeness) is not None
             other[likeness] += not same and near([one], two, likeness=likeness) is not None
-    print(f"\n{len(pairs)} pairs; near: {found}; other words, were the context one: {other}")
     assert len(pairs) == 54970
     assert found == {0.8: 14, 0.85: 10, 0.9: 8, 0.95: 8, 1.0: 8}
     # At 0.9 «intelligent» is near «unintelligent».
@@ -209,14 +186,13 @@ SPOKEN_OF_THE_TASK = {
 }
 
 
-def test_text_about_the_task_is_found_and_nothing_else(published: list[dict[str, Any]]) -> None:
+def test_text_about_the_task_is_found_and_nothing_else(published: list[Json]) -> None:
     patterns = meta_patterns("en")
     hits = []
     for cat in published:
         context, three = texts(cat)
         said = {context, *three, *(filler(context, sentence) or sentence for sentence in three)}
         hits += [(text, found) for text in said if (found := meta_text(text, patterns))]
-    print("", *(f"{found!r} in {text!r}" for text, found in hits), sep="\n")
     assert len(hits) == 12
     assert {text for text, _ in hits} == SPOKEN_OF_THE_TASK
 

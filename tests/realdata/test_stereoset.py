@@ -1,7 +1,8 @@
 """StereoSet's own labelled CATs and the authors' own predictions, through the command line."""
 
 import json
-from collections.abc import Callable
+import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,11 @@ from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
 from curation.stats.agreement import coefficient
+from support.commands import Ran, run, set_to
+from support.realdata import GENDER, REAL, RELIGION, TEST, needs
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "stereoset"
-GENDER = REAL / "dev_intrasentence_gender.json"
-RELIGION = REAL / "dev_intrasentence_religion_labelled.json"
-TEST = REAL / "test_sample_intrasentence_labelled.json"
 LABELLED = (RELIGION, TEST)
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"StereoSet's data is not at {REAL}"),
-]
-Cli = Callable[..., tuple[int, str, str]]
+pytestmark = needs(REAL)
 
 # The arXiv version's Table 7, development set, intrasentence: lms, ss, icat as published.
 TABLE_7 = {
@@ -35,16 +30,20 @@ TABLE_7 = {
 }
 
 
+def curation(*words: str | Path, code: int = 0) -> Ran:
+    """What a command says, and that it ends with this code."""
+    done = run(*words)
+    assert done.code == code, done.err
+    return done
+
+
 @pytest.mark.parametrize("model", TABLE_7)
-def test_all_cells_of_table_7(forked: Cli, tmp_path: Path, model: str) -> None:
+def test_all_cells_of_table_7(tmp_path: Path, model: str) -> None:
     file = next((REAL / "predictions").glob(f"predictions_{model}*.json"))
     for gold, published in zip((GENDER, RELIGION), TABLE_7[model], strict=True):
         out = tmp_path / f"{gold.stem}.json"
-        code, _, err = forked(
-            "scores", "predictions", "--gold", gold, "--predictions", file,
-            "--ties", "official", "--json", out,
-        )  # fmt: skip
-        assert code == 0, err
+        words = ("--gold", gold, "--predictions", file, "--ties", "official", "--json", out)
+        err = curation("scores", "predictions", *words).err
         cell = read_json(out)["kinds"]["intrasentence"]["overall"]
         assert " ".join(f"{cell[name]:.2f}" for name in ("lms", "ss", "icat")) == published
         # The file also scores the sentences of the other gold file.
@@ -53,21 +52,26 @@ def test_all_cells_of_table_7(forked: Cli, tmp_path: Path, model: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory, forked: Cli) -> Path:
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("stereoset") / "campaign"
-    assert forked("init", root, "--yes")[0] == 0
+    curation("init", root, "--yes")
     for file in LABELLED:
-        code, _, err = forked("import", "stereoset", file, "-c", root)
-        assert code == 0, err
+        curation("import", "stereoset", file, "-c", root)
     return root
 
 
+@cache
 def raw_items() -> dict[str, Any]:
-    return {
-        item["id"]: item
-        for file in LABELLED
-        for item in json.loads(file.read_text("utf-8"))["data"]["intrasentence"]
-    }
+    read = (json.loads(file.read_text("utf-8")) for file in LABELLED)
+    return {item["id"]: item for whole in read for item in whole["data"]["intrasentence"]}
+
+
+def published_golds(item: dict[str, Any]) -> dict[str, str]:
+    return {s["id"]: s["gold_label"] for s in item["sentences"]}
+
+
+def golds(decision: Decision) -> dict[str, str | None]:
+    return {v.id: v.gold for v in decision.verdicts}
 
 
 def load(root: Path) -> tuple[list[Item], Any]:
@@ -85,13 +89,10 @@ def test_every_item_and_label_comes_in(imported: Path) -> None:
 
 def test_all_878_pass_with_their_published_gold_labels(imported: Path) -> None:
     items, labels = load(imported)
-    published = {
-        s["id"]: s["gold_label"] for item in raw_items().values() for s in item["sentences"]
-    }
     decisions = judge(items, count(items, labels, count_repeats=True).votes)
     assert sum(d.kept for d in decisions) == 878
-    golds = {v.id: v.gold for d in decisions for v in d.verdicts}
-    assert golds == published
+    published = {name: published_golds(item) for name, item in raw_items().items()}
+    assert {d.item: golds(d) for d in decisions} == published
 
 
 def test_what_the_strict_rule_on_repeated_validators_touches(imported: Path) -> None:
@@ -110,11 +111,9 @@ def test_what_the_strict_rule_on_repeated_validators_touches(imported: Path) -> 
     assert touched.lost == len(lost)
     assert {d.item for d in lost} <= by_hand
     assert {d.reason for d in lost} == {"too_few_labels"}
-    decisions = {d.item: d for d in strict}
-    for item in raw_items().values():  # what stays keeps its gold label
-        if decisions[item["id"]].kept:
-            golds = {v.id: v.gold for v in decisions[item["id"]].verdicts}
-            assert golds == {s["id"]: s["gold_label"] for s in item["sentences"]}
+    for decision in strict:  # what stays keeps its gold label
+        if decision.kept:
+            assert golds(decision) == published_golds(raw_items()[decision.item])
 
 
 def test_agreement_on_real_labels(imported: Path) -> None:
@@ -128,56 +127,42 @@ def test_agreement_on_real_labels(imported: Path) -> None:
     assert coefficient("alpha", votes) == pytest.approx(0.65, abs=0.02)
     hard = found.frame["gold"].isin([0, 1]).to_numpy()
     assert coefficient("alpha", votes[hard]) == pytest.approx(0.48, abs=0.02)
-    rows = by_term(found)
     by_hand = [
-        [sum(x["label"] == "stereotype" for x in s["labels"]) / 5]
+        sum(x["label"] == "stereotype" for x in s["labels"]) / 5
         for item in raw_items().values()
         if item["target"] == "Bible"
         for s in item["sentences"]
         if s["gold_label"] == "stereotype"
     ]
-    bible = next(r for r in rows if r["term"] == "Bible")
-    assert bible["stereotype"] == pytest.approx(100 * sum(x for (x,) in by_hand) / len(by_hand))
+    bible = next(r for r in by_term(found) if r["term"] == "Bible")
+    assert bible["stereotype"] == pytest.approx(100 * sum(by_hand) / len(by_hand))
     assert bible["cats"] == len(by_hand)
 
 
-def test_the_round_trip_keeps_cats_ids_and_labels(
-    imported: Path, tmp_path: Path, forked: Cli
-) -> None:
-    settings = imported / "campaign.toml"
-    text = settings.read_text("utf-8")
-    as_published = text.replace("count_repeats = false", "count_repeats = true")
-    settings.write_text(as_published, "utf-8")
-    code, _, err = forked("run", "-c", imported)
-    assert code == 1
+def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(imported, tmp_path / "campaign"))
+    set_to(root, "count_repeats = false", "count_repeats = true")
+    err = curation("run", "-c", root, code=1).err
     assert "pitfalls block the release: blank_twice 2, target_missing 1, meta_text 1;" in err
-    accept = 'accept = ["blank_twice", "target_missing", "meta_text"]'
-    settings.write_text(as_published.replace("accept = []", accept), "utf-8")
-    try:
-        code, _, err = forked("run", "-c", imported)
-        assert code == 0, err
-        release = imported / "7-release/0.1.0"
-        parts = [read_json(release / name)["data"] for name in ("dev.json", "test.json")]
-        cats = [cat for name in ("dev.json", "test.json") for cat in read_cats(release / name)]
-        dev, test = ({c["target"] for c in p["intrasentence"]} for p in parts)
-        assert not dev & test
-    finally:
-        settings.write_text(text, "utf-8")
+    set_to(root, "accept = []", 'accept = ["blank_twice", "target_missing", "meta_text"]')
+    curation("run", "-c", root)
+    files = [root / "7-release/0.1.0" / name for name in ("dev.json", "test.json")]
+    dev, test = (read_json(file)["data"]["intrasentence"] for file in files)
+    assert not {c["target"] for c in dev} & {c["target"] for c in test}
     raw = raw_items()
-    assert {cat.id for cat in cats} == set(raw)
-    for item in parts[0]["intrasentence"] + parts[1]["intrasentence"]:
+    assert {cat.id for file in files for cat in read_cats(file)} == set(raw)
+    fields = ("target", "bias_type", "context")
+    for item in dev + test:
         before = raw[item["id"]]
-        assert {k: item[k] for k in ("target", "bias_type", "context")} == {
-            k: before[k] for k in ("target", "bias_type", "context")
-        }
+        assert [item[name] for name in fields] == [before[name] for name in fields]
         assert item["sentences"] == [
             {key: s[key] for key in ("id", "sentence", "labels", "gold_label")}
             for s in before["sentences"]
         ]
     again = tmp_path / "again"
-    assert forked("init", again, "--yes")[0] == 0
-    for name in ("dev.json", "test.json"):
-        assert forked("import", "stereoset", release / name, "-c", again)[0] == 0
+    curation("init", again, "--yes")
+    for file in files:
+        curation("import", "stereoset", file, "-c", again)
     items, labels = load(again)
     assert {item.id for item in items} == set(raw)
     assert {a.id for item in items for a in item.associations} == {
@@ -186,12 +171,10 @@ def test_the_round_trip_keeps_cats_ids_and_labels(
     assert len(labels) == 878 * 15
 
 
-def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path, forked: Cli) -> None:
+def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path) -> None:
     root = tmp_path / "campaign"
-    assert forked("init", root, "--yes")[0] == 0
-    code, out, err = forked("import", "stereoset", GENDER, "-c", root)
-    assert code == 0, err
-    assert "255 items have no label yet" in out
-    assert forked("decisions", "filter", "-c", root)[0] == 0
+    curation("init", root, "--yes")
+    assert "255 items have no label yet" in curation("import", "stereoset", GENDER, "-c", root).out
+    curation("decisions", "filter", "-c", root)
     decisions = read_records(root / "3-decisions/decisions.jsonl", Decision)
     assert {d.reason for d in decisions} == {"too_few_labels"}

@@ -8,7 +8,6 @@ by hand (ACL §4.1): the figures tell a better rule from a worse, and not how go
 import csv
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +15,10 @@ from curation.records import Count, Entity
 from curation.settings import PAPER, DomainSettings
 from curation.terms.facts import Facts
 from curation.terms.select import Selection, select
+from support.realdata import SHARED as REAL
+from support.realdata import needs
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"the real data is not at {REAL}"),
-]
+pytestmark = needs(REAL)
 # The table has one count for an item that stands under several properties: that of the first.
 KINDS = {
     "country": ("race", "P27"),
@@ -78,9 +75,8 @@ def real_facts() -> Iterator[Count | Entity]:
 @pytest.fixture(scope="module")
 def facts() -> Facts:
     found = list(real_facts())
-    return Facts(
-        [f for f in found if isinstance(f, Count)], [f for f in found if isinstance(f, Entity)]
-    )
+    counts = [fact for fact in found if isinstance(fact, Count)]
+    return Facts(counts, [fact for fact in found if isinstance(fact, Entity)])
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +114,10 @@ def test_the_papers_settings_find_more_of_its_terms_than_frequency_alone(
         "religion": by_frequency(facts, "religion", "P140"),
     }
     lists = {name: [t.text for t in chosen.terms if t.domain == name] for name in SIZES}
-    ours = {name: len({t.casefold() for t in texts} & wanted) for name, texts in lists.items()}
-    theirs = {name: len({t.casefold() for t in texts} & wanted) for name, texts in plain.items()}
+    ours, theirs = (
+        {name: len({t.casefold() for t in texts} & wanted) for name, texts in found.items()}
+        for found in (lists, plain)
+    )
     for name in plain:
         domain = name.split()[0]
         print(f"{name:20} {ours[domain]} of {SIZES[domain]}, by frequency alone {theirs[name]}")
@@ -141,7 +139,7 @@ def test_real_professions_go_up_in_their_heads_and_no_other(chosen: Selection) -
     assert {"writer", "poet", "novelist", "singer", "singer-songwriter"} <= kept
 
 
-def test_countries_that_people_state_as_their_ethnic_group_fall_where_places_do(
+def test_countries_stated_as_ethnic_groups_fall_where_places_do(
     facts: Facts,
 ) -> None:
     countries = {e.id for e in facts.entities if {"Q6256", "Q3624078"} & {*e.classes}}

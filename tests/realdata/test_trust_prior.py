@@ -4,69 +4,48 @@ Bommasani and Liang correlate with the US census of 2010 (Garg et al. 2018), bot
 sign. Their vectors have the 104 professions; the subset has 100.
 """
 
-import csv
-from dataclasses import replace
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
 
-from curation.formats.word_vectors import Vectors, read_vectors
 from curation.stats.correlations import spearman
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import vector_biases
 from curation.trust.vectors.prior import MEASURES, alignment, biases
-from support.cats import REAL
+from support import gnews
 
-DATA = REAL.parent / "divdist"
-LISTS = Path(__file__).parents[2] / "data" / "groups"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not DATA.is_dir(), reason=f"the data of DivDist is not at {DATA}"),
-]
-# The eight words of the paper's code, of which «mary» and «john» have no vector in lower case.
-FEMALE = ("woman", "girl", "she", "mother", "daughter", "female", "herself")
-MALE = ("man", "boy", "he", "father", "son", "male", "himself")
+pytestmark = gnews.MARKS
 
 
-@pytest.fixture(scope="module")
-def vectors() -> Vectors:
-    return read_vectors(DATA / "w2v_gnews_subset" / "w2v_gnews_subset.npz")
+@cache
+def gender() -> Groups:
+    """The lists of the paper's code, with the shares of the census."""
+    return gnews.groups(gnews.CODE, gnews.gender())
 
 
-def census(kind: str, columns: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
-    """The groups' shares of each profession in 2010; those of these groups sum to 1."""
-    path = DATA / "garg2018" / f"occupation_percentages_{kind}_occ1950.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["Census year"] == "2010"]
-    shares = {}
-    for row in rows:
-        values = [float(row[column]) for column in columns]
-        shares[row["Occupation"]] = tuple(value / sum(values) for value in values)
-    return shares
+def rho(first: np.ndarray, second: np.ndarray) -> float:
+    return float(spearman(first.tolist(), second.tolist(), draws=1)["rho"])
 
 
-def gender(vectors: Vectors) -> Groups:
-    shares = census("gender", ("Female", "Male"))
-    targets = {name: (name,) for name in vectors.known(list(shares))}
-    assert (len(shares), len(targets)) == (104, 100)
-    outcomes = {name: shares[name] for name in targets}
-    return Groups("gender", {"female": FEMALE, "male": MALE}, targets, outcomes=outcomes)
-
-
-def correlations(values: list[float | None], groups: Groups) -> tuple[float, float]:
+def correlations(values: list[float | None], groups: Groups | None = None) -> tuple[float, float]:
     """Spearman's rho with the census: both sides without sign, and both signed."""
-    own = np.array(values, float)
+    own, groups = np.array(values, float), groups or gender()
     shares = np.array([groups.outcomes[target][0] - 0.5 for target in groups.targets])
-    pairs = ((np.abs(own).tolist(), np.abs(shares).tolist()), (own.tolist(), shares.tolist()))
-    unsigned, signed = (spearman(*pair, draws=1)["rho"] for pair in pairs)
-    return unsigned, signed
+    return rho(np.abs(own), np.abs(shares)), rho(own, shares)
 
 
-def prior(name: str, groups: Groups, vectors: Vectors) -> tuple[float, float]:
+def prior(name: str, groups: Groups | None = None) -> tuple[float, float]:
     """The correlations on vectors as they are in the file, as in the paper's code."""
-    return correlations([b.value for b in biases(name, groups, vectors)], groups)
+    found = biases(name, groups or gender(), gnews.vectors())
+    return correlations([bias.value for bias in found], groups)
+
+
+def ours(groups: Groups | None = None) -> tuple[float, float]:
+    """The correlations of the measure of word embeddings."""
+    own = vector_biases(gnews.vectors(), groups or gender(), Policies(negative="raw"))
+    return correlations([bias.signed[0] if bias.signed else None for bias in own], groups)
 
 
 EXPECTED = {
@@ -83,59 +62,36 @@ EXPECTED = {
 }
 
 
-def test_correlations_with_the_census(vectors: Vectors) -> None:
-    groups = gender(vectors)
-    assert EXPECTED.keys() == MEASURES.keys()
-    for name, expected in EXPECTED.items():
-        assert prior(name, groups, vectors) == pytest.approx(expected, abs=0.0015), name
+def test_correlations_with_the_census() -> None:
+    assert len(gender().targets) == 100
+    found = {name: prior(name) for name in MEASURES}
+    assert found == {name: pytest.approx(own, abs=0.0015) for name, own in EXPECTED.items()}
 
 
-def test_the_lists_of_the_appendix_give_other_values(vectors: Vectors) -> None:
+def test_the_lists_of_the_appendix_give_other_values() -> None:
     """As docs/papers.md says: the correlations depend on which words name the groups."""
-    words = {
-        name: tuple(
-            line
-            for line in (LISTS / f"{name}.txt").read_text("utf-8").splitlines()
-            if line and not line.startswith("#")
-        )
-        for name in ("female", "male")
-    }
-    groups = replace(gender(vectors), words=words)
-    own = vector_biases(vectors, groups, Policies(negative="raw"))
-    ours = correlations([bias.signed[0] if bias.signed else None for bias in own], groups)
-    assert ours[0] == pytest.approx(0.238, abs=0.0015)
-    unsigned, signed = prior("bolukbasi-differences", groups, vectors)
-    assert unsigned == pytest.approx(-0.016, abs=0.0015)
-    assert signed == pytest.approx(0.142, abs=0.0015)
+    groups = gnews.groups(gnews.paper_lists("female", "male"), gnews.gender())
+    assert ours(groups)[0] == pytest.approx(0.238, abs=0.0015)
+    assert prior("bolukbasi-differences", groups) == pytest.approx((-0.016, 0.142), abs=0.0015)
 
 
-def test_the_order_of_table_5(vectors: Vectors) -> None:
-    groups = gender(vectors)
-    own = vector_biases(vectors, groups, Policies(negative="raw"))
-    signed = [bias.signed[0] if bias.signed else None for bias in own]
-    ours = correlations(signed, groups)
-    assert ours == pytest.approx((0.304, 0.621), abs=0.0015)
-    rho = {name: prior(name, groups, vectors)[0] for name in EXPECTED}
-    above = {name for name in rho if rho[name] > ours[0]}
+def test_the_order_of_table_5() -> None:
+    own = ours()
+    assert own == pytest.approx((0.304, 0.621), abs=0.0015)
+    above = {name for name in EXPECTED if prior(name)[0] > own[0]}
     assert above == {"garg-cosine", "garg-euclidean", "caliskan"}
 
 
-def test_centring_differences_loses_the_direction_between_the_groups(vectors: Vectors) -> None:
-    first, second = vectors.rows(FEMALE), vectors.rows(MALE)
+def test_centring_differences_loses_the_direction_between_the_groups() -> None:
+    first, second = (gnews.vectors().rows(words) for words in gnews.CODE.values())
     found = [alignment(first, second, centring) for centring in ("pairs", "differences")]
     assert found == pytest.approx([0.99, 0.62], abs=0.005)
 
 
-def test_manzini_against_the_census_by_race(vectors: Vectors) -> None:
-    shares = census("race", ("white", "hispanic", "asian"))
-    targets = {name: (name,) for name in vectors.known(list(shares))}
-    words = {
-        name: tuple(line for line in text.splitlines() if not line.startswith("#"))
-        for name in ("white", "hispanic", "asian")
-        for text in [(LISTS / f"{name}.txt").read_text("utf-8")]
-    }
-    groups = Groups("race", words, targets)
-    values = [bias.value for bias in biases("manzini", groups, vectors)]
-    distance = np.abs(np.array([shares[name] for name in targets]) - 1 / 3).sum(axis=1)
-    rho = spearman(np.abs(np.array(values, float)).tolist(), distance.tolist(), draws=1)["rho"]
-    assert rho == pytest.approx(-0.394, abs=0.0015)  # the paper prints -.396
+def test_manzini_against_the_census_by_race() -> None:
+    shares = gnews.census("race", gnews.RACES)
+    groups = gnews.groups(gnews.paper_lists(*gnews.RACES), shares)
+    values = [bias.value for bias in biases("manzini", groups, gnews.vectors())]
+    distance = np.abs(np.array(list(shares.values())) - 1 / 3).sum(axis=1)
+    # The paper prints -.396.
+    assert rho(np.abs(np.array(values, float)), distance) == pytest.approx(-0.394, abs=0.0015)

@@ -4,11 +4,8 @@ Not run, since the data is not at hand: Table 4, the diachronic columns of Table
 and the other rows of Table 8.
 """
 
-import csv
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from curation.records import Criterion
@@ -18,37 +15,17 @@ from curation.trust.groups import Groups
 from curation.trust.protocol.again import stability
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
+from support import gnews
 from support.biases import GENDER, cosine_measure
-from support.cats import REAL
 
-FOLDER = REAL.parent / "divdist"
-FILE = FOLDER / "w2v_gnews_subset" / "w2v_gnews_subset.npz"
-CODE = {
-    "female": ("she", "daughter", "herself", "mother", "woman", "girl", "female"),
-    "male": ("he", "son", "himself", "father", "man", "boy", "male"),
-}
-"""The lists of the paper's code, without its two names, which have no lower-case vector."""
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not FILE.exists(), reason=f"there are no vectors at {FILE}"),
-]
-
-
-@pytest.fixture(scope="module")
-def vectors() -> dict[str, np.ndarray]:
-    with np.load(FILE, allow_pickle=False) as file:
-        names, rows = file["words"].tolist(), file["vectors"].astype(float)
-    return dict(zip(names, rows, strict=True))
+pytestmark = gnews.MARKS
 
 
 def criteria(
-    vectors: dict[str, np.ndarray],
-    groups: Groups,
-    policies: Policies = DEFAULT,
-    *,
-    draws: int = 0,
+    groups: Groups, policies: Policies = DEFAULT, *, draws: int = 0
 ) -> dict[str, Criterion]:
-    again = cosine_measure(vectors)
+    vectors = gnews.vectors()
+    again = cosine_measure(dict(zip(vectors.words, vectors.array.astype(float), strict=True)))
     evidence = tuple(stability(again, groups, policies, draws=draws, seed=1)) if draws else ()
     biases = tuple(again(groups, policies))
     run = MeasureRun("vectors/gender-news", "vectors", "gender", biases, evidence)
@@ -56,8 +33,8 @@ def criteria(
     return {f"{row.criterion} {row.check}": row for row in rows}
 
 
-def test_the_eight_professions_pass_and_table_8_is_near(vectors: dict[str, np.ndarray]) -> None:
-    found = criteria(vectors, replace(GENDER, words=CODE), draws=200)
+def test_the_eight_professions_pass_and_table_8_is_near() -> None:
+    found = criteria(replace(GENDER, words=gnews.CODE), draws=200)
     assert (found["face anchors"].status, found["face anchors"].value) == ("pass", 1.0)
     assert all(r.status == "holds" for name, r in found.items() if name.startswith("content"))
     softmax = found["sensitivity normalisation"]
@@ -65,24 +42,14 @@ def test_the_eight_professions_pass_and_table_8_is_near(vectors: dict[str, np.nd
     assert "R² 0.959" in softmax.computed  # printed: .95
     three, five = found["sensitivity words-3"], found["sensitivity words-5"]
     assert three.value == pytest.approx(0.976, abs=0.01)
-    assert three.ci is not None
-    assert three.ci[0] == pytest.approx(0.905, abs=0.05)
+    assert three.ci[0] == pytest.approx(0.905, abs=0.05)  # type: ignore[index]
     assert five.value == pytest.approx(1.0, abs=0.025)
     assert three.status == found["split_half words"].status == "pass"
     assert five.status == "not_applicable"  # five of seven words are nearly all
 
 
-def test_prediction_of_the_census_of_2010(vectors: dict[str, np.ndarray]) -> None:
-    path = FOLDER / "garg2018" / "occupation_percentages_gender_occ1950.csv"
-    with path.open(encoding="utf-8") as file:
-        shares = {
-            row["Occupation"]: (float(row["Female"]), float(row["Male"]))
-            for row in csv.DictReader(file)
-            if row["Census year"] == "2010" and row["Occupation"] in vectors
-        }
-    targets = {name: (name,) for name in shares}
-    groups = replace(GENDER, words=CODE, targets=targets, outcomes=shares)
-    found = criteria(vectors, groups, Policies(negative="raw"))
+def test_prediction_of_the_census_of_2010() -> None:
+    found = criteria(gnews.groups(gnews.CODE, gnews.gender(), "gender"), Policies(negative="raw"))
     signed, unsigned = found["predictive signed"], found["predictive unsigned"]
     assert (signed.n, unsigned.n) == (100, 100)
     assert signed.value == pytest.approx(0.621, abs=0.01)
@@ -93,30 +60,14 @@ def test_prediction_of_the_census_of_2010(vectors: dict[str, np.ndarray]) -> Non
     assert "how rare they are is not known" in unsigned.computed
 
 
-def test_what_depends_on_negative_cosines_does_not_pass(vectors: dict[str, np.ndarray]) -> None:
+def test_what_depends_on_negative_cosines_does_not_pass() -> None:
     """28 of 100 professions have a negative cosine with one of three races (docs/trust.md)."""
-    lists = Path(__file__).parents[2] / "data" / "groups"
-    words = {
-        name: tuple(
-            word
-            for word in (lists / f"{name}.txt").read_text("utf-8").splitlines()
-            if word and not word.startswith("#") and word in vectors
-        )
-        for name in ("white", "hispanic", "asian")
-    }
-    path = FOLDER / "garg2018" / "occupation_percentages_race_occ1950.csv"
-    with path.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["Census year"] == "2010"]
-    shares = {
-        row["Occupation"]: tuple(float(row[name]) / 100 for name in words)
-        for row in rows
-        if row["Occupation"] in vectors
-    }
-    targets = {name: (name,) for name in shares}
-    groups = Groups("gender", words, targets, outcomes=shares)
+    lists, vectors = gnews.paper_lists(*gnews.RACES), gnews.vectors()
+    words = {name: tuple(word for word in own if word in vectors) for name, own in lists.items()}
+    rows = criteria(gnews.groups(words, gnews.census("race", gnews.RACES), "gender"))
     found = {
         name.rpartition(":")[2]: row
-        for name, row in criteria(vectors, groups).items()
+        for name, row in rows.items()
         if name.startswith("sensitivity negative")
     }
     assert {name: row.n for name, row in found.items()} == dict.fromkeys(found, 72)

@@ -1,12 +1,14 @@
 """Made-up measures of bias, and results as Bommasani & Liang (2022) print them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from curation.records import Bias, Evidence
 from curation.trust.framework import DEFAULT, Floats, Policies, bias
 from curation.trust.groups import Groups
+from curation.trust.protocol.again import Again
 from curation.trust.protocol.measures import MeasureRun
 
 TARGETS = (
@@ -44,18 +46,9 @@ def result(
 ) -> Bias:
     """A result for two groups with equal shares as the reference."""
     p = (0.5 + signed, 0.5 - signed)
-    ends = (None if half is None else (signed - half, signed + half),) * 2
-    return Bias(
-        target=target,
-        groups=tuple(groups),
-        soa=p,
-        reference=(0.5, 0.5),
-        p=p,
-        signed=(signed, -signed),
-        ci=None if half is None else ends,
-        l1=2 * abs(signed),
-        n=10,
-    )
+    ci = None if half is None else ((signed - half, signed + half),) * 2
+    own = {"soa": p, "reference": (0.5, 0.5), "p": p, "signed": (signed, -signed), "ci": ci}
+    return Bias(target=target, groups=tuple(groups), l1=2 * abs(signed), n=10, **own)
 
 
 def run_of(
@@ -73,21 +66,19 @@ def run_of(
 
 def prior_run(values: Mapping[str, float], name: str = "caliskan/gender-made") -> MeasureRun:
     """A run of a prior measure."""
-    found = tuple(
-        Bias(target=target, groups=GENDER.names, value=value) for target, value in values.items()
-    )
-    return MeasureRun(name, name.partition("/")[0], "gender", found)
+    found = [Bias(target=t, groups=GENDER.names, value=value) for t, value in values.items()]
+    return MeasureRun(name, name.partition("/")[0], "gender", tuple(found))
 
 
 def made_vectors(groups: Groups, *, seed: int = 1, noise: float = 0.3) -> dict[str, Floats]:
     """Vectors whose first two entries are the two groups, and the targets between them."""
     rng = np.random.default_rng(seed)
-    found = {}
-    for place, words in enumerate(groups.words.values()):
-        for word in words:
-            found[word] = np.eye(12)[place] + noise * rng.standard_normal(12) * np.eye(12)[2:].sum(
-                0
-            )
+    axes, others = np.eye(12), np.eye(12)[2:].sum(axis=0)
+    found = {
+        word: axes[place] + noise * rng.standard_normal(12) * others
+        for place, words in enumerate(groups.words.values())
+        for word in words
+    }
     for place, target in enumerate(groups.targets):
         share = (place + 1) / (len(groups.targets) + 1)
         vector = rng.standard_normal(12) * 0.1
@@ -96,53 +87,40 @@ def made_vectors(groups: Groups, *, seed: int = 1, noise: float = 0.3) -> dict[s
     return found
 
 
-def cosine_measure(vectors: Mapping[str, Floats]) -> Callable[[Groups, Policies], list[Bias]]:
+Lists = list[tuple[str, ...]]
+
+
+def _measure(strengths: Callable[[Lists], Callable[[str], list[float]]]) -> Again:
+    """A measure that gives the strengths of a target with each list of words."""
+
+    def again(groups: Groups, policies: Policies = DEFAULT) -> list[Bias]:
+        of = strengths(list(groups.words.values()))
+        how: dict[str, Any] = {"groups": groups.names, "policies": policies, "n": 4}
+        return [bias(t, of(t), reference=groups.reference(t), **how) for t in groups.targets]
+
+    return again
+
+
+def cosine_measure(vectors: Mapping[str, Floats]) -> Again:
     """The measure of word embeddings; words without a vector are left out."""
 
-    def again(groups: Groups, policies: Policies = DEFAULT) -> list[Bias]:
-        means = [
-            np.mean([vectors[word] for word in words if word in vectors], axis=0)
-            for words in groups.words.values()
-        ]
-        return [
-            bias(
-                target,
-                [_cosine(vectors[target], mean) for mean in means],
-                groups=groups.names,
-                reference=groups.reference(target),
-                policies=policies,
-                n=4,
-            )
-            for target in groups.targets
-        ]
+    def strengths(lists: Lists) -> Callable[[str], list[float]]:
+        means = [np.mean([vectors[w] for w in words if w in vectors], axis=0) for words in lists]
+        return lambda target: [_cosine(vectors[target], mean) for mean in means]
 
-    return again
+    return _measure(strengths)
 
 
-def count_measure(
-    counts: Mapping[str, Mapping[str, int]],
-) -> Callable[[Groups, Policies], list[Bias]]:
+def count_measure(counts: Mapping[str, Mapping[str, int]]) -> Again:
     """A measure of text: how often a target was seen with each word of a group."""
-
-    def again(groups: Groups, policies: Policies = DEFAULT) -> list[Bias]:
-        return [
-            bias(
-                target,
-                [sum(counts[target].get(w, 0) for w in words) for words in groups.words.values()],
-                groups=groups.names,
-                reference=groups.reference(target),
-                policies=policies,
-                n=4,
-            )
-            for target in groups.targets
-        ]
-
-    return again
+    return _measure(
+        lambda lists: lambda t: [sum(counts[t].get(w, 0) for w in words) for words in lists]
+    )
 
 
 def prior_measure(
     vectors: Mapping[str, Floats], value: Callable[[Floats, list[Floats]], float]
-) -> Callable[[Groups, Policies], list[Bias]]:
+) -> Again:
     """A prior measure: a value of the target's vector and of the vectors of the groups' words."""
 
     def again(groups: Groups, policies: Policies = DEFAULT) -> list[Bias]:

@@ -64,15 +64,13 @@ def always(answer: Answer) -> Fault:
 
 def rows(*found: Mapping[str, str]) -> Answer:
     """A good answer; each value is an item's id, or a number."""
-    cells = [
-        {
-            name: {"type": "uri", "value": f"http://www.wikidata.org/entity/{value}"}
-            if value[0] == "Q"
-            else {"type": "literal", "value": value}
-            for name, value in row.items()
-        }
-        for row in found
-    ]
+
+    def cell(value: str) -> dict[str, str]:
+        if value[0] == "Q":
+            return {"type": "uri", "value": f"http://www.wikidata.org/entity/{value}"}
+        return {"type": "literal", "value": value}
+
+    cells = [{name: cell(value) for name, value in row.items()} for row in found]
     return Answer(body=json.dumps({"head": {}, "results": {"bindings": cells}}))
 
 
@@ -168,10 +166,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.close()
             return
         data = answer.body.encode()
+        kind = JSON if data.startswith(b"{") else "text/html"
         self.send_response(answer.status)
-        self.send_header("Content-Type", JSON if data.startswith(b"{") else "text/html")
-        self.send_header("Content-Length", str(len(data)))
-        for name, value in answer.headers.items():
+        about = {"Content-Type": kind, "Content-Length": str(len(data)), **answer.headers}
+        for name, value in about.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
@@ -202,11 +200,9 @@ def oxigraph(data: Path, folder: Path) -> Iterator[str]:
     for _ in range(5):  # another may take the port first
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        process = subprocess.Popen(
-            [binary, "serve-read-only", *store, "--bind", f"127.0.0.1:{port}"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        serve = [binary, "serve-read-only", *store, "--bind", f"127.0.0.1:{port}"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(serve, **quiet)
         try:
             while process.poll() is None:
                 with suppress(OSError):

@@ -1,7 +1,7 @@
 """Real word vectors and census shares: what tests and benchmarks of stage 6 compare with papers."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import numpy as np
@@ -9,11 +9,13 @@ import numpy as np
 from curation.files import shipped
 from curation.formats.word_vectors import Vectors, read_vectors
 from curation.trust.groups import Groups
-from support.cats import REAL
+from support import biases
+from support.realdata import SHARED, needs
 
-FOLDER = REAL.parent / "divdist"
+FOLDER = SHARED / "divdist"
 FILE = FOLDER / "w2v_gnews_subset" / "w2v_gnews_subset.npz"
 """226 words of the GoogleNews vectors (word2vec, 300 dimensions)."""
+MARKS = needs(FILE)
 
 CODE = {
     "female": ("woman", "girl", "she", "mother", "daughter", "female", "herself"),
@@ -21,16 +23,7 @@ CODE = {
 }
 """The lists of the paper's code, without its two names, which have no lower-case vector."""
 
-TABLE_3 = {
-    "carpenter": -0.128,
-    "dancer": 0.078,
-    "librarian": 0.177,
-    "nurse": 0.119,
-    "pilot": -0.099,
-    "soldier": -0.041,
-    "businessman": -0.173,
-    "businesswoman": 0.174,
-}
+TABLE_3 = dict(zip(biases.TARGETS, biases.TABLE_3["word2vec"], strict=True))
 """Column w2v of Table 3: p(female) − .5."""
 
 
@@ -51,6 +44,7 @@ def vectors() -> Vectors:
     return read_vectors(FILE)
 
 
+@cache
 def census(kind: str, columns: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     """The groups' shares in 100 professions in 2010; the shares of these groups sum to 1.
 
@@ -66,6 +60,17 @@ def census(kind: str, columns: tuple[str, ...]) -> dict[str, tuple[float, ...]]:
     return shares
 
 
-def groups(lists: dict[str, tuple[str, ...]], targets: Iterable[str]) -> Groups:
-    """Groups with targets of one word each."""
-    return Groups("test", lists, {word: (word,) for word in targets})
+RACES = ("white", "hispanic", "asian")
+
+
+def gender() -> dict[str, tuple[float, ...]]:
+    """The shares of women and men in 100 professions."""
+    return census("gender", ("Female", "Male"))
+
+
+def groups(
+    lists: Mapping[str, tuple[str, ...]], targets: Iterable[str], name: str = "test"
+) -> Groups:
+    """Groups with targets of one word each; shares of the targets are outcomes."""
+    outcomes = targets if isinstance(targets, Mapping) else {}
+    return Groups(name, lists, {word: (word,) for word in targets}, outcomes=outcomes)

@@ -11,10 +11,7 @@ from support.cats import cat
 
 INTRA: Kind = "intrasentence"
 INTER: Kind = "intersentence"
-FORMS = {
-    INTRA: "The BLANK baker sells bread.",
-    INTER: "The baker has opened.",
-}
+FORMS = {INTRA: "The BLANK baker sells bread.", INTER: "The baker has opened."}
 
 
 def cats(terms: int, each: int, *, kinds: Sequence[Kind] = (INTER,), domains: int = 1) -> list[Cat]:
@@ -33,14 +30,7 @@ def cats(terms: int, each: int, *, kinds: Sequence[Kind] = (INTER,), domains: in
     ]
 
 
-def run(
-    model: str,
-    rule: str,
-    lms: Sequence[float] | np.ndarray,  # type: ignore[type-arg]
-    ss: Sequence[float] | np.ndarray,  # type: ignore[type-arg]
-    *,
-    variant: str = "",
-) -> Scored:
+def run(model: str, rule: str, lms: Any, ss: Any, *, variant: str = "") -> Scored:
     """A run by one rule for both kinds."""
     name = f"{model}/{rule}" + (f"+{variant}" if variant else "")
     rules = {INTRA: rule, INTER: rule}
@@ -59,12 +49,9 @@ def dataset(of: Sequence[Cat], *runs: Scored, **fields: Any) -> DatasetInput:
 
 def found(rows: Sequence[Criterion], criterion: str, check: str, name: str = "") -> Criterion:
     """The only row of a criterion whose check begins like this."""
-    chosen = [
-        row
-        for row in rows
-        if row.criterion == criterion and row.check.startswith(check) and name in ("", row.name)
-    ]
-    assert len(chosen) == 1, [row.check for row in rows if row.criterion == criterion]
+    own = [row for row in rows if row.criterion == criterion and name in ("", row.name)]
+    chosen = [row for row in own if row.check.startswith(check)]
+    assert len(chosen) == 1, [row.check for row in own]
     return chosen[0]
 
 

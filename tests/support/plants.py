@@ -13,7 +13,7 @@ The faults of a measure (for models and datasets, see ``Scores`` and ``Labels``)
 - fitted: bias was reduced by the words that it is then measured with
 """
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,8 +87,7 @@ def people_and_counts(plant: str, rng: Random) -> tuple[Floats, Floats]:
     return people, count(plant, shares, contexts(plant, LEAN, rng, usual=100), rng)
 
 
-@dataclass(frozen=True)
-class Predicted:
+class Predicted(NamedTuple):
     """Strengths of association and shares in the world, both of shape (targets, groups)."""
 
     strengths: Floats
@@ -124,8 +123,7 @@ def correlated_professions(rho: float, groups: int, rng: Random) -> Predicted:
 # --- ten decades --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Decades:
+class Decades(NamedTuple):
     """p of the first group, its share in the world, and frequencies: shape (10, targets)."""
 
     years: tuple[int, ...]
@@ -168,8 +166,7 @@ def decades(plant: str, rng: Random) -> Decades:
 # --- two runs of a measure ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Counts before and after a process, shape (8, 2), and the half-widths of their intervals."""
 
     before: Floats
@@ -204,8 +201,7 @@ def process(plant: str, rng: Random) -> Change:
     return Change(count(plant, shares[0], n, rng), count(plant, shares[1], few, rng))
 
 
-@dataclass(frozen=True)
-class Debiased:
+class Debiased(NamedTuple):
     """Word vectors before and after bias was reduced, and what was measured.
 
     Attributes:
@@ -258,23 +254,18 @@ def debiased(plant: str, rng: Random) -> Debiased:
     )
     if plant in ("random", "constant", "group size"):  # ours does not depend on the vectors
         fixed = 0.75 + 0.05 * rng.standard_normal(EIGHT)
-        shares = [
-            fixed + 0.01 * rng.standard_normal(EIGHT)
-            if plant == "group size"
-            else true_shares(plant, LEAN, rng)
-            for _ in range(2)
-        ]
+        if plant == "group size":
+            shares = [fixed + 0.01 * rng.standard_normal(EIGHT) for _ in range(2)]
+        else:
+            shares = [true_shares(plant, LEAN, rng) for _ in range(2)]
         ours = tuple(np.column_stack([each, 1 - each]) for each in shares)
     elif plant == "reversed":
         ours = tuple(each[:, ::-1] for each in ours)
     optimised = (targets @ direction, changed @ direction)
-    places = range(half) if plant == "fitted" else range(half, WORDS)
-    return Debiased(
-        (ours[0], ours[1]),
-        optimised,
-        frozenset(f"{name}{place}" for name in "fm" for place in places),
-        frozenset(f"{name}{place}" for name in "fm" for place in range(half)),
-    )
+    names = [f"{name}{place}" for place in range(WORDS) for name in "fm"]
+    fitted, others = frozenset(names[:WORDS]), frozenset(names[WORDS:])  # of each half
+    used = fitted if plant == "fitted" else others
+    return Debiased((ours[0], ours[1]), optimised, used, fitted)
 
 
 # --- lists of words -----------------------------------------------------------------------------
@@ -286,8 +277,7 @@ def cosines(vectors: Floats, other: Floats) -> Floats:
     return np.asarray((vectors * other).sum(axis=-1) / norms)
 
 
-@dataclass(frozen=True)
-class Lists:
+class Lists(NamedTuple):
     """Word vectors: of the targets, shape (8, w), and of the words of two groups.
 
     ``adds``: the measure adds the cosines with the words of a list, so that longer lists have more.
@@ -420,8 +410,7 @@ PLACE = np.repeat(np.arange(TERMS), 2 * OF_KIND)
 FIRST_KIND = np.arange(len(PLACE)) % 2 == 0
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(NamedTuple):
     """Models' lms and ss of each CAT, by MODEL/RULE, and what is known about the terms.
 
     The model m differs from the ideal in its ss, n in its lms, k in the ss of one kind of CAT, and
@@ -448,7 +437,7 @@ def scores(plant: str, rng: Random) -> Scores:
     meaning = np.full(TERMS, 90.0)
     other = usual
     few = plant == "contexts"
-    lms_n, lms_other = meaning, meaning
+    lms_n = lms_other = meaning
     if plant == "random":
         own = other = lms_n = lms_other = meaning = np.full(TERMS, 50.0)
     elif plant == "reversed":
@@ -459,11 +448,9 @@ def scores(plant: str, rng: Random) -> Scores:
     elif few:
         own, other = np.full(TERMS, 50.0), np.full(TERMS, 55.0)
         lms_n, lms_other = np.full(TERMS, 50.0), np.full(TERMS, 55.0)
-    domain = np.arange(TERMS) % DOMAINS == 0
     # Left out, one domain of four changes ss by a fourth of its distance: 5 points, or 10.
-    by_domain = (
-        BEFORE + 0.6 * (own - BEFORE) + {"contexts": 20, "group size": 40}.get(plant, 0) * domain
-    )
+    far = {"contexts": 20, "group size": 40}.get(plant, 0) * (np.arange(TERMS) % DOMAINS == 0)
+    by_domain = BEFORE + 0.6 * (own - BEFORE) + far
 
     def drawn(lms: Floats, ss: Floats) -> tuple[Floats, Floats]:
         if plant == "constant":
@@ -505,8 +492,7 @@ def scores(plant: str, rng: Random) -> Scores:
 # --- a dataset ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Surface:
+class Surface(NamedTuple):
     """What a rule that reads the surface makes of a dataset: scores of shape (CATs, 3).
 
     Attributes:
@@ -518,7 +504,7 @@ class Surface:
     scores: Floats
     sums: Floats
     means: Floats
-    kept: NDArray[np.bool_] = field(default_factory=lambda: np.ones(len(PLACE), bool))
+    kept: NDArray[np.bool_]
 
 
 def surface(plant: str, rng: Random) -> Surface:
@@ -532,15 +518,13 @@ def surface(plant: str, rng: Random) -> Surface:
     pair = np.sort(rng.random((len(PLACE), 2)), axis=1)
     first = rng.random(len(PLACE)) < chance
     found = rng.random(shape)
-    found[:, 0] = np.where(first, pair[:, 1], pair[:, 0])
-    found[:, 1] = np.where(first, pair[:, 0], pair[:, 1])
+    found[:, :2] = np.where(first[:, None], pair[:, ::-1], pair)
     if plant == "constant":
         found = np.ones(shape)
     base = -5 - rng.random(shape)
     # Words of the unrelated option: a sum of more words is lower, and its mean is not.
-    longer = np.array([0, 0, {"group size": 0.4, "reversed": -0.4}.get(plant, 0.0)])
-    if plant == "contexts":
-        longer = np.array([0, 0, 0.1])
+    changes = {"group size": 0.4, "reversed": -0.4, "contexts": 0.1}
+    longer = np.array([0, 0, changes.get(plant, 0.0)])
     kept = np.ones(len(PLACE), bool)
     if plant == "contexts":
         kept = np.arange(len(PLACE)) % (2 * OF_KIND) < 2

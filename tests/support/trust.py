@@ -61,14 +61,10 @@ def campaign_with_groups(
     """
     names = list(GROUPS)[:k]
     tables = {"anchors": "anchors.csv", "outcomes": "outcomes.csv"} if anchors else {}
-    groups = GroupSettings(
-        lists={name: f"{name}.txt" for name in names}, targets="jobs.csv", **tables
-    )
-    settings = Settings(
-        campaign=CampaignSettings(id=new_id()),
-        groups={NAME: groups},
-        trust=trust or TrustSettings(samples=20),
-    )
+    lists = {name: f"{name}.txt" for name in names}
+    groups = {NAME: GroupSettings(lists=lists, targets="jobs.csv", **tables)}
+    own, trust = CampaignSettings(id=new_id()), trust or TrustSettings(samples=20)
+    settings = Settings(campaign=own, groups=groups, trust=trust)
     campaign = create_campaign(folder / "campaign", settings)
     campaign.trust.mkdir(exist_ok=True)
     files = {f"{name}.txt": "\n".join(GROUPS[name]) for name in names}
@@ -130,10 +126,7 @@ def vectors(k: int = 2, *, dimensions: int = 16, noise: float = 0.05, seed: int 
 
 def write_glove(path: Path, k: int = 2) -> Path:
     """Write ``vectors`` in the format of GloVe: a word and its numbers on each line."""
-    words, array = vectors(k)
-    lines = [
-        " ".join([word, *(f"{number:.6f}" for number in row)])
-        for word, row in zip(words, array, strict=True)
-    ]
+    rows = zip(*vectors(k), strict=True)
+    lines = [" ".join([word, *(f"{number:.6f}" for number in row)]) for word, row in rows]
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path

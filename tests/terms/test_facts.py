@@ -1,9 +1,8 @@
 """Facts: the order of languages, ancestors in a graph with circles, one order."""
 
-from typing import Any
-
 from curation.records import Count
 from curation.terms.facts import above, best, in_order, languages, wiki
+from support.selected import facts
 
 
 def test_a_languages_codes_go_from_near_to_far() -> None:
@@ -24,7 +23,7 @@ def test_what_lies_above_ends_where_a_circle_closes() -> None:
     assert above([], parents) == set()
 
 
-def test_facts_have_one_order_whatever_brought_them(facts: Any) -> None:
+def test_facts_have_one_order_whatever_brought_them() -> None:
     found = facts({"Q10": ("a", 3), "Q9": ("b", 3), "Q2": ("c", 1), "Q1": ("d", 7)})
     other = [Count(domain="c", property="P140", item="Q1", count=1)]
     ordered = in_order([*found.counts, *other], found.entities)
@@ -33,5 +32,4 @@ def test_facts_have_one_order_whatever_brought_them(facts: Any) -> None:
         ("c", "Q1"), ("d", "Q1"), ("d", "Q9"), ("d", "Q10"), ("d", "Q2"),
     ]  # fmt: skip
     assert [e.id for e in ordered.entities] == ["Q1", "Q2", "Q9", "Q10"]
-    turned = in_order([*other, *found.counts[::-1]], found.entities[::-1])
-    assert turned == ordered
+    assert in_order([*other, *found.counts[::-1]], found.entities[::-1]) == ordered

@@ -88,14 +88,17 @@ def test_the_usual_script_is_that_of_four_in_five_labels() -> None:
     assert usual_script(["12"]) == ""
 
 
+ODD_CHARACTER = "it contains a web address or a character that is not text"
+
+
 @pytest.mark.parametrize(
     ("label", "why"),
     [
         ("1234 ?", "it has no letters"),
         ("x" + " yz" * 20, "it is longer than 60 characters"),
-        ("baker https://example.org", "it contains a web address or a character that is not text"),
-        ("baker 😀", "it contains a web address or a character that is not text"),
-        ("ba\x07ker", "it contains a web address or a character that is not text"),
+        ("baker https://example.org", ODD_CHARACTER),
+        ("baker 😀", ODD_CHARACTER),
+        ("ba\x07ker", ODD_CHARACTER),
         ("noooope", "it repeats itself"),
         ("Hahaha", "it repeats itself"),
         ("asdasdasd", "it repeats itself"),
@@ -120,6 +123,7 @@ def test_a_label_that_looks_vandalised(label: str, why: str) -> None:
         ("baker", "Bakery owner", ["cook"]),  # like its article
         ("goalkeeper", "Baker", []),  # one witness is too few
         ("goalkeeper", None, ["baker"]),
+        ("医師", "医者", ["ドクター"]),  # without spaces one common letter makes names akin
     ],
 )
 def test_a_label_that_is_not_odd(label: str, title: str | None, aliases: list[str]) -> None:
@@ -128,11 +132,7 @@ def test_a_label_that_is_not_odd(label: str, title: str | None, aliases: list[st
     assert odd(label, title=title, aliases=aliases, usual=usual) is None
 
 
-def test_without_spaces_one_common_letter_makes_names_akin() -> None:
-    assert odd("医師", title="医者", aliases=["ドクター"]) is None
-    assert odd("医師", title="宗教", aliases=["信仰"]) is not None
-
-
 def test_japanese_is_written_in_three_scripts() -> None:
     # Nine in kanji: that a pilot is written in kana is no vandalism.
     assert odd("パイロット", title=None, aliases=[], usual=usual_script(["俳優"] * 9)) is None
+    assert odd("医師", title="宗教", aliases=["信仰"]) is not None

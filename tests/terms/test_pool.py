@@ -4,20 +4,12 @@ from typing import Any
 
 import pytest
 
+from support.selected import choose
+
 TWO = {"Q1": ("librarian", 8), "Q2": ("librarian", 3), "Q3": ("baker", 6), "Q4": ("bakers", 1)}
 
 
-@pytest.mark.parametrize("line", ["librarian,,,books", "librarian,keep,,books"])
-def test_an_item_dropped_by_its_id_is_no_longer_meant_by_its_text(choose: Any, line: str) -> None:
-    for edits in (["Q2,drop", line], [line, "Q2,drop"]):
-        found = choose(TWO, edits=edits)
-        assert found.kept["librarian"] == 8  # and not 8 + 3
-        assert found.families["librarian"] == "books"
-        term = next(t for t in found.selection.terms if t.text == "librarian")
-        assert term.wikidata == ("Q1",)
-
-
-def test_a_small_q_names_an_item_too(choose: Any) -> None:
+def test_a_small_q_names_an_item_too() -> None:
     assert "baker" not in choose(TWO, edits=["q3,drop"]).kept
 
 
@@ -30,20 +22,23 @@ def test_a_small_q_names_an_item_too(choose: Any) -> None:
         ("baker,keep", {"librarian": 11, "baker": 7}),
     ],
 )
-def test_variants_follow_what_is_said_of_a_text(choose: Any, edit: str, kept: Any) -> None:
+def test_variants_follow_what_is_said_of_a_text(edit: str, kept: Any) -> None:
     assert choose(TWO, edits=[edit]).kept == kept
 
 
-def test_forms_of_one_item_that_people_merge_are_counted_once(choose: Any) -> None:
-    table = {"Q1": ("Veltland", 8, [], {"demonyms": ["Veltlander", "Veltlandish"]})}
-    for edits in (
+@pytest.mark.parametrize(
+    "edits",
+    [
         ["Veltlander,merge,Veltland"],
         ["Veltland,merge,Veltlander", "Veltlandish,merge,Veltlander"],
-    ):
-        assert set(choose(table, form="both", edits=edits).kept.values()) == {8}
+    ],
+)
+def test_forms_of_one_item_that_people_merge_are_counted_once(edits: list[str]) -> None:
+    table = {"Q1": ("Veltland", 8, [], {"demonyms": ["Veltlander", "Veltlandish"]})}
+    assert set(choose(table, form="both", edits=edits).kept.values()) == {8}
 
 
-def test_names_may_be_handed_on_in_any_order(choose: Any) -> None:
+def test_names_may_be_handed_on_in_any_order() -> None:
     table = {"Q1": ("pilot", 8), "Q2": ("baker", 3)}
     lines = ["pilot,rename,flyer", "baker,rename,pilot"]
     for edits in (lines, lines[::-1]):
@@ -52,7 +47,7 @@ def test_names_may_be_handed_on_in_any_order(choose: Any) -> None:
         assert len(set(found.ids.values())) == 2
 
 
-def test_what_has_no_name_cannot_be_kept_without_one(choose: Any) -> None:
+def test_what_has_no_name_cannot_be_kept_without_one() -> None:
     table = {"Q1": (None, 8), "Q2": ("baker", 3)}
     found = choose(table, edits=["Q1,keep"])
     (rejection,) = found.selection.rejections
@@ -65,58 +60,53 @@ def test_what_has_no_name_cannot_be_kept_without_one(choose: Any) -> None:
     assert all("Q1" not in t.names for t in found.selection.terms)
 
 
-def test_a_term_stays_with_the_item_it_was_met_under(choose: Any) -> None:
+def test_a_term_stays_with_the_item_it_was_met_under() -> None:
     # Q1 was «nurse» when answers came; it is called otherwise now, and another item is «nurse».
-    table = {"Q1": ("registered nurse", 9), "Q2": ("nurse", 5)}
-    found = choose(table, met={"nurse": ["Q1"]})
+    found = choose({"Q1": ("registered nurse", 9), "Q2": ("nurse", 5)}, met={"nurse": ["Q1"]})
     assert found.kept == {"nurse": 14}  # one text is one term
     (term,) = found.selection.terms
     assert set(term.wikidata) == {"Q1", "Q2"}
 
 
-def test_places_whose_people_bear_one_name_are_one_family(choose: Any) -> None:
-    table = {
-        "Q1": ("Velt", 8, [], {"demonyms": ["Veltish"]}),
-        "Q2": ("Velt Republic", 5, [], {"demonyms": ["Veltish"]}),
-    }
+def test_places_whose_people_bear_one_name_are_one_family() -> None:
+    people = {"demonyms": ["Veltish"]}
+    table = {"Q1": ("Velt", 8, [], people), "Q2": ("Velt Republic", 5, [], people)}
     found = choose(table, form="both")
     assert set(found.kept) == {"Velt", "Velt Republic", "Veltish"}
     assert len(set(found.families.values())) == 1
-
-
-def test_a_place_is_no_plural_of_its_people(choose: Any) -> None:
+    # A place is no plural of its people.
     found = choose({"Q1": ("Laos", 8, [], {"demonyms": ["Lao"]})}, form="both")
     assert found.kept == {"Laos": 8, "Lao": 8}
 
 
-def test_accents_make_words_but_in_english(choose: Any) -> None:
+def test_accents_make_words_but_in_english() -> None:
     table = {"Q1": ("papá", 8), "Q2": ("papa", 5)}
     assert choose(table, language="es").kept == {"papá": 8, "papa": 5}
     assert choose(table, language="en").kept == {"papá": 13}
 
 
-def test_a_variant_that_people_call_otherwise_takes_its_statements_along(choose: Any) -> None:
+def test_a_variant_that_people_call_otherwise_takes_its_statements_along() -> None:
     # «baker» takes «bakers» along, and Q4 is then taken back from it.
     found = choose(TWO, edits=["baker,keep", "Q4,rename,pastry cooks"])
     assert found.kept == {"librarian": 11, "baker": 6, "pastry cooks": 1}
-    assert {t.text: t.wikidata for t in found.selection.terms}["baker"] == ("Q3",)
+    assert found.term("baker").wikidata == ("Q3",)
 
 
 # --- second spellings of word lists --------------------------------------------------------------
 
+NORWEGIAN = {"Norwegian": ["Norweigan"]}
 COLOMBIA = {"Q739": ("Colombia", 9), "Q2": ("Norweigan", 4), "Q3": ("norweigans", 2)}
 
 
-def test_candidates_under_a_second_spelling_are_the_same_term(choose: Any) -> None:
+def test_candidates_under_a_second_spelling_are_the_same_term() -> None:
     spellings = {"Columbia": ["Colombia"], "Norwegian": ["Norweigan"]}
     found = choose(COLOMBIA, words=list(spellings), also=spellings)
-    assert found.fates == {
-        "Columbia": "kept", "Norwegian": "kept", "Colombia": "merged variant Columbia",
+    # Their statements and items come along: 9, and 4 + 2.
+    assert found.ends == {
+        "Columbia": 9, "Norwegian": 6, "Colombia": "merged variant Columbia",
         "Norweigan": "merged variant Norwegian", "norweigans": "merged variant Norwegian",
     }  # fmt: skip
-    # Their statements and items come along: 9, and 4 + 2.
-    assert found.kept == {"Columbia": 9, "Norwegian": 6}
-    term = next(t for t in found.selection.terms if t.text == "Columbia")
+    term = found.term("Columbia")
     assert (term.wikidata, term.names) == (("Q739",), ("Colombia",))
     # Without the column they are two terms.
     assert choose(COLOMBIA, words=["Columbia"]).kept.keys() >= {"Columbia", "Colombia"}
@@ -126,11 +116,8 @@ def test_candidates_under_a_second_spelling_are_the_same_term(choose: Any) -> No
     "met", [["Norweigan"], ["Norweigan", "Norwegian"], ["Norwegian", "Norweigan"]]
 )
 @pytest.mark.parametrize("table", [{}, COLOMBIA])
-def test_what_answers_named_by_a_second_spelling_is_the_same_term(
-    choose: Any, table: Any, met: list[str]
-) -> None:
-    also = {"Norwegian": ["Norweigan"]}
-    found = choose(table, met=met, words={"Norwegian": "Norway"}, also=also, min_count=5)
+def test_what_answers_spell_otherwise_is_the_same_term(table: Any, met: list[str]) -> None:
+    found = choose(table, met=met, words={"Norwegian": "Norway"}, also=NORWEGIAN, min_count=5)
     (term,) = (t for t in found.selection.terms if t.text.startswith("Nor"))
     assert (term.text, term.family, term.names) == ("Norwegian", "Norway", ("Norweigan",))
     # Each keeps its own id, so that nothing is lost if the list changes again.
@@ -140,18 +127,10 @@ def test_what_answers_named_by_a_second_spelling_is_the_same_term(
     assert (other.status, other.reason, other.into) == ("merged", "variant", found["Norwegian"])
 
 
-def test_people_may_keep_a_second_spelling_as_a_term_of_its_own(choose: Any) -> None:
-    also = {"Norwegian": ["Norweigan"]}
-    found = choose(
-        {}, met=["Norweigan"], words=["Norwegian"], also=also, edits=["Norweigan,keep"]
-    )  # fmt: skip
-    assert set(found.kept) == {"Norwegian", "Norweigan"}
-
-
-def test_edits_may_name_a_term_by_its_second_spelling(choose: Any) -> None:
-    also = {"Columbian": ["Colombian"]}
-    assert choose({}, words=["Columbian"], also=also, edits=["Colombian,drop"]).kept == {}
-    found = choose({}, words=["Columbian"], also=also, edits=["Columbian,rename,Colombian"])
+def test_edits_may_name_a_term_by_its_second_spelling() -> None:
+    known = {"words": ["Columbian"], "also": {"Columbian": ["Colombian"]}}
+    assert choose({}, **known, edits=["Colombian,drop"]).kept == {}
+    found = choose({}, **known, edits=["Columbian,rename,Colombian"])
     assert list(found.kept) == ["Colombian"]
     assert found.selection.terms[0].names == ("Columbian",)
 
@@ -166,10 +145,9 @@ def test_edits_may_name_a_term_by_its_second_spelling(choose: Any) -> None:
     ],
 )
 def test_a_line_means_the_same_before_and_after_answers_use_a_second_spelling(
-    choose: Any, met: list[str], edit: str, kept: set[str]
+    met: list[str], edit: str, kept: set[str]
 ) -> None:
-    also = {"Norwegian": ["Norweigan"]}
-    found = choose({}, met=met, words=["Norwegian"], also=also, edits=[edit])
+    found = choose({}, met=met, words=["Norwegian"], also=NORWEGIAN, edits=[edit])
     assert {*found.kept} == kept
     # Each name that answers may use is that of one term.
     names = [name for t in found.selection.terms for name in (t.text, *t.names)]

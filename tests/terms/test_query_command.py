@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from curation.campaign import Campaign
 from curation.files import read_records
 from curation.records import Count, Entity, Term
+from support.commands import Ran, run
 from support.faulty import Answer, Seen, faulty, oxigraph
 
 FACTS = """
@@ -52,95 +52,81 @@ def counted(campaign: Campaign) -> list[tuple[str, str, int]]:
     return [(c.domain, c.item, c.count) for c in counts]
 
 
-def test_a_campaign_asks_selects_and_explains(forked: Any, campaign: Campaign, engine: str) -> None:
+def terms(campaign: Campaign, *words: str, code: int = 0) -> Ran:
+    """What ``curation terms`` says, and that it ends with this code."""
+    done = run("terms", *words, "-c", campaign.root)
+    assert done.code == code, done.err
+    return done
+
+
+def test_a_campaign_asks_selects_and_explains(campaign: Campaign, engine: str) -> None:
     ask(campaign, engine)
-    done = forked("terms", "query", "-c", campaign.root)
-    assert done.code == 0, done.err
-    assert "next: curation terms select" in done.out
+    assert "next: curation terms select" in terms(campaign, "query").out
     assert counted(campaign) == [
         ("profession", "Q10", 2),
         ("profession", "Q11", 1),
         ("profession", "Q12", 1),
         ("religion", "Q20", 1),
     ]
-    done = forked("terms", "select", "-c", campaign.root)
-    assert done.code == 0, done.err
-    terms = read_records(campaign.terms / "targets.jsonl", Term)
+    terms(campaign, "select")
+    chosen = read_records(campaign.terms / "targets.jsonl", Term)
     # The paper's «all» for professions merges: 2 bakers and 1 bread baker.
-    assert [(t.text, t.count) for t in terms] == [("baker", 3), ("Orchard Temple", 1)]
-    done = forked("terms", "explain", "bread baker", "--json", "-c", campaign.root)
-    (story,) = json.loads(done.out)
+    assert [(t.text, t.count) for t in chosen] == [("baker", 3), ("Orchard Temple", 1)]
+    (story,) = json.loads(terms(campaign, "explain", "bread baker", "--json").out)
     assert (story["status"], story["reason"], story["into"]) == ("merged", "too_fine", "baker")
-    done = forked("terms", "explain", "Q12", "-c", campaign.root)
-    assert "no label in en, mul; to give it one, rename Q12 in edits.csv" in done.out
+    why = "no label in en, mul; to give it one, rename Q12 in edits.csv"
+    assert why in terms(campaign, "explain", "Q12").out
 
 
-def test_without_a_contact_nothing_is_asked(forked: Any, campaign: Campaign, engine: str) -> None:
+def test_without_a_contact_nothing_is_asked(campaign: Campaign, engine: str) -> None:
     with faulty(engine=engine) as server:
         ask(campaign, server.url, contact="")
-        done = forked("terms", "query", "-c", campaign.root)
-        assert done.code == 1
-        assert "contact in [terms] of campaign.toml" in done.err
+        assert "contact in [terms] of campaign.toml" in terms(campaign, "query", code=1).err
         assert server.seen == []
     assert not (campaign.terms / "counts.jsonl").exists()
 
 
-def test_a_run_that_was_shut_out_goes_on_where_it_was(
-    forked: Any, campaign: Campaign, engine: str
-) -> None:
+def test_a_run_that_was_shut_out_goes_on_where_it_was(campaign: Campaign, engine: str) -> None:
     def shut_out(seen: Seen) -> Answer | None:
         return Answer(403, "Too many requests") if "P140" in seen.query else None
 
     with faulty(then=shut_out, engine=engine) as server:
         ask(campaign, server.url)
-        done = forked("terms", "query", "-c", campaign.root)
-        assert done.code == 1
-        assert "403" in done.err
+        assert "403" in terms(campaign, "query", code=1).err
         assert len(server.seen) == 2  # professions, and then religions in vain
         assert not (campaign.terms / "counts.jsonl").exists()
         server.then = None
-        done = forked("terms", "query", "--json", "-c", campaign.root)
-        assert done.code == 0, done.err
-        said = json.loads(done.out)
-        assert said["on_disk"] == 1
-        assert said["asked"] == len(server.seen) - 2
+        said = json.loads(terms(campaign, "query", "--json").out)
+        assert (said["on_disk"], said["asked"]) == (1, len(server.seen) - 2)
     assert len(counted(campaign)) == 4
 
 
-def test_one_domain_is_asked_for_anew_and_the_others_facts_stay(
-    forked: Any, campaign: Campaign, engine: str
-) -> None:
+def test_one_domain_is_asked_anew_and_others_facts_stay(campaign: Campaign, engine: str) -> None:
     ask(campaign, engine)
-    assert forked("terms", "query", "-c", campaign.root).code == 0
+    terms(campaign, "query")
     before, entities = counted(campaign), campaign.terms / "entities.jsonl"
     known = read_records(entities, Entity)
-    done = forked("terms", "query", "--domain", "religion", "--fresh", "-c", campaign.root)
-    assert done.code == 0, done.err
+    terms(campaign, "query", "--domain", "religion", "--fresh")
     assert counted(campaign) == before
     assert read_records(entities, Entity) == known
-    done = forked("terms", "query", "--domain", "hobby", "-c", campaign.root)
-    assert (done.code, "no domain 'hobby'" in done.err) == (1, True)
+    assert "no domain 'hobby'" in terms(campaign, "query", "--domain", "hobby", code=1).err
 
 
-def test_what_is_killed_half_way_leaves_the_last_good_facts(
-    forked: Any, campaign: Campaign, engine: str, content: Any
-) -> None:
+def test_a_kill_leaves_the_last_good_facts(campaign: Campaign, engine: str, content: Any) -> None:
+    def facts() -> dict[str, Any]:
+        return {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
+
     ask(campaign, engine)
-    assert forked("terms", "query", "-c", campaign.root).code == 0
-    before = {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
+    terms(campaign, "query")
+    before = facts()
     for moment in (0.0, 0.02, 0.05, 0.1):
-        forked("terms", "query", "--fresh", "-c", campaign.root, seconds=moment)
-        again = forked("terms", "query", "-c", campaign.root)
-        assert again.code == 0, again.err
-        after = {n: sha for n, sha in content(campaign.root).items() if "answers" not in n}
-        assert after == before
+        run("terms", "query", "--fresh", "-c", campaign.root, seconds=moment)
+        terms(campaign, "query")
+        assert facts() == before
 
 
-def test_a_campaign_that_asks_nothing_is_told(
-    forked: Any, campaign: Campaign, tmp_path: Path
-) -> None:
+def test_a_campaign_that_asks_nothing_is_told(campaign: Campaign) -> None:
     (campaign.root / "campaign.toml").write_text('[campaign]\nid = "c-none"\n[domains.caste]\n')
-    done = forked("terms", "query", "-c", campaign.root)
-    assert done.code == 1
-    assert "no domain asks anything of Wikidata" in done.err
-    assert 'properties = ["P106"]' in done.err
+    said = terms(campaign, "query", code=1).err
+    assert "no domain asks anything of Wikidata" in said
+    assert 'properties = ["P106"]' in said

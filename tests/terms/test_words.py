@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from curation.files import CurationError, shipped
+from curation.files import shipped
 from curation.rounds.tables.reading import read_rows
 from curation.terms.words import Word, read_words, text_rows
+from support.failing import fails
 
 LIST = Path("gender.csv")
 Row = dict[str, Any]
@@ -29,10 +30,8 @@ def row(term: str, language: str = "en", **more: str) -> Row:
 
 
 def test_a_word_has_its_family_and_its_place() -> None:
-    found = words(
-        [row("grandmother"), row(" grand  dad ", family=" grandfather ", domain="gender")]
-    )
-    assert found == [
+    rows = [row("grandmother"), row(" grand  dad ", family=" grandfather ", domain="gender")]
+    assert words(rows) == [
         Word("grandmother", "", "gender.csv line 2"),
         Word("grand dad", "grandfather", "gender.csv line 3"),
     ]
@@ -56,32 +55,27 @@ def test_the_nearest_language_counts_alone() -> None:
 
 
 def test_a_missing_language_names_the_file_to_supply() -> None:
-    with pytest.raises(CurationError) as caught:
+    with fails("gender.csv: no words for the domain 'gender' in 'id'; it has de, en") as error:
         words([row("boy"), row("Junge", "de")], "id")
-    assert (
-        caught.value.what == "gender.csv: no words for the domain 'gender' in 'id'; it has de, en"
-    )
-    assert "supply 1-terms/gender.csv with the columns term, language, domain" in caught.value.fix
-    assert "«# language: id»" in caught.value.fix
-    assert "[domains.gender]" in caught.value.fix
+    fix = error.value.fix
+    assert "supply 1-terms/gender.csv with the columns term, language, domain" in fix
+    assert "«# language: id»" in fix
+    assert "[domains.gender]" in fix
 
 
-def test_a_list_of_other_domains_alone_says_so() -> None:
-    with pytest.raises(CurationError, match="it has none for this domain"):
-        words([row("baker", domain="profession")])
-
-
-def test_a_missing_column_is_named_with_those_that_are_there() -> None:
-    with pytest.raises(CurationError, match=r"gender\.csv: no column 'language'; it has term, kin"):
-        words([{"term": "boy", "kin": ""}])
-    with pytest.raises(CurationError, match="no column 'term'"):
-        words([{"word": "boy", "language": "en"}])
-
-
-@pytest.mark.parametrize("bad", [row(" "), row("boy", "")])
-def test_a_row_without_word_or_language_names_its_line(bad: Row) -> None:
-    with pytest.raises(CurationError, match=r"gender\.csv line 3: term or language is missing"):
-        words([row("girl"), bad])
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([row("baker", domain="profession")], "it has none for this domain"),
+        ([{"term": "boy", "kin": ""}], "gender.csv: no column 'language'; it has term, kin"),
+        ([{"word": "boy", "language": "en"}], "no column 'term'"),
+        ([row("girl"), row(" ")], "gender.csv line 3: term or language is missing"),
+        ([row("girl"), row("boy", "")], "gender.csv line 3: term or language is missing"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_line(rows: list[Row], says: str) -> None:
+    with fails(says):
+        words(rows)
 
 
 def test_second_spellings_are_split_by_semicolons() -> None:
@@ -91,11 +85,9 @@ def test_second_spellings_are_split_by_semicolons() -> None:
 
 @pytest.mark.parametrize("other", [row("Columbian"), row("Colombian", also="x;Columbian")])
 def test_a_spelling_names_one_word(other: Row) -> None:
-    with pytest.raises(CurationError) as caught:
+    place = f"{other['term']!r} (gender.csv line 2)"
+    with fails(f"gender.csv line 3: 'Columbian' in «also» also names {place}"):
         words([other, row("Bogotan", also="Columbian")])
-    assert caught.value.what == (
-        f"gender.csv line 3: 'Columbian' in «also» also names {other['term']!r} (gender.csv line 2)"
-    )
     # In another language it is another word.
     assert len(words([other | {"language": "de"}, row("Bogotan", also="Columbian")])) == 1
 
@@ -123,7 +115,7 @@ def test_a_text_file_has_a_word_a_line_under_its_language() -> None:
 
 
 def test_a_word_before_the_language_is_an_error_with_its_line() -> None:
-    with pytest.raises(CurationError, match=r"list\.txt line 2: this word comes before"):
+    with fails("list.txt line 2: this word comes before"):
         text_rows("# my words\nbapak\n", Path("list.txt"))
 
 

@@ -3,16 +3,13 @@
 ``benchmarks/trust.py plants`` does the same with 200 seeds of every scene.
 """
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from curation.stats.correlations import partial, rho
 from curation.trust.protocol.table import table
 from support import plants, verdicts
-from support.plants import FAULTS, IDEAL
+from support.plants import IDEAL
 
 SEEDS = {
     **{"anchors": 200, "process": 60, "mitigation": 60},
@@ -38,21 +35,6 @@ def test_every_check_with_a_verdict_has_plants() -> None:
     assert judged == {check for _, checks in verdicts.SCENES.values() for check in checks}
 
 
-def test_every_pair_of_check_and_fault_is_tried_or_has_a_reason() -> None:
-    for check in (check for _, checks in verdicts.SCENES.values() for check in checks):
-        for fault in FAULTS[:-1]:
-            reasons = [
-                of.get(check, {}).get(fault) for of in (verdicts.CANNOT_SEE, verdicts.NOT_THERE)
-            ]
-            assert verdicts.applies(check, fault) == (reasons == [None, None]), (check, fault)
-
-
-def test_plants_know_nothing_of_the_report() -> None:
-    text = Path(plants.__file__).read_text("utf-8")
-    imported = re.findall(r"^(?:from|import) ([\w.]+)", text, re.MULTILINE)
-    assert set(imported) == {"dataclasses", "numpy", "numpy.typing"}
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("scene", SEEDS)
 def test_checks_pass_the_ideal_and_refuse_faults(scene: str) -> None:
@@ -69,31 +51,6 @@ def test_correlations_of_table_5_pass_as_often_as_their_power_says(name: str) ->
     rho, groups = verdicts.TABLE_5[name]
     found = verdicts.table_5_power(rho, groups, 40)
     assert found.fits, found
-
-
-def test_debiasing_leaves_bias_by_the_words_that_it_did_not_use() -> None:
-    """The mean size of the differences of cosines falls to 0 by the fitted words only."""
-    gaps = {}
-    for plant in ("fitted", "held out", IDEAL):
-        made = [plants.debiased(plant, np.random.default_rng(seed)) for seed in range(20)]
-        gaps[plant] = [
-            np.mean([np.abs(each.ours[at] @ [1, -1]).mean() for each in made]) for at in (0, 1)
-        ]
-        assert all((each.words <= each.fitted) == (plant == "fitted") for each in made)
-    assert gaps["fitted"][1] < 0.1 * gaps["fitted"][0]
-    assert gaps["held out"][1] > 0.9 * gaps["held out"][0]
-    assert gaps[IDEAL][1] < 0.5 * gaps[IDEAL][0]
-
-
-def test_twenty_eight_of_a_hundred_targets_have_a_negative_cosine() -> None:
-    """Three normal cosines are all positive with Φ(1.255)³ = .8953³ = .718."""
-    found = [
-        (plants.signed_cosines("random", np.random.default_rng(seed)).strengths < 0)
-        .any(axis=1)
-        .mean()
-        for seed in range(20)
-    ]
-    assert np.mean(found) == pytest.approx(0.28, abs=0.02)
 
 
 def test_without_the_number_of_contexts_their_noise_looks_like_bias() -> None:

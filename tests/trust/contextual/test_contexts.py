@@ -24,29 +24,32 @@ def every(
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     path = tmp_path / "a.jsonl"
-    lines = [json.dumps({"text": text}) + "\n" for text in (*DOCUMENTS, DOCUMENTS[1])]
-    path.write_text("".join(lines), "utf-8")
+    lines = [json.dumps({"text": text}) for text in (*DOCUMENTS, DOCUMENTS[1])]
+    path.write_text("\n".join(lines), "utf-8")
     return path
 
 
+def found(contexts: list[Context]) -> list[tuple[str, list[str], str]]:
+    """The word, its places and the text of each context."""
+    return [(c.word, [c.text[a:b] for a, b in c.spans], c.text) for c in contexts]
+
+
 def test_places(path: Path) -> None:
-    found = every(Texts([path], window=1), "baker", "bakers", "tall ship")
-    assert [(c.word, [c.text[a:b] for a, b in c.spans], c.text) for c in found] == [
+    assert found(every(Texts([path], window=1), "baker", "bakers", "tall ship")) == [
         ("baker", ["Baker"], "No. Baker saw\ntall ship."),
         ("tall ship", ["tall ship"], "No. Baker saw\ntall ship."),
         ("baker", ["baker", "baker"], "The baker, the baker slept."),
         ("bakers", ["Bakers"], "The «Bakers’ guild» met a tall-ship."),
         ("tall ship", ["tall-ship"], "The «Bakers’ guild» met a tall-ship."),
     ]
-    wider = every(Texts([path], window=2), "baker")
-    assert [[c.text[a:b] for a, b in c.spans] for c in wider] == [["baker", "baker"], ["Baker"]]
+    wider = found(every(Texts([path], window=2), "baker"))
+    assert [places for _, places, _ in wider] == [["baker", "baker"], ["Baker"]]
 
 
 def test_places_in_languages_without_spaces(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("雨。か\u3099くの看護師\u3002看護", "utf-8")
-    found = every(Texts([path], "ja", window=1), "看護", "看護師")
-    assert [(c.word, [c.text[a:b] for a, b in c.spans], c.text) for c in found] == [
+    assert found(every(Texts([path], "ja", window=1), "看護", "看護師")) == [
         ("看護師", ["看護師"], "か\u3099くの看護師。"),
         ("看護", ["看護"], "看護"),
     ]

@@ -1,23 +1,14 @@
 """The prior measures, with vectors whose values can be computed by hand."""
 
+from collections.abc import Callable
 from math import comb, sqrt
 
 import numpy as np
 import pytest
 
+from curation.trust.framework import Floats
 from curation.trust.vectors import prior
-from curation.trust.vectors.prior import (
-    MEASURES,
-    bolukbasi,
-    caliskan,
-    direct_bias,
-    garg_cosine,
-    garg_euclidean,
-    mac,
-    manzini,
-    ripa,
-    weat,
-)
+from curation.trust.vectors.prior import MEASURES, direct_bias, mac, manzini, weat
 
 A = np.array([[1.0, 0.0], [3.0, 0.0]])  # the first group: two words on the first axis
 B = np.array([[0.0, 1.0], [0.0, 3.0]])  # the second group, on the second axis
@@ -25,33 +16,36 @@ HALF = 1 / sqrt(2)
 TARGETS = np.array([[2.0, 0.0], [0.0, 5.0], [1.0, 1.0], [0.0, 0.0]])
 
 
-def test_direct_bias_is_the_cosine_with_the_direction() -> None:
-    # All differences are multiples of (1, -1), so g = (1, -1) / √2.
-    assert bolukbasi(TARGETS, A, B) == pytest.approx([HALF, -HALF, 0, np.nan], nan_ok=True)
-    assert direct_bias(np.array([HALF, -HALF, 0, np.nan])) == pytest.approx(2 * HALF / 3)
-    assert direct_bias(np.array([HALF, -HALF, 0]), 2) == pytest.approx(1 / 3)
-    assert direct_bias(np.array([HALF, -HALF, 0]), 0) == pytest.approx(2 / 3)
+ONE_AND_HALF = np.array([[1.0, 0.0], [1.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("measure", "first", "expected"),
+    [
+        # All differences are multiples of (1, -1), so g = (1, -1) / √2: the cosine with it.
+        (prior.bolukbasi, A, [HALF, -HALF, 0]),
+        # The length of the target stays: (2, 0) · (1, -1) / √2 = √2; (0, 5) · (1, -1) / √2.
+        (prior.ripa, A, [sqrt(2), -5 * HALF, 0]),
+        # The means are (2, 0) and (0, 2).
+        (prior.garg_cosine, A, [1, -1, 0]),
+        # (2, 0): √8 - 0. (0, 5): 3 - √29. (1, 1): √2 - √2.
+        (prior.garg_euclidean, A, [sqrt(8), 3 - sqrt(29), 0]),
+        # (2, 0): (1 + 1/√2) / 2 - 0; (0, 5): (0 + 1/√2) / 2 - 1; (1, 1): (1/√2 + 1) / 2 - 1/√2.
+        (prior.caliskan, ONE_AND_HALF, [(1 + HALF) / 2, HALF / 2 - 1, (1 - HALF) / 2]),
+    ],
+)
+def test_values_of_two_groups_by_hand(
+    measure: Callable[..., Floats], first: Floats, expected: list[float]
+) -> None:
+    assert measure(TARGETS, first, B) == pytest.approx([*expected, np.nan], nan_ok=True)
+
+
+def test_direct_bias_is_the_mean_size_of_the_cosines() -> None:
+    cosines = np.array([HALF, -HALF, 0])
+    assert direct_bias(np.append(cosines, np.nan)) == pytest.approx(2 * HALF / 3)
+    assert direct_bias(cosines, 2) == pytest.approx(1 / 3)
+    assert direct_bias(cosines, 0) == pytest.approx(2 / 3)
     assert direct_bias(np.array([np.nan])) is None
-
-
-def test_ripa_keeps_the_length_of_the_target() -> None:
-    # (2, 0) · (1, -1) / √2 = √2; (0, 5) · (1, -1) / √2 = -5 / √2.
-    assert ripa(TARGETS, A, B) == pytest.approx([sqrt(2), -5 * HALF, 0, np.nan], nan_ok=True)
-
-
-def test_garg_compares_with_the_mean_vectors() -> None:
-    # The means are (2, 0) and (0, 2).
-    assert garg_cosine(TARGETS, A, B) == pytest.approx([1, -1, 0, np.nan], nan_ok=True)
-    # (2, 0): √8 - 0. (0, 5): 3 - √29. (1, 1): √2 - √2.
-    expected = [sqrt(8), 3 - sqrt(29), 0, np.nan]
-    assert garg_euclidean(TARGETS, A, B) == pytest.approx(expected, nan_ok=True)
-
-
-def test_caliskan_compares_mean_cosines_with_single_words() -> None:
-    first = np.array([[1.0, 0.0], [1.0, 1.0]])
-    # (2, 0): (1 + 1/√2) / 2 - 0; (0, 5): (0 + 1/√2) / 2 - 1; (1, 1): (1/√2 + 1) / 2 - 1/√2.
-    expected = [(1 + HALF) / 2, HALF / 2 - 1, (1 - HALF) / 2, np.nan]
-    assert caliskan(TARGETS, first, B) == pytest.approx(expected, nan_ok=True)
 
 
 def test_manzini_adds_where_the_others_compare() -> None:
@@ -108,11 +102,8 @@ def test_weat_counts_ties_and_the_other_side() -> None:
 def test_weat_without_variance_has_no_effect_size() -> None:
     found = weat(X[:1], X[:1], A, B, seed=1)
     assert (found.statistic, found.p) == (0, 1)
-    assert found.effect_size_population is None
-    assert found.effect_size_sample is None
-
-
-def test_weat_takes_sets_of_different_sizes() -> None:
+    assert (found.effect_size_population, found.effect_size_sample) == (None, None)
+    # Sets may have different sizes.
     found = weat(X[:1], Y, A, B, seed=1)
     assert (found.partitions, found.p) == (3, pytest.approx(1 / 3))
 

@@ -1,6 +1,8 @@
 """The criteria of bias measures, on the paper's printed tables and by hand."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +20,23 @@ from curation.trust.protocol.judges import significant
 from curation.trust.protocol.measures import MeasureRun
 from curation.trust.protocol.table import measure_criteria
 from support.biases import ANCHORS, GENDER, TABLE_3, TABLE_6, TARGETS, prior_run, run_of
+from support.verdicts import fewer_orders, only
 
 SETTINGS = TrustSettings()
 HUMAN = run_of(TABLE_3["text-human"], "text-human/gender-wiki")
 AUTOMATED = run_of(TABLE_3["text-automated"], "text-automated/gender-wiki")
+GLOVE, WORD2VEC = (dict(zip(TARGETS, TABLE_3[name], strict=True)) for name in ("glove", "word2vec"))
 MANY = [f"job {number}" for number in range(40)]
+SHARES = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
+WORLD = Groups(
+    "gender",
+    GENDER.words,
+    {name: (name,) for name in MANY},
+    anchors=ANCHORS,
+    outcomes={name: (share, 1 - share) for name, share in SHARES.items()},
+)
+"""Groups with the shares of 40 jobs in the world."""
+RIGHT = run_of({job: share - 0.5 for job, share in SHARES.items()})
 
 
 def criteria(
@@ -33,14 +47,18 @@ def criteria(
     return {f"{row.name} {row.criterion} {row.check}": row for row in rows}
 
 
-def outcomes(shares: dict[str, float]) -> Groups:
-    return Groups(
-        "gender",
-        GENDER.words,
-        {name: (name,) for name in shares},
-        anchors=ANCHORS,
-        outcomes={name: (share, 1 - share) for name, share in shares.items()},
-    )
+def row_of(
+    run: MeasureRun, check: str, *others: MeasureRun, groups: Groups = GENDER, **settings: Any
+) -> Criterion:
+    """The row «criterion check» of a run, beside other runs."""
+    rows = criteria(run, *others, groups=groups, settings=TrustSettings(**settings))
+    return rows[f"{run.name} {check}"]
+
+
+def random_run(seed: int, name: str = "vectors/gender-made") -> MeasureRun:
+    """Values that have nothing to do with the world."""
+    values = np.random.default_rng(seed).uniform(-0.5, 0.5, len(MANY)).tolist()
+    return run_of(dict(zip(MANY, values, strict=True)), name)
 
 
 # --- face ---------------------------------------------------------------------------------------
@@ -100,20 +118,13 @@ def test_what_is_missing_is_counted_in_words() -> None:
     assert face(seven, wrong).change == needed
 
 
+OTHER_LISTS = "longer lists, lists of words that are more alike, or another measure"
+
+
 @pytest.mark.parametrize(
-    ("n", "change"),
-    [
-        (30, "longer lists, lists of words that are more alike, or another measure"),
-        (
-            10,
-            "16 more targets (power 0.8), or longer lists, lists of words that are more alike, or "
-            "another measure",
-        ),
-    ],
+    ("n", "change"), [(30, OTHER_LISTS), (10, f"16 more targets (power 0.8), or {OTHER_LISTS}")]
 )
-def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
-    n: int, change: str
-) -> None:
+def test_halves_that_do_not_decide_ask_for_targets_if_these_are_few(n: int, change: str) -> None:
     halves = Evidence(
         criterion="split_half",
         check="words",
@@ -124,22 +135,17 @@ def test_halves_that_do_not_decide_ask_for_targets_only_if_these_are_too_few(
         n=n,
         facts={"draws": 20, "halves": 0.5, "group": "both groups"},
     )
-    row = criteria(AUTOMATED._replace(evidence=(halves,)))[
-        "text-automated/gender-wiki split_half words"
-    ]
+    row = row_of(AUTOMATED._replace(evidence=(halves,)), "split_half words")
     assert (row.status, row.change) == ("inconclusive", change)
 
 
 def test_face_validity_of_a_prior_measure_reads_its_sign() -> None:
-    signed = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
-    assert face(prior_run(signed)).status == "pass"
-    unsigned = {target: abs(value) for target, value in signed.items()}
-    assert face(prior_run(unsigned)).status == "fail"
-
-
-def test_a_prior_measure_of_several_groups_has_no_direction() -> None:
-    races = ("white", "hispanic", "asian")
-    biases = (Bias(target="clerk", groups=races, value=0.3),)
+    assert face(prior_run(WORD2VEC)).status == "pass"
+    assert (
+        face(prior_run({target: abs(value) for target, value in WORD2VEC.items()})).status == "fail"
+    )
+    # One of several groups has no direction.
+    biases = (Bias(target="clerk", groups=("white", "hispanic", "asian"), value=0.3),)
     run = MeasureRun("manzini/race-made", "manzini", "race", biases)
     assert face(run, {"clerk": "asian"}).status == "not_applicable"
 
@@ -152,134 +158,107 @@ def test_exchanged_groups_fail_and_the_advice_says_so() -> None:
 
 def test_face_validity_does_not_depend_on_the_reference() -> None:
     run = run_of(TABLE_3["word2vec"])
-    census = [
-        bias.model_copy(
-            update={"reference": (0.99, 0.01), "signed": (bias.p[0] - 0.99, bias.p[1] - 0.01)}
-        )
+    census = tuple(
+        bias.model_copy(update={"reference": (0.99, 0.01), "signed": (p[0] - 0.99, p[1] - 0.01)})
         for bias in run.biases
-        if bias.p
-    ]
-    result = face(run._replace(biases=tuple(census)))
+        if (p := bias.p)
+    )
+    result = face(run._replace(biases=census))
     assert (result.status, result.value, result.n) == ("pass", 1.0, 8)
 
 
 # --- convergent ---------------------------------------------------------------------------------
 
+PEOPLE = "convergent text-human"
+
 
 def test_automated_text_is_compared_with_people() -> None:
-    found = criteria(HUMAN, AUTOMATED)
-    row = found["text-automated/gender-wiki convergent text-human"]
+    row = row_of(AUTOMATED, PEOPLE, HUMAN)
     assert (row.status, row.n, row.threshold) == ("pass", 8, 0.7)
     assert row.value == pytest.approx(0.934, abs=5e-4)
     assert "R² 0.886" in row.computed
     assert row.power == pytest.approx(0.44, abs=0.01)
     assert row.evidence == ("text-automated/gender-wiki", "text-human/gender-wiki")
-    own = found["text-human/gender-wiki convergent text-human"]
-    assert own.status == "not_applicable"
+    assert row_of(HUMAN, PEOPLE, AUTOMATED).status == "not_applicable"
 
 
 def test_windows_are_compared_each_for_itself_and_only_on_the_same_source() -> None:
     windows = AUTOMATED._replace(name="text-automated/gender-wiki+window-1")
     other = AUTOMATED._replace(name="text-automated/gender-news")
     found = criteria(HUMAN, AUTOMATED, windows, other)
-    assert found["text-automated/gender-wiki+window-1 convergent text-human"].status == "pass"
-    row = found["text-automated/gender-news convergent text-human"]
+    assert found[f"{windows.name} {PEOPLE}"].status == "pass"
+    row = found[f"{other.name} {PEOPLE}"]
     assert (row.status, "label passages" in row.change) == ("not_run", True)
     assert row.computed.endswith("on gender-news, only text-human/gender-wiki")
     assert row.change.endswith("measure the labels with --source news")
-    alone = criteria(other)["text-automated/gender-news convergent text-human"]
-    assert "--source" not in alone.change
+    assert "--source" not in row_of(other, PEOPLE).change
     variant = found["text-automated/gender-wiki sensitivity window:window-1"]
     assert (variant.value, variant.status) == (pytest.approx(1.0), "not_applicable")
 
 
 def test_too_few_targets_are_inconclusive_and_say_how_many_more() -> None:
-    some = {t: v for t, v in zip(TARGETS, TABLE_3["text-human"], strict=True) if t[0] != "b"}
-    shuffled = dict(zip(some, (-0.4, 0.1, 0.2, 0.0, -0.1, 0.3), strict=True))
-    auto = run_of(shuffled, "text-automated/gender-wiki")
-    row = criteria(HUMAN, auto)["text-automated/gender-wiki convergent text-human"]
+    some = dict(zip(TARGETS[:6], (-0.4, 0.1, 0.2, 0.0, -0.1, 0.3), strict=True))
+    row = row_of(run_of(some, "text-automated/gender-wiki"), PEOPLE, HUMAN)
     assert (row.status, row.n) == ("inconclusive", 6)
     assert row.change.startswith("9 more (15 in all)")
 
 
 def test_prior_measures_give_no_verdict() -> None:
-    prior = prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)))
-    ours = run_of(TABLE_3["word2vec"])
-    row = criteria(ours, prior)["vectors/gender-made convergent others"]
+    row = row_of(run_of(WORD2VEC), "convergent others", prior_run(GLOVE))
     assert row.status == "not_applicable"
     assert "caliskan/gender-made 0.90 (n 8)" in row.computed
 
 
 # --- predictive ---------------------------------------------------------------------------------
 
+SIGNED, UNSIGNED = "predictive signed", "predictive unsigned"
+
 
 def test_predictive_validity_compares_directions_and_sizes() -> None:
-    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
-    run = run_of({job: share - 0.5 for job, share in shares.items()})
-    found = criteria(run, groups=outcomes(shares))
-    signed = found["vectors/gender-made predictive signed"]
+    signed, unsigned = (row_of(RIGHT, check, groups=WORLD) for check in (SIGNED, UNSIGNED))
     assert (signed.value, signed.status, signed.n) == (pytest.approx(1.0), "pass", 40)
-    unsigned = found["vectors/gender-made predictive unsigned"]
     assert (unsigned.value, unsigned.status) == (pytest.approx(1.0), "inconclusive")
     assert "how rare they are is not known" in unsigned.computed
     assert "frequencies in [groups.NAME]" in unsigned.change
     assert signed.computed.startswith("directions: p of female, and the share of female in the")
-    prior = criteria(prior_run(shares), groups=outcomes(shares))
-    assert prior["caliskan/gender-made predictive signed"].computed.startswith(
+    assert row_of(prior_run(SHARES), SIGNED, groups=WORLD).computed.startswith(
         "directions: the value, and the share of female less that of male"
     )
     # The wrong direction everywhere: sizes cannot see it.
-    wrong = run_of({job: 0.5 - share for job, share in shares.items()})
+    wrong = run_of({job: 0.5 - share for job, share in SHARES.items()})
     counts = {job: float(7 * place % 40) + 1 for place, job in enumerate(MANY)}
-    found = criteria(wrong, groups=replace(outcomes(shares), frequencies=counts))
-    assert found["vectors/gender-made predictive signed"].status == "fail"
-    assert found["vectors/gender-made predictive unsigned"].status == "pass"
+    counted = replace(WORLD, frequencies=counts)
+    statuses = [row_of(wrong, check, groups=counted).status for check in (SIGNED, UNSIGNED)]
+    assert statuses == ["fail", "pass"]
 
 
 def test_holm_corrects_over_all_runs() -> None:
-    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
-    rng = np.random.default_rng(3)
-    first = run_of({job: share - 0.5 for job, share in shares.items()})
-    others = [
-        run_of({j: float(rng.uniform(-0.4, 0.4)) for j in MANY}, f"vectors/gender-{n}")
-        for n in range(4)
-    ]
-    found = criteria(first, *others, groups=outcomes(shares))
-    assert found["vectors/gender-made predictive signed"].p == pytest.approx(10 * 1 / 10_000)
-    assert "Holm's correction of 10 tests" in (
-        found["vectors/gender-made predictive signed"].computed
-    )
+    others = [random_run(seed, f"vectors/gender-{seed}") for seed in range(4)]
+    row = row_of(RIGHT, SIGNED, *others, groups=WORLD)
+    assert row.p == pytest.approx(10 * 1 / 10_000)
+    assert "Holm's correction of 10 tests" in row.computed
 
 
 def test_shares_of_races_are_normalised_and_each_group_is_tested() -> None:
     races = ("white", "hispanic", "asian")
-    rows = [("a", (0.5, 0.25, 0.05)), ("b", (0.2, 0.1, 0.1)), ("c", (0.1, 0.3, 0.2))]
-    biases = tuple(
-        Bias(
-            target=target,
-            groups=races,
-            soa=shares,
-            reference=(1 / 3,) * 3,
-            p=tuple(share / sum(shares) for share in shares),
-            signed=tuple(share / sum(shares) - 1 / 3 for share in shares),
-            l1=0.1,
-        )
-        for target, shares in rows
-    )
-    run = MeasureRun("vectors/race-made", "vectors", "race", biases)
-    found = predictions(run, Groups("race", {}, {}, outcomes=dict(rows)))
+    rows = {"a": (0.5, 0.25, 0.05), "b": (0.2, 0.1, 0.1), "c": (0.1, 0.3, 0.2)}
+    biases = []
+    for target, shares in rows.items():
+        p = tuple(share / sum(shares) for share in shares)
+        signed = tuple(share - 1 / 3 for share in p)
+        about = {"reference": (1 / 3,) * 3, "p": p, "signed": signed, "l1": 0.1}
+        biases.append(Bias(target=target, groups=races, soa=shares, **about))
+    run = MeasureRun("vectors/race-made", "vectors", "race", tuple(biases))
+    found = predictions(run, Groups("race", {}, {}, outcomes=rows))
     assert [each.group for each in found] == ["white", "hispanic", "asian", ""]
     assert [each.found.rho for each in found] == pytest.approx([1.0] * 4)
     assert found[-1].found.n == 3
 
 
+@fewer_orders()
+@only("predictive")
 def test_a_random_measure_rarely_passes_prediction() -> None:
-    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
-    groups, statuses = outcomes(shares), []
-    for seed in range(60):
-        values = np.random.default_rng(seed).uniform(-0.5, 0.5, 40).tolist()
-        row = criteria(run_of(dict(zip(MANY, values, strict=True))), groups=groups)
-        statuses.append(row["vectors/gender-made predictive signed"].status)
+    statuses = [row_of(random_run(seed), SIGNED, groups=WORLD).status for seed in range(60)]
     # One-sided 2.5 %, half of that by Holm over two tests: less than one is expected to pass, and
     # 1.5 to fail because the interval is below 0.
     assert statuses.count("pass") <= 3
@@ -288,14 +267,10 @@ def test_a_random_measure_rarely_passes_prediction() -> None:
 
 
 def test_without_a_threshold_no_number_of_targets_has_power() -> None:
-    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
-    values = np.random.default_rng(1).uniform(-0.5, 0.5, 40).tolist()
-    run = run_of(dict(zip(MANY, values, strict=True)))
-    name = "vectors/gender-made predictive signed"
-    row = criteria(run, groups=outcomes(shares))[name]
+    row = row_of(random_run(1), SIGNED, groups=WORLD)
     assert (row.status, row.threshold, row.power) == ("inconclusive", 0.0, None)
     assert "40 find one of 0.47 or more with power 0.8" in row.change
-    strict = criteria(run, groups=outcomes(shares), settings=TrustSettings(predictive=0.6))[name]
+    strict = row_of(random_run(1), SIGNED, groups=WORLD, predictive=0.6)
     assert (strict.status, (strict.power or 0) > 0.8) == ("fail", True)
 
 
@@ -305,47 +280,45 @@ def test_the_power_of_many_tests_is_that_of_the_strictest() -> None:
     one, many = (
         correlated(found, 0.3, case, p=p, tests=tests) for p, tests in ((0.012, 1), (0.24, 20))
     )
-    assert one.power is not None
-    assert many.power is not None
-    assert many.power < 0.6 < 0.8 < one.power
+    assert (many.power or 1) < 0.6 < 0.8 < (one.power or 0)
     assert significant(many, 0.3, SETTINGS) == "inconclusive"  # at alpha it would seem enough
     assert " more (" in many.facts["more"]
 
 
 def test_what_would_change_a_pass_is_above_what_holm_asks_for() -> None:
     """Of 20 tests the one with the smallest p needs alpha / 20, not alpha."""
-    values = np.random.default_rng(1).uniform(-0.5, 0.5, (10, 40)).tolist()
-    runs = [
-        run_of(dict(zip(MANY, each, strict=True)), name=f"vectors/gender-{n}")
-        for n, each in enumerate(values)
-    ]
-    shares = {job: (place + 1) / 41 for place, job in enumerate(MANY)}
-    right = run_of({job: share - 0.5 for job, share in shares.items()}, name="vectors/gender-right")
-    row = criteria(*runs[1:], right, groups=outcomes(shares))[
-        "vectors/gender-right predictive signed"
-    ]
+    others = [random_run(seed, f"vectors/gender-{seed}") for seed in range(9)]
+    row = row_of(RIGHT, SIGNED, *others, groups=WORLD)
     assert row.status == "pass"
     assert float(row.change.split()[3]) > 0.42  # with alpha it is 0.31
 
 
 # --- hypotheses ---------------------------------------------------------------------------------
 
+BEFORE, AFTER = "text-automated/gender-a", "text-automated/gender-b"
 
-def three_runs(half: float | None = 0.05) -> list[MeasureRun]:
-    """Training text, a model, and text of the model, with Table 6's changes of p."""
-    start = dict.fromkeys(TARGETS, 0.0)
-    second = dict(zip(TARGETS, TABLE_6["L2;L1"], strict=True))
-    third = {t: second[t] + v for t, v in zip(TARGETS, TABLE_6["L3;L2"], strict=True)}
-    return [
-        run_of(start, "text-automated/gender-training", half=half),
-        run_of(second, "probe/gender-model", half=half),
-        run_of(third, "text-automated/gender-samples", half=half),
-    ]
+
+def compared(
+    after: MeasureRun, before: MeasureRun, *others: MeasureRun, by: str = "amplification"
+) -> dict[str, Criterion]:
+    """The rows of a run after a process, or after a method of mitigation, by «criterion check»."""
+    settings = TrustSettings.model_validate({by: [(after.name, before.name)]})
+    rows = criteria(before, after, *others, settings=settings)
+    return {key.partition(" ")[2]: row for key, row in rows.items() if row.name == after.name}
 
 
 def test_amplification_of_table_6() -> None:
-    runs = three_runs()
-    one, two, three = (run.name for run in runs)
+    """Training text, a model, and text of the model, with Table 6's changes of p."""
+    second = dict(zip(TARGETS, TABLE_6["L2;L1"], strict=True))
+    third = {t: second[t] + v for t, v in zip(TARGETS, TABLE_6["L3;L2"], strict=True)}
+    names = (
+        "text-automated/gender-training",
+        "probe/gender-model",
+        "text-automated/gender-samples",
+    )
+    signed: tuple[Mapping[str, float], ...] = (dict.fromkeys(TARGETS, 0.0), second, third)
+    runs = [run_of(values, name, half=0.05) for values, name in zip(signed, names, strict=True)]
+    one, two, three = names
     settings = TrustSettings(amplification=((two, one), (three, two), (three, one)))
     found = criteria(*runs, settings=settings)
     row = found[f"{two} amplification towards:female"]
@@ -355,10 +328,8 @@ def test_amplification_of_table_6() -> None:
     assert "carpenter +0.176*" in row.computed
     assert "nurse +0.017," in row.computed
     grown = found[f"{two} amplification l1"]
-    assert (grown.value, grown.status) == (
-        pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"]))),
-        "pass",
-    )
+    assert grown.value == pytest.approx(2 * np.mean(np.abs(TABLE_6["L2;L1"])))
+    assert grown.status == "pass"
     assert found[f"{one} amplification pair"].status == "not_applicable"
 
 
@@ -371,82 +342,70 @@ def test_a_run_of_few_contexts_does_not_seem_to_amplify_bias() -> None:
         half = 1.96 * (0.25 / contexts) ** 0.5
         return run_of(dict(zip(MANY, shares - 0.5, strict=True)), name, half=half)
 
-    before, after = counted("text-automated/gender-a", 1000), counted("text-automated/gender-b", 10)
-    pair = ((after.name, before.name),)
-    settings = TrustSettings(amplification=pair)
-    row = criteria(after, before, settings=settings)[f"{after.name} amplification l1"]
-    assert row.value is not None
-    assert row.value > 0.15
+    before, after = counted(BEFORE, 1000), counted(AFTER, 10)
+    row = compared(after, before)["amplification l1"]
+    assert (row.value or 0) > 0.15
     assert row.status == "inconclusive"
     assert "Noise makes L1 larger" in row.computed
 
 
 def test_the_distance_from_p_before_is_not_a_growth_of_bias() -> None:
-    before = run_of(dict.fromkeys(TARGETS, 0.4), "text-automated/gender-a")
+    before = run_of(dict.fromkeys(TARGETS, 0.4), BEFORE)
     after = run_of({t: 0.1 + 0.01 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
-    pair = ((after.name, before.name),)
-    found = criteria(after, before, settings=TrustSettings(amplification=pair))
-    row = found[f"{after.name} amplification l1"]
-    assert row.value is not None
-    assert row.value < 0
-    assert "mean L1 from p before: 0.530" in (
-        found[f"{after.name} amplification towards:female"].computed
-    )
+    found = compared(after, before)
+    assert (found["amplification l1"].value or 0) < 0
+    assert "mean L1 from p before: 0.530" in found["amplification towards:female"].computed
     p = {bias.target: bias.p for bias in before.biases if bias.p}
     assert changes(after, p)["carpenter"] == pytest.approx((-0.3, 0.3))
 
 
 def test_p_before_as_the_reference_of_the_run_after_does_not_count_as_growth() -> None:
-    before = run_of({t: 0.3 + 0.01 * n for n, t in enumerate(TARGETS)}, "text-automated/gender-a")
+    before = run_of({t: 0.3 + 0.01 * n for n, t in enumerate(TARGETS)}, BEFORE)
     after = run_of({t: 0.1 + 0.02 * n for n, t in enumerate(TARGETS)}, "probe/gender-b")
     own = {bias.target: bias.p or () for bias in before.biases}
     moved = tuple(b.model_copy(update={"reference": own[b.target]}) for b in after.biases)
-    after = after._replace(biases=moved)
-    pair = ((after.name, before.name),)
-    row = criteria(after, before, settings=TrustSettings(amplification=pair))[
-        f"{after.name} amplification l1"
-    ]
+    row = compared(after._replace(biases=moved), before)["amplification l1"]
     assert row.value == pytest.approx(np.mean([2 * (-0.2 + 0.01 * n) for n in range(8)]))
 
 
-def test_pairs_that_cannot_be_compared_are_not_run() -> None:
-    run = run_of(TABLE_3["glove"])
-    pair = ((run.name, "vectors/nothing"),)
-    found = criteria(run, settings=TrustSettings(amplification=pair, mitigation=pair))
-    for name in ("amplification", "mitigation"):
-        row = found[f"{run.name} {name} pair"]
-        assert (row.status, row.computed) == ("not_run", "there is no run vectors/nothing")
+@pytest.mark.parametrize("by", ["amplification", "mitigation"])
+def test_pairs_that_cannot_be_compared_are_not_run(by: str) -> None:
+    row = row_of(run_of(GLOVE), f"{by} pair", **{by: (("vectors/gender-made", "vectors/nothing"),)})
+    assert (row.status, row.computed) == ("not_run", "there is no run vectors/nothing")
 
 
 def test_mitigation_that_improves_only_the_optimised_metric_fails() -> None:
-    values = dict(zip(TARGETS, TABLE_3["word2vec"], strict=True))
-    before, bias = run_of(values, "vectors/gender-w"), prior_run(values, "caliskan/gender-w")
-    falls = prior_run({t: v / 2 for t, v in values.items()}, "caliskan/gender-w+hard")
-    grows = run_of({t: v * 1.5 for t, v in values.items()}, "vectors/gender-w+hard")
-    shrinks = run_of({t: v / 2 for t, v in values.items()}, "vectors/gender-w+hard")
+    def scaled(factor: float) -> dict[str, float]:
+        return {target: value * factor for target, value in WORD2VEC.items()}
+
+    bias, falls = (
+        prior_run(WORD2VEC, "caliskan/gender-w"),
+        prior_run(scaled(0.5), "caliskan/gender-w+hard"),
+    )
+    before = run_of(WORD2VEC, "vectors/gender-w")
+    grows, shrinks = (run_of(scaled(by), "vectors/gender-w+hard") for by in (1.5, 0.5))
     settings = TrustSettings(mitigation=((falls.name, bias.name),))
     found = criteria(before, bias, falls, grows, settings=settings)
     row = found[f"{falls.name} mitigation optimised"]
     assert (row.status, "improves only the optimised metric" in row.computed) == ("fail", True)
     ours = found[f"{grows.name} mitigation independent"]
     assert (ours.status, "bias grew" in ours.computed) == ("pass", True)
-    found = criteria(before, bias, falls, shrinks, settings=settings)
-    assert found[f"{falls.name} mitigation optimised"].status == "pass"
-    found = criteria(bias, falls, settings=settings)
-    row = found[f"{falls.name} mitigation optimised"]
+    optimised = "mitigation optimised"
+    assert compared(falls, bias, before, shrinks, by="mitigation")[optimised].status == "pass"
+    row = compared(falls, bias, by="mitigation")[optimised]
     assert (row.status, "curation trust vectors" in row.change) == ("inconclusive", True)
 
 
 def test_sizes_that_fall_with_more_contexts_leave_mitigation_open() -> None:
     """The noise of few contexts enlarges L1 by up to √(2 / π) · 2 · .2 / 1.96 = .16."""
-    before = run_of([0.1, -0.1, 0.11, -0.09] * 2, "text-automated/gender-a", half=0.2)
-    after = run_of([0.05, -0.06, 0.06, -0.04] * 2, "text-automated/gender-b", half=0.01)
-    settings = TrustSettings(mitigation=((after.name, before.name),))
-    row = criteria(before, after, settings=settings)[f"{after.name} mitigation independent"]
+    before, exact = (
+        run_of([0.1, -0.1, 0.11, -0.09] * 2, BEFORE, half=half) for half in (0.2, 0.01)
+    )
+    after = run_of([0.05, -0.06, 0.06, -0.04] * 2, AFTER, half=0.01)
+    independent = "mitigation independent"
+    row = compared(after, before, by="mitigation")[independent]
     assert (row.status, row.value) == ("inconclusive", pytest.approx(-0.095))  # −.10, −.08, −.10, …
-    exact = before._replace(biases=run_of([0.1, -0.1, 0.11, -0.09] * 2, half=0.01).biases)
-    row = criteria(exact, after, settings=settings)[f"{after.name} mitigation independent"]
-    assert row.status == "pass"
+    assert compared(after, exact, by="mitigation")[independent].status == "pass"
 
 
 # --- reliability --------------------------------------------------------------------------------
@@ -470,24 +429,22 @@ def evidence(check: str, value: float | None, **fields: object) -> Evidence:
     return Evidence.model_validate(own | fields)
 
 
-def labelled(table: np.ndarray, *, control: bool = False) -> MeasureRun:
-    """The human run with the evidence of votes on passages."""
+def labelled(table: Any, check: str = "annotators") -> Criterion:
+    """The row of agreement, or of its control, of votes on passages."""
+    table = np.array(table)
     own = agreement(table, confidence=0.95)
+    value, ci = shuffled_agreement(table, seed=7, confidence=0.95)
     found = [evidence("annotators", own.alpha, ci=own.ci, n=own.units, facts={"kappa": own.kappa})]
-    if control:
-        value, ci = shuffled_agreement(table, seed=7, confidence=0.95)
-        found.append(evidence(SHUFFLED, value, ci=ci, n=100))
-    return HUMAN._replace(evidence=tuple(found))
+    found.append(evidence(SHUFFLED, value, ci=ci, n=100))
+    return row_of(HUMAN._replace(evidence=tuple(found)), f"agreement {check}")
 
 
 def test_agreement_passes_with_its_control() -> None:
-    found = criteria(labelled(votes(40, 0.97), control=True))
-    row = found["text-human/gender-wiki agreement annotators"]
+    row = labelled(votes(40, 0.97))
     assert (row.status, row.n, row.unit, row.threshold) == ("pass", 40, "passages", 0.667)
-    assert row.ci is not None
-    assert row.ci[0] > 0.667
+    assert row.ci[0] > 0.667  # type: ignore[index]
     assert "Fleiss' kappa" in row.computed
-    control = found[f"text-human/gender-wiki agreement {SHUFFLED}"]
+    control = labelled(votes(40, 0.97), SHUFFLED)
     assert (control.kind, control.status, control.n) == ("control", "pass", 100)
     assert abs(control.value or 1) < 0.15
 
@@ -495,9 +452,7 @@ def test_agreement_passes_with_its_control() -> None:
 def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold() -> None:
     _, ci = shuffled_agreement(votes(40, 0.95), seed=1, confidence=0.95)
     assert ci[0] < 0 < ci[1] < SETTINGS.agreement
-    few = labelled(votes(4, 0.95), control=True)
-    control = criteria(few)[f"text-human/gender-wiki agreement {SHUFFLED}"]
-    assert control.status == "inconclusive"
+    assert labelled(votes(4, 0.95), SHUFFLED).status == "inconclusive"
 
 
 @pytest.mark.parametrize(
@@ -509,31 +464,25 @@ def test_the_control_of_agreement_needs_95_of_100_shuffles_below_the_threshold()
     ],
 )
 def test_few_passages_do_not_pass_agreement(table: list[list[int]]) -> None:
-    row = criteria(labelled(np.array(table), control=True))[
-        "text-human/gender-wiki agreement annotators"
-    ]
-    assert row.value is not None
-    assert row.value > 0.667
+    row = labelled(table)
+    assert (row.value or 0) > 0.667
     assert row.status == "inconclusive"
 
 
 def test_labels_that_agree_by_chance_fail_and_few_passages_are_inconclusive() -> None:
-    name = "text-human/gender-wiki agreement annotators"
-    assert criteria(labelled(votes(40, 0.3)))[name].status == "fail"
-    few = criteria(labelled(votes(6, 0.75, seed=4)))[name]
-    assert few.status == "inconclusive"
-    assert "more passages" in few.change
-    nobody = criteria(labelled(np.array([[1, 0, 0], [0, 1, 0]])))[name]
-    assert nobody.status == "not_applicable"
+    few = labelled(votes(6, 0.75, seed=4))
+    assert (few.status, "more passages" in few.change) == ("inconclusive", True)
+    assert labelled(votes(40, 0.3)).status == "fail"
+    alone = agreement(np.array([[1, 0, 0], [0, 1, 0]]), confidence=0.95)
+    run = HUMAN._replace(evidence=(evidence("annotators", alone.alpha, n=alone.units),))
+    assert row_of(run, "agreement annotators").status == "not_applicable"
 
 
 def test_labels_without_any_disagreement_pass_if_there_are_enough() -> None:
-    name = "text-human/gender-wiki agreement annotators"
-    whole = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]] * 12)))[name]
+    whole = labelled([[5, 0, 0], [0, 5, 0]] * 12)
     assert (whole.value, whole.status) == (1.0, "pass")
-    assert whole.ci is not None
-    assert (round(whole.ci[0], 2), whole.ci[1]) == (0.72, 1.0)
-    few = criteria(labelled(np.array([[5, 0, 0], [0, 5, 0]])))[name]
+    assert whole.ci == (pytest.approx(0.72, abs=0.005), 1.0)
+    few = labelled([[5, 0, 0], [0, 5, 0]])
     assert (few.value, few.status) == (1.0, "inconclusive")
 
 
@@ -549,32 +498,25 @@ def test_labels_of_single_annotators_give_no_certainty() -> None:
     table = np.array([[2, 0, 0], [0, 2, 0], *[[1, 0, 0]] * 30])
     found = agreement(table, confidence=0.95)
     assert (found.alpha, found.units) == (1.0, 2)
-    assert found.ci is not None
-    assert found.ci[0] < 0  # only two passages can disagree
+    assert found.ci[0] < 0  # type: ignore[index]  # only two passages can disagree
 
 
 def test_a_second_round_of_labels_is_a_retest() -> None:
     own = evidence("annotators", 0.8, criterion="retest", ci=(0.7, 0.9), n=30)
-    found = criteria(HUMAN._replace(evidence=(own,)))
-    row = found["text-human/gender-wiki retest annotators"]
+    row = row_of(HUMAN._replace(evidence=(own,)), "retest annotators")
     assert (row.status, row.threshold) == ("pass", 0.7)
-    once = criteria(HUMAN)["text-human/gender-wiki retest annotators"]
-    assert (once.status, once.computed) == (
-        "not_run",
-        "no annotator labelled a passage a second time",
-    )
-    assert criteria(AUTOMATED)["text-automated/gender-wiki retest annotators"].status == (
-        "not_applicable"
-    )
+    once = row_of(HUMAN, "retest annotators")
+    why = "no annotator labelled a passage a second time"
+    assert (once.status, once.computed) == ("not_run", why)
+    assert row_of(AUTOMATED, "retest annotators").status == "not_applicable"
 
 
 # --- all ----------------------------------------------------------------------------------------
 
 
 def test_every_run_has_every_criterion_and_says_what_would_change_it() -> None:
-    prior = prior_run(dict(zip(TARGETS, TABLE_3["glove"], strict=True)))
     empty = MeasureRun("vectors/gender-empty", "vectors", "gender", ())
-    runs = (HUMAN, AUTOMATED, prior, run_of(TABLE_3["glove"]), empty)
+    runs = (HUMAN, AUTOMATED, prior_run(GLOVE), run_of(GLOVE), empty)
     rows = measure_criteria(runs, {"gender": GENDER}, SETTINGS, seed=1)
     for run in runs:
         own = [row for row in rows if row.name == run.name]

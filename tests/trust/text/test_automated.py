@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from curation.files import CurationError
 from curation.stats.intervals import share_interval
 from curation.trust.framework import Policies
 from curation.trust.groups import Groups
@@ -23,6 +22,7 @@ from curation.trust.text.scanning import Texts
 from curation.work import shards as reading
 from curation.work.engine import Engine
 from support import contexts as slow
+from support.failing import fails
 
 RAY = pytest.mark.ray
 GROUPS = Groups(
@@ -72,31 +72,11 @@ def test_contexts_by_hand(tmp_path: Path) -> None:
 
 PIECES = (
     *("baker", "Bakers", "sailor", "tall", "ship", "giant", "Dwarf", "pebble", "the", "İt", "I"),
-    *(
-        "tall-ship",
-        "giant's",
-        "giant’s",
-        "bak\xader",
-        "«Giant»",
-        "(pebble.)",
-        "baker.Giant",
-        "e.g.",
-    ),
+    *("tall-ship", "giant's", "giant’s", "bak\xader", "«Giant»", "(pebble.)", "baker.Giant"),
+    "e.g.",
     *(".", "!", "…", "?»", '"', "—", "Dr.", "U.S.", "A.", "3.", "* ", "\0", "\x01", "e\u0301."),
-    *(
-        " ",
-        " ",
-        " ",
-        "\n",
-        "\n\n",
-        "\n \n",
-        "\r\n\r\n",
-        "\t",
-        "\u00a0",
-        "\u2028",
-        "\x1f",
-        "\n\n\n\n",
-    ),
+    *(" ", " ", " ", "\n", "\n\n", "\n \n", "\r\n\r\n", "\t", "\u00a0", "\u2028", "\x1f"),
+    "\n\n\n\n",
 )
 CUT = "\x02"  # between documents
 DOCUMENTS = st.lists(st.sampled_from((*PIECES, CUT, CUT)), max_size=80).map(
@@ -107,18 +87,14 @@ DOCUMENTS = st.lists(st.sampled_from((*PIECES, CUT, CUT)), max_size=80).map(
 @given(DOCUMENTS, st.sampled_from(["en", "tr", "de"]), st.integers(1, 4))
 @example(TEXTS, "en", 3)
 @example(["\n\n\nbaker.\n\n\nGiant"], "en", 1)
-def test_the_counts_are_those_of_splitting_everything(
-    texts: list[str], language: str, window: int
-) -> None:
+def test_counts_are_those_of_splitting_all(texts: list[str], language: str, window: int) -> None:
     prepared = automated.lists(GROUPS, language)
     counted, rows, *sizes = automated.count_documents([texts], prepared=prepared, window=window)
     found = {(target, tuple(sorted(words))): number for (target, words), number in counted.items()}
     assert (found, rows) == slow.count(texts, GROUPS, language=language, window=window)
     lengths = [len(slow.sentences(text, language)) for text in texts]
-    assert sizes == [
-        sum(length > 0 for length in lengths),
-        sum(0 < length < window for length in lengths),
-    ]
+    short = [length for length in lengths if 0 < length < window]
+    assert sizes == [sum(map(bool, lengths)), len(short)]
 
 
 def write(folder: Path, name: str) -> Path:
@@ -139,11 +115,10 @@ def write(folder: Path, name: str) -> Path:
 @pytest.fixture
 def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a few bytes were many."""
-    monkeypatch.setattr(reading, "BLOCK", 200)
-    monkeypatch.setattr(reading, "LEAST", 100)
-    monkeypatch.setattr(reading, "LARGEST", 500)
-    monkeypatch.setattr(scanning, "BATCH", 150)
-    monkeypatch.setattr(scanning, "DISTINCT", 5)
+    for name, value in (("BLOCK", 200), ("LEAST", 100), ("LARGEST", 500)):
+        monkeypatch.setattr(reading, name, value)
+    for name, value in (("BATCH", 150), ("DISTINCT", 5)):
+        monkeypatch.setattr(scanning, name, value)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
@@ -151,8 +126,7 @@ def finely_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_form_of_corpus_gives_the_same(tmp_path: Path, name: str) -> None:
     wanted = slow.count(TEXTS * 4, GROUPS)
     path = write(tmp_path, name)
-    parts = reading.shards([path], language="en", field="text", workers=3, documents=True)
-    assert len(parts) > 2
+    assert len(reading.shards([path], language="en", field="text", workers=3, documents=True)) > 2
     counts = automated.count(Texts([path], workers=1), GROUPS)
     assert (named(counts), counts.documents) == wanted
     assert counts.read == (24,)
@@ -175,54 +149,47 @@ def test_workers_change_nothing(tmp_path: Path, engine: Engine) -> None:
     assert sum(told) == sum(path.stat().st_size for path in paths)
 
 
+NURSE = {"ja": "看護師", "th": "พยาบาล", "tr": "hemşire", "hi": "नर्स", "ar": "ممرضة"}
+
+
 @pytest.mark.parametrize(
-    ("language", "groups", "texts", "found"),
+    ("language", "tall", "short", "texts", "found"),
     [
         (
-            "ja",
-            {"tall": ("巨人", "塔"), "short": ("小人",)},
+            *("ja", ("巨人", "塔"), "小人"),
             ["看護師は巨人を見た。雨だった。終わり！", "看護は塔だ。別の日。看護師も。"],
             {("nurse", ("巨人",)): 1, ("nurse", ("塔",)): 1, ("care", ("塔",)): 1},
         ),
         (
-            "th",
-            {"tall": ("ยักษ์",), "short": ("แคระ",)},
+            *("th", ("ยักษ์",), "แคระ"),
             ["พยาบาลเห็นยักษ์ วันนี้ฝนตก จบ", "พยาบาล แคระ์ จบ"],  # another mark, another word
             {("nurse", ("ยักษ์",)): 1, ("nurse", ()): 1},
         ),
         (
-            "tr",
-            {"tall": ("DEV", "ışık"), "short": ("CÜCE",)},
+            *("tr", ("DEV", "ışık"), "CÜCE"),
             ["Hemşire IŞIK gördü. Yağmur yağdı. Bitti.", "HEMŞİRE işik gördü. Yağmur. Bitti."],
             {("nurse", ("ışık",)): 1, ("nurse", ()): 1},
         ),
         (
-            "hi",
-            {"tall": ("दानव",), "short": ("बौना",)},
+            *("hi", ("दानव",), "बौना"),
             ["नर्स ने दानव देखा। बारिश हुई। अंत।", "नर्स ने दानवी देखा। बारिश हुई। अंत।"],
             {("nurse", ("दानव",)): 1, ("nurse", ()): 1},
         ),
         (
-            "ar",
-            {"tall": ("عملاق",), "short": ("قزم",)},
+            *("ar", ("عملاق",), "قزم"),
             ["رأت ممرضة عملاق؟ نزل المطر. انتهى.", "رأت ممرضةٌ عملاق. نزل المطر. انتهى."],
             {("nurse", ("عملاق",)): 1},  # a vowel sign makes another word
         ),
     ],
 )
 def test_other_languages(
-    tmp_path: Path,
-    language: str,
-    groups: dict[str, tuple[str, ...]],
-    texts: list[str],
-    found: dict[Any, int],
+    tmp_path: Path, language: str, tall: Any, short: str, texts: list[str], found: dict[Any, int]
 ) -> None:
-    nurse = {"ja": "看護師", "th": "พยาบาล", "tr": "hemşire", "hi": "नर्स", "ar": "ممرضة"}[language]
-    targets = {"nurse": (nurse,)} | ({"care": ("看護",)} if language == "ja" else {})
+    targets = {"nurse": (NURSE[language],)} | ({"care": ("看護",)} if language == "ja" else {})
     path = tmp_path / "a.txt"
     path.write_text("\n".join(texts), "utf-8")
-    counts = automated.count(Texts([path], language, workers=1), Groups("g", groups, targets))
-    assert counts.contexts == found
+    groups = Groups("g", {"tall": tall, "short": (short,)}, targets)
+    assert automated.count(Texts([path], language, workers=1), groups).contexts == found
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -242,10 +209,8 @@ def test_results(counts: Counts) -> None:
     assert baker.n == sum(n for (target, _), n in counts.contexts.items() if target == "baker")
     won = np.array([row for row, n in rows for _ in range(n)], float)
     low, high = share_interval(won[:, 0], won.sum(axis=1), observations=won.sum()) or (0, 0)
-    assert baker.ci
-    assert baker.ci[0] == pytest.approx((low - 0.5, high - 0.5))
-    assert baker.l1_ci is not None
-    assert sailor.undefined is None
+    assert (baker.ci or ())[0] == pytest.approx((low - 0.5, high - 0.5))
+    assert (baker.l1_ci is None, sailor.undefined) == (False, None)
     assert (miller.undefined, miller.n, miller.p) == ("missing_target", 0, None)
 
 
@@ -285,7 +250,6 @@ def test_other_groups_are_computed_from_the_counts(counts: Counts, tmp_path: Pat
     shifted = tally.biases(GROUPS, Policies(negative="shift"), documents=counts.documents)
     assert shifted == tally.biases(GROUPS, documents=counts.documents)  # counts are not shifted
     soft = tally.biases(GROUPS, Policies(normalise="softmax"))
-    assert soft[0].p
     assert soft[0].p != tally.biases(GROUPS, Policies())[0].p
 
 
@@ -299,17 +263,14 @@ def test_no_context_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "targets", "message"),
+    ("first", "second", "target", "message"),
     [
-        ({"a": ("giant-size",), "b": ("giant size",)}, {"t": ("x",)}, "is the same word in texts"),
-        ({"a": ("giant",), "b": ("dwarf",)}, {"t": ("Giant.",)}, "is the same word in texts"),
-        ({"a": ("***",), "b": ("dwarf",)}, {"t": ("x",)}, "has no letters"),
+        ("giant-size", "giant size", "x", "is the same word in texts"),
+        ("giant", "dwarf", "Giant.", "is the same word in texts"),
+        ("***", "dwarf", "x", "has no letters"),
     ],
 )
-def test_words_that_texts_do_not_tell_apart(
-    words: dict[str, tuple[str, ...]], targets: dict[str, tuple[str, ...]], message: str
-) -> None:
-    with pytest.raises(CurationError, match=message) as caught:
+def test_words_that_are_not_told_apart(first: str, second: str, target: str, message: str) -> None:
+    words, targets = {"a": (first,), "b": (second,)}, {"t": (target,)}
+    with fails(message, "[groups.g]"):
         automated.lists(Groups("g", words, targets), "en")
-    assert "[groups.g]" in caught.value.what
-    assert caught.value.fix

@@ -7,8 +7,7 @@ from curation.trust.text.scanning import Scanner
 
 
 def split(text: str, language: str) -> list[str]:
-    located = Scanner(Lexicon(["x"], language)).locate(text)
-    return [text[start:end] for start, end in located.spans]
+    return [text[start:end] for start, end in Scanner(Lexicon(["x"], language)).locate(text).spans]
 
 
 @pytest.mark.parametrize(

@@ -1,22 +1,23 @@
-"""Real facts of Wikidata, about 13,213 people, from a real SPARQL engine on this machine."""
+"""Real facts of Wikidata, about 13,213 people: by query, from a SPARQL engine, and from a dump."""
 
 import csv
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from curation.records import Entity
-from curation.terms.dump import scan
-from curation.terms.facts import FactRequest, Facts, above, languages
+from curation.records import Count, Entity
+from curation.terms.dump import Scanned, scan
+from curation.terms.facts import INSTANCE, FactRequest, Facts, above, languages
 from curation.terms.wikidata import Service, query
 from support.faulty import faulty, heavier_than, oxigraph
+from support.realdata import SHARED, needs
 
-REAL = Path(__file__).parents[3] / "shared" / "realdata" / "wikidata"
-pytestmark = [
-    pytest.mark.realdata,
-    pytest.mark.skipif(not REAL.is_dir(), reason=f"Wikidata's facts are not at {REAL}"),
-]
+REAL = SHARED / "wikidata"
+PEOPLE, ENTITIES = REAL / "codex_people_dump.json.gz", REAL / "real_entities_dump.json.gz"
+pytestmark = needs(REAL)
 ASKS = (
     FactRequest("profession", ("P106",)),
     FactRequest("race", ("P172",)),
@@ -48,15 +49,25 @@ def facts(service: Service) -> Facts:
     return query(service, ASKS, **CODES)
 
 
-def test_counts_are_those_that_were_counted_otherwise(facts: Facts) -> None:
+@pytest.fixture(scope="module")
+def scanned() -> Scanned:
+    return scan([PEOPLE], ASKS, **CODES)
+
+
+def counted(counts: list[Count]) -> dict[tuple[str, str], int]:
+    return {(c.property, c.item): c.count for c in counts}
+
+
+def test_counts_are_those_that_were_counted_otherwise(facts: Facts, scanned: Scanned) -> None:
     with (REAL / "codex_expected_counts.tsv").open(encoding="utf-8") as file:
         expected = {
             (row["property"], row["object"]): int(row["n_subjects"])
             for row in csv.DictReader(file, delimiter="\t")
         }
     assert len(expected) == 465
-    assert {(c.property, c.item): c.count for c in facts.counts} == expected
+    assert counted(facts.counts) == counted(scanned.facts.counts) == expected
     assert {c.domain: c.property for c in facts.counts} == {ask[0]: ask[1][0] for ask in ASKS}
+    assert (scanned.lines, scanned.unreadable, scanned.rejections) == (15_626, 0, [])
 
 
 def test_what_is_looked_up_and_all_above_it_is_there(facts: Facts) -> None:
@@ -71,13 +82,10 @@ def test_what_is_looked_up_and_all_above_it_is_there(facts: Facts) -> None:
     assert {c.item for c in facts.counts if c.count >= 100} <= entities.keys()
 
 
-def test_a_service_with_little_time_gives_the_same(
-    engine: str, facts: Facts, tmp_path: Path
-) -> None:
+def test_a_service_in_a_hurry_gives_the_same(engine: str, facts: Facts, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"contact": "a@example.org", "pause": lambda _: None}
     with faulty(then=heavier_than(60), engine=engine) as server:
-        with Service(
-            server.url, contact="a@example.org", cache=tmp_path, pause=lambda _: None
-        ) as service:
+        with Service(server.url, cache=tmp_path, **how) as service:
             assert query(service, ASKS, **CODES) == facts
         assert max(seen.at_once for seen in server.seen) == 1
 
@@ -86,7 +94,7 @@ def test_a_service_with_little_time_gives_the_same(
 @pytest.mark.parametrize("least", [1, 20])
 def test_a_dump_gives_the_same(service: Service, asks: tuple[FactRequest, ...], least: int) -> None:
     by_query = query(service, asks, least=least, **CODES)
-    by_dump = scan([REAL / "codex_people_dump.json.gz"], asks, least=least, **CODES).facts
+    by_dump = scan([PEOPLE], asks, least=least, **CODES).facts
     assert by_query.counts == by_dump.counts
     assert len(by_query.counts) > 100
     # The triples hold no descriptions; the dump, made of the same facts, does.
@@ -98,3 +106,26 @@ def test_a_dump_gives_the_same(service: Service, asks: tuple[FactRequest, ...], 
     assert {e.id: e for e in by_query.entities} == {
         name: entity for name, entity in dumped.items() if name not in empty
     }
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.ray)])
+def test_two_workers_on_halves_give_the_same(engine: Any, scanned: Scanned, tmp_path: Path) -> None:
+    lines = gzip.decompress(PEOPLE.read_bytes()).splitlines(keepends=True)
+    middle, parts = len(lines) // 2, [tmp_path / "1.json.gz", tmp_path / "2.json.gz"]
+    for part, some in zip(parts, (lines[:middle], lines[middle:]), strict=True):
+        part.write_bytes(gzip.compress(b"".join(some), 1))
+    assert scan(parts, ASKS, **CODES, engine=engine, workers=2) == scanned
+
+
+def test_real_entities_are_read_whole() -> None:
+    found = scan([ENTITIES], [FactRequest("kind", (INSTANCE,))], **CODES)
+    assert (found.lines, found.unreadable, found.rejections) == (135, 0, [])
+    counts = {c.item: c.count for c in found.facts.counts}
+    assert counts["Q5"] == 9  # people among them, counted with json.loads, line by line
+    asks = [FactRequest("part", ("P361", "P527", "P1365", "P47", "P530", "P279", "P31"))]
+    known = {e.id: e for e in scan([ENTITIES], asks, **CODES).facts.entities}
+    portugal = known["Q45"]
+    assert portugal.labels["en"] == "Portugal"
+    assert portugal.title == "Portugal"
+    assert "Portuguese" in portugal.demonyms
+    assert portugal.sitelinks > 200

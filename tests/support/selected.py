@@ -1,9 +1,7 @@
-"""Fixtures for stage 1: facts from a small table, and the selection made from them."""
+"""Stage 1 in a line: facts from a small table, and the selection made from them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-
-import pytest
 
 from curation.records import Count, Entity, Term
 from curation.settings import DomainSettings, TermSettings
@@ -17,10 +15,10 @@ DOMAIN = "d"
 GENERAL = ("fallbacks", "head", "generic", "least")  # of [terms]; all others are the domain's
 
 
-def _facts(
+def facts(
     table: Mapping[str, Sequence[Any]], *, unseen: Mapping[str, int] | None = None, code: str = "en"
 ) -> Facts:
-    """Facts of a domain ``d`` that asks for P106.
+    """Facts of a domain ``d`` that asks for P106: ``facts({"Q1": ("actor", 100, ["Q9"])})``.
 
     Args:
         table: for each item its label, its count and, where there, its parents and the other
@@ -28,16 +26,14 @@ def _facts(
         unseen: counts of items that were not looked up.
         code: the language of labels that are plain text.
     """
-    counts, entities = [], []
+    entities = []
     for item, row in table.items():
-        label, count, parents, more = (*row, *((), {})[len(row) - 2 :])
+        label, _, parents, more = (*row, *((), {})[len(row) - 2 :])
         labels = label if isinstance(label, dict) else {code: label} if label else {}
-        if count:
-            counts.append(Count(domain=DOMAIN, property="P106", item=item, count=count))
         fields = {k: tuple(v) if isinstance(v, list) else v for k, v in more.items()}
         entities.append(Entity(id=item, labels=labels, parents=tuple(parents), **fields))
-    for item, count in (unseen or {}).items():
-        counts.append(Count(domain=DOMAIN, property="P106", item=item, count=count))
+    stated = {item: row[1] for item, row in table.items() if row[1]} | (unseen or {})
+    counts = [Count(domain=DOMAIN, property="P106", item=i, count=n) for i, n in stated.items()]
     return Facts(counts, entities)
 
 
@@ -66,6 +62,11 @@ class Chosen(NamedTuple):
         return {c.text: c.rolled for c in self.selection.candidates if c.alive}
 
     @property
+    def ends(self) -> dict[str, str | int]:
+        """The statements of each kept term, and what became of each other candidate."""
+        return {**self.fates, **self.kept}
+
+    @property
     def families(self) -> dict[str, str | None]:
         """The terms' families."""
         return {t.text: t.family for t in self.selection.terms}
@@ -75,6 +76,10 @@ class Chosen(NamedTuple):
         """The terms' ids."""
         return {t.text: t.id for t in self.selection.terms}
 
+    def term(self, text: str) -> Term:
+        """The term of a text."""
+        return next(t for t in self.selection.terms if t.text == text)
+
 
 def _edits(lines: Sequence[str]) -> list[Edit]:
     """Rows of an ``edits.csv`` from its second line on, without the domain."""
@@ -82,7 +87,7 @@ def _edits(lines: Sequence[str]) -> list[Edit]:
     return read_edits([(n, {"domain": DOMAIN, **row}) for n, row in enumerate(rows, 2)], "E")
 
 
-def _choose(
+def choose(
     table: Mapping[str, Sequence[Any]] | Facts,
     *,
     edits: Sequence[str] = (),
@@ -92,7 +97,7 @@ def _choose(
     language: str = "en",
     **options: Any,
 ) -> Chosen:
-    """Select from a table of facts.
+    """Select from a table of facts: ``choose({"Q1": ("actor", 100)}, top=1).kept``.
 
     Args:
         table: as of ``facts``, labels in the campaign's language; or facts.
@@ -109,7 +114,7 @@ def _choose(
     return Chosen(
         select(
             {DOMAIN: DomainSettings(properties=("P106",), **options)},
-            facts=table if isinstance(table, Facts) else _facts(table, code=language.lower()),
+            facts=table if isinstance(table, Facts) else facts(table, code=language.lower()),
             words={
                 DOMAIN: [
                     Word(word, family, "list", tuple((also or {}).get(word, ())))
@@ -126,15 +131,3 @@ def _choose(
             where="E",
         )
     )
-
-
-@pytest.fixture(scope="session")
-def facts() -> Callable[..., Facts]:
-    """Facts from a table: ``facts({"Q1": ("actor", 100, ["Q9"])})``."""
-    return _facts
-
-
-@pytest.fixture(scope="session")
-def choose() -> Callable[..., Chosen]:
-    """What is chosen from such a table: ``choose({"Q1": ("actor", 100)}, top=1).fates``."""
-    return _choose
