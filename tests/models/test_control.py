@@ -26,7 +26,7 @@ TERMS = (
     *("potter", "weaver", "fiddler", "thatcher", "miller"),
     *("cooper", "saddler", "glazier", "tailor", "baker"),
 )
-PLACES = {"At the fair": "wooden", "By the lake": "boiled"}  # and the unrelated word of each
+PLACES = {"By the lake": "boiled", "On the hill": "folded"}  # and the unrelated word of each
 STEPS = 300
 RULES = {
     "causal": ("ll-bos", "ll-acl", "ll-code", "ll-arxiv", "conditional"),
