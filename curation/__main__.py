@@ -6,7 +6,6 @@ import threading
 import time
 from contextlib import suppress
 
-from curation.cli import main as run
 from curation.work import interrupts
 
 
@@ -15,6 +14,8 @@ def main() -> None:
     stopped = None
     try:
         with interrupts.stoppable():
+            from curation.cli import main as run
+
             run()
     except interrupts.Stopped as stop:
         stopped = interrupts.Stopped(stop.signal)  # without its traceback, which keeps files open

@@ -282,7 +282,7 @@ TASKS = st.builds(
     Task,
     id=st.uuids().map(str),
     term=hidden("term"),
-    domain=st.text(min_size=1),
+    domain=st.text(min_size=1, max_size=200),
     target=st.text(min_size=1),
     item=hidden("item"),
     context=st.text() | st.none(),
