@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from support.catsets import items, mapping
 from support.refusals import fails
 
 BASE = 'files = ["a.csv"]\n'
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 def test_other_columns_of_a_translation(tmp_path: Path) -> None:
@@ -124,68 +126,14 @@ def test_the_examples_of_the_docs_are_mapping_files(tmp_path: Path) -> None:
     assert all(f"| `{k}` |" in section or f"| `[{k}]` |" in section for k in [*keys, "options"])
 
 
-@pytest.mark.parametrize(
-    ("text", "says", "fix"),
-    [
-        (BASE + '[columns]\ncontext = "context_pt"\n',
-         "map.toml line 3, columns.context: a.csv has no column «context_pt»; its columns are "
-         "«dataset_type», «cluster_id»", "did you mean 'context'?"),
-        (BASE + "colums = {}\n", "map.toml line 2, colums: no such key", "'columns'"),
-        (BASE + '[columns]\ncontxt = "x"\n', "map.toml line 3, columns.contxt: not a", "'context'"),
-        (BASE + '[labels]\n0 = "bad"\n', "map.toml line 2, labels: 'bad' is not one of", "docs"),
-        (BASE + 'kind = "intra"\n', 'map.toml line 2, kind: must be "intrasentence"', "kind ="),
-        (BASE + '[kinds]\none = "intra"\n',
-         'map.toml line 3, kinds.one: must be "intrasentence" or "intersentence"',
-         "write theirs = ours: [kinds]"),
-        (BASE + 'skip = ["cat-9"]\n', "map.toml line 2, skip: no item has the id 'cat-9'", "list"),
-        (BASE + 'skip = "all"\n', "map.toml line 2, skip: must be a list of ids, or", "docs"),
-        (BASE + 'language = "Portuguese"\n', "map.toml line 2, language: is not", '"pt-BR"'),
-        (BASE + '[columns]\ncontext = "target"\ntarget = "target"\n',
-         "map.toml line 4, columns.target: «target» is also the column of «context»",
-         "name another column"),
-        (BASE + '[columns]\nprompt = "context"\ncontext = "target"\n',
-         "map.toml line 4, columns.context: «context» is there twice", "delete"),
-        (BASE + "[columns]\ncontext = 5\n", "columns.context: must be a text", "[columns]"),
-        (BASE + '[labels]\nA = "stereotype"\na = "unrelated"\n', "labels: 'a' is there", "docs"),
-        ('files = ["a.csv", "a.csv"]\n', "map.toml line 1, files: names 'a.csv' twice", "docs"),
-        ("files = 5\n", "map.toml line 1, files: must name one or more files", "data.csv"),
-        ('files = ["*.csv"]\n', "*.csv: no such file", "name each file"),
-        ('files = ["~/a.csv"]\n', "~/a.csv: no such file", "whole path"),
-        ("files = ['C:\\Data\\a.csv']\n", "C:\\Data\\a.csv: no such file", "write / between"),
-        ('files = ["https://example.org/a.csv"]\n',
-         "files: https://example.org/a.csv: no such file", "download"),
-        (BASE + 'skip = ["cat-1", "cat-2", "cat-3", "cat-4"]\n',
-         "map.toml line 2, skip: leaves out all items", "delete some"),
-        ('language = "pt"\n', "map.toml, files: is missing", 'files = ["data.csv"]'),
-        ("files = []\n", "map.toml line 1, files: must name one or more files", "data.csv"),
-        ('files = ["map.toml"]\n', "map.toml line 1, files: names a mapping file", "data files"),
-        ('files = ["b.csv"]\n', "b.csv: no such file", "check the path"),
-        ("files = [\n", "map.toml: ", "docs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "says", "fix"), [case.values() for case in CASES["mistake"]])
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, says: str, fix: str) -> None:
     catsets.write_csv(tmp_path / "a.csv", catsets.sentence_rows(items()))
     with fails(says, fix=fix):
         read_cats(mapping(tmp_path, text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ann:x:0:0:Ann Baker:/home/ann\nbob:x:1:1:Bob:/home/bob\n",
-        "the-key",
-        "my secret, my secret\nand another line\n",
-        "[login]\nkey = the secret\n",
-        "secret;a\nb\n",
-        "name,secret\nann,baker\n",
-        "secret,secret\na,b\n",
-        '{"secret": "ann"}',
-        '[{"secret": "ann"}]',
-        '{"data": [{"secret": "ann"}]}',
-        '{"intrasentence": [{"secret": "ann"}]}',
-        '{"secret": "ann"}\n{"secret": "bob"}\n',
-    ],
-)
+@pytest.mark.parametrize("text", CASES["not_tables"])
 def test_nothing_is_quoted_of_a_file_that_is_not_a_table(tmp_path: Path, text: str) -> None:
     (tmp_path / "notes").write_text(text, "utf-8")
     for more in ("", '[columns]\ncontext = "story"\n', '[labels]\na = "unrelated"\n'):

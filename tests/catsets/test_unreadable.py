@@ -5,6 +5,7 @@ import io
 import pickle
 import sys
 import tarfile
+import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -123,45 +124,15 @@ def test_a_folder_names_the_file_in_it(tmp_path: Path) -> None:
         read_dataset(tmp_path)
 
 
-OTHERS: dict[str, tuple[object, str, str]] = {
-    "crows.csv": (
-     [{"sent_more": "a", "sent_less": "b", "stereo_antistereo": "stereo", "bias_type": "age"}],
-     "pairs of sentences, as in CrowS-Pairs", "no unrelated one"),
-    "pairs.json": ([{"id": 0, "stereotype": "a", "antistereotype": "b", "bias_type": 0}],
-     "pairs of sentences without an unrelated one", "lms, ss and icat cannot be computed"),
-    "queer.csv": ([{"sent_x": "a", "sent_y": "b"}], "as in WinoQueer", "have an unrelated"),
-    "indi.csv": (
-     [{"modified_eng_sent_more": "a", "modified_eng_sent_less": "b", "sent_more_hindi": "c"}],
-     "as in IndiBias", "no unrelated one"),
-    "bbq.jsonl": (
-     [{"context": "a", "question": "b", "ans0": "c", "ans1": "d", "ans2": "e", "label": 1}],
-     "as in BBQ", "use the tool of that benchmark"),
-    "wino.csv": ([{"template": "a", "stereo": "he", "anti_stereo": "she"}], "WinoBias", "tool"),
-    "predictions.json": ({"intrasentence": [{"id": "1", "score": 0.5}]},
-     "predictions, the scores of a model", "--predictions"),
-    "scores.jsonl": ([{"model": "m", "rule": "ll", "association": "a", "value": -1.5, "asked": ""}],
-     "the scores of a model (scores.jsonl)", "--gold"),
-    "annotations.csv": (
-     [{"cat_id": "1", "association_id": "2", "annotator": "p", "label": "stereotype"}],
-     "a release's table of annotations", "dev.json"),
-    "cats.jsonl": ([{"id": "1", "kind": "k", "associations": [], "split": "dev", "context": "c"}],
-     "a campaign's cats.jsonl", "with -c"),
-    "table.csv": ([{"item_id": "1", "annotator": "p", "label_1": "stereotype"}],
-     "a table of answers", "curation import answers"),
-    "x.ipynb": ({"nbformat": 4, "cells": []}, "a notebook", "export"),
-    "other.csv": ([{"age": 1, "job": "x"}],
-     "its columns are «age», «job»",
-     "if it has an unrelated sentence for each context, describe it in a mapping file"),
-    "empty.json": ([], "contains no items", "right file"),
-}  # fmt: skip
+OTHERS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_file_that_is_not_a_set_of_cats_is_named(tmp_path: Path, name: str) -> None:
-    content, kind, fix = OTHERS[name]
+    content, kind, fix = OTHERS[name].values()
     write = catsets.write_csv if name.endswith(".csv") else catsets.write_json
     write = catsets.write_lines if name.endswith(".jsonl") else write
-    path = write(tmp_path / name, content)  # type: ignore[arg-type]
+    path = write(tmp_path / name, content)
     with fails("not a StereoSet file, and not another set", kind, fix=fix):
         read_dataset(path)
 

@@ -2,6 +2,8 @@
 
 import csv
 import re
+import tomllib
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,6 +14,8 @@ from curation.checks import content
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.files import shipped
 from support.refusals import fails
+
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 BAKER = gist("The baker is BLANK at the party.", ["The baker is quiet at the party.", "loud"])
 ROWS = list(csv.DictReader(shipped("data", "words", "meta_text.csv").read_text().splitlines()))
@@ -86,40 +90,12 @@ def test_every_pattern_finds_its_own_example(row: dict[str, str]) -> None:
     assert list(row) == ["language", "pattern", "example"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "these HITs are ok", "Good survey!", "n/a", "N / A.", "asdf", "i don't know",
-        "I don’t know.", "ASDFGHJKL", "aaaaaaa", "a a a a", "hahahaha", "???", "  ", "-", "IDK",
-        "I have no idea.",
-        "im not sure what this is", "unrelated", "An unrelated word.", "this is a test",
-        "Thanks for the survey.", "Write your answer here", "The <target> came in.",
-        "I can't think of another stereotype", "testing testing 123", "Very nice task!",
-        "I have never heard of this word", "I really don't know what to write here",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", CASES["about_the_task"])
 def test_text_about_the_task_is_found(text: str) -> None:
     assert meta_text(text, meta_patterns("en"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "He has no idea.", "no idea", "not sure", "nothing", "none", "test", "hi", "7", "1945",
-        "I don't know what love is.", "I don't know much about Somalia.", "I'm not sure about him.",
-        "Those hits are from the eighties.", "THE BOY HIT THE BALL", "He is a hit man.",
-        "The song was a hit.", "This hit made her famous.", "She filled in the survey.",
-        "Most surveys ask if people have Hispanic origins.", "The engineer finished this task.",
-        "Surveys can be fun, when they are interesting.", "The survey is on the desk.",
-        "The judge handed down an easy sentence.", "Her sentence will be over soon.",
-        "He was the target.", "target", "context", "sentence", "blanket", "a question of taste",
-        "Being a Saudi Arabian has a stereotype of not being BLANK", "Thanks for your time.",
-        "They write random numbers.", "He is unrelated to her.", "She is sooooo late!", "haha",
-        "no, no, no", "Wolfgang", "qwerty keyboards are common", "Na", "Please submit the form.",
-        "C++", "They submit to nobody.", "It is a good study of bread.", "good study habits",
-        "The researcher took part in this study.", "The word has two meanings.", "kind/rude",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("text", CASES["ordinary"])
 def test_what_people_write_passes(text: str) -> None:
     assert meta_text(text, meta_patterns("en")) is None
 

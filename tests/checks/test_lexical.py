@@ -2,6 +2,7 @@
 
 import builtins
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from curation.checks.lexical import Lexicon, check, check_targets, lexicon
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import ItemTexts, read
 from curation.records import GOLDS
+
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 CONTEXT = "The baker is BLANK."
 WORDS = lists("en")
@@ -29,6 +32,10 @@ def says(text: str, context: str = "The baker came.") -> ItemTexts:
     )
 
 
+def item_of(case: dict[str, Any]) -> ItemTexts:
+    return says(case["says"]) if "says" in case else fills(*case["fills"])
+
+
 def found(item: ItemTexts, words: Lists = WORDS, of: Lexicon = ENGLISH) -> set[tuple[str, str]]:
     return {(one.code, one.detail) for one in check(read(item, words), of)}
 
@@ -41,55 +48,20 @@ def test_english_is_checked_whole() -> None:
     assert lexicon(WORDS, [])[1] == {}
 
 
-@pytest.mark.parametrize(
-    ("item", "code", "detail"),
-    [
-        (says("He is talanted."), "misspelt_word", "'talanted' for 'talented'?"),
-        (says("Freindly, he is."), "misspelt_word", "'freindly' for 'friendly'?"),
-        (fills("extremelyrich"), "fused_pair", "'extremelyrich': extremely rich?"),
-        (fills("notaverywellpaidjob"), "fused_words",
-         "'notaverywellpaidjob': not a very well paid job?"),
-        (says("He is full of bullshit."), "profane_word", "'bullshit'"),
-        (says("They bombed it."), "violent_word", "'bombed'"),
-        (says("My friend Sarah came."), "given_name", "'Sarah'"),
-        (says("It was Obama's idea."), "public_figure", "'obama'"),
-        (says("They saw Donald Trump there."), "public_figure", "'donald trump'"),
-        (says("Der Bäcker schläft immer noch."), "other_language", "'Der Bäcker schläft immer"),
-        (fills("polite", "gruff", "apple"), "word_class_unrelated",
-         "'apple' (NOUN) for 'polite' (ADJ)"),
-        (fills("liar", "honest"), "word_class_pair", "'honest' (ADJ) for 'liar' (NOUN)"),
-    ],
-)  # fmt: skip
-def test_a_hit(item: ItemTexts, code: str, detail: str) -> None:
-    assert any(c == code and d.startswith(detail) for c, d in found(item)), found(item)
+@pytest.mark.parametrize("case", CASES["hits"])
+def test_a_hit(case: dict[str, Any]) -> None:
+    hits = found(item_of(case))
+    assert any(c == case["code"] and d.startswith(case["detail"]) for c, d in hits), hits
 
 
-@pytest.mark.parametrize(
-    ("item", "code"),
-    [
-        (says("He is talented and friendly."), "misspelt_word"),
-        (says("He met Freindly there."), "misspelt_word"),  # a name within a sentence
-        (says("The zymurgist is rare."), "misspelt_word"),  # rare, and like no other word
-        (fills("toothbrushes"), "fused_pair"),
-        (fills("nonfictional"), "fused_pair"),
-        (fills("perserverent"), "fused_words"),
-        (fills("genealogically"), "fused_words"),  # gene a logically
-        (fills("x" * 5000), "fused_words"),
-        (says("He is " + "x" * 5000), "misspelt_word"),
-        (says("He drank vodka at the gay bar."), "profane_word"),
-        (says("The bath was hot."), "violent_word"),
-        (says("It was a grace to hope in May."), "given_name"),
-        (says("They fly to Paris and Jordan."), "given_name"),
-        (says("SARAH CAME."), "given_name"),
-        (says("He trumpeted it."), "public_figure"),
-        (says("Kilimanjaro, Zanzibar!"), "other_language"),  # too short to tell
-        (fills("caring", "distant"), "word_class_pair"),  # a participle is an adjective too
-        (fills("kind", "gruff", "octal"), "word_class_unrelated"),
-        (fills("kind", "gruff", "zzyzx"), "word_class_unrelated"),  # in no dictionary
-    ],
-)
-def test_a_near_miss(item: ItemTexts, code: str) -> None:
-    assert code not in codes(item)
+@pytest.mark.parametrize("case", CASES["near_misses"])
+def test_a_near_miss(case: dict[str, Any]) -> None:
+    assert case["code"] not in codes(item_of(case))
+
+
+def test_what_is_very_long_is_no_word() -> None:
+    assert "fused_words" not in codes(fills("x" * 5000))
+    assert "misspelt_word" not in codes(says("He is " + "x" * 5000))
 
 
 def test_targets_are_looked_at_once_and_not_in_each_text() -> None:

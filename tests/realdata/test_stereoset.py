@@ -14,7 +14,8 @@ from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
 from curation.stats.agreement import coefficient
-from support.commands import Ran, run, set_to
+from support.commands import run, set_to
+from support.endings import well
 from support.realdata import GENDER, REAL, RELIGION, TEST, needs
 
 LABELLED = (RELIGION, TEST)
@@ -30,20 +31,13 @@ TABLE_7 = {
 }
 
 
-def curation(*words: str | Path, code: int = 0) -> Ran:
-    """What a command says, and that it ends with this code."""
-    done = run(*words)
-    assert done.code == code, done.err
-    return done
-
-
 @pytest.mark.parametrize("model", TABLE_7)
 def test_all_cells_of_table_7(tmp_path: Path, model: str) -> None:
     file = next((REAL / "predictions").glob(f"predictions_{model}*.json"))
     for gold, published in zip((GENDER, RELIGION), TABLE_7[model], strict=True):
         out = tmp_path / f"{gold.stem}.json"
         words = ("--gold", gold, "--predictions", file, "--ties", "official", "--json", out)
-        err = curation("scores", "predictions", *words).err
+        err = well("scores", "predictions", *words).err
         cell = read_json(out)["kinds"]["intrasentence"]["overall"]
         assert " ".join(f"{cell[name]:.2f}" for name in ("lms", "ss", "icat")) == published
         # The file also scores the sentences of the other gold file.
@@ -54,9 +48,9 @@ def test_all_cells_of_table_7(tmp_path: Path, model: str) -> None:
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("stereoset") / "campaign"
-    curation("init", root, "--yes")
+    well("init", root, "--yes")
     for file in LABELLED:
-        curation("import", "stereoset", file, "-c", root)
+        well("import", "stereoset", file, "-c", root)
     return root
 
 
@@ -142,10 +136,11 @@ def test_agreement_on_real_labels(imported: Path) -> None:
 def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(imported, tmp_path / "campaign"))
     set_to(root, "count_repeats = false", "count_repeats = true")
-    err = curation("run", "-c", root, code=1).err
-    assert "pitfalls block the release: blank_twice 2, target_missing 1, meta_text 1;" in err
+    ran = run("run", "-c", root)
+    assert ran.code == 1
+    assert "pitfalls block the release: blank_twice 2, target_missing 1, meta_text 1;" in ran.err
     set_to(root, "accept = []", 'accept = ["blank_twice", "target_missing", "meta_text"]')
-    curation("run", "-c", root)
+    well("run", "-c", root)
     files = [root / "7-release/0.1.0" / name for name in ("dev.json", "test.json")]
     dev, test = (read_json(file)["data"]["intrasentence"] for file in files)
     assert not {c["target"] for c in dev} & {c["target"] for c in test}
@@ -160,9 +155,9 @@ def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path
             for s in before["sentences"]
         ]
     again = tmp_path / "again"
-    curation("init", again, "--yes")
+    well("init", again, "--yes")
     for file in files:
-        curation("import", "stereoset", file, "-c", again)
+        well("import", "stereoset", file, "-c", again)
     items, labels = load(again)
     assert {item.id for item in items} == set(raw)
     assert {a.id for item in items for a in item.associations} == {
@@ -173,8 +168,8 @@ def test_the_round_trip_keeps_cats_ids_and_labels(imported: Path, tmp_path: Path
 
 def test_a_file_without_labels_comes_in_and_stays_open(tmp_path: Path) -> None:
     root = tmp_path / "campaign"
-    curation("init", root, "--yes")
-    assert "255 items have no label yet" in curation("import", "stereoset", GENDER, "-c", root).out
-    curation("decisions", "filter", "-c", root)
+    well("init", root, "--yes")
+    assert "255 items have no label yet" in well("import", "stereoset", GENDER, "-c", root).out
+    well("decisions", "filter", "-c", root)
     decisions = read_records(root / "3-decisions/decisions.jsonl", Decision)
     assert {d.reason for d in decisions} == {"too_few_labels"}

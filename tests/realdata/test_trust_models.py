@@ -6,7 +6,6 @@ are scored with and without normalisation by length, on every tenth intersentenc
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from curation.models import tiny
 from curation.records import Criterion
 from curation.steps.trust.report import read_report
-from support.commands import run
+from support.endings import well
 from support.judged import found
 from support.realdata import LABELLED, SHARED, labelled, needs, predictions
 
@@ -41,12 +40,6 @@ def sentences() -> list[str]:
     return [f"{part} ." for part in parts if 20 < len(part) < 200][:2000]
 
 
-def said(*words: str | Path) -> str:
-    done = run(*words)
-    assert done.code == 0, done.err
-    return done.out
-
-
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("models")
@@ -58,9 +51,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         tiny.make(folder / name, sentences(), vocabulary=900, seed=seed)
     names = [f"{name}={folder / name}" for name in MODELS]
     for rule in RULES:
-        said("scores", "models", *names, "--gold", some, "--scores", scores, "--rule", rule)
+        well("scores", "models", *names, "--gold", some, "--scores", scores, "--rule", rule)
     given = [word for each in predictions() for word in ("--predictions", each)]
-    told = said("trust", "report", "--gold", gold, "--scores", scores, "--out", out, *given)
+    told = well("trust", "report", "--gold", gold, "--scores", scores, "--out", out, *given).out
     page = (out / "report.md").read_text("utf-8")
     return Made(read_report(out / "report.json").rows, page, told)
 

@@ -408,6 +408,8 @@ BEFORE, FALL = 62, 7  # ss of the models, and by how much a good method reduces 
 PLACE = np.repeat(np.arange(TERMS), 2 * OF_KIND)
 """The term of each CAT; CATs of a term are in turn of each kind."""
 FIRST_KIND = np.arange(len(PLACE)) % 2 == 0
+ONE_OF_KIND = np.arange(len(PLACE)) % (2 * OF_KIND) < 2
+"""The CATs that are left if contexts are few: one of each kind for a term."""
 
 
 class Scores(NamedTuple):
@@ -446,8 +448,8 @@ def scores(plant: str, rng: Random) -> Scores:
         own = BEFORE + 30 * np.sign(frequent)
         lms_n = 50 + 30 * np.sign(frequent)
     elif few:
-        own, other = np.full(TERMS, 50.0), np.full(TERMS, 55.0)
-        lms_n, lms_other = np.full(TERMS, 50.0), np.full(TERMS, 55.0)
+        own = lms_n = np.full(TERMS, 50.0)
+        other = lms_other = np.full(TERMS, 55.0)
     # Left out, one domain of four changes ss by a fourth of its distance: 5 points, or 10.
     far = {"contexts": 20, "group size": 40}.get(plant, 0) * (np.arange(TERMS) % DOMAINS == 0)
     by_domain = BEFORE + 0.6 * (own - BEFORE) + far
@@ -459,8 +461,7 @@ def scores(plant: str, rng: Random) -> Scores:
         prefers = rng.random(len(PLACE)) < (ss[PLACE] if len(ss) == TERMS else ss) / 100
         values = 50.0 * wins.sum(axis=0), 100.0 * prefers
         if few:
-            later = np.arange(len(PLACE)) % (2 * OF_KIND) >= 2
-            values[0][later] = values[1][later] = np.nan
+            values[0][~ONE_OF_KIND] = values[1][~ONE_OF_KIND] = np.nan
         return values
 
     by_kind = np.where(FIRST_KIND, own[PLACE], other[PLACE] if plant != IDEAL else own[PLACE])
@@ -525,7 +526,5 @@ def surface(plant: str, rng: Random) -> Surface:
     # Words of the unrelated option: a sum of more words is lower, and its mean is not.
     changes = {"group size": 0.4, "reversed": -0.4, "contexts": 0.1}
     longer = np.array([0, 0, changes.get(plant, 0.0)])
-    kept = np.ones(len(PLACE), bool)
-    if plant == "contexts":
-        kept = np.arange(len(PLACE)) % (2 * OF_KIND) < 2
+    kept = ONE_OF_KIND if plant == "contexts" else np.ones(len(PLACE), bool)
     return Surface(found, base - longer, base + 0.01 * rng.random(shape), kept)

@@ -4,10 +4,12 @@
 A scene is a function that shows the report one plant and returns the verdicts of some checks.
 """
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -482,52 +484,12 @@ SCENES: dict[str, tuple[Callable[[str, int], Verdicts], tuple[str, ...]]] = {
 }
 """The scenes with the checks that they show, in the order of the table."""
 
-_EITHER = "either answer passes, and exchanged directions are an answer"
-_SIZES = "it compares sizes"
-_SAME = "the results repeat, though they are wrong"
-_TARGETS = "other words find the same errors of the targets' vectors"
-CANNOT_SEE: Mapping[str, Mapping[str, str]] = {
-    "predictive unsigned": {"reversed": _SIZES},
-    "predictive diachronic-sizes": {"reversed": _SIZES},
-    "amplification towards": {"reversed": _EITHER},
-    "amplification l1": {"reversed": _EITHER},
-    "amplification share": {"reversed": _EITHER, "group size": "no change is an answer, too"},
-    "amplification distance": {"reversed": _EITHER, "group size": "no change is an answer, too"},
-    "mitigation optimised": {"reversed": _SIZES},
-    "mitigation independent": {"reversed": _SIZES},
-    **{key: {"reversed": _SAME} for key in ("agreement annotators", "retest annotators")},
-    **{key: {"reversed": _SAME, "contexts": _TARGETS} for key in WORD_CHECKS},
-    "sensitivity negative": {"reversed": _SAME, "group size": _SAME},
-    **{key: {"reversed": _SAME} for key in ("sensitivity terms", "sensitivity domains")},
-    "split_half terms": {"reversed": _SAME, "group size": _SAME},
-    **{key: {"reversed": _SAME} for key in LABEL_CHECKS},
-}
-"""Faults that a check cannot see by design, and why."""
-
-_TEXTS = "texts without such a difference are right"
-_COUNTS = "it counts what the pitfalls' own tests find"
-NOT_THERE: Mapping[str, Mapping[str, str]] = {
-    "mitigation optimised": {"contexts": "word vectors have no contexts"},
-    "sensitivity negative": {"contexts": "cosines have no contexts"},
-    "content artefact": {"random": _TEXTS, "constant": _TEXTS},
-    "sensitivity normalisation-UnigramLM": {"random": _TEXTS, "constant": _TEXTS},
-    "content pitfalls": dict.fromkeys(FAULTS, _COUNTS),
-}
-"""Faults that there are not, and why."""
+_FAULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CANNOT_SEE: Mapping[str, Mapping[str, str]] = _FAULTS["cannot_see"]
+NOT_THERE: Mapping[str, Mapping[str, str]] = _FAULTS["not_there"]
 WITH_METHOD = ("mitigation optimised", "mitigation independent", "mitigation nearer")
-OTHERS = {
-    "face anchors": "59 of 100 signs are right",
-    "mitigation optimised": "bias remains by words that the method did not use",
-    "mitigation nearer": "the method raises lms, and ss stays",
-    "content pitfalls": "a pitfall that stops a release",
-    "predictive diachronic-sizes": "a measure that drifts from decade to decade",
-    "predictive diachronic-signed": "a measure that drifts from decade to decade",
-}
-"""One more fault of some checks."""
-NO_BOUND = {
-    "predictive diachronic-sizes": (OTHER,),
-    "predictive diachronic-signed": (OTHER,),
-}
+OTHERS: Mapping[str, str] = _FAULTS["others"]
+NO_BOUND = dict.fromkeys(("predictive diachronic-sizes", "predictive diachronic-signed"), (OTHER,))
 """Faults that pass more often than the bound allows; the report's text and the table say so."""
 
 

@@ -1,5 +1,7 @@
 """Manual edits in ``edits.csv``: reading, effects and errors."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +10,8 @@ from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.select import new_id
 from support.failing import fails
 from support.selected import choose
+
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 # --- reading --------------------------------------------------------------------------------------
 
@@ -45,19 +49,7 @@ def test_columns_of_a_published_file_and_of_an_older_campaign_are_known() -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "says", "fix"),
-    [
-        ("d, ", "domain or term is missing", "fill in both, or delete the line"),
-        (",x,drop", "domain or term is missing", "fill in both, or delete the line"),
-        ("d,x,remove", "unknown action 'remove'", "use one of keep, merge, drop, rename, add"),
-        ("d,x,merge", "merge without «into»", "into the column «into»"),
-        ("d,x,rename", "rename without «into»", "into the column «into»"),
-        ("d,x,drop,y", "«into» is only for merge and rename, not for drop", "clear «into»"),
-        ("d,x,,y", "not for no action", "merge or rename as the action"),
-        ("d,x,merge,x", "'x' is merged into itself", "another term into «into»"),
-    ],
-)
+@pytest.mark.parametrize(("line", "says", "fix"), CASES["unclear"])
 def test_a_line_that_says_nothing_clear_is_named(line: str, says: str, fix: str) -> None:
     with fails("E line 3: ", says, fix=fix):
         read("d,a,keep", line)
@@ -117,18 +109,7 @@ def test_a_family_or_a_note_alone_keeps_nothing() -> None:
     assert [found[text].note for text in ("baker", "clerk")] == ["n", "n"]
 
 
-@pytest.mark.parametrize(
-    ("line", "missing"),
-    [
-        ("nun,keep", "nun"),
-        ("nun,drop", "nun"),
-        ("nun,rename,sister", "nun"),
-        ("nun,merge,cook", "nun"),
-        ("cook,merge,nun", "nun"),
-        ("nun,,,family", "nun"),
-        ("Cook,keep", "Cook"),  # as it is written
-    ],
-)
+@pytest.mark.parametrize(("line", "missing"), CASES["unknown"])
 def test_a_line_on_an_unknown_term_is_refused_and_stops_nothing(line: str, missing: str) -> None:
     found = choose(TABLE, edits=["clerk,drop", line])
     assert set(found.kept) == {"baker", "cook"}
@@ -181,54 +162,17 @@ def refused(chosen: Any) -> list[tuple[str, str]]:
 
 
 TAKEN = "which is another term already", "choose another name, or use the action merge"
-CIRCLE = "makes a circle", "delete this line, or another line of the circle"
-DROPPED = ("merges into 'cook', which another line drops",)
-NAMELESS = ("which has no label in the language",)
 
 
-@pytest.mark.parametrize(
-    ("edits", "lines", "parts", "lost"),
-    [
-        # A rename to the name of another term.
-        (["cook,keep", "baker,rename,cook"], [3], TAKEN, set()),
-        (["baker,rename,chef", "cook,rename,chef"], [3], TAKEN, {"baker"}),
-        # A merge that makes a circle, into what is dropped, or into what has no label.
-        (["baker,merge,cook", "cook,merge,baker"], [3], CIRCLE, None),
-        (["baker,merge,cook", "cook,merge,clerk", "clerk,merge,baker"], [4], CIRCLE, None),
-        (["baker,keep", "Q2,merge,cook"], [3], CIRCLE, None),
-        (["cook,drop", "baker,merge,cook"], [3], DROPPED, {"cook"}),
-        (["baker,merge,cook", "cook,drop"], [2], DROPPED, {"cook"}),
-        (["baker,merge,Q7"], [2], NAMELESS, set()),
-        # Of lines that contradict each other, one.
-        *(
-            ([one, two], [line], (says, "delete one of the"), None)
-            for one, two, line, says in (
-                ("baker,keep", "baker,drop", 3, "drop for 'baker', but line 2 has keep for it"),
-                ("baker,drop", "Q1,keep", 2, "drop for 'baker', but line 3 has keep for it"),
-                (
-                    "baker,merge,cook",
-                    "baker,merge,clerk",
-                    3,
-                    "but line 2 has merge into 'cook' for it",
-                ),
-                ("baker,merge,cook", "Q1,drop", 2, "merge for 'baker', but line 3 has drop for it"),
-                ("baker,rename,x", "Q1,rename,y", 3, "but line 2 has rename into 'x' for it"),
-                ("baker,add", "baker,merge,cook", 3, "but line 2 has add for it"),
-                ("baker,,,food", "Q1,,,bread", 3, "but line 2 has 'food'; delete one"),
-                ("baker,,,food", "baker,keep,,bread", 3, "but line 2 has 'food'; delete one"),
-            )
-        ),
-    ],
-)
-def test_a_line_that_cannot_be_is_not_applied(
-    edits: list[str], lines: list[int], parts: tuple[str, ...], lost: set[str] | None
-) -> None:
-    found = choose(TABLE, fallbacks=["fr"], edits=edits)
-    if lost is not None:
-        assert {"baker", "cook", "clerk"} - {*found.kept} == lost
-    assert [where for where, _ in refused(found)] == [f"E line {line}" for line in lines]
-    for part in parts:
-        assert part in refused(found)[0][1]
+@pytest.mark.parametrize("case", CASES["refused"])
+def test_a_line_that_cannot_be_is_not_applied(case: dict[str, Any]) -> None:
+    found = choose(TABLE, fallbacks=["fr"], edits=case["edits"])
+    if "lost" in case:
+        assert {"baker", "cook", "clerk"} - {*found.kept} == {*case["lost"]}
+    ((where, detail),) = refused(found)
+    assert where == f"E line {case['line']}"
+    for part in case["says"]:
+        assert part in detail
 
 
 @pytest.mark.parametrize(
@@ -295,30 +239,18 @@ def test_a_line_that_names_a_term_by_its_new_name_too_early_says_which_to_use() 
 LIBRARIANS = {"Q1": ("librarian", 4), "Q2": ("librarian", 7), "Q3": ("cook", 30)}
 
 
-@pytest.mark.parametrize(
-    ("edit", "kept", "together"),
-    [
-        ("librarian,keep", {"cook": 30, "librarian": 4}, {"cook": 30, "librarian": 11}),
-        ("librarian,rename,archivist", {"cook": 30, "archivist": 4}, {"cook": 30, "archivist": 11}),
-        ("librarian,merge,cook", {"cook": 34}, {"cook": 41}),
-        ("cook,merge,librarian", {"librarian": 34}, {"librarian": 41}),
-        ("librarian,,,books", {"cook": 30, "librarian": 4}, {"cook": 30, "librarian": 11}),
-        ("librarian,keep,,books", {"cook": 30, "librarian": 4}, {"cook": 30, "librarian": 11}),
-        ("librarian,drop", {"cook": 30}, {"cook": 30}),
-    ],
-)
-def test_an_item_dropped_by_its_id_is_no_longer_meant_by_its_text(
-    edit: str, kept: dict[str, int], together: dict[str, int]
-) -> None:
+@pytest.mark.parametrize("case", CASES["librarians"])
+def test_an_item_dropped_by_its_id_is_no_longer_meant_by_its_text(case: dict[str, Any]) -> None:
     """Without that, what is said of a label holds for all its items."""
+    edit = case["edit"]
     for edits in (["Q2,drop", edit], [edit, "Q2,drop"]):
         found = choose(LIBRARIANS, edits=edits)
-        assert found.kept == kept
+        assert found.kept == case["kept"]
         if edit.endswith("books"):
             assert found.families["librarian"] == "books"
             assert found.term("librarian").wikidata == ("Q1",)
     found = choose(LIBRARIANS, edits=[edit])
-    assert found.kept == together
+    assert found.kept == case["together"]
     if "rename" in edit:
         assert sorted(found.term("archivist").wikidata) == ["Q1", "Q2"]
 
@@ -335,31 +267,10 @@ def test_merging_moves_statements_and_names() -> None:
     assert (term.names, term.count) == (("baker",), 80)
 
 
-@pytest.mark.parametrize(
-    ("edits", "options", "kept"),
-    [
-        # It keeps what is merged into.
-        (["baker,merge,clerk"], {"min_count": 100}, {"clerk": 54}),
-        # Additions come first, whatever their order in the file.
-        (["baker,merge,food maker", "cook,merge,Q1", "food maker,add"], {},
-         {"food maker": 80, "clerk": 4}),
-        # A line that occurs twice counts once; two names of a term do not contradict.
-        (["baker,merge,cook", "baker,merge,cook"], {}, {"cook": 80, "clerk": 4}),
-        (["baker,merge,cook", "Q1,merge,Q2"], {}, {"cook": 80, "clerk": 4}),
-        (["clerk,keep", "Q3,add"], {"min_count": 100}, {"clerk": 4}),
-        # Renaming is keeping.
-        (["clerk,rename,scribe"], {"min_count": 40}, {"baker": 50, "scribe": 4}),
-        # What is there is kept.
-        (["clerk,add", "Veltland,add"], {"min_count": 10},
-         {"baker": 50, "cook": 30, "Veltland": 9, "clerk": 4}),
-        # The name of what is dropped may be taken.
-        (["cook,drop", "baker,rename,cook"], {}, {"cook": 50, "clerk": 4}),
-        (["baker,rename,cook", "cook,drop"], {}, {"cook": 50, "clerk": 4}),
-    ],
-)  # fmt: skip
-def test_lines_that_agree(edits: list[str], options: dict[str, Any], kept: dict[str, int]) -> None:
-    found = choose(TABLE, edits=edits, **options)
-    assert found.kept == kept
+@pytest.mark.parametrize("case", CASES["agreeing"])
+def test_lines_that_agree(case: dict[str, Any]) -> None:
+    found = choose(TABLE, edits=case["edits"], **case.get("options", {}))
+    assert found.kept == case["kept"]
     assert refused(found) == []
 
 

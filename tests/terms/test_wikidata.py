@@ -21,48 +21,6 @@ from support import faulty
 from support.failing import fails
 from support.faulty import CUT, FAILED, GOOD, PAGE, TRACE, Answer, Fault, Seen, always
 
-TRAPS = """
-PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
-PREFIX schema: <http://schema.org/>
-PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
-PREFIX wd: <http://www.wikidata.org/entity/>
-PREFIX wdt: <http://www.wikidata.org/prop/direct/>
-PREFIX wikibase: <http://wikiba.se/ontology#>
-
-wd:Q1 wdt:P106 wd:Q10, wd:Q11 ; wdt:P27 wd:Q200 ; wdt:P21 wd:Q300 .
-wd:Q2 wdt:P106 wd:Q11, _:unknown ; wdt:P27 wd:Q200, wd:Q201 ; wdt:P21 wd:Q301 .
-wd:Q3 wdt:P106 wd:Q11, "baker", wd:P106, wd:L10-S1, wd:Q78-F1,
-        <http://www.wikidata.org/.well-known/genid/0>, "http://www.wikidata.org/entity/Q77" ;
-    wdt:P27 wd:Q201 .
-wd:Q4 wdt:P106 wd:Q10, wd:Q12, wd:Q13 .
-
-wd:Q10 rdfs:label "Bäcker"@de, "Baker"@mul, "baker"@en, "padeiro"@pt, "padeiro (BR)"@pt-BR,
-        "boulanger"@fr ;
-    skos:altLabel "Semmelbäcker"@de, "Backmeister"@de, "Panettiere"@mul, "Backmeister"@mul,
-        "bread maker"@en ;
-    schema:description "Beruf"@de, "makes bread"@en ;
-    wdt:P279 wd:Q20, _:somebody ; wdt:P31 wd:Q31, wd:Q30 ;
-    wdt:P2521 "Bäckerin"@de, "padeira"@pt ; wdt:P3321 "Bäcker"@de ;
-    wikibase:sitelinks 57 .
-<https://de.wikipedia.org/wiki/B> schema:about wd:Q10 ; schema:name "Bäcker"@de ;
-    schema:isPartOf <https://de.wikipedia.org/> .
-<https://pt.wikipedia.org/wiki/P> schema:about wd:Q10 ; schema:name "Padeiro"@pt ;
-    schema:isPartOf <https://pt.wikipedia.org/> .
-<https://de.wikiquote.org/wiki/Q> schema:about wd:Q10 ; schema:name "Backen"@de ;
-    schema:isPartOf <https://de.wikiquote.org/> .
-
-wd:Q11 rdfs:label "cook"@en ; wdt:P279 wd:Q100, wd:Q20 .
-<https://www.wikidata.org/wiki/Special:EntityData/Q11> schema:about wd:Q11 ;
-    wikibase:sitelinks 3 .
-wd:Q13 rdfs:label "Vanuatu"@mul ; schema:description "island country"@en ; wikibase:sitelinks 0 ;
-    wdt:P1549 "Vanuatuer"@de, "Ni-Vanuatu"@de, "Ni-Vanuatu"@mul, "Vanuatuan"@mul, "Vanuatuan"@en .
-
-wd:Q20 rdfs:label "Handwerker"@de ; wdt:P279 wd:Q21 .
-wd:Q21 wdt:P279 wd:Q20 ; wdt:P31 wd:Q20, wd:Q30 .
-wd:Q30 rdfs:label "Beruf"@de ; wdt:P279 wd:Q32, wd:Q21 ; wdt:P31 wd:Q33 .
-wd:Q32 wdt:P279 wd:Q30 .
-wd:Q100 rdfs:label "Person"@de .
-"""
 CONTACT = "curators@example.org"
 OCCUPATIONS = FactRequest("profession", ("P106",))
 
@@ -105,8 +63,7 @@ def net(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Net]:
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("oxigraph")
-    (folder / "traps.ttl").write_text(TRAPS, "utf-8")
-    with faulty.oxigraph(folder / "traps.ttl", folder) as url:
+    with faulty.oxigraph(Path(__file__).with_name("traps.ttl"), folder) as url:
         yield url
 
 

@@ -1,7 +1,9 @@
 """When a criterion passes, fails, or is inconclusive, and how often it errs."""
 
 import math
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,8 @@ from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.face import signs_found
 
+CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+
 SETTINGS = TrustSettings()
 
 
@@ -25,16 +29,7 @@ def found(
 
 @pytest.mark.parametrize(
     ("value", "ci", "p", "power", "status"),
-    [
-        (0.9, (0.5, 1.0), 0.001, 0.4, "pass"),  # reaches the threshold and is significant
-        (0.8, (0.1, 1.0), 0.06, 0.4, "inconclusive"),
-        (0.8, (0.1, 1.0), 0.06, 0.9, "inconclusive"),  # not below the threshold: power is no reason
-        (0.6, (0.2, 0.9), 0.01, 0.9, "inconclusive"),  # significant, and the interval has both
-        (0.3, (-0.3, 0.75), 0.3, 0.9, "fail"),  # the power sufficed
-        (0.3, (-0.3, 0.75), 0.3, 0.79, "inconclusive"),
-        (0.3, (0.1, 0.65), 0.01, 0.1, "fail"),  # the interval decides, whatever the power is
-        (None, None, None, 0.9, "inconclusive"),
-    ],
+    [*CASES["significant"], (None, None, None, 0.9, "inconclusive")],
 )
 def test_verdicts_at_a_threshold_of_0_7(
     value: float | None, ci: Interval | None, p: float | None, power: float | None, status: Status
@@ -42,57 +37,14 @@ def test_verdicts_at_a_threshold_of_0_7(
     assert judges.significant(found(value, ci, p, power), 0.7, SETTINGS) == status
 
 
-@pytest.mark.parametrize(
-    ("judge", "threshold", "value", "ci", "status"),
-    [
-        # Without p the whole interval decides.
-        ("reached", 0.7, 0.68, (0.7, 0.9), "pass"),
-        ("reached", 0.7, 0.68, (0.6, 0.9), "inconclusive"),
-        ("reached", 0.7, 0.68, (0.5, 0.69), "fail"),
-        ("reached", 0.7, 0.68, None, "inconclusive"),
-        # One that ends at the threshold is not above it.
-        ("exceeded", 0, -0.1, (-0.2, 0.0), "fail"),
-        ("reached", 0, -0.1, (-0.2, 0.0), "inconclusive"),
-        ("exceeded", 0, 0.1, (0.0, 0.2), "pass"),
-        # One above no effect takes the place of p.
-        ("clear", 0.667, 0.79, (0.5, 0.9), "pass"),
-        ("clear", 0.667, 0.79, (-0.1, 0.9), "inconclusive"),
-        ("clear", 0.667, 0.6, (0.5, 0.7), "inconclusive"),
-        ("clear", 0.667, 0.6, (0.5, 0.66), "fail"),
-        # Either answer decides a question.
-        ("answered", 0, 0, (0.1, 0.2), "pass"),
-        ("answered", 0, 0, (-0.2, -0.1), "pass"),
-        ("answered", 0, 0, (-0.1, 0.1), "inconclusive"),
-        ("answered", 0, 0, None, "inconclusive"),
-        ("answered_in_points", 0, 0, (6.0, 7.0), "pass"),
-        ("answered_in_points", 0, 0, (-4.0, 4.0), "pass"),
-        ("answered_in_points", 0, 0, (-4.0, 6.0), "inconclusive"),
-        # A change must stay within the margin.
-        ("within", 5, 0, (-2, 3), "pass"),
-        ("within", 5, 0, (6, 9), "fail"),
-        ("within", 5, 0, (-9, -6), "fail"),
-        ("within", 5, 0, (-1, 6), "inconclusive"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "threshold", "value", "ci", "status"), CASES["interval"])
 def test_an_interval_decides(
     judge: str, threshold: float, value: float, ci: Interval | None, status: Status
 ) -> None:
-    assert getattr(judges, judge)(found(value, ci), threshold, SETTINGS) == status
+    assert getattr(judges, judge)(found(value, ci or None), threshold, SETTINGS) == status
 
 
-@pytest.mark.parametrize(
-    ("right", "n", "status"),
-    [
-        (7, 8, "pass"),  # as in the paper: one exception of eight
-        (6, 8, "inconclusive"),
-        (59, 100, "fail"),  # p is .04, but the whole interval is below .75
-        (70, 100, "inconclusive"),  # surely more than half, but too many are wrong
-        (18, 30, "inconclusive"),  # more than half are right, though not surely
-        (4, 4, "inconclusive"),  # four signs cannot be significant
-        (15, 30, "fail"),  # the power at a share of .9 sufficed
-        (0, 5, "fail"),  # the interval is below one half
-    ],
-)
+@pytest.mark.parametrize(("right", "n", "status"), CASES["signs"])
 def test_signs(right: int, n: int, status: Status) -> None:
     own = signs_found({str(place): place < right for place in range(n)}, SETTINGS)
     assert judges.signs(own, SETTINGS.face, SETTINGS) == status

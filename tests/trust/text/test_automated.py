@@ -3,6 +3,7 @@ in any form of corpus and by any number of workers."""
 
 import gzip
 import json
+import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -149,47 +150,17 @@ def test_workers_change_nothing(tmp_path: Path, engine: Engine) -> None:
     assert sum(told) == sum(path.stat().st_size for path in paths)
 
 
-NURSE = {"ja": "看護師", "th": "พยาบาล", "tr": "hemşire", "hi": "नर्स", "ar": "ممرضة"}
+LANGUAGES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("language", "tall", "short", "texts", "found"),
-    [
-        (
-            *("ja", ("巨人", "塔"), "小人"),
-            ["看護師は巨人を見た。雨だった。終わり！", "看護は塔だ。別の日。看護師も。"],
-            {("nurse", ("巨人",)): 1, ("nurse", ("塔",)): 1, ("care", ("塔",)): 1},
-        ),
-        (
-            *("th", ("ยักษ์",), "แคระ"),
-            ["พยาบาลเห็นยักษ์ วันนี้ฝนตก จบ", "พยาบาล แคระ์ จบ"],  # another mark, another word
-            {("nurse", ("ยักษ์",)): 1, ("nurse", ()): 1},
-        ),
-        (
-            *("tr", ("DEV", "ışık"), "CÜCE"),
-            ["Hemşire IŞIK gördü. Yağmur yağdı. Bitti.", "HEMŞİRE işik gördü. Yağmur. Bitti."],
-            {("nurse", ("ışık",)): 1, ("nurse", ()): 1},
-        ),
-        (
-            *("hi", ("दानव",), "बौना"),
-            ["नर्स ने दानव देखा। बारिश हुई। अंत।", "नर्स ने दानवी देखा। बारिश हुई। अंत।"],
-            {("nurse", ("दानव",)): 1, ("nurse", ()): 1},
-        ),
-        (
-            *("ar", ("عملاق",), "قزم"),
-            ["رأت ممرضة عملاق؟ نزل المطر. انتهى.", "رأت ممرضةٌ عملاق. نزل المطر. انتهى."],
-            {("nurse", ("عملاق",)): 1},  # a vowel sign makes another word
-        ),
-    ],
-)
-def test_other_languages(
-    tmp_path: Path, language: str, tall: Any, short: str, texts: list[str], found: dict[Any, int]
-) -> None:
-    targets = {"nurse": (NURSE[language],)} | ({"care": ("看護",)} if language == "ja" else {})
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_other_languages(tmp_path: Path, language: str) -> None:
+    case = LANGUAGES[language]
     path = tmp_path / "a.txt"
-    path.write_text("\n".join(texts), "utf-8")
-    groups = Groups("g", {"tall": tall, "short": (short,)}, targets)
-    assert automated.count(Texts([path], language, workers=1), groups).contexts == found
+    path.write_text("\n".join(case["texts"]), "utf-8")
+    groups = Groups("g", {"tall": case["tall"], "short": case["short"]}, case["targets"])
+    found = automated.count(Texts([path], language, workers=1), groups).contexts
+    assert {" ".join((target, *words)): n for (target, words), n in found.items()} == case["found"]
 
 
 # --- results ------------------------------------------------------------------------------------
