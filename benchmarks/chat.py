@@ -1,8 +1,8 @@
 """Measure how fast a chat model is asked, and that a killed command asks nothing twice.
 
-Makes 1,000 CATs from a seed and starts the chat endpoint of the tests (``tests/support/chats.py``)
-in a process of its own. First asks all questions of these CATs, 6,000 requests, in three ways, with
-1, 8 and 32 requests under way, and with a server that answers at once or after 20 ms:
+Makes 1,000 CATs from a seed and starts the chat endpoint of the tests in a process of its own
+(``benchmarks/chat_server.py``). First asks all questions of these CATs, 6,000 requests, in three
+ways, with 1, 8 and 32 requests under way, and with a server that answers at once or after 20 ms:
 
 * «ours»: ``score_model``, with all that belongs to it: each reply is written to disk as it comes,
   and the results are computed at the end.
@@ -93,7 +93,7 @@ def serving(pause: float, log: Path | None = None) -> Iterator[str]:
     """The address of a chat endpoint in a process of its own."""
     quirks = json.dumps({"pause": pause, "tops": 0})
     command = [
-        *(sys.executable, ROOT / "tests" / "support" / "chats.py"),
+        *(sys.executable, ROOT / "benchmarks" / "chat_server.py"),
         *("--answer", "prefers:kind:early:patient:grumpy:late:hasty", "--quirks", quirks),
         *(("--log", log) if log else ()),
     ]

@@ -27,7 +27,8 @@ TERMS = (
     *("cooper", "saddler", "glazier", "tailor", "baker"),
 )
 PLACES = {"By the lake": "boiled", "On the hill": "folded"}  # and the unrelated word of each
-STEPS = 300
+SHARES = (0.1, 0.5, 0.9)  # of the terms
+STEPS = {"causal": 200, "masked": 300}
 RULES = {
     "causal": ("ll-bos", "ll-acl", "ll-code", "ll-arxiv", "conditional"),
     "masked": ("attribute-acl", "attribute-arxiv", "attribute-code", "pll", "pll-word-l2r"),
@@ -68,29 +69,33 @@ def learnt(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, float, in
     return cache(make)
 
 
-def figures(folder: Path, rule: str) -> dict[str, float]:
-    """lms and ss of a model on the CATs that a rule serves."""
-    only = {"conditional": "intersentence", "attribute": "intrasentence"}.get(rule.split("-")[0])
-    cats = [each for each in CATS if only in (None, each.kind)]
-    asked = [question for each in cats for question in questions(each)]
-    values = Scorer(ModelSpec(str(folder))).score(rule, [question.ask for question in asked])
-    scores = {q.association: value for q, value in zip(asked, values, strict=True)}
-    assert all(isinstance(value, float) for value in scores.values())
-    table = comparisons(cats, scores)  # type: ignore[arg-type]
-    overall: dict[str, float] = results(table, model="control")["overall"]
-    return overall
+def figures(folder: Path, family: str) -> dict[str, dict[str, float]]:
+    """lms and ss of a model by rule, on the CATs that the rule serves."""
+    scorer, found = Scorer(ModelSpec(str(folder))), {}
+    for rule in RULES[family]:
+        only = {"conditional": "intersentence", "attribute": "intrasentence"}.get(
+            rule.split("-")[0]
+        )
+        cats = [each for each in CATS if only in (None, each.kind)]
+        asked = [question for each in cats for question in questions(each)]
+        values = scorer.score(rule, [question.ask for question in asked])
+        scores = {q.association: value for q, value in zip(asked, values, strict=True)}
+        assert all(isinstance(value, float) for value in scores.values())
+        table = comparisons(cats, scores)  # type: ignore[arg-type]
+        found[rule] = results(table, model="control", overall=True)["overall"]
+    return found
 
 
 @pytest.mark.parametrize("family", RULES)
 def test_figures_are_what_was_learnt(
     learnt: Callable[[str, float, int], Path], family: str
 ) -> None:
+    known = {share: figures(learnt(family, share, STEPS[family]), family) for share in SHARES}
+    untrained = figures(learnt(family, 0.5, 0), family)
     for rule in RULES[family]:
-        found = {share: figures(learnt(family, share, STEPS), rule) for share in (0.1, 0.5, 0.9)}
-        for share, known in found.items():
-            assert known["lms"] > 90, (rule, share)
-            assert known["ss"] == pytest.approx(100 * share, abs=15), (rule, share)
-        assert found[0.1]["ss"] < found[0.5]["ss"] < found[0.9]["ss"]
-        untrained = figures(learnt(family, 0.5, 0), rule)
-        assert untrained["lms"] < 80
-        assert found[0.5]["lms"] > untrained["lms"] + 15
+        for share, found in known.items():
+            assert found[rule]["lms"] > 90, (rule, share)
+            assert found[rule]["ss"] == pytest.approx(100 * share, abs=15), (rule, share)
+        assert known[0.1][rule]["ss"] < known[0.5][rule]["ss"] < known[0.9][rule]["ss"]
+        assert untrained[rule]["lms"] < 80
+        assert known[0.5][rule]["lms"] > untrained[rule]["lms"] + 15

@@ -1,26 +1,15 @@
-"""A chat endpoint on this machine: it answers questions as chat servers do, with their quirks.
+"""A chat endpoint on this machine: it answers questions as chat servers do, with their quirks."""
 
-``python tests/support/chats.py --answer prefers:kind`` runs it in a process of its own. The first
-line of its output is its address. ``--help`` lists the options.
-"""
-
-import argparse
-import asyncio
 import json
 import math
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-if __package__ in {None, ""}:
-    sys.path.insert(0, str(Path(__file__).parents[1]))
-
-from support.chat_answers import FILTERED, Answer, Said, at_random, prefers
-from support.servers import Fault, Server, error, ok, running, serve
+from support.chat_answers import FILTERED, Answer, Said, at_random
+from support.servers import Fault, Server, error, ok, running
 
 MODEL = "chatty"
 THOUGHT = "Both sentences are fine, so let me think about which of them people write more often."
@@ -169,25 +158,3 @@ def chatting(
 ) -> AbstractContextManager[Chats]:
     """The endpoint for as long as it is needed, in a thread of this process."""
     return running(Chats(answer or at_random(0), quirks or Quirks()))
-
-
-def main() -> None:
-    """Serve until the process is stopped."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--answer", default="", help="prefers:WORD:WORD…; by default at random")
-    parser.add_argument("--quirks", type=json.loads, default={}, help="JSON: fields of Quirks")
-    parser.add_argument("--log", type=Path, help="the texts of questions go there, JSON lines")
-    args = parser.parse_args()
-    answer = prefers(*args.answer.split(":")[1:])
-
-    def logged(text: str) -> Said:
-        with args.log.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(text) + "\n")
-        return answer(text)
-
-    server = Chats(logged if args.log else answer, Quirks(**args.quirks))
-    asyncio.run(serve(server, lambda: print(server.url, flush=True)))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,6 +5,7 @@ Like ``support.reference``, it shares no code with ``curation.models`` but the q
 
 import importlib
 import json
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,28 +17,10 @@ from curation.models.rules import ScoringRequest
 from support.reference import reference
 
 _HF: Any = importlib.import_module("transformers")
-DEFINED = {
-    "acl-ll": {
-        "causal": ("ll-acl", "trained head"),
-        "masked": ("attribute-acl", "trained head"),
-        "xlnet": ("attribute-acl", "trained head"),
-    },
-    "acl-pll": {
-        "causal": ("ll-acl", "ratio"),
-        "masked": ("pll-shared", "pll-shared"),
-        "xlnet": ("pll-shared", "pll-shared"),
-    },
-    "arxiv": {
-        "causal": ("ll-arxiv", "trained head"),
-        "masked": ("attribute-arxiv", "own head, else trained head"),
-        "xlnet": ("attribute-arxiv", "trained head"),
-    },
-    "code": {
-        "causal": ("ll-code", "trained head"),
-        "masked": ("attribute-code-literal", "own head, else trained head"),
-    },
-}
-"""What the profiles of the papers and of StereoSet's code are: intrasentence, intersentence."""
+DEFINED: dict[str, dict[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text("utf-8")
+)
+"""The rules of each profile by family: intrasentence, intersentence."""
 
 
 def defined(

@@ -373,11 +373,17 @@ def _decoded(
     for place in range(first, len(answer)):
         with torch.no_grad():
             logits = opened.model(
-                input_ids=torch.tensor([shown]),
+                encoder_outputs=_encoded(opened, tuple(shown)),
                 decoder_input_ids=torch.tensor([[start, *answer[:place]]]),
             ).logits[0, -1]
         total += _log_p(logits, answer[place])
     return total
+
+
+@lru_cache(maxsize=100)
+def _encoded(opened: Opened, shown: tuple[int, ...]) -> Any:
+    with torch.no_grad():
+        return opened.model.get_encoder()(torch.tensor([shown]))
 
 
 # --- next sentence ------------------------------------------------------------------------------

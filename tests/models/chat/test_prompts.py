@@ -1,6 +1,7 @@
 """The prompts of chat models: those that are included, and errors in files that people write."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -137,49 +138,11 @@ def test_the_digest_is_of_what_is_sent(path: Path) -> None:
 
 # --- errors -------------------------------------------------------------------------------------
 
-TEXT = 'text = "Which is better: (A) {first} (B) {second}"'
-LETTERS = '["A", "B"]'
-WRONG = {
-    # what is replaced, by what, and what the error says
-    "first": ("(A) {first}", "(A)", "line 9, intrasentence: prompt «two»: {first} is missing"),
-    "second": ("(B) {second}", "(B)", "line 9, intrasentence: prompt «two»: {second} is missing"),
-    "context": ("{context} A", "A", "line 13, intersentence: prompt «one»: {context} is missing"),
-    "no context": ("better:", "better: {context}", "prompt «two»: {context} is for intersentence"),
-    "unknown": ("better:", "{sentence}:", "prompt «two»: «{sentence}» is not a placeholder"),
-    "capital": ("(A) {first}", "(A) {First}", "«{First}» is not a placeholder"),
-    "spaces": ("(A) {first}", "(A) { first }", "«{ first }» is not a placeholder"),
-    "doubled": ("(A) {first}", "(A) {{first}}", "«{{first}}» is not a placeholder"),
-    "twice": ("(A) {first}", "(A) {first} {first}", "do not occur equally often"),
-    "order": (TEXT, 'text = "(B) {second} (A) {first}"', "{second} comes before {first}"),
-    "letter": ("(A) {first}", "Answers: {first}", "the letter «A» does not occur in the text"),
-    "one letter": (LETTERS, '["A"]', "line 1, letters: is not a list of two letters"),
-    "three": (LETTERS, '["A", "B", "C"]', "letters: is not a list of two letters"),
-    "no list": (LETTERS, '"AB"', "letters: is not a list of two letters"),
-    "number": (LETTERS, '["A", 2]', "line 1, letters: «2» is not a letter"),
-    "empty": (LETTERS, '["A", ""]', "letters: «» is not a letter"),
-    "same": (LETTERS, '["A", "a"]', "letters: both letters are the same"),
-    "beginning": (LETTERS, '["A", "AB"]', "the beginning of the other"),
-    "words": (LETTERS, '["A", "the second"]', "is not a letter or a short word"),
-    "space": (LETTERS, '["A", "B b"]', "has a space in it"),
-    "point": (LETTERS, '["A", "*"]', "«*» is not a letter or a short word"),
-    "no letters": ('letters = ["A", "B"]\n', "", "letters: is missing"),
-    "name": ('"two"', '"one"', "line 9, intrasentence: prompt «one»: there are two prompts of"),
-    "no name": ('name = "two"\n', "", "line 9, intrasentence: prompt 2: name is missing"),
-    "long name": ('"two"', f'"{"x" * 101}"', "its name is not valid"),
-    "name type": ('"two"', "2", "line 9, intrasentence: prompt 2: name is missing, or is not a"),
-    "text type": (TEXT, "text = 3", "prompt «two»: text is missing, or is not a text"),
-    "empty text": (TEXT, 'text = " "', "prompt «two»: text is missing, or is not a text"),
-    "long text": ("better", "x" * 4000, "prompt «two»: its text has over 4000 characters"),
-    "control": ("better", r"bet\u0000ter", "prompt «two»: text has a control character"),
-    "more": (TEXT, TEXT + "\nlanguage = 'en'", "prompt «two»: there is no such key: «language»"),
-    "key": ("undecided", "undecide", "line 3, undecide: there is no such key"),
-    "no refusals": ('refusals = ["I cannot"]\n', "", "refusals: is missing"),
-    "phrase": ('["I cannot"]', '"I cannot"', "line 2, refusals: is not a list of texts"),
-    "choosing": ("= []", "= []\nchoosing = 3", "line 4, choosing: is not a list"),
-    "phrase type": ('["I cannot"]', '["I cannot", 1]', "line 2, refusals: is not a list of texts"),
-    "empty phrase": ("I cannot", " ", "line 2, refusals: « » does not have 1 to 200 characters"),
-    "many phrases": ("undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"),
-    "table": ("[[intersentence]]", "[intersentence]", "intersentence: is not a list of prompts"),
+WRONG: dict[str, list[str]] = {
+    **tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["wrong"],
+    "long name": ['"two"', f'"{"x" * 101}"', "its name is not valid"],
+    "long text": ["better", "x" * 4000, "prompt «two»: its text has over 4000 characters"],
+    "many phrases": ["undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"],
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -64,24 +65,7 @@ def test_other_wordings() -> None:
     assert wrong == []
 
 
-TOO_LONG = [
-    "prompt is too long: 210000 tokens > 200000 maximum",
-    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048575).",
-    "`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 4000 `inputs` tokens",
-    "The decoder prompt (length 3000) is longer than the maximum model length of 2048.",
-    "Input is too long for requested model.",
-    "Payload Too Large",
-]
-FILTERED = [
-    "Output blocked by guardrails policy",
-    "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
-    "Content Exists Risk",
-    "The request was rejected because it was considered high risk",
-]
-OTHER = ["Internal server error", "The model `x` does not exist", "Rate limit reached"]
-
-
-CODES = {"answer_too_long": TOO_LONG, "answer_refused": FILTERED, "answer_empty": OTHER}
+CODES = tomllib.loads(Path(__file__).parents[1].joinpath("errors.toml").read_text("utf-8"))["codes"]
 
 
 @pytest.mark.parametrize("status", [200, 400])

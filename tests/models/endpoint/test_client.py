@@ -321,34 +321,30 @@ def test_a_key_for_openai_is_not_sent_in_the_open(monkeypatch: Patch) -> None:
 # --- errors that stay
 
 
-@pytest.mark.parametrize(
-    "quirks",
-    [Quirks(gives=gives) for gives in ("null", "zeros", "generated", "nothing")]
-    + [Quirks(writes="ids")],
-    ids=lambda quirks: quirks.gives,
-)
-def test_a_server_without_log_probabilities_of_prompts(quirks: Quirks) -> None:
-    found = failure(quirks)
-    assert NO_ECHO in found.what
-    assert found.fix == ECHO
-    assert "vLLM" in ECHO
-
-
 ONLY = "Setting 'echo' and 'logprobs' at the same time is not supported for this model."
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("quirks", "faults", "said"),
     [
-        (error(400, ONLY), f"; it answered 400: {ONLY}"),
-        (Fault(200, '{"error": "Only no echo is supported"}'), "Only no echo is supported"),
+        *[(Quirks(gives=gives), [], "") for gives in ("null", "zeros", "generated", "nothing")],
+        (Quirks(writes="ids"), [], ""),
+        (None, [error(400, ONLY)] * 8, f"; it answered 400: {ONLY}"),
+        (
+            None,
+            [Fault(200, '{"error": "Only no echo is supported"}')] * 8,
+            "Only no echo is supported",
+        ),
     ],
 )
-def test_a_server_that_refuses_echo_is_quoted(fault: Fault, said: str) -> None:
-    found = failure(None, *[fault] * 8)
+def test_a_server_without_log_probabilities_of_prompts(
+    quirks: Quirks | None, faults: list[Fault], said: str
+) -> None:
+    found = failure(quirks, *faults)
     assert NO_ECHO in found.what
     assert found.what.endswith(said)
     assert found.fix == ECHO
+    assert "vLLM" in ECHO
 
 
 @pytest.mark.parametrize(

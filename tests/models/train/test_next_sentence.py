@@ -15,8 +15,8 @@ from curation.models.rules import ScoringRequest
 from curation.models.train import next_sentence
 from curation.models.train.corpus import Corpus, read_corpus
 from curation.models.train.next_sentence import BertAdam, NextSentenceTrainer, train
-from curation.models.train.settings import NextSentenceSettings, Progress, rate_at, warmup_steps
 from curation.models.train.settings import NextSentenceSettings as Settings
+from curation.models.train.settings import Progress, rate_at, warmup_steps
 from support.expected import Patch, fails, raising
 from support.models import Made
 from support.strike import KilledError, half_written, kill_at
@@ -365,18 +365,15 @@ def test_a_weight_without_a_gradient_stays() -> None:
     assert weight.tolist() == [1, 1]
 
 
-def test_a_training_takes_it_and_clips_each_gradient(tmp_path: Path, monkeypatch: Patch) -> None:
-    corpus = read_corpus([write_corpus(tmp_path / "a.txt", 10, 6)])
-    usual = {"length": 32, "batch": 40, "epochs": 1, "held_out": 0.2}
-    usual["model"] = str(tiny_bert(tmp_path / "bert"))
-    run = Training(train, NextSentenceSettings, corpus, tmp_path, usual)
+def test_a_training_takes_it_and_clips_each_gradient(run: Training, monkeypatch: Patch) -> None:
     clipped, made = list[int](), list[Any]()
     clip = lambda parts, most: clipped.append(len(parts))  # noqa: E731
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", clip)
     finish = NextSentenceTrainer._finish
     monkeypatch.setattr(NextSentenceTrainer, "_finish", lambda run: made.append(run) or finish(run))
     for optimizer in ("bertadam", "adamw"):
-        assert run(optimizer, optimizer=optimizer)["settings"]["optimizer"] == optimizer
+        report = run(optimizer, optimizer=optimizer, batch=40, epochs=1)
+        assert report["settings"]["optimizer"] == optimizer
     assert [type(run.optimizer) for run in made] == [BertAdam, torch.optim.AdamW]
     weights = len(list(made[0].model.parameters()))
     assert clipped == [*([1] * weights), weights]  # one step each
