@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curation.checks import content
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.files import shipped
-from support.refusals import fails
+from support.expected import fails
 
 BAKER = gist("The baker is BLANK at the party.", ["The baker is quiet at the party.", "loud"])
 ROWS = list(csv.DictReader(shipped("data", "words", "meta_text.csv").read_text().splitlines()))

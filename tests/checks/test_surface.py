@@ -11,7 +11,7 @@ from curation.checks.content import meta_patterns
 from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
 from curation.records import GOLDS
-from support.refusals import fails
+from support.expected import fails
 
 INTRA = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
 INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")

@@ -24,9 +24,10 @@ from support import folders, releases
 from support.catsets import by_kind
 from support.commands import ROOT, set_to
 from support.desk import read_csv, write_csv
+from support.expected import fails
 from support.labelled import Desk
 from support.mutate import mutate
-from support.written import fails, items, lines, read
+from support.written import items, lines, read
 
 Change = Callable[[Path], object]
 

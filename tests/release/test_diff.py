@@ -21,8 +21,9 @@ from support import scored
 from support.cats import cat as make_cat
 from support.catsets import as_struct, option_row, write_lines, write_parquet
 from support.chosen import as_scores_say, choice_run
+from support.expected import has
 from support.scored import command, hates, likes, put, write_gold
-from support.written import has, items, lines, read
+from support.written import items, lines, read
 
 TEXTS = ("Early.", "Late.", "Magnetic.")
 Cats = Sequence[PublishedCat]

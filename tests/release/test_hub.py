@@ -8,8 +8,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.release.hub import Local, Planned, Remote, check_name, look, open_hub, plan, push
+from support.expected import fails
 from support.hub import TOKEN, Hub, Repo
-from support.written import fails
 
 REPO = "made-up/bakers"
 Files = list[Local]

@@ -10,9 +10,10 @@ import pytest
 from curation.campaign import Campaign
 from curation.steps.release.checking import check_before, push_target
 from support import folders
+from support.expected import fails, has
 from support.hub import TOKEN, Hub
 from support.labelled import Desk
-from support.written import fails, files, has, read
+from support.written import files, read
 
 REPO = "made-up/jobs"
 # huggingface_hub uploads with an argument that its HTTP library replaces.

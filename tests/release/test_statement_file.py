@@ -14,8 +14,8 @@ from curation.release.texts import questions
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.release.texts.statement import statement
 from curation.steps.release import statement as team
+from support.expected import fails
 from support.releases import facts
-from support.written import fails
 
 NASTY = """---
 <script>alert(1)</script>

@@ -31,7 +31,7 @@ from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
 from curation.work.run_folder import append_lines
 from support.cats import reworded
-from support.refusals import fails
+from support.expected import fails
 from support.talkers import made_up
 from support.topics import write_corpus
 

@@ -1,15 +1,9 @@
-"""What is in files and messages, for asserts: lines of JSON, all bytes of a folder, errors."""
+"""What is in files, for asserts: lines of JSON, all bytes of a folder."""
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from curation.files import CurationError
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -36,20 +30,3 @@ def files(folder: Path) -> dict[str, bytes]:
 def shas(folder: Path) -> dict[str, str]:
     """The sha256 of every file in a folder, by path."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files(folder).items()}
-
-
-def has(said: str, *parts: str) -> None:
-    """The text has every part, wherever its lines are broken."""
-    in_a_line = " ".join(said.split())
-    missing = [part for part in parts if part not in said and part not in in_a_line]
-    assert not missing, f"{missing} is not in: {said}"
-
-
-@contextmanager
-def fails(*what: str, fix: str = "") -> Iterator[None]:
-    """The block ends with an error that says all of ``what``, and has a fix that says ``fix``."""
-    with pytest.raises(CurationError) as caught:
-        yield
-    has(caught.value.what, *what)
-    assert caught.value.fix
-    has(caught.value.fix, fix)

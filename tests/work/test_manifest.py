@@ -9,7 +9,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
-from support.refusals import fails
+from support.expected import fails
 
 STATE: dict[str, Any] = {"algorithm": 1, "settings": {"k": [1]}, "inputs": {"a": "sha"}}
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2

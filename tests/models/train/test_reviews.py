@@ -113,36 +113,36 @@ HEAD = "text,label\n"
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("a.csv", HEAD + "bread,0\nfair,great\n", r"a\.csv line 3, label: unknown label 'great'"),
-        ("a.csv", HEAD + "bread,0\nfair,2\n", r"line 3, label: unknown label '2'"),
-        ("a.csv", HEAD + "bread,\n", r"line 2, label: unknown label ''"),
-        ("a.csv", HEAD + "bread,0\n  ,1\n", r"line 3: has no text"),
-        ("a.csv", HEAD + '"two\nlines",0\nfair,2\n', r"line 4, label: unknown label '2'"),
-        ("a.csv", HEAD + "bread, and butter,0\n", r"line 2: has 3 columns, but the header has 2"),
-        ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', r"line 3: is not a row of a table"),
-        ("a.csv", "words,label\na,0\n", r"no column «text» or «review» or «sentence»; .*«words»"),
-        ("a.csv", "text,x\na,0\n", r"line 2: there is no column «label» or «sentiment» or «stars»"),
-        ("a.csv", "text,stars\nbread,4.5\n", r"line 2, stars: '4\.5' is not a number of stars"),
-        ("a.csv", "text,stars\nbread,many\n", r"line 2, stars: 'many' is not a number of stars"),
-        ("a.csv", "", r"a\.csv: is empty"),
-        ("a.csv", HEAD, r"a\.csv: there is no review that is negative or positive"),
-        ("a.csv", HEAD + "bread,neutral\n", r"no review that is negative or positive"),
-        ("a.csv", HEAD + "a,0\nb,0\nc,1\n", r"the corpus has 1 different review of the .*positive"),
-        ("a.csv", HEAD + "a,0\na,0\nc,1\nd,1\n", r"has 1 different review of the .*negative"),
-        ("a.csv", HEAD + "a,0\nb,0\n", r"the corpus has 0 different reviews of the .*positive"),
-        ("a.csv", HEAD.encode() + b"bread,0\nb\xe4d,1\n", r"line 3: byte 0xe4 is not UTF-8"),
-        ("a.csv", b"PK\x03\x04\0\0", r"line 1: has a zero byte"),
-        ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"),
-        ("a.csv", "\nText,label,text\na,0,b\n", r"line 2: has 2 columns «text»"),
-        ("a.csv", HEAD + "bread,0.5\n", r"line 2, label: unknown label '0\.5'"),
-        ("a.csv.gz", None, r"a\.csv\.gz line 1: cannot be decompressed"),
-        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b"', r"line 2: is not a JSON object"),
-        ("a.jsonl", '["a", 1]\n', r"line 1: is not a JSON object"),
-        ("a.jsonl", '{"text": 5, "label": 1}\n', r"line 1: text is not text"),
-        ("a.jsonl", '{"text": "a", "label": true}\n', r"line 1, label: unknown label True"),
-        ("a.jsonl", '{"text":"a","stars":true}\n', r"line 1, stars: True is not a number of stars"),
-        ("a.jsonl", '{"text": "a", "stars": 0}\n', r"line 1, stars: 0 is not a number of stars"),
-        ("a.xlsx", "text", r"a\.xlsx: the name is not that of a table"),
+        ("a.csv", HEAD + "bread,0\nfair,great\n", "a.csv line 3, label: unknown label 'great'"),
+        ("a.csv", HEAD + "bread,0\nfair,2\n", "line 3, label: unknown label '2'"),
+        ("a.csv", HEAD + "bread,\n", "line 2, label: unknown label ''"),
+        ("a.csv", HEAD + "bread,0\n  ,1\n", "line 3: has no text"),
+        ("a.csv", HEAD + '"two\nlines",0\nfair,2\n', "line 4, label: unknown label '2'"),
+        ("a.csv", HEAD + "bread, and butter,0\n", "line 2: has 3 columns, but the header has 2"),
+        ("a.csv", HEAD + 'bread,0\n"fair,1\nfine,1\n', "line 3: is not a row of a table"),
+        ("a.csv", "words,label\na,0\n", "no column «text» or «review» or «sentence»; *«words»"),
+        ("a.csv", "text,x\na,0\n", "line 2: there is no column «label» or «sentiment» or «stars»"),
+        ("a.csv", "text,stars\nbread,4.5\n", "line 2, stars: '4.5' is not a number of stars"),
+        ("a.csv", "text,stars\nbread,many\n", "line 2, stars: 'many' is not a number of stars"),
+        ("a.csv", "", "a.csv: is empty"),
+        ("a.csv", HEAD, "a.csv: there is no review that is negative or positive"),
+        ("a.csv", HEAD + "bread,neutral\n", "no review that is negative or positive"),
+        ("a.csv", HEAD + "a,0\nb,0\nc,1\n", "the corpus has 1 different review of the *positive"),
+        ("a.csv", HEAD + "a,0\na,0\nc,1\nd,1\n", "has 1 different review of the *negative"),
+        ("a.csv", HEAD + "a,0\nb,0\n", "the corpus has 0 different reviews of the *positive"),
+        ("a.csv", HEAD.encode() + b"bread,0\nb\xe4d,1\n", "line 3: byte 0xe4 is not UTF-8"),
+        ("a.csv", b"PK\x03\x04\0\0", "line 1: has a zero byte"),
+        ("a.csv", f"{HEAD}bread,0\n".encode("utf-16"), "a.csv: is UTF-16"),
+        ("a.csv", "\nText,label,text\na,0,b\n", "line 2: has 2 columns «text»"),
+        ("a.csv", HEAD + "bread,0.5\n", "line 2, label: unknown label '0.5'"),
+        ("a.csv.gz", None, "a.csv.gz line 1: cannot be decompressed"),
+        ("a.jsonl", '{"text": "a", "label": 1}\n{"text": "b"', "line 2: is not a JSON object"),
+        ("a.jsonl", '["a", 1]\n', "line 1: is not a JSON object"),
+        ("a.jsonl", '{"text": 5, "label": 1}\n', "line 1: text is not text"),
+        ("a.jsonl", '{"text": "a", "label": true}\n', "line 1, label: unknown label True"),
+        ("a.jsonl", '{"text":"a","stars":true}\n', "line 1, stars: True is not a number of stars"),
+        ("a.jsonl", '{"text": "a", "stars": 0}\n', "line 1, stars: 0 is not a number of stars"),
+        ("a.xlsx", "text", "a.xlsx: the name is not that of a table"),
     ],
 )
 def test_what_cannot_be_read_says_where(
@@ -153,7 +153,7 @@ def test_what_cannot_be_read_says_where(
         path.write_bytes(b"no gzip")
     else:
         write(path, content)
-    with fails(says):
+    with fails(*says.split("*")):
         read_reviews([path])
 
 
@@ -161,18 +161,18 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with fails("no such file"):
         read_reviews([tmp_path / "a.csv"])
     (tmp_path / "b.csv").mkdir()
-    with fails(r"b\.csv: has no folder «neg»"):
+    with fails("b.csv: has no folder «neg»"):
         read_reviews([tmp_path / "b.csv"])
 
 
 def test_numbers_do_not_say_which_of_three_classes(tmp_path: Path) -> None:
-    with fails("it is not clear what «0» means", "negative, neutral, positive"):
+    with fails("it is not clear what «0» means", fix="negative, neutral, positive"):
         read_reviews([table(tmp_path / "a.csv", FOUR)], classes=3)
 
 
 def test_three_classes_need_neutral_reviews(tmp_path: Path) -> None:
     rows = [(text, ("neg", "pos")[label]) for text, label in FOUR]
-    with fails("0 different reviews of the class «neutral»", "--classes 2"):
+    with fails("0 different reviews of the class «neutral»", fix="--classes 2"):
         read_reviews([table(tmp_path / "a.csv", rows)], classes=3)
     with fails("cannot be 4 classes"):
         names_of(4)
@@ -301,12 +301,12 @@ def test_a_folder_and_a_table_may_be_the_same_corpus(imdb: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "says", "fix"),
     [
-        ("neg", None, r"aclImdb/train: has no folder «neg»", "aclImdb/train"),
-        ("pos", None, r"aclImdb/train: has no folder «pos»", "aclImdb/train"),
-        ("neg", "empty", r"aclImdb/train/neg: has no \.txt file", "unpack"),
-        ("neg/1_1.txt", b"d\xfcll", r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
-        ("neg/1_1.txt", b"", r"train/neg/1_1\.txt: is empty", "cut off"),
-        ("neg/1_1.txt", b" \n", r"train/neg/1_1\.txt: has no text", "delete this review"),
+        ("neg", None, "aclImdb/train: has no folder «neg»", "aclImdb/train"),
+        ("pos", None, "aclImdb/train: has no folder «pos»", "aclImdb/train"),
+        ("neg", "empty", "aclImdb/train/neg: has no .txt file", "unpack"),
+        ("neg/1_1.txt", b"d\xfcll", "neg/1_1.txt line 1: byte 0xfc is not UTF", "iconv"),
+        ("neg/1_1.txt", b"", "train/neg/1_1.txt: is empty", "cut off"),
+        ("neg/1_1.txt", b" \n", "train/neg/1_1.txt: has no text", "delete this review"),
     ],
 )
 def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fix: str) -> None:
@@ -317,7 +317,7 @@ def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fi
             path.mkdir()
     else:
         path.write_bytes(content)
-    with fails(says, fix):
+    with fails(says, fix=fix):
         read_reviews([imdb])
 
 
@@ -325,7 +325,7 @@ def test_missing_folders_and_archives_are_errors(tmp_path: Path) -> None:
     with fails("aclImdb: no such file or folder"):
         read_reviews([tmp_path / "aclImdb"])
     for name in ("aclImdb_v1.tar.gz", "a.zip"):
-        with fails("is an archive", "unpack it"):
+        with fails("is an archive", fix="unpack it"):
             read_reviews([write(tmp_path / name, b"PK")])
 
 
@@ -356,10 +356,10 @@ def test_a_text_of_the_test_set_is_not_learnt_from(imdb: Path) -> None:
 
 def test_every_class_is_on_both_sides(imdb: Path, tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", "text,label\nawful song,0\n")
-    with fails(r"the test set has 0 different reviews of .*positive"):
+    with fails("the test set has 0 different reviews of ", "positive"):
         read_reviews([one], part="test")
     both = read_reviews([write(tmp_path / "b.csv", "text,label\na,0\nb,1\n")], part="test")
     few = read_reviews([write(tmp_path / "c.csv", "text,label\nc,0\nd,1\n")], test=both)
     assert [len(side) for side in divide(few, share=0.1, seed=1)] == [2, 2]  # one of each will do
-    with fails(r"the corpus has 0 different reviews of .*neg", "text is not in the test set"):
+    with fails("the corpus has 0 different reviews of ", "neg", fix="text is not in the test set"):
         read_reviews([imdb], test=read_reviews([imdb / "train"], part="test"))

@@ -20,7 +20,7 @@ from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import Job, job, results_by_split
 from support.cats import relabelled, reworded
-from support.refusals import fails
+from support.expected import fails
 from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
 
 CATS = [*made_up(3), *made_up(2, kind="intersentence")]
