@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -28,7 +27,7 @@ from support.desk import read_csv, write_csv
 from support.expected import fails
 from support.labelled import Desk
 from support.mutate import mutate
-from support.written import items, lines, read
+from support.written import beside, items, lines, read
 
 Change = Callable[[Path], object]
 
@@ -204,8 +203,7 @@ ACTS = {
     "cut": cut,
     "sums": list_line,
 }
-MORE = Path(__file__).with_name("findings.toml").read_text("utf-8")
-for what, row in tomllib.loads(MORE).items():
+for what, row in beside(__file__, "findings.toml").items():
     changes = HIDDEN_CHANGES if row.pop("hidden", False) else CHANGES
     code, detail = row.pop("finds", ("", ""))
     listed = {"listed": row.pop("listed")} if "listed" in row else {}

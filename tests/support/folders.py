@@ -1,7 +1,6 @@
 """A complete release folder, written by hand: nothing of it comes from the code that builds one."""
 
 import hashlib
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,9 @@ import orjson
 from curation.release.facts import Facts
 from support.catsets import GOLD, VALUES, as_struct, by_kind, features, write_parquet
 from support.desk import write_csv
-from support.written import files
+from support.written import beside, files
 
-MADE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+MADE = beside(__file__, "folders.toml")
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 KINDS = ("intersentence", "intrasentence")
 JOBS = MADE["jobs"]

@@ -1,7 +1,6 @@
 """What a small made-up release publishes: two domains, both kinds, both splits, odd texts."""
 
 import hashlib
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +15,10 @@ from curation.release import contents as public
 from curation.release import data_files as tables
 from curation.release import facts as told
 from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
+from support.written import beside
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
-MADE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+MADE = beside(__file__, "releases.toml")
 PEOPLE = tuple(f"p-{n:016x}" for n in range(6))
 
 

@@ -1,7 +1,8 @@
-"""What is in files, for asserts: lines of JSON, all bytes of a folder."""
+"""What is in files: lines of JSON, tables beside a test, all bytes of a folder."""
 
 import hashlib
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def read(path: Path) -> Any:
     """What a JSON file holds."""
     return json.loads(path.read_text("utf-8"))
+
+
+def beside(test: str, name: str) -> Any:
+    """What a TOML file beside a test holds; ``test`` is the test's ``__file__``."""
+    return tomllib.loads(Path(test).with_name(name).read_text("utf-8"))
 
 
 def items(path: Path) -> list[dict[str, Any]]:
