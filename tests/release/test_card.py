@@ -21,6 +21,7 @@ from curation.release.texts.card_made import LIMITS
 from curation.release.texts.statement import statement
 from support.releases import facts, pitfall, score
 from support.traced import untraced
+from support.written import beside
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = [
@@ -43,76 +44,28 @@ DATA = [
 ]  # fmt: skip
 
 
+FULL = beside(__file__, "full.toml")
+
+
+def filled(value: Any, text: str) -> Any:
+    """A value with a text in all places where «TEXT» stands."""
+    if isinstance(value, dict):
+        return {filled(name, text): filled(inner, text) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, text) for inner in value]
+    return value.replace("TEXT", text) if isinstance(value, str) else value
+
+
 def full(text: str = "plain") -> Facts:
     """Facts in which every field is filled, each text with the given one."""
-    row = told.ScoreRow(
-        *(), model=text, rules=text, split="test", kind="both", cats=17, terms=3, lms=61.2345,
-        lms_ci=(51.25, 71.5), ss=52.5, ss_ci=(41.0, 63.0), icat=58.1, icat_ci=(40.2, 71.5),
-        few=True, flags=(text,),
-    )  # fmt: skip
-    made = RoundFacts(
-        name=text, kind="validation", platform=text, people=19, answers=1234, refused=21,
-        first="2026-01-10", last="2026-02-23", consent=text, pay=0.355, currency=text,
-        read=(told.Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
-    )  # fmt: skip
-    return facts(
-        name=text,
-        version="1.2.0",
-        language="pt-BR",
-        warning=f"Content warning: {text}",
-        licence=told.Licence(name=text, text=text),
-        other_licences={text: 22},
-        statement=Statement(
-            description=text,
-            authors=(told.Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
-            contact=text, takedown=text, homepage=text, repository=text, paper=text, doi=text,
-            hub=told.Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
-            answers={q.key: text for q in questions.QUESTIONS if not q.field},
-        ),
-        open=(),
-        sizes=(
-            told.Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
-            told.Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
-        ),
-        terms=(told.TermCount(domain=text, split="dev", terms=4),
-               told.TermCount(domain="other", split="test", terms=6)),
-        tiers={"3": 24, "unknown": 1},
-        without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
-        counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
-        not_counted={"repeated_annotator": 5151, "surplus_label": 1}, not_kept={"no_majority": 52},
-        agreement=(told.Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
-                             ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
-        retention=(told.Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
-        sentiment=(
-            told.SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),
-        ),
-        sentiment_by=text,
-        pitfalls=(
-            pitfall("a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
-                    accepted=True),
-            pitfall("b", says=text, count=0),
-            pitfall("c", says=text, count=None, of=None, why=text),
-        ),
-        baselines=(told.Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
-                   told.Baseline(model="other", why=text)),
-        scores=(row, row),
-        seed=39, dev=0.375, versions={text: text},
-        changes=told.Changes(previous=text, added=42, removed=1, changed=43, relabelled=44,
-                             moved=45, renumbered=48, hidden=49, listed=3, fields={"tier": 50},
-                        terms_to_dev=(text,), terms_to_test=("x", "y")),
-        near=(told.Near(place=text, cats=46, similarity=0.913),),
-        hidden=told.Hidden(split="test", cats=1024, terms=6),
-        trust=told.TrustFacts(
-            rows=(
-                told.TrustRow(subject="measure", name=text, criterion="split_half", check=text,
-                         status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
-                         unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
-                told.TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
-                         status="pass", kind="control"),
-            ),
-            thresholds={text: text}, open=(text,), left_out=4848,
-        ),
-    )  # fmt: skip
+    made = filled(FULL, text)
+    made["statement"]["answers"] = {q.key: text for q in questions.QUESTIONS if not q.field}
+    made["rounds"] *= 2
+    made["scores"] *= 2
+    made["baselines"][0]["rows"] = made["scores"][:1]
+    unknown = dict.fromkeys(("count", "of", "stereoset", "why"))
+    made["pitfalls"] = [{**unknown, **row} for row in made["pitfalls"]]
+    return Facts.model_validate({**facts().model_dump(), **made})
 
 
 def front_matter(made: Facts, files: Sequence[DataFile] = DATA) -> dict[str, Any]:
