@@ -286,25 +286,39 @@ def test_what_is_not_recorded_is_said_in_a_line() -> None:
     assert "None" not in readme + made
 
 
-def test_cats_without_votes_are_named() -> None:
-    assert "**1 of 8 CATs has no votes.**" in card_of()
-    every = card_of(without_votes=8)
-    assert "**All 8 CATs have no votes.**" in every
-    assert "The gold label of an association is" not in every
+def flawed(unit: str, count: int, of: int) -> dict[str, Any]:
+    return {"pitfalls": (pitfall("a", count=count, of=of, stereoset=0.0001, unit=unit),)}
+
+
+def agreed(cats: int) -> dict[str, Any]:
+    row = facts().agreement[0].model_copy(update={"cats": cats, "classes": "all"})
+    return {"agreement": (row,), "without_votes": 1}
+
+
+FLAGGED = score(rules="a_b", flags=("it refused",))
+LENGTHS = told.Lengths(kind="intersentence", words=None, characters=23.4)
+SOME_OUT = "Some labelled items are left out here"
 
 
 @pytest.mark.parametrize(
-    ("unit", "count", "of", "shown"),
+    ("changes", "says", "times"),
     [
-        ("target", 2, 79, "2 of 79 terms | 2.5 % | < 0.1 %"),
-        ("option", 1, 6300, "1 of 6,300 associations | < 0.1 % | < 0.1 %"),
-        ("cat", 1, 1, "1 of 1 CAT | 100.0 % | < 0.1 %"),
-        ("dataset", 1, 1, "yes | – | yes"),
+        ({}, "**1 of 8 CATs has no votes.**", 1),
+        ({"without_votes": 8}, "**All 8 CATs have no votes.**", 1),
+        ({"without_votes": 8}, "The gold label of an association is", 0),
+        (flawed("target", 2, 79), "| `a` | s | 2 of 79 terms | 2.5 % | < 0.1 % |", 1),
+        (flawed("option", 1, 6300), "| s | 1 of 6,300 associations | < 0.1 % | < 0.1 % |", 1),
+        (flawed("cat", 1, 1), "| `a` | s | 1 of 1 CAT | 100.0 % | < 0.1 % |", 1),
+        (flawed("dataset", 1, 1), "| `a` | s | yes | – | yes |", 1),
+        ({"lengths": (LENGTHS,)}, "| intersentence | – | 23.4 |", 1),  # without words
+        ({"scores": (score(rules="ll-bos_conditional"),)}, "| ll-bos, conditional |", 1),
+        ({"scores": (FLAGGED, FLAGGED)}, "- m (a, b): it refused", 1),
+        (agreed(cats=6), SOME_OUT, 1),
+        (agreed(cats=7), SOME_OUT, 0),
     ],
 )
-def test_a_pitfall_names_what_it_counts(unit: str, count: int, of: int, shown: str) -> None:
-    row = pitfall("a", count=count, of=of, stereoset=0.0001, unit=unit)
-    assert f"| `a` | s | {shown} |" in card_of(pitfalls=(row,))
+def test_what_a_card_says_of_its_facts(changes: dict[str, Any], says: str, times: int) -> None:
+    assert card_of(**changes).count(says) == times
 
 
 def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
@@ -403,19 +417,3 @@ def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -
     values = responsible(own)
     assert str(values["annotationsPerItem"]).startswith("Nobody labelled the CATs")
     assert "label with at least" not in str(values["dataAnnotationProtocol"])
-
-
-def test_rows_of_tables() -> None:
-    lengths = told.Lengths(kind="intersentence", words=None, characters=23.4)  # without words
-    assert "| intersentence | – | 23.4 |" in card_of(lengths=(lengths,))
-    row = score(rules="ll-bos_conditional")
-    assert "| ll-bos, conditional |" in card_of(scores=(row,))
-    row = score(rules="a_b", flags=("it refused",))
-    assert card_of(scores=(row, row)).count("- m (a, b): it refused") == 1
-
-
-@pytest.mark.parametrize(("cats", "said"), [(6, True), (7, False)])
-def test_items_that_agreement_leaves_out_are_mentioned(cats: int, said: bool) -> None:
-    row = facts().agreement[0].model_copy(update={"cats": cats, "classes": "all"})
-    text = card_of(agreement=(row,), without_votes=1)
-    assert ("Some labelled items are left out here" in text) == said
