@@ -283,7 +283,8 @@ def test_pitfalls_and_near_repeats_are_found(tmp_path: Path) -> None:
     long = "My neighbour, whom I have known since we were at school together, and whose garden is "
     long += "next to mine, has worked for many years as a"
     cats[0]["context"], pilot["context"] = f"{long} baker.", f"{long} pilot."
-    for sentence, text in zip(pilot["sentences"], folders.JOBS["baker"][-1], strict=True):
+    _, *texts = folders.JOBS["baker"]["intersentence"]
+    for sentence, text in zip(pilot["sentences"], texts, strict=True):
         sentence["sentence"] = text
     found = check_release(folders.write(tmp_path / "x", items=cats))
     assert [f.where for f in found if f.code == "pitfall_blocks"] == ["target_missing"]
