@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -339,8 +340,9 @@ def test_damaged_files_say_where(tmp_path: Path, name: str, content: str, says: 
 def test_a_packed_file_that_breaks_off_is_an_error(tmp_path: Path) -> None:
     for data in (b"not packed", bz2.compress(BLOCKS.encode() * 99)[:-9]):
         (tmp_path / "wiki_00.bz2").write_bytes(data)
-        with fails("wiki_00.bz2 line ", ": cannot be decompressed"):
+        with fails() as failed:
             list(articles(tmp_path / "wiki_00.bz2"))
+        assert re.search(r"wiki_00\.bz2 line \d+: cannot be decompressed", failed.value.what)
 
 
 # --- folders ------------------------------------------------------------------------------------
