@@ -67,7 +67,7 @@ def test_a_step_that_fails_leaves_the_last_results_and_nothing_hidden(tmp_path: 
 
     def refusing(results: Results) -> dict[str, int]:
         results.lines("one.txt", [b"new"])
-        raise CurationError("no")
+        raise CurationError("no", "try again")
 
     with pytest.raises(ZeroDivisionError):
         run_step(tmp_path, "step", failing, **STATE)
@@ -85,7 +85,7 @@ def into_a_folder(results: Results, *, stops: bool = False) -> dict[str, int]:
     (folder / "deep").mkdir()
     (folder / "deep" / "two.txt").write_bytes(b"abc")
     if stops:
-        raise CurationError("no")
+        raise CurationError("no", "try again")
     return {}
 
 

@@ -157,7 +157,7 @@ def test_an_interrupted_run_goes_on(runs: Runs, error: BaseException) -> None:
 
 def test_a_model_that_cannot_be_opened(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: Any, **__: Any) -> Any:
-        raise CurationError("nothing answers")
+        raise CurationError("nothing answers", "start it")
 
     monkeypatch.setattr(running, "open_chat", closed)
     with fails("nothing answers"):
