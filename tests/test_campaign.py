@@ -18,6 +18,7 @@ from curation.settings import (
     read_settings,
     settings_text,
 )
+from support.written import beside
 
 # Lines 1 to 7; what a test adds begins at line 8.
 TOP = "[domains.b]\ntop = 1\n"
@@ -68,38 +69,7 @@ def test_an_unknown_setting(tmp_path: Path, text: str, line: int, key: str, fix:
 
 @pytest.mark.parametrize(
     ("text", "line", "key", "says"),
-    [
-        ("[decisions]\nof = 0\n", 9, "decisions.of", "greater than or equal to 1"),
-        ("[split]\ndev = 1.0\n", 9, "split.dev", "less than 1"),
-        ("[split]\ndev = 'much'\n", 9, "split.dev", "valid number"),
-        ("[agreement]\nconfidence = 0.5\n", 9, "agreement.confidence", "greater than 0.5"),
-        ("[agreement]\nmeasures = []\n", 9, "agreement.measures", "at least 1 item"),
-        ("[agreement]\nmeasures = ['kappa']\n", 9, "agreement.measures.0", "'alpha', 'fleiss'"),
-        ("[release]\nversion = '../x'\n", 9, "release.version", "is not valid"),
-        ("[release]\nversion = '..'\n", 9, "release.version", "is not valid"),
-        ("[decisions]\nneeded = 2\nof = 5\n", 8, "decisions", "2 is not a majority of of = 5"),
-        ("[decisions]\nneeded = 6\n", 8, "decisions", "6 is not a majority of of = 5"),
-        ("[decisions]\nof = 6\n", 8, "decisions", "3 is not a majority of of = 6"),
-        ("[terms]\nleast = 0\n", 9, "terms.least", "greater than or equal to 1"),
-        ("[terms]\nhead = 'middle'\n", 9, "terms.head", "'auto', 'last', 'first' or 'none'"),
-        ("[terms]\nendpoint = ''\n", 9, "terms.endpoint", "at least 1 character"),
-        ("[terms]\ngeneric = ['human']\n", 9, "terms.generic.0", "is not valid"),
-        ("[domains.b]\nproperties = ['p106']\n", 9, "domains.b.properties.0", "is not valid"),
-        ("[domains.b]\nproperties = 'P106'\n", 9, "domains.b.properties", "valid tuple"),
-        ("[domains.b]\ntop = 3\nroots = ['Q0']\n", 10, "domains.b.roots.0", "is not valid"),
-        ("[domains.b]\npopulation = ['Q252']\n", 9, "domains.b.population.0", "is not valid"),
-        ("[domains.b]\nwords = ['../a.txt']\n", 9, "domains.b.words.0", "is not valid"),
-        (GROUPS.replace("y.txt", "../y.txt"), 9, "groups.b.lists.y", "is not valid"),
-        (f"{GROUPS}targets = '/etc/passwd'\n", 10, "groups.b.targets", "is not valid"),
-        (f"{GROUPS}anchors = '../a.csv'\n", 10, "groups.b.anchors", "is not valid"),
-        (f"{GROUPS}outcomes = 'a/../b.csv'\n", 10, "groups.b.outcomes", "is not valid"),
-        (f"{GROUPS}reference = '../a.csv'\n", 10, "groups.b.reference", "is not valid"),
-        ("[domains.b]\ntop = -1\n", 9, "domains.b.top", "greater than or equal to 0"),
-        ("[domains.b]\ncoverage = 0\n", 9, "domains.b.coverage", "greater than 0"),
-        ("[domains.b]\ncoverage = 80\n", 9, "domains.b.coverage", "less than or equal to 1"),
-        ("[domains.b]\nmerge = 'some'\n", 9, "domains.b.merge", "'all', 'rare' or 'none'"),
-        ("[domains.b]\nform = 'noun'\n", 9, "domains.b.form", "'name', 'demonym' or 'both'"),
-    ],
+    beside(__file__, "settings_out_of_range.toml")["wrong"],
 )
 def test_a_setting_out_of_range(tmp_path: Path, text: str, line: int, key: str, says: str) -> None:
     error = wrong(tmp_path, HEAD + text)

@@ -14,7 +14,7 @@ from curation.records import Rejection
 from curation.steps.importing import import_stereoset
 from support import catsets
 from support.catsets import Json
-from support.refusals import fails
+from support.expected import fails
 
 FORMS = ("____", "_", "＿＿＿", "[MASK]", "<mask>", "<|mask|>", "[M]", "<extra_id_0>", "<blank>",
          "{blank}", "[[gap 1]]", "{}", "[ ]", "(　)", "[BLANK]", "(BLANK)", "_BLANK_",

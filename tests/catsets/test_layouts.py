@@ -11,7 +11,7 @@ from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats, read_entries
 from support import catsets
 from support.catsets import LAYOUTS, items
-from support.refusals import fails
+from support.expected import fails
 
 WITHOUT_IDS = ("options.csv", "options.jsonl")
 WITHOUT_VOTES = (*WITHOUT_IDS, "editbias.json", "unlearning.json", "sentences.csv")

@@ -15,7 +15,7 @@ from curation.steps.scores.compare import read_agreement
 from curation.steps.source import gold_source
 from support import catsets
 from support.catsets import items, mapping
-from support.refusals import fails
+from support.expected import fails
 
 BASE = 'files = ["a.csv"]\n'
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

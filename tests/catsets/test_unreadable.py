@@ -18,7 +18,7 @@ from openpyxl import Workbook
 from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from support import catsets
-from support.refusals import fails
+from support.expected import fails
 
 
 class Bomb:

@@ -8,7 +8,7 @@ import pytest
 from curation.checks import lexical
 from curation.checks.answers import pitfalls
 from curation.records import GOLDS, Association, Item, Pitfall, Term
-from support.refusals import fails
+from support.expected import fails
 
 BAKER = Term(id="t", text="baker", domain="profession")
 TERMS = {"t": BAKER}

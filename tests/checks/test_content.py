@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from curation.checks import content
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.files import shipped
-from support.refusals import fails
+from support.expected import fails
 
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 

@@ -13,7 +13,7 @@ from curation.checks.content import meta_patterns
 from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
 from curation.records import GOLDS
-from support.refusals import fails
+from support.expected import fails
 
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 

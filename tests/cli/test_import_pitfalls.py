@@ -11,8 +11,7 @@ from curation.files import dump_json, read_records
 from curation.records import GOLDS, Item, Pitfall, Rejection
 from curation.work.manifest import read_manifest
 from support.cats import cat
-from support.commands import run, set_to
-from support.endings import refused, told, well
+from support.commands import refused, run, set_to, told, well
 
 HEAD = "item_id,annotator,domain,target,kind,context,stereotype,anti_stereotype,unrelated\n"
 ROWS = [

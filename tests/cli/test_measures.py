@@ -13,8 +13,7 @@ from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cats
 from curation.formats.predictions import read_predictions
 from curation.models import tiny
-from support.commands import run, set_to
-from support.endings import refused, told, well
+from support.commands import refused, run, set_to, told, well
 
 
 def kept(root: Path, name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from curation.measures.counting import read_counts
-from support.endings import refused, well
+from support.commands import refused, well
 from support.strike import strike, times
 
 

@@ -109,6 +109,7 @@ def test_what_a_writer_changed_is_asked_for_again(forked: Any, tmp_path: Path) -
     desk.bring("w", [later], "later.csv")
     found = desk.status("v")
     assert (found["tasks"], found["void"], found["remaining"]) == (2, 1, 5)
+    assert [task["context"] for task in desk.look("v")] == [rows[1]["template"]]
     # What is out shows the old words; it comes back, and none of it counts for the new ones.
     assert desk.bring("v", shown)["refused"] == {"text_changed": 5}
     # In that round nothing of it is asked for again: it would be in vain.

@@ -14,6 +14,7 @@ from support.chats import Quirks, chatting
 from support.commands import Ran
 from support.scored import write_gold
 from support.talkers import STEREOTYPES, Talker, reply
+from support.written import beside
 
 ENDPOINT = ("--endpoint", "http://127.0.0.1:9/v1")  # nothing listens there
 ENGLISH = shipped("data", "prompts", "en.toml")
@@ -279,41 +280,7 @@ def test_a_plan_for_a_campaign_leaves_it_as_it_is(forked: Curate, tmp_path: Path
 
 # --- bad input ----------------------------------------------------------------------------------
 
-WRONG = [
-    ("--family causal ENDPOINT", 1, "--family is not for chat models"),
-    ("--bos <s> ENDPOINT", 1, "--bos is not for chat models"),
-    ("--nsp head", 1, "--nsp is not for chat models"),
-    ("--plain", 1, "--plain is not for chat models"),
-    ("--accept-own-head", 1, "--accept-own-head is not for chat models"),
-    ("--engine ray", 1, "--engine is not for chat models"),
-    ("--workers 2", 1, "--workers is not for chat models"),
-    ("--rule ll-bos", 1, "chat models have no other rule than choice"),
-    ("--profile arxiv", 1, "chat models have no other profile than choice"),
-    ("--samples 2", 1, "--samples is for models behind an endpoint"),
-    ("--temperature 1", 1, "--temperature is for models behind an endpoint"),
-    ("--max-tokens 1", 1, "--max-tokens is for models behind an endpoint"),
-    ("--concurrency 1", 1, "--concurrency is for models behind an endpoint"),
-    ("--price-in 1", 1, "--price-in is for models behind an endpoint"),
-    ("--price-in 1 ENDPOINT", 1, "--price-in is given alone"),
-    ("--price-out 1 ENDPOINT", 1, "--price-out is given alone"),
-    ("plain --dry-run ENDPOINT", 1, "plain is not one"),
-    ("--price-in cheap", 2, "'cheap' is not a price"),
-    ("--price-out -1", 2, "'-1' is negative"),
-    ("--price-out nan", 2, "is not a finite number"),
-    ("--price-in inf", 2, "is not a finite number"),
-    ("--temperature 3", 2, "'3' is not a number from 0 to 2"),
-    ("--temperature nan", 2, "'nan' is not a number from 0 to 2"),
-    ("--samples 0", 2, "should be greater than or equal to 1"),
-    ("--max-tokens 0", 2, "should be greater than or equal to 1"),
-    ("--concurrency 1000", 2, "should be less than or equal to 256"),
-    ("--prompts none.toml ENDPOINT", 1, "none.toml: no such file"),
-    ("--endpoint example", 1, "is not an address"),
-    ("m ENDPOINT", 1, "2 models have the name «m»"),
-]
-NOT_CHAT = (
-    "--prompts p.toml", "--all-prompts", "--samples 2", "--temperature 0", "--max-tokens 9",
-    "--concurrency 2", "--dry-run", "--price-in 0",
-)  # fmt: skip
+OPTIONS = beside(__file__, "chat_options.toml")
 
 
 def test_options_that_do_not_fit(score: Curate, chat: Talker, tmp_path: Path) -> None:
@@ -323,11 +290,11 @@ def test_options_that_do_not_fit(score: Curate, chat: Talker, tmp_path: Path) ->
     def says(ran: Ran) -> str:
         return " ".join(ran.err.replace("│", " ").split())
 
-    for options, code, what in WRONG:
+    for options, code, what in OPTIONS["wrong"]:
         ran = score("chat:m", *given(options))
         assert (ran.code, what in says(ran)) == (code, True), options
         assert code == 2 or "fix: " in ran.err
-    for options in NOT_CHAT:
+    for options in OPTIONS["not_chat"]:
         ran = score("m", *ENDPOINT, *given(options))
         assert ran.code == 1
         name = options.split()[0]

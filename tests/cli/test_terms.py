@@ -13,7 +13,7 @@ import pytest
 from curation.files import read_records
 from curation.records import Count, Item, Term
 from support.cats import intra
-from support.endings import refused, told, well
+from support.commands import refused, told, well
 from support.scored import write_gold
 
 Dump = Callable[..., Path]

@@ -15,7 +15,7 @@ from curation.formats.predictions import read_predictions
 from curation.models.tiny import make
 from support import commands
 from support.cats import cat
-from support.endings import refused, told, well
+from support.commands import refused, told, well
 from support.reviews import ALL, BAD, GOOD, sentence, write_folder, write_reviews
 from support.strike import strike
 from support.topics import articles, tiny_bert, write_corpus

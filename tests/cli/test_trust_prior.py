@@ -11,50 +11,10 @@ import pytest
 from curation.formats.word_vectors import write_vectors
 from curation.steps.trust.files import read_run
 from support.commands import Ran, set_to
+from support.written import beside
 
-WORDS = {
-    "she": (2.0, 0.2, 0.0, 0.3),
-    "aunt": (1.5, 0.1, 1.0, -0.2),
-    "niece": (1.0, -0.3, 2.0, 0.1),
-    "he": (-2.0, 0.1, 0.2, 0.2),
-    "uncle": (-1.0, 0.3, 1.1, -0.1),
-    "nephew": (-1.2, -0.2, 1.8, 0.4),
-    "baker": (1.0, 1.0, 1.0, 0.5),
-    "potter": (-1.0, 2.0, 0.5, 0.1),
-    "weaver": (3.0, 0.4, 0.1, 0.9),
-    "rose": (1.2, 1.5, 0.1, 0.2),
-    "tulip": (0.9, 1.1, -0.3, 0.1),
-    "beetle": (-0.8, 1.4, 0.3, 0.5),
-    "moth": (-0.2, 1.9, -0.4, 0.3),
-    "bride": (1.8, 0.9, 0.2, 0.1),
-}
-SETTINGS = """
-[campaign]
-id = "mild-tests"
-language = "en"
-
-[trust]
-samples = 20
-
-[groups.gender]
-lists = {first = "first.txt", second = "second.txt"}
-targets = "crafts.txt"
-
-[groups.three]
-lists = {first = "first.txt", second = "second.txt", third = "third.txt"}
-targets = "crafts.txt"
-"""
-LISTS = {
-    "first": "she aunt niece",
-    "second": "he uncle nephew",
-    "third": "rose tulip",
-    "crafts": "baker potter weaver smith",
-    "insects": "beetle moth wasp",
-    "flowers": "rose tulip",
-    "odd": "smith lamplighter",
-    "pairs": "rose,beetle",
-    "twice": "rose,beetle moth,rose",
-}
+MADE = beside(__file__, "crafts.toml")
+WORDS, LISTS = MADE["vectors"], MADE["lists"]
 
 
 class Crafts(NamedTuple):
@@ -88,7 +48,7 @@ class Crafts(NamedTuple):
 def crafts(tmp_path: Path, forked: Callable[..., Ran]) -> Crafts:
     made = Crafts(tmp_path, forked)
     (tmp_path / "6-trust").mkdir()
-    (tmp_path / "campaign.toml").write_text(SETTINGS, "utf-8")
+    (tmp_path / "campaign.toml").write_text(MADE["settings"], "utf-8")
     for name, words in LISTS.items():
         made.words(name).write_text(words.replace(" ", "\n"), "utf-8")
     write_vectors(tmp_path / "mild.npz", [(list(WORDS), np.array([*WORDS.values()], np.float32))])

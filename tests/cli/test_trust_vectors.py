@@ -18,6 +18,7 @@ from curation.steps.trust.files import group_files, read_groups, read_run
 from curation.trust.vectors.cosine import known_words
 from support.commands import set_to
 from support.places import Place
+from support.written import beside
 
 PLANE = {
     "tower": (2, 0.5),
@@ -257,39 +258,7 @@ def test_frequencies_and_history(place: Plane) -> None:
     assert known.history == groups.history
 
 
-TABLES = (
-    ("reference", "target,tall,short\nbaker,0.5,0.4\n", "line 2: the shares sum to 0.9, not to 1"),
-    ("reference", "target,tall,short\nbaker,2,-1\n", "line 2: needs one share from 0 to 1"),
-    ("reference", "target,tall,short\nbaker,nan,1\n", "line 2: needs one share from 0 to 1"),
-    ("reference", "target,tall,short\nbaker,half,0.5\n", "line 2: a share is not a number"),
-    ("reference", "target,tall\nbaker,1\n", "no column «short»"),
-    ("reference", "target,tall,short\nbaker,,1\n", "line 2: «tall» is empty"),
-    ("reference", "target,tall,short\nbaker,1,0\nbaker,0,1\n", "line 3: «baker» is there twice"),
-    ("targets", "target,also\nbaker,bakers;the baker\nbaker,\n", "line 3: «baker» is there twice"),
-    ("anchors", "target,group\nbaker,wide\n", "line 2: there is no group «wide»"),
-    ("anchors", "target,group\nbaker,tall\nbaker,short\n", "line 3: «baker» is there twice"),
-    ("frequencies", "target\nbaker\n", "no column «count»"),
-    ("frequencies", "target,count,Year\nbaker,1,1\n", "no use for the column «Year»"),
-    ("frequencies", "target,count\nbaker,0\n", "line 2: the count 0 is not positive"),
-    ("frequencies", "target,count\nbaker,nan\n", "line 2: the count nan is not positive"),
-    ("frequencies", "target,count\nbaker,many\n", "line 2: the count is not a number"),
-    ("frequencies", "target,count\nbaker,1\nbaker,2\n", "line 3: «baker» is there twice"),
-    (
-        "frequencies",
-        "target,count,year\nbaker,1,\nbaker,2,1900\nbaker,2,1900\n",
-        "line 4: «baker» in 1900 is there twice",
-    ),
-    ("history", "target,tall,short\nbaker,1,0\n", "no column «year»"),
-    ("history", "target,year,tall,short\nbaker,,1,0\n", "line 2: «year» is empty"),
-    ("history", "target,year,tall,short\nbaker,19x,1,0\n", "line 2: «19x» is not a year"),
-    ("history", "target,year,tall,short\nbaker,10000,1,0\n", "«10000» is not a year"),
-    ("history", "target,year,tall,short\nbaker,1900,1,1\n", "line 2: the shares sum to 2"),
-    (
-        "history",
-        "target,year,tall,short\nbaker,1900,1,0\nbaker,1900,0,1\n",
-        "line 3: «baker» in 1900 is there twice",
-    ),
-)
+TABLES = beside(__file__, "wrong_tables.toml")["wrong"]
 
 
 def test_tables_that_are_wrong(place: Plane) -> None:

@@ -29,7 +29,7 @@ from curation.models.train.corpus import articles, read_corpus
 from curation.models.train.reviews import read_reviews
 from curation.terms.dump import Lines
 from curation.work import shards as reading
-from support.refusals import fails
+from support.expected import fails
 
 MARGIN = 400 << 20  # bytes that a reader may take
 MIB = 1 << 20

@@ -8,7 +8,7 @@ import pytest
 
 from curation.formats.predictions import Scores, check_complete, read_predictions, scores_of
 from support.boards import CATS, S, run
-from support.refusals import fails
+from support.expected import fails
 
 PAIRS = list(run("m", p=S, q=S, r=S, t=S).scores.items())
 ROWS = [{"id": "x", "score": 1}, {"id": "y", "score": -0.25}]

@@ -13,7 +13,7 @@ from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.rounds.tables.reading import read_rows
 from curation.scores.sizes import read_sizes
 from support import catsets
-from support.refusals import fails
+from support.expected import fails
 
 PATH = Path("t.csv")
 

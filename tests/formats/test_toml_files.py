@@ -9,7 +9,7 @@ from curation.files import CurationError
 from curation.formats.toml_files import with_setting
 from curation.rounds.pages import texts
 from curation.settings import Settings, read_settings, write_setting
-from support.refusals import fails
+from support.expected import fails
 
 HEAD = '[campaign]\nid = "c-1234"\n'  # what a test adds begins at line 3
 LONG = "9" * 5000

@@ -13,7 +13,7 @@ import pytest
 from curation.files import CurationError
 from curation.formats import word_vectors
 from curation.formats.word_vectors import blocks, read_vectors, spellings, write_vectors
-from support.refusals import fails
+from support.expected import fails
 
 WORDS = ["baker", "Anna", "new_york", "naïve", "面包师", "nothing"]
 VECTORS = np.array(

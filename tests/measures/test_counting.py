@@ -21,7 +21,7 @@ from curation.measures.counting import Counts, Tally, _grouped, count, read_coun
 from curation.text.words import NotCheckedError, words, words_of_each
 from curation.work import shards as reading
 from curation.work.engine import Engine
-from support.refusals import fails
+from support.expected import fails
 
 RAY = pytest.mark.ray
 TEXTS = [

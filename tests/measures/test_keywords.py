@@ -17,7 +17,7 @@ from curation.measures.keywords import Reference, log_likelihood, simple_maths, 
 from curation.records import GOLDS, Cat, Term
 from curation.text.words import NotCheckedError, words
 from support import cats
-from support.refusals import fails
+from support.expected import fails
 
 
 def cat(number: int, context: str, *sentences: str, **about: Any) -> Cat:

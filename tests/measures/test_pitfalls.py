@@ -15,7 +15,7 @@ from curation.measures import pitfalls as module
 from curation.measures.pitfalls import Report, Row, pitfalls, sample
 from curation.records import GOLDS, Cat, Gold
 from support import cats as made
-from support.refusals import fails
+from support.expected import fails
 
 HOUSE, THREE = "The baker came from house {}.", ("He {} rose.", "He {} slept.", "Tin {} melts.")
 

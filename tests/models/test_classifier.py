@@ -129,7 +129,7 @@ def test_labels_may_stand_in_any_order(built: Classifiers, labels: Any, outputs:
 
 def test_outputs_without_names_are_named_by_whoever_knows(changed: Classifiers) -> None:
     folder = changed(id2label={"0": "LABEL_0", "1": "LABEL_1"}, label2id={})
-    with fails("«LABEL_0» does not say which", "negative,neutral,positive"):
+    with fails("«LABEL_0» does not say which", fix="negative,neutral,positive"):
         load(str(folder))
     one = classify(load(str(folder), labels=("negative", "positive")), TEXTS)
     other = classify(load(str(folder), labels=("positive", "negative")), TEXTS)
@@ -146,7 +146,7 @@ def test_outputs_without_names_are_named_by_whoever_knows(changed: Classifiers) 
     ],
 )
 def test_labels_that_do_not_fit_are_errors(built: Classifiers, labels: Any, says: str) -> None:
-    with fails(says, "its 2 outputs"):
+    with fails(says, fix="its 2 outputs"):
         load(str(built()), labels=labels)
 
 
@@ -184,7 +184,7 @@ def test_no_memory_for_one_text_is_an_error_and_others_stay(
     classifier = load(str(built()))
     full, odd = torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("something else")
     monkeypatch.setattr(classifier.loaded.model, "forward", raising(full))
-    with fails("not enough memory for one text of 96 tokens", "on the CPU"):
+    with fails("not enough memory for one text of 96 tokens", fix="on the CPU"):
         classify(classifier, TEXTS)
     monkeypatch.setattr(classifier.loaded.model, "forward", raising(odd))
     with pytest.raises(RuntimeError, match="something else"):
@@ -271,7 +271,7 @@ def test_16_bits_tell_nearly_the_same(built: Classifiers) -> None:
     ],
 )
 def test_a_model_without_a_trained_head_is_an_error(made: Made, name: str, says: str) -> None:
-    with fails(says, "curation measures train-sentiment"):
+    with fails(says, fix="curation measures train-sentiment"):
         load(str(made(name)))
 
 
@@ -294,14 +294,14 @@ def test_a_regression_is_an_error(built: Classifiers) -> None:
 
 
 def test_a_folder_that_is_no_model_is_an_error(changed: Classifiers, tmp_path: Path) -> None:
-    with fails(r"has no config\.json"):
+    with fails("has no config.json"):
         load(str(tmp_path))
     folder = changed()
     (folder / "model.safetensors").write_bytes(b"half")
     with fails("changed: cannot be loaded"):
         load(str(folder))
     (folder / "train-sentiment.json").write_text("{}", "utf-8")
-    with fails("its training has not ended", "train-sentiment"):
+    with fails("its training has not ended", fix="train-sentiment"):
         load(str(folder))
 
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_identity_says_before_what_loading_says_after(made: Made, name: str) -> 
 def test_a_model_is_not_taken_as_what_it_is_not(made: Made, name: str, family: Any) -> None:
     says = f"{name}: is a {FAMILY[name]} model and cannot be used as a {family} model"
     for opening in OPENINGS:
-        with fails(says, "leave out --family"):
+        with fails(says, fix="leave out --family"):
             opening(str(made(name)), family=family)
     assert identity(str(made(name)), family=FAMILY[name])["family"] == FAMILY[name]  # type: ignore[arg-type]
 
@@ -91,7 +92,7 @@ def test_a_folder_that_holds_no_model(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("{}", "utf-8")
     for opening in OPENINGS:
         for place, says in (
-            (tmp_path, r"has no config\.json"),
+            (tmp_path, "has no config.json"),
             (tmp_path / "none", "none: no such folder"),
             ("./none", "none: no such folder"),
             (tmp_path / "file", "file: is a file, not a folder"),
@@ -112,7 +113,7 @@ def test_a_configuration_that_says_nothing(copy: Made, content: str, says: str) 
     folder = copy("gpt2")
     (folder / "config.json").write_text(content, "utf-8")
     for opening in OPENINGS:
-        with fails(f"gpt2: cannot be loaded: .*{says}"):
+        with fails("gpt2: cannot be loaded: ", says):
             opening(str(folder))
 
 
@@ -128,7 +129,7 @@ def test_damaged_weights(copy: Made, harm: str) -> None:
         pointer = b"version https://git-lfs.example/spec/v1\nsize 12\n"
         half = data[: len(data) // 2]
         path.write_bytes({"half": half, "empty": b"", "pointer": pointer}[harm])
-    with fails("gpt2: cannot be loaded: ", "be incomplete or damaged"):
+    with fails("gpt2: cannot be loaded: ", fix="be incomplete or damaged"):
         load(str(path.parent))
 
 
@@ -155,15 +156,16 @@ def test_a_body_without_its_head_is_an_error(copy: Made, name: str, kind: str) -
     body = getattr(HF, kind).from_pretrained(folder)
     body.config.tie_word_embeddings = False
     body.save_pretrained(folder)
-    with fails(rf"{name}: has no trained weights for \S+ \(\d+ weights? missing"):
+    with fails(f"{name}: has no trained weights for ") as failed:
         load(str(folder))
+    assert re.search(r"for \S+ \(\d+ weights? missing", failed.value.what)
     assert load(str(folder), head="none").model is not None  # the body itself is all there
 
 
 def test_a_next_sentence_head_must_have_been_trained(made: Made) -> None:
     found = load(str(made("bert_pretrained")), head="next-sentence")
     assert found.about["architecture"] == "BertForNextSentencePrediction"
-    with fails("bert: has no trained weights for", "curation scores train-nsp"):
+    with fails("bert: has no trained weights for", fix="curation scores train-nsp"):
         load(str(made("bert")), head="next-sentence")
 
 
@@ -184,12 +186,12 @@ def test_an_unknown_device_or_dtype(
     made: Made, wanted: dict[str, Any], says: str, fix: str
 ) -> None:
     for opening in OPENINGS:
-        with fails(says, fix):
+        with fails(says, fix=fix):
             opening(str(made("gpt2")), **wanted)
 
 
 def test_a_device_that_this_machine_lacks(made: Made) -> None:
-    with fails("gpt2: cannot be moved to cuda:77: ", "use another --device"):
+    with fails("gpt2: cannot be moved to cuda:77: ", fix="use another --device"):
         load(str(made("gpt2")), device="cuda:77")
 
 
@@ -314,5 +316,5 @@ def test_what_a_model_is_called(tmp_path: Path, monkeypatch: Patch) -> None:
 
 def test_without_torch_the_mend_is_to_install_it(monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with fails("models cannot be run", "pip install 'curation[models]'"):
+    with fails("models cannot be run", fix="pip install 'curation[models]'"):
         identity("bakery/small")

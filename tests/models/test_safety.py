@@ -83,7 +83,7 @@ def test_code_beside_a_model_does_not_run_unless_allowed(folder: Path, tmp_path:
     load(str(folder))  # transformers knows this type itself
     edit(folder / "config.json", model_type="abacus")
     for opening in (identity, load):
-        with fails("without code that comes with it", "--trust-remote-code"):
+        with fails("without code that comes with it", fix="--trust-remote-code"):
             opening(str(folder))
     assert not ran.exists()
 
@@ -118,7 +118,7 @@ def test_of_pickled_weights_tensors_alone_are_read(folder: Path, made: Made) -> 
 def test_a_pickle_with_more_than_tensors_is_not_loaded(folder: Path, tmp_path: Path) -> None:
     ran = tmp_path / "ran"
     path = pickled(folder, "pytorch_model.bin", more=Touch(ran))
-    with fails(f"^{path}: is a pickle file with more than weights") as caught:
+    with fails(f"{path}: is a pickle file with more than weights") as caught:
         load(str(folder))
     assert "only if you trust the author" in caught.value.fix
     assert "weights_only=False" in caught.value.fix
@@ -128,7 +128,7 @@ def test_a_pickle_with_more_than_tensors_is_not_loaded(folder: Path, tmp_path: P
 @pytest.mark.parametrize("file", ["model.ckpt", "weights.pt", "consolidated.00.pth"])
 def test_a_pickle_with_another_name_is_named(folder: Path, monkeypatch: Patch, file: str) -> None:
     path = pickled(folder, file)
-    with fails(f"^{path}: weights in a pickle file with this name are not loaded") as caught:
+    with fails(f"{path}: weights in a pickle file with this name are not loaded") as caught:
         load(str(folder))
     if file == "model.ckpt":
         convert(caught.value.fix, monkeypatch)

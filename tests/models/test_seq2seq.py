@@ -156,7 +156,7 @@ def test_no_memory_halves_the_batches(
     assert found == pytest.approx(wanted["t5"]["infill"], rel=1e-5)
     assert {"out of memory" in notice for notice in t5.notices} == {True}
     monkeypatch.setattr(module, "forward", raising(MemoryError()))
-    with fails("not enough memory for one text", "--dtype"):
+    with fails("not enough memory for one text", fix="--dtype"):
         seq2seq.score(t5, "infill", INTRA[:2])
 
 
@@ -228,5 +228,5 @@ def test_a_tokenizer_of_bytes_has_no_places(t5: Loaded) -> None:
 def test_a_decoder_that_starts_with_nothing_known(bart: Loaded) -> None:
     bart.model.config.decoder_start_token_id = None
     bart.model.generation_config.decoder_start_token_id = None
-    with fails("the start token of its decoder", "decoder_start_token_id"):
+    with fails("the start token of its decoder", fix="decoder_start_token_id"):
         seq2seq.score(bart, "conditional", INTER[:1])

@@ -77,7 +77,7 @@ def test_every_layer_can_be_read(made: Made, name: str) -> None:
 
 def test_a_layer_that_the_model_does_not_have(made: Made) -> None:
     for layer in (3, -1):
-        with fails(f"has no layer {layer}", "0 (embeddings) to 2"):
+        with fails(f"has no layer {layer}", fix="0 (embeddings) to 2"):
             reader(made("bert"), layer=layer)
 
 
@@ -88,7 +88,7 @@ def test_a_tokenizer_without_characters_is_refused(made: Made) -> None:
         is_fast = False
 
     loaded.tokenizer = Slow()
-    with fails("which characters", "fast tokenizer"):
+    with fails("which characters", fix="fast tokenizer"):
         StateReader(loaded)
 
 

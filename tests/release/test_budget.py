@@ -25,8 +25,9 @@ from curation.steps.release.hidden import gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
+from support.expected import fails, has
 from support.labelled import Desk
-from support.written import fails, has, read
+from support.written import read
 
 quiet = pytest.mark.filterwarnings("ignore:.*about hidden gold labels")
 

@@ -16,10 +16,11 @@ from curation.steps.release.build import build_release
 from curation.steps.rounds import licences
 from curation.steps.step import QUIET, Quiet
 from support.chosen import choice_run
+from support.expected import fails, has
 from support.labelled import Desk
 from support.scored import put
 from support.strike import half_written
-from support.written import fails, has, lines, read, shas
+from support.written import lines, read, shas
 
 
 class Warned(Quiet):

@@ -21,6 +21,7 @@ from curation.release.texts.card_made import LIMITS
 from curation.release.texts.statement import statement
 from support.releases import facts, pitfall, score
 from support.traced import untraced
+from support.written import beside
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 NASTY = [
@@ -43,76 +44,28 @@ DATA = [
 ]  # fmt: skip
 
 
+FULL = beside(__file__, "full.toml")
+
+
+def filled(value: Any, text: str) -> Any:
+    """A value with a text in all places where «TEXT» stands."""
+    if isinstance(value, dict):
+        return {filled(name, text): filled(inner, text) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [filled(inner, text) for inner in value]
+    return value.replace("TEXT", text) if isinstance(value, str) else value
+
+
 def full(text: str = "plain") -> Facts:
     """Facts in which every field is filled, each text with the given one."""
-    row = told.ScoreRow(
-        *(), model=text, rules=text, split="test", kind="both", cats=17, terms=3, lms=61.2345,
-        lms_ci=(51.25, 71.5), ss=52.5, ss_ci=(41.0, 63.0), icat=58.1, icat_ci=(40.2, 71.5),
-        few=True, flags=(text,),
-    )  # fmt: skip
-    made = RoundFacts(
-        name=text, kind="validation", platform=text, people=19, answers=1234, refused=21,
-        first="2026-01-10", last="2026-02-23", consent=text, pay=0.355, currency=text,
-        read=(told.Reading(heading=text, lines=(text, "Another line.")),), consent_text=(text,),
-    )  # fmt: skip
-    return facts(
-        name=text,
-        version="1.2.0",
-        language="pt-BR",
-        warning=f"Content warning: {text}",
-        licence=told.Licence(name=text, text=text),
-        other_licences={text: 22},
-        statement=Statement(
-            description=text,
-            authors=(told.Author(name=text, affiliation=text, email="a@b.invalid", orcid=text),),
-            contact=text, takedown=text, homepage=text, repository=text, paper=text, doi=text,
-            hub=told.Hub(id=text, gated="manual", prompt=text, fields={text: "checkbox"}),
-            answers={q.key: text for q in questions.QUESTIONS if not q.field},
-        ),
-        open=(),
-        sizes=(
-            told.Size(domain=text, kind="intrasentence", split="dev", terms=4, cats=23),
-            told.Size(domain="other", kind="intersentence", split="test", terms=6, cats=1024),
-        ),
-        terms=(told.TermCount(domain=text, split="dev", terms=4),
-               told.TermCount(domain="other", split="test", terms=6)),
-        tiers={"3": 24, "unknown": 1},
-        without_votes=25, translated=26, originals_in_both=27, annotations=28282, annotators=29,
-        counted=3030, people={"validation": 31, text: 32}, rounds=(made, made),
-        not_counted={"repeated_annotator": 5151, "surplus_label": 1}, not_kept={"no_majority": 52},
-        agreement=(told.Agreement(scope=text, classes=text, measure="alpha", value=0.6543,
-                             ci=(0.54321, 0.7), cats=33, labels=34, few=True),),
-        retention=(told.Retention(domain=text, kind=text, items=41, kept=35, share=85.3659),),
-        sentiment=(
-            told.SentimentShare(kind=text, label=text, cats=36, share=37.891, ci=(1.25, 70.0)),
-        ),
-        sentiment_by=text,
-        pitfalls=(
-            pitfall("a", says=text, severity="block", count=38, of=1047, stereoset=0.0123,
-                    accepted=True),
-            pitfall("b", says=text, count=0),
-            pitfall("c", says=text, count=None, of=None, why=text),
-        ),
-        baselines=(told.Baseline(model=text, says=text, beyond=(text,), rows=(row,)),
-                   told.Baseline(model="other", why=text)),
-        scores=(row, row),
-        seed=39, dev=0.375, versions={text: text},
-        changes=told.Changes(previous=text, added=42, removed=1, changed=43, relabelled=44,
-                             moved=45, renumbered=48, hidden=49, listed=3, fields={"tier": 50},
-                        terms_to_dev=(text,), terms_to_test=("x", "y")),
-        near=(told.Near(place=text, cats=46, similarity=0.913),),
-        hidden=told.Hidden(split="test", cats=1024, terms=6),
-        trust=told.TrustFacts(
-            rows=(
-                told.TrustRow(subject="measure", name=text, criterion="split_half", check=text,
-                         status="not_run", statistic=text, value=0.4712, ci=(0.25, 0.5), n=4747,
-                         unit=text, p=0.25, power=0.5, threshold=0.75, computed=text, change=text),
-                told.TrustRow(subject="dataset", name=text, criterion="agreement", check=text,
-                         status="pass", kind="control"),
-            ),
-            thresholds={text: text}, open=(text,), left_out=4848,
-        ),
-    )  # fmt: skip
+    made = filled(FULL, text)
+    made["statement"]["answers"] = {q.key: text for q in questions.QUESTIONS if not q.field}
+    made["rounds"] *= 2
+    made["scores"] *= 2
+    made["baselines"][0]["rows"] = made["scores"][:1]
+    unknown = dict.fromkeys(("count", "of", "stereoset", "why"))
+    made["pitfalls"] = [{**unknown, **row} for row in made["pitfalls"]]
+    return Facts.model_validate({**facts().model_dump(), **made})
 
 
 def front_matter(made: Facts, files: Sequence[DataFile] = DATA) -> dict[str, Any]:
@@ -333,25 +286,39 @@ def test_what_is_not_recorded_is_said_in_a_line() -> None:
     assert "None" not in readme + made
 
 
-def test_cats_without_votes_are_named() -> None:
-    assert "**1 of 8 CATs has no votes.**" in card_of()
-    every = card_of(without_votes=8)
-    assert "**All 8 CATs have no votes.**" in every
-    assert "The gold label of an association is" not in every
+def flawed(unit: str, count: int, of: int) -> dict[str, Any]:
+    return {"pitfalls": (pitfall("a", count=count, of=of, stereoset=0.0001, unit=unit),)}
+
+
+def agreed(cats: int) -> dict[str, Any]:
+    row = facts().agreement[0].model_copy(update={"cats": cats, "classes": "all"})
+    return {"agreement": (row,), "without_votes": 1}
+
+
+FLAGGED = score(rules="a_b", flags=("it refused",))
+LENGTHS = told.Lengths(kind="intersentence", words=None, characters=23.4)
+SOME_OUT = "Some labelled items are left out here"
 
 
 @pytest.mark.parametrize(
-    ("unit", "count", "of", "shown"),
+    ("changes", "says", "times"),
     [
-        ("target", 2, 79, "2 of 79 terms | 2.5 % | < 0.1 %"),
-        ("option", 1, 6300, "1 of 6,300 associations | < 0.1 % | < 0.1 %"),
-        ("cat", 1, 1, "1 of 1 CAT | 100.0 % | < 0.1 %"),
-        ("dataset", 1, 1, "yes | – | yes"),
+        ({}, "**1 of 8 CATs has no votes.**", 1),
+        ({"without_votes": 8}, "**All 8 CATs have no votes.**", 1),
+        ({"without_votes": 8}, "The gold label of an association is", 0),
+        (flawed("target", 2, 79), "| `a` | s | 2 of 79 terms | 2.5 % | < 0.1 % |", 1),
+        (flawed("option", 1, 6300), "| s | 1 of 6,300 associations | < 0.1 % | < 0.1 % |", 1),
+        (flawed("cat", 1, 1), "| `a` | s | 1 of 1 CAT | 100.0 % | < 0.1 % |", 1),
+        (flawed("dataset", 1, 1), "| `a` | s | yes | – | yes |", 1),
+        ({"lengths": (LENGTHS,)}, "| intersentence | – | 23.4 |", 1),  # without words
+        ({"scores": (score(rules="ll-bos_conditional"),)}, "| ll-bos, conditional |", 1),
+        ({"scores": (FLAGGED, FLAGGED)}, "- m (a, b): it refused", 1),
+        (agreed(cats=6), SOME_OUT, 1),
+        (agreed(cats=7), SOME_OUT, 0),
     ],
 )
-def test_a_pitfall_names_what_it_counts(unit: str, count: int, of: int, shown: str) -> None:
-    row = pitfall("a", count=count, of=of, stereoset=0.0001, unit=unit)
-    assert f"| `a` | s | {shown} |" in card_of(pitfalls=(row,))
+def test_what_a_card_says_of_its_facts(changes: dict[str, Any], says: str, times: int) -> None:
+    assert card_of(**changes).count(says) == times
 
 
 def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
@@ -450,19 +417,3 @@ def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -
     values = responsible(own)
     assert str(values["annotationsPerItem"]).startswith("Nobody labelled the CATs")
     assert "label with at least" not in str(values["dataAnnotationProtocol"])
-
-
-def test_rows_of_tables() -> None:
-    lengths = told.Lengths(kind="intersentence", words=None, characters=23.4)  # without words
-    assert "| intersentence | – | 23.4 |" in card_of(lengths=(lengths,))
-    row = score(rules="ll-bos_conditional")
-    assert "| ll-bos, conditional |" in card_of(scores=(row,))
-    row = score(rules="a_b", flags=("it refused",))
-    assert card_of(scores=(row, row)).count("- m (a, b): it refused") == 1
-
-
-@pytest.mark.parametrize(("cats", "said"), [(6, True), (7, False)])
-def test_items_that_agreement_leaves_out_are_mentioned(cats: int, said: bool) -> None:
-    row = facts().agreement[0].model_copy(update={"cats": cats, "classes": "all"})
-    text = card_of(agreement=(row,), without_votes=1)
-    assert ("Some labelled items are left out here" in text) == said

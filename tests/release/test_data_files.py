@@ -25,7 +25,7 @@ from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
 from curation.release.metadata.responsible import NOT_RECORDED, responsible
 from support import releases
-from support.written import fails
+from support.expected import fails
 
 VALIDATION = "intersentence/validation-00000-of-00001.parquet"
 TABLES = ("annotations", "terms")

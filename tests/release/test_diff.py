@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from curation.release import differences
 from curation.release.contents import PublishedCat, PublishedOption, split_of
 from curation.release.differences import Change, Difference, Version, difference
 from curation.scores.runs import digests
-from support import scored
+from support import commands, scored
 from support.cats import cat as make_cat
 from support.catsets import as_struct, option_row, write_lines, write_parquet
 from support.chosen import as_scores_say, choice_run
-from support.scored import command, hates, likes, put, write_gold
-from support.written import has, items, lines, read
+from support.expected import has
+from support.scored import hates, likes, put, write_gold
+from support.written import items, lines, read
 
 TEXTS = ("Early.", "Late.", "Magnetic.")
 Cats = Sequence[PublishedCat]
@@ -337,20 +339,11 @@ def renamed(cat: Cat) -> Cat:
     return cat.model_copy(update={"id": f"n{cat.id}", "associations": three})
 
 
-def said(*args: object) -> Any:
-    code, out, err = command("release", "diff", *args, "--json")
-    assert code == 0, err
-    return json.loads(out)
+said, refused = (partial(how, "release", "diff") for how in (commands.told, commands.refused))
 
 
 def shown(*args: object) -> str:
-    return command("release", "diff", *args)[1]
-
-
-def refused(*args: object) -> str:
-    code, out, err = command("release", "diff", *args)
-    assert (code, out) == (1, ""), out
-    return err
+    return commands.well("release", "diff", *args).out
 
 
 # --- what is read ---------------------------------------------------------------------------------
@@ -364,7 +357,7 @@ def test_a_version_and_itself_do_not_differ(tmp_path: Path) -> None:
     assert [(c["split"], c["before"], c["after"]) for c in report["counts"]] == [
         ("dev", 1, 1), ("test", 1, 1),
     ]  # fmt: skip
-    code, out, _ = command("release", "diff", folder, folder, "--strict")
+    code, out, _ = commands.run("release", "diff", folder, folder, "--strict")
     assert code == 0
     assert "The versions do not differ." in out
 
@@ -386,13 +379,13 @@ def test_folders_of_two_versions(tmp_path: Path) -> None:
     assert report["fields"] == {"context": 1, "split": 2}
     assert report["domains"] == {"removed": [], "added": ["trade"]}
     assert not report["equal"]
-    code, out, err = command("release", "diff", a, b, "--strict")
+    code, out, err = commands.run("release", "diff", a, b, "--strict")
     assert code == 1
     assert "1 term moved from dev to test: baker (profession)" in err
     assert "1 CAT in test was in dev, so models may be tuned on them: x" in err
     assert "1 term moved from test to dev: potter (profession)" in out
     assert "domains only in" in out
-    assert command("release", "diff", a, b)[0] == 0
+    assert commands.run("release", "diff", a, b)[0] == 0
 
 
 def test_stereosets_files_and_the_layout_of_the_hub_are_the_same_version(tmp_path: Path) -> None:

@@ -21,8 +21,9 @@ from curation.steps.release.exporting import export
 from curation.text.item_form import options
 from support import commands, harnesses
 from support.cats import REAL, cat, development_set, intra
+from support.expected import fails, has
 from support.strike import strike, times
-from support.written import fails, files, has, items, lines, read
+from support.written import files, items, lines, read
 
 GOOD = intra("The baker is BLANK.", "kind", "strict", "square", name="good")
 CUT = intra("The baker is BLANK.", "very kind", "quite strict", "square", name="cut")

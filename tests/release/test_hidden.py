@@ -36,8 +36,9 @@ from curation.steps.release.hidden import gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
+from support.expected import fails
 from support.labelled import Desk, answer
-from support.written import fails, files, lines
+from support.written import files, lines
 
 ALLOWED = {
     *("id", "kind", "split", "domain", "bias_type", "target", "target_original", "context"),

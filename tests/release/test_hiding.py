@@ -22,9 +22,10 @@ from curation.steps.release import hidden as hiding
 from curation.steps.release import versions
 from curation.steps.release.checking import check_release
 from support.catsets import write_lines, write_parquet
+from support.expected import fails, has
 from support.labelled import Desk, proof
 from support.strike import strike
-from support.written import fails, has, items, lines, read, shas
+from support.written import items, lines, read, shas
 
 Rows = list[dict[str, Any]]
 

@@ -8,8 +8,8 @@ import pytest
 
 from curation.files import CurationError
 from curation.release.hub import Local, Planned, Remote, check_name, look, open_hub, plan, push
+from support.expected import fails
 from support.hub import TOKEN, Hub, Repo
-from support.written import fails
 
 REPO = "made-up/bakers"
 Files = list[Local]
@@ -54,7 +54,9 @@ def states(planned: list[Planned]) -> dict[str, str]:
     return {row.path: row.state for row in planned}
 
 
-def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: Files) -> None:
+def test_a_release_goes_up_in_one_commit_byte_by_byte_and_only_once(
+    fake_hub: Hub, files: Files
+) -> None:
     sent: list[int] = []
     done = upload(fake_hub, files, done=sent.append)
     repo = fake_hub.repos[REPO]
@@ -64,29 +66,20 @@ def test_a_release_goes_up_in_one_commit_byte_by_byte(fake_hub: Hub, files: File
     assert repo.private
     assert done == (f"{fake_hub.address}/datasets/{REPO}", repo.head, 4, True, True)
     assert sorted(sent) == sorted(map(len, CONTENT.values()))
-
-
-def test_the_same_upload_again_sends_nothing(fake_hub: Hub, files: Files) -> None:
-    first = upload(fake_hub, files)
     fake_hub.calls.clear()
-    again = upload(fake_hub, files)
-    assert again == first._replace(sent=0)
+    assert upload(fake_hub, files) == done._replace(sent=0)
     assert {method for method, _ in fake_hub.calls} == {"GET"}
 
 
-def test_a_published_version_never_changes(fake_hub: Hub, files: Files, tmp_path: Path) -> None:
-    upload(fake_hub, files)
-    changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
-    with fails("1.0.0 of made-up/bakers is on the hub already, with other content: README.md"):
-        upload(fake_hub, changed)
-    assert fake_hub.repos[REPO].files["README.md"] == CONTENT["README.md"]
-
-
-def test_the_next_version_changes_and_deletes_and_leaves_other_files_alone(
+def test_a_published_version_never_changes_and_the_next_leaves_other_files_alone(
     fake_hub: Hub, files: Files, tmp_path: Path
 ) -> None:
     upload(fake_hub, files)
     repo = fake_hub.repos[REPO]
+    changed = write(tmp_path / "other", {**CONTENT, "README.md": b"# Others\n"})
+    with fails("1.0.0 of made-up/bakers is on the hub already, with other content: README.md"):
+        upload(fake_hub, changed)
+    assert repo.files["README.md"] == CONTENT["README.md"]
     repo.commits.append({**repo.files, "plots/terms.png": b"PNG"})
     content = {**CONTENT, "README.md": b"# 1.1\n", "errata.jsonl": b"{}\n"}
     del content["cats/intrasentence-dev.jsonl"]
@@ -114,10 +107,9 @@ def test_a_dataset_is_open_only_if_you_say_so_and_after_everything_is_there(
     assert not upload(fake_hub, files).private  # stays as it is
     upload(fake_hub, files, private=True)
     assert repo.private
-
-
-def test_a_dataset_that_must_be_private_is_so_first(fake_hub: Hub, files: Files) -> None:
+    # One that must be private is so first.
     fake_hub.repos[REPO] = Repo(private=False)
+    fake_hub.calls.clear()
     upload(fake_hub, files, private=True)
     paths = [path for _, path in fake_hub.calls]
     changed, sent = (f"/api/datasets/{REPO}/{part}" for part in ("settings", "commit/main"))
@@ -172,7 +164,7 @@ def test_failures_say_what_to_do(
     assert repo.tags == {"1.0.0": repo.head}
 
 
-def test_without_a_token_or_with_a_wrong_one(
+def test_without_a_token_a_hub_or_the_package(
     fake_hub: Hub, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with fails("does not accept the token", fix="HF_TOKEN"):
@@ -181,15 +173,8 @@ def test_without_a_token_or_with_a_wrong_one(
     with fails("there is no token"):
         look(open_hub(endpoint=fake_hub.address), REPO)
     assert not fake_hub.repos
-
-
-def test_nobody_answers() -> None:
-    nowhere = open_hub(endpoint="http://127.0.0.1:9", token=TOKEN)
     with fails("no answer from http://127"):
-        look(nowhere, REPO)
-
-
-def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+        look(open_hub(endpoint="http://127.0.0.1:9", token=TOKEN), REPO)
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with fails("needs huggingface_hub", fix="pip install 'curation[hub]'"):
         open_hub()
@@ -201,9 +186,6 @@ def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_that_the_hub_would_refuse(name: str) -> None:
     with fails("is not the name of a dataset"):
         check_name(name)
-
-
-def test_a_name_that_is_one() -> None:
     check_name("made-up/bakers_2.0")
 
 

@@ -10,9 +10,10 @@ import pytest
 from curation.campaign import Campaign
 from curation.steps.release.checking import check_before, push_target
 from support import folders
+from support.expected import fails, has
 from support.hub import TOKEN, Hub
 from support.labelled import Desk
-from support.written import fails, files, has, read
+from support.written import files, read
 
 REPO = "made-up/jobs"
 # huggingface_hub uploads with an argument that its HTTP library replaces.
@@ -29,19 +30,16 @@ def push(forked: Any, built: Path, *words: str) -> Any:
     return forked("release", "push", "1.0.0", "--to", REPO, "-c", root, *words)
 
 
-def test_a_dry_run_lists_files_and_sends_nothing(fake_hub: Hub, built: Path, forked: Any) -> None:
+def test_a_dry_run_lists_files_and_sends_nothing(
+    fake_hub: Hub, built: Path, forked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran = push(forked, built, "--dry-run")
     assert ran.code == 0, ran.err
     has(ran.out, *files(built), f"{len(files(built))} files")
     assert ran.out.rstrip().endswith("nothing was sent.")
     assert not fake_hub.repos
     assert {method for method, _ in fake_hub.calls} == {"GET"}
-
-
-def test_a_dry_run_without_the_hub_lists_the_files(
-    built: Path, forked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    # Without the hub it lists them, too.
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     ran = push(forked, built, "--dry-run", "--json")
     told = json.loads(ran.out)
@@ -62,9 +60,8 @@ def test_a_version_goes_up_and_comes_back_the_same(fake_hub: Hub, built: Path, f
     assert json.loads(ran.out)["sent"] == 0
     assert not repo.private
     assert not [n for n, data in files(built.parents[1]).items() if TOKEN.encode() in data]
-
-
-def test_what_a_check_blocks_does_not_go(fake_hub: Hub, built: Path, forked: Any) -> None:
+    # What a check blocks does not go.
+    fake_hub.calls.clear()
     (built / "LICENSE").write_text("changed\n", "utf-8")
     ran = push(forked, built)
     assert ran.code == 1
@@ -72,14 +69,22 @@ def test_what_a_check_blocks_does_not_go(fake_hub: Hub, built: Path, forked: Any
     assert not fake_hub.calls
 
 
-def test_private_files_and_anonymous_releases_do_not_go(campaign: Campaign, built: Path) -> None:
+def test_what_is_not_a_whole_public_release_does_not_go(campaign: Campaign, built: Path) -> None:
     folders.put(built / "gold-1.0.0.jsonl", "{}\n")
     folders.sums(built)
     with fails("private_file"):
         check_before(campaign, "1.0.0")
-    built.rename(built.with_name("1.0.0-anonymous"))
+    for version in ("2.0.0", "../1.0.0"):
+        with fails(f"version {version} is not built", fix="1.0.0"):
+            check_before(campaign, version)
+    built = built.rename(built.with_name("1.0.0-anonymous"))
     with fails("is anonymous"):
         check_before(campaign, "1.0.0-anonymous")
+    # Revealed gold labels do not replace their release.
+    (built / "release.json").unlink()
+    built.rename(built.with_name("1.0.0-revealed"))
+    with fails("is not a whole release", fix="hf upload"):
+        check_before(campaign, "1.0.0-revealed")
 
 
 def test_a_release_that_says_it_is_anonymous_does_not_go(campaign: Campaign, built: Path) -> None:
@@ -91,20 +96,6 @@ def test_a_release_that_says_it_is_anonymous_does_not_go(campaign: Campaign, bui
     folders.sums(built)
     with fails("is anonymous"):
         check_before(campaign, "1.0.0")
-
-
-def test_revealed_gold_labels_do_not_replace_their_release(campaign: Campaign, built: Path) -> None:
-    (built / "release.json").unlink()
-    built.rename(built.with_name("1.0.0-revealed"))
-    with fails("is not a whole release", fix="hf upload"):
-        check_before(campaign, "1.0.0-revealed")
-
-
-def test_a_version_that_is_not_built(campaign: Campaign, built: Path) -> None:
-    with fails("version 2.0.0 is not built", fix="1.0.0"):
-        check_before(campaign, "2.0.0")
-    with fails("is not built"):
-        check_before(campaign, "../1.0.0")
 
 
 def test_nothing_says_where_it_goes(campaign: Campaign) -> None:

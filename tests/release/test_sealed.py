@@ -24,8 +24,9 @@ from curation.steps.release.checking import check_before, check_release
 from curation.text.item_form import filler
 from curation.text.rules import same_text
 from support import releases
+from support.expected import fails, has
 from support.labelled import Desk
-from support.written import fails, has, lines, read, shas
+from support.written import lines, read, shas
 
 
 @pytest.fixture

@@ -14,41 +14,12 @@ from curation.release.texts import questions
 from curation.release.texts.questions import QUESTIONS, SECTIONS, open_keys
 from curation.release.texts.statement import statement
 from curation.steps.release import statement as team
+from support.expected import fails
 from support.releases import facts
-from support.written import fails
+from support.written import beside
 
-NASTY = """---
-<script>alert(1)</script>
-| a |
-
-# x
-![](http://x.invalid/y.png) {{x}}
-C:\\new "quoted" 'single'"""
-
-FILLED = f"""
-description = "Mild."
-contact = "data@example.invalid"
-takedown = "https://example.invalid/takedown"
-homepage = "https://example.invalid/set"
-doi = "https://doi.org/10.1234/example.5678"
-[[authors]]
-name = "Ann Baker"
-orcid = "https://orcid.org/0000-0002-1694-233X"
-[[authors]]
-name = "Institute of Tests"
-email = "set@example.invalid"
-[hub]
-id = "example-lab/mild-set"
-gated = "manual"
-prompt = "Please be kind."
-[hub.fields]
-"Your name" = "text"
-[answers]
-purpose = '''
-{NASTY}
-'''
-uses = "  "
-"""
+FILLED = Path(__file__).with_name("filled_statement.toml").read_text("utf-8")
+NASTY: str = tomllib.loads(FILLED)["answers"]["purpose"].removesuffix("\n")
 
 
 def write(campaign: Campaign, text: str) -> None:
@@ -155,42 +126,13 @@ def test_the_names_of_a_team_come_from_both_files(campaign: Campaign) -> None:
     } <= set(team.secrets(campaign))
 
 
-WRONG = {
-    "unknown key": ('homepag = "x"', " line 1, homepag: no such key", "did you mean 'homepage'?"),
-    "unknown question": ('[answers]\npurpos = "x"', " line 2, answers.purpos: no such question",
-                         "did you mean 'purpose'?"),
-    "a field as an answer": ('[answers]\ncontact = "x"', "no such question", "known keys"),
-    "unknown section": ('[hubb]\nid = "x"', " line 1, hubb: no such key", "'hub'"),
-    "unknown key of an author": ('[[authors]]\nname = "A"\n[[authors]]\nname = "B"\nmail = "x"',
-                                 " line 5, authors.2.mail: no such key", "'email'"),
-    "no name": ('[[authors]]\nemail = "a@b.cd"', " line 1, authors.1.name: it is missing", "name"),
-    "empty name": ('[[authors]]\nname = " "', " line 2, authors.1.name: it is empty", "name"),
-    "wrong ORCID": ('[[authors]]\nname = "A"\norcid = "0000-0002-1694-2331"',
-                    " line 3, authors.1.orcid: '0000-0002-1694-2331' is not valid", "check digit"),
-    "wrong mail": ('[[authors]]\nname = "A"\nemail = "a at b"', " line 3, authors.1.email", "@"),
-    "wrong link": ('\npaper = "example.org"', " line 2, paper: 'example.org' is not", "https://"),
-    "script in a link": ('homepage = "javascript:alert(1)"', "line 1, homepage", "https://"),
-    "wrong DOI": ('doi = "11.1/x"', " line 1, doi: '11.1/x' is not valid", "10.1234"),
-    "wrong id": ('[hub]\nid = "mild"', " line 2, hub.id: 'mild' is not valid", "example-lab/"),
-    "wrong gate": ('[hub]\ngated = "yes"', " line 2, hub.gated: 'yes' is not", '"manual"'),
-    "wrong kind of field": ('[hub.fields]\nName = "number"', "'number' is not", '"checkbox"'),
-    "fields without a gate": ('[hub.fields]\nName = "text"', "hub.gated: it is empty", "auto"),
-    "a number": ("description = 7", " line 1, description: wrong type", "between quotes"),
-    "a list": ('[answers]\nuses = ["a"]', " line 2, answers.uses: wrong type", "between quotes"),
-    "authors as texts": ('authors = ["A"]', "authors.1: wrong type", "between quotes"),
-    "authors as a text": ('authors = "A"', " line 1, authors: wrong type", "[[authors]]"),
-    "answers as a text": ('answers = "A"', " line 1, answers: wrong type", "[answers]"),
-    "several lines": ('contact = "a\\nb"', " line 1, contact: it has several lines", "one line"),
-    "a control character": ('description = "a\\u0007"', "line 1, description: it has a", "remove"),
-    "not TOML": ("description = Mild", "line 1", "between quotes"),
-    "the same key twice": ('doi = ""\ndoi = ""\n[hub]', "line 2", "docs/release.md"),
-}  # fmt: skip
+WRONG = beside(__file__, "wrong_statements.toml")
 
 
-@pytest.mark.parametrize(("text", "what", "fix"), WRONG.values(), ids=WRONG.keys())
-def test_errors_name_line_key_and_fix(campaign: Campaign, text: str, what: str, fix: str) -> None:
-    write(campaign, text)
-    with fails(str(team.place(campaign)), what, fix=fix):
+@pytest.mark.parametrize("row", WRONG.values(), ids=WRONG.keys())
+def test_errors_name_line_key_and_fix(campaign: Campaign, row: dict[str, str]) -> None:
+    write(campaign, row["text"])
+    with fails(str(team.place(campaign)), row["what"], fix=row["fix"]):
         team.read_statement(campaign)
 
 

@@ -16,8 +16,9 @@ from curation.steps.release import hidden
 from curation.steps.step import QUIET
 from curation.trust.protocol import table
 from curation.work.manifest import Results
+from support.expected import fails
 from support.labelled import Desk
-from support.written import fails, shas
+from support.written import shas
 
 ROW: dict[str, Any] = {
     "subject": "scores", "name": "ll", "criterion": "sensitivity", "check": "padding",

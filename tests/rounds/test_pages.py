@@ -17,7 +17,7 @@ from curation.formats import table_words
 from curation.records import FLAGS, GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.answers.forms import FIELDS
-from support.failing import fails
+from support.expected import fails
 
 SHIPPED = shipped("annotation_configs", "text")
 LANGUAGES = sorted(path.stem for path in SHIPPED.glob("*.toml"))

@@ -12,7 +12,7 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.rounds.people import fingerprint, key_path, make_key, pseudonyms, read_key
-from support.failing import fails
+from support.expected import fails
 
 
 @pytest.fixture

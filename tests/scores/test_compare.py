@@ -15,7 +15,7 @@ from curation.scores.terms import Agreement
 from curation.stats.metrics import comparisons, results
 from curation.stats.power import CATS_A_TERM, detectable, needed_terms
 from support.boards import CATS, A, S, Three, U, cat, laid, run
-from support.refusals import fails
+from support.expected import fails
 
 INTRA, INTER = "intrasentence", "intersentence"
 

@@ -14,7 +14,7 @@ from curation.stats.intervals import t_quantile
 from curation.stats.metrics import Ties, icat, results
 from curation.stats.tests import holm
 from support.boards import cat, run
-from support.refusals import fails
+from support.expected import fails
 
 
 def rows_by_metric(found: Sequence[Difference]) -> dict[str, Difference]:

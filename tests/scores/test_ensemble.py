@@ -15,7 +15,7 @@ from curation.scores.runs import Run
 from curation.stats.metrics import comparisons, results
 from support import boards
 from support.boards import Three
-from support.refusals import fails
+from support.expected import fails
 
 
 def cat(name: str, target: str, kind: Kind = "intrasentence") -> Cat:

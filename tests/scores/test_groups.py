@@ -13,7 +13,7 @@ from curation.records import KINDS, Cat
 from curation.scores.groups import Group, groups, mark_heads, member_runs, profiles_in, single
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
-from support.refusals import fails
+from support.expected import fails
 
 
 def under(model: str, family: Any, profile: Any = "acl-ll", rules: Any = (), **about: Any) -> Run:

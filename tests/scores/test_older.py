@@ -9,7 +9,7 @@ from curation.records import KINDS, Cat
 from curation.scores.incomplete import again, cats_digest, common, missing_cats
 from curation.scores.runs import Run
 from support.boards import CATS, S, run
-from support.refusals import fails
+from support.expected import fails
 
 P, Q, R, T = CATS  # intrasentence, but for Q
 CHOICE = ["choice", "choice"]

@@ -24,7 +24,7 @@ from curation.stats.metrics import Ties, results
 from support.boards import cat
 from support.cats import relabelled, reworded
 from support.chosen import as_scores_say, choice_run
-from support.refusals import fails
+from support.expected import fails
 from support.scored import CATS, likes, make_cats, put
 
 TIES: tuple[Ties, ...] = ("half", "official")

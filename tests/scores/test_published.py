@@ -16,7 +16,7 @@ from curation.scores.published import beside, by_split, choose, printed_name, ta
 from curation.scores.runs import Run
 from support.boards import Three
 from support.cats import cat
-from support.refusals import fails
+from support.expected import fails
 
 BEST = (3.0, 2.0, 1.0)  # the stereotype, then the anti-stereotype: lms 100, ss 100, icat 0
 

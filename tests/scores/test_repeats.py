@@ -18,7 +18,7 @@ from curation.scores.run_folder import note
 from curation.scores.running import Job, conclude, draw, job, score_cats
 from support.cats import cat, intra
 from support.completions import Completions, Quirks, serving, tiny
-from support.refusals import fails
+from support.expected import fails
 
 SENTENCES = ("She helps everybody.", "She helps nobody.", "Clouds drift over the hills.")
 INTER = [

@@ -15,8 +15,8 @@ from curation.models.tokens import count_tokens
 from curation.records import Cat
 from curation.scores import running
 from curation.scores.running import Job, conclude, job, score_cats
+from support.expected import fails
 from support.models import MAKERS
-from support.refusals import fails
 from support.talkers import made_up
 
 INTRA, INTER = made_up(2), made_up(2, kind="intersentence")

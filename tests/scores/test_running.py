@@ -2,12 +2,10 @@
 
 import errno
 import json
-import os
 import random
 import resource
 import shutil
-import subprocess
-import sys
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,11 +29,11 @@ from curation.scores.running import Job, Shard, conclude, job, score_cats
 from curation.stats.metrics import comparisons, results
 from curation.work.run_folder import append_lines
 from support.cats import reworded
-from support.refusals import fails
+from support.expected import fails
+from support.killer import killed
 from support.talkers import made_up
 from support.topics import write_corpus
 
-ROOT = Path(__file__).parents[2]
 RAY = pytest.mark.ray
 INTRA, INTER = made_up(7), made_up(6, kind="intersentence")
 CATS = [*INTRA, *INTER]
@@ -416,28 +414,6 @@ def test_a_model_that_gives_no_numbers_is_an_error(causal: Path, tmp_path: Path)
 
 # --- killed -------------------------------------------------------------------------------------
 
-# A fresh process, in which torch has not yet computed, and forks of it: one fork counts how often
-# the disk is touched, others die at a chosen touch and are followed by one that goes on.
-KILLER = """
-import json, sys
-from pathlib import Path
-from curation.models import causal, faster, forward, loading, scoring
-from curation.scores import running
-import transformers.models.gpt2.modeling_gpt2
-from support import commands
-from support.strike import strike, times
-
-running.SHARD = 2
-command, root, moments = json.loads(sys.argv[1])
-count = times(commands.run, [*command, f"{root}/whole"], Path(root))
-codes = []
-for share in moments:
-    words = [*command, f"{root}/{share}"]
-    death = strike(Path(root), at=max(1, round(share * count)))
-    codes += [commands.run(*words, before=before).code for before in (death, lambda: None)]
-Path(root, "told.json").write_text(json.dumps([count, codes]))
-"""
-
 
 def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path) -> None:
     gold = tmp_path / "gold.json"
@@ -445,16 +421,9 @@ def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path
     command = ["scores", "models", str(causal), "--gold", str(gold), "--plain", "--scores"]
     moments = sorted(random.Random(1).uniform(0, 1) for _ in range(7))
     place = tmp_path / "runs"
-    place.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, json.dumps([command, str(place), moments])],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
-        capture_output=True, encoding="utf-8", check=False, timeout=240,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    count, codes = json.loads((place / "told.json").read_bytes())
+    count, ends = killed(command, place, [(signal.SIGKILL, moment) for moment in moments], shard=2)
     assert count >= 12  # lock, run.json, four shards, results.json
-    assert codes == [-9, 0] * len(moments), done.stderr
+    assert {(end.code, end.again) for end in ends} == {(-9, 0)}, ends
 
     def read(name: str) -> tuple[dict[str, float], dict[str, Any]]:
         folder = place / name / "tiny-causal" / "ll-bos_conditional"
@@ -464,8 +433,8 @@ def test_killed_at_any_moment_gives_the_same_scores(causal: Path, tmp_path: Path
 
     scores, splits = read("whole")
     assert sorted(scores) == ids(INTRA)
-    for moment in moments:
-        again, figures_again = read(str(moment))
+    for number in range(len(moments)):
+        again, figures_again = read(str(number))
         assert close(again, scores, 1e-6)
         assert figures_again == splits
 

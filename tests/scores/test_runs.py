@@ -15,7 +15,7 @@ from curation.scores.boards import board
 from curation.scores.runs import Run, current, read_predictions_run, read_runs
 from curation.stats.metrics import comparisons
 from support.boards import cat
-from support.refusals import fails
+from support.expected import fails
 
 
 def put(root: Path, folder: str, scores: dict[str, Any], about: object = None) -> Path:

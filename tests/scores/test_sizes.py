@@ -9,7 +9,7 @@ import pytest
 from curation.files import shipped
 from curation.scores.published import choose
 from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
-from support.refusals import fails
+from support.expected import fails
 
 
 def file(path: Path, text: str) -> Path:

@@ -23,7 +23,7 @@ from curation.stats.intervals import FEW
 from curation.stats.metrics import METRICS
 from curation.stats.tests import holm
 from support.boards import A, S, cat, run
-from support.refusals import fails
+from support.expected import fails
 
 CATS = [cat("p", "x", "race"), cat("q", "y", "race", "intersentence"), cat("r", "z/w", "a_b & c")]
 ABOUT = {

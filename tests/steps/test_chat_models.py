@@ -15,7 +15,7 @@ from curation.steps.source import Source
 from curation.steps.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
 from curation.work.run_folder import write_lines
 from support.commands import set_to
-from support.failing import fails
+from support.expected import fails
 from support.heard import Heard
 from support.talkers import STEREOTYPES, Talker, made_up, says, spec
 

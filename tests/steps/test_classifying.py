@@ -15,7 +15,7 @@ from curation.settings import MeasureSettings
 from curation.steps import measures
 from curation.steps.measures import classify
 from support.cats import cat
-from support.failing import fails
+from support.expected import fails
 from support.reviews import ALL
 
 TEXTS = ("the bread was awful here", "a song was lovely today", "this boat was round at noon")

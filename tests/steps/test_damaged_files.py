@@ -14,7 +14,7 @@ from curation.steps import read, terms
 from curation.steps.rounds import round_files
 from curation.steps.status import UNFINISHED, score_runs
 from curation.steps.step import delete_files
-from support.failing import fails
+from support.expected import fails
 
 ORIGIN = {"properties": ["P1"], "population": {"P2": ["Q3"]}, "languages": ["en"], "least": 2}
 

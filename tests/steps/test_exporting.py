@@ -20,7 +20,7 @@ from curation.steps import read
 from curation.steps.people import _without_quotes
 from curation.steps.rounds.round_files import read_words
 from support.desk import STUDY
-from support.failing import fails
+from support.expected import fails
 from support.validating import Validating
 
 OWN = """

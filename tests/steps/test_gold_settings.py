@@ -11,7 +11,7 @@ from curation.records import Cat
 from curation.steps.measures import pitfalls_of
 from curation.steps.source import gold_source, open_source
 from support import cats
-from support.failing import fails
+from support.expected import fails
 
 
 def cat(id: str, context: str) -> Cat:

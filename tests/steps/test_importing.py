@@ -18,7 +18,7 @@ from curation.steps.rounds.running import _append
 from curation.steps.rounds.sheets import read_answers
 from curation.steps.terms import read_edits
 from support.books import book
-from support.failing import fails
+from support.expected import fails
 from support.validating import Validating
 
 HEAD = "domain,target,context,stereotype,anti_stereotype,unrelated,annotator,submitted_at\n"

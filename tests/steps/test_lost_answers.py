@@ -13,7 +13,7 @@ from curation.steps.importing import import_answers
 from curation.steps.pipeline import bring_up_to_date
 from support.answers import Row, written
 from support.commands import set_to
-from support.failing import fails
+from support.expected import fails
 
 
 class Labelled:

@@ -18,7 +18,7 @@ from curation.steps.source import open_source
 from curation.steps.step import Reporter, Step, current, last_run, run_steps, with_needs
 from curation.work.manifest import Results
 from support.commands import set_to
-from support.failing import fails
+from support.expected import fails
 
 
 def steps_read(campaign: Campaign, step: Step) -> set[str]:

@@ -18,7 +18,7 @@ from curation.steps.read import read_items
 from curation.steps.source import gold_source
 from curation.steps.status import read_status
 from support.commands import set_to
-from support.failing import fails
+from support.expected import fails
 from support.heard import Heard
 
 PEOPLE = "abcde"

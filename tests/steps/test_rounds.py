@@ -11,7 +11,7 @@ from curation.steps.rounds.running import close_round, open_round, pull_round, t
 from curation.steps.rounds.sheets import export_round, import_round
 from support.answers import WORDS
 from support.desk import STUDY
-from support.failing import fails
+from support.expected import fails
 
 
 def test_a_round_is_opened_answered_topped_up_and_closed(

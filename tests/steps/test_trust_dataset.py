@@ -16,7 +16,7 @@ from curation.steps.trust.dataset import dataset_input, measure_values
 from curation.steps.trust.files import DIRECTIONS, TrustRun
 from curation.steps.trust.report import dataset_files
 from curation.trust.protocol.table import dataset_criteria
-from support.failing import fails
+from support.expected import fails
 from support.heard import Heard
 from support.judged import found
 from support.scored import CATS, chance, likes, put, scored_campaign, write_gold

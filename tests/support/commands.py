@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import json
 import os
 import pkgutil
 import signal
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pytest
 import typer.main
@@ -71,6 +72,28 @@ def run(
     if before is None and seconds is None:
         return _here(argv)
     return _forked(argv, before, seconds)
+
+
+def well(*words: object) -> Ran:
+    """A command that goes well."""
+    ran = run(*map(str, words))
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def told(*words: object) -> Any:
+    """What a command that goes well prints as JSON."""
+    return json.loads(well(*words, "--json").out)
+
+
+def refused(*words: object) -> str:
+    """What a command says that ends with an error and its fix, and that prints nothing else."""
+    ran = run(*map(str, words))
+    assert (ran.code, ran.out) == (1, ""), ran.err
+    assert "error: " in ran.err
+    assert "fix:   " in ran.err
+    assert "Traceback" not in ran.err
+    return ran.err
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Errors that tests expect."""
+"""Errors that tests expect: what is wrong, and how to fix it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,18 +12,21 @@ from curation.files import CurationError
 Patch = pytest.MonkeyPatch
 
 
-@contextmanager
-def fails(what: str, fix: str = "") -> Iterator[pytest.ExceptionInfo[Any]]:
-    """What runs inside ends in an error for the user that says how to fix it.
+def has(said: str, *parts: str) -> None:
+    """The text has every part, wherever its lines are broken."""
+    in_a_line = " ".join(said.split())
+    missing = [part for part in parts if part not in said and part not in in_a_line]
+    assert not missing, f"{missing} is not in: {said}"
 
-    Args:
-        what: a pattern of what is wrong.
-        fix: a part of the fix.
-    """
-    with pytest.raises(CurationError, match=what) as error:
-        yield error
-    assert error.value.fix, f"no fix: {error.value.what}"
-    assert fix in error.value.fix
+
+@contextmanager
+def fails(*what: str, fix: str = "") -> Iterator[pytest.ExceptionInfo[CurationError]]:
+    """The block ends with an error that says all of ``what``, and has a fix that says ``fix``."""
+    with pytest.raises(CurationError) as caught:
+        yield caught
+    has(caught.value.what, *what)
+    assert caught.value.fix, f"no fix: {caught.value.what}"
+    has(caught.value.fix, fix)
 
 
 def raising(error: BaseException) -> Callable[..., Any]:

@@ -6,58 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 
-from curation.release.facts import Author, Facts, Hidden, Licence, Size, Statement
+from curation.release.facts import Facts
 from support.catsets import GOLD, VALUES, as_struct, by_kind, features, write_parquet
 from support.desk import write_csv
-from support.written import files
+from support.written import beside, files
 
-CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
+MADE = beside(__file__, "folders.toml")
 GOLDS = ("stereotype", "anti-stereotype", "unrelated")
 KINDS = ("intersentence", "intrasentence")
-JOBS = {
-    "baker": (
-        "dev", "The baker on our street is BLANK.", ("early", "late", "magnetic"),
-        "My neighbour works as a baker.",
-        ("He gets up at four.", "He sleeps until noon.", "The lake froze over."),
-    ),
-    "florist": (
-        "dev", "I heard that a florist must be BLANK.", ("gentle", "rough", "hexagonal"),
-        "A florist arranged tulips for us.",
-        ("She spoke softly to all.", "She shouted at everybody.", "Seven is odd."),
-    ),
-    "pilot": (
-        "test", "During landing the pilot seemed BLANK.", ("calm", "nervous", "soluble"),
-        "We waved to the pilot.",
-        ("They kept their nerve well.", "They panicked in the wind.", "Bread is on sale."),
-    ),
-    "sailor": (
-        "test", "Every sailor whom we met was BLANK.", ("brave", "timid", "decimal"),
-        "There was a sailor at the bar.",
-        ("He laughed at the storm.", "He hid below the deck.", "Chess needs a board."),
-    ),
-}  # fmt: skip
-"""By target: its split; a context and its fillers; another context and its sentences."""
+JOBS = MADE["jobs"]
 PEOPLE = tuple(f"p-{n:016x}" for n in range(5))
-CARD = """
-# Made-up jobs
-
-> Content warning: these texts state stereotypes.
-
-Contact: team@example.org. Limits: a pool of annotators is not a population.
-Canary: {canary}. Canonical hash: {canonical}.
-"""
 
 
 def cats() -> list[dict[str, Any]]:
     """Eight CATs as items in StereoSet's form, with ``kind`` and ``split``."""
     items: list[dict[str, Any]] = []
-    for target, (split, template, words, opening, following) in JOBS.items():
-        filled = tuple(template.replace("BLANK", word) for word in words)
-        for kind, context, texts in zip(
-            KINDS, (opening, template), (following, filled), strict=True
-        ):
+    for target, job in JOBS.items():
+        for kind in KINDS:
+            context, *texts = job[kind]
+            if kind == "intrasentence":
+                texts = [context.replace("BLANK", word) for word in texts]
             name = f"{target}-{kind[:5]}"
             order = ((n + len(items)) % 3 for n in range(3))
             sentences = [
@@ -66,7 +35,7 @@ def cats() -> list[dict[str, Any]]:
                 for place, n in enumerate(order)
             ]  # fmt: skip
             items.append(
-                {"id": name, "kind": kind, "split": split, "target": target,
+                {"id": name, "kind": kind, "split": job["split"], "target": target,
                  "bias_type": "profession", "context": context, "tier": 4, "sentences": sentences}
             )  # fmt: skip
     return items
@@ -115,9 +84,9 @@ def write(folder: Path, *, hide: bool = False, items: list[dict[str, Any]] | Non
         folder / "terms.jsonl",
         (
             {"id": f"term-{target}", "text": target, "domain": "profession", "family": None,
-             "wikidata": [], "names": [], "split": split,
+             "wikidata": [], "names": [], "split": job["split"],
              **{kind: counts[target, kind] for kind in reversed(KINDS)}}
-            for target, (split, *_) in JOBS.items()
+            for target, job in JOBS.items()
         ),
     )  # fmt: skip
     facts = _facts(folder, items, hide=hide)
@@ -182,42 +151,23 @@ def _facts(folder: Path, items: list[dict[str, Any]], *, hide: bool) -> Facts:
     cells = Counter((i["bias_type"], i["kind"], i["split"]) for i in items)
     whole = b"".join(path.read_bytes() for path in sorted((folder / "cats").iterdir()))
     known = sum(item["tier"] is not None for item in items)
-    return Facts(
-        name="Made-up jobs", version="1.0.0", language="en", date="2026-01-02", canary=CANARY,
-        warning="These texts state stereotypes.",
-        licence=Licence(name="CC BY 4.0", spdx="CC-BY-4.0", hub="cc-by-4.0"),
-        statement=Statement(authors=(Author(name="A. Team"),), contact="team@example.org"),
-        sizes=tuple(
-            Size(domain=domain, kind=kind, split=split, terms=2, cats=count)
-            for (domain, kind, split), count in sorted(cells.items())
-        ),
-        tiers={"4": known}, annotations=15 * known, annotators=5, counted=15 * known,
-        decisions={"needed": 3, "of": 5, "count_writer": False}, seed=0, dev=0.5,
-        hidden=Hidden(split="test", cats=4, terms=2) if hide else None,
-        canonical=hashlib.sha256(whole).hexdigest(),
-    )  # fmt: skip
+    sizes = [
+        {"domain": domain, "kind": kind, "split": split, "terms": 2, "cats": count}
+        for (domain, kind, split), count in sorted(cells.items())
+    ]
+    counted = {"tiers": {"4": known}, "annotations": 15 * known, "counted": 15 * known}
+    hidden = {"split": "test", "cats": 4, "terms": 2} if hide else None
+    canonical = hashlib.sha256(whole).hexdigest()
+    about = {"sizes": sizes, "hidden": hidden, "canonical": canonical, **counted}
+    return Facts.model_validate({**MADE["facts"], **about})
 
 
 def _texts(folder: Path, facts: Facts) -> None:
-    def config(name: str, files: Any) -> dict[str, Any]:
-        return {"config_name": name, "data_files": files}
-
-    def parts(**paths: str) -> list[dict[str, str]]:
-        return [{"split": split, "path": path} for split, path in paths.items()]
-
-    configs = [
-        config(kind, parts(**{s: f"{kind}/{s}-*.parquet" for s in ("validation", "test")}))
-        for kind in KINDS
-    ]
-    configs.append(config("cats", parts(dev="cats/*-dev.jsonl", test="cats/*-test.jsonl")))
-    configs += [config("annotations", "annotations.csv"), config("terms", ["terms.jsonl"])]
-    front = yaml.safe_dump({"license": "cc-by-4.0", "language": ["en"], "configs": configs})
-    text = CARD.format(canary=facts.canary, canonical=facts.canonical)
-    put(folder / "README.md", f"---\n{front}---\n{text}")
+    texts = {"canary": facts.canary, "canonical": facts.canonical}
+    put(folder / "README.md", MADE["card"].format(**texts))
     put(folder / "STATEMENT.md", "# Data statement\n")
     put(folder / "LICENSE", "You may share and adapt it.\n")
-    cited = {"cff-version": "1.2.0", "message": "Please cite it.", "title": facts.name}
-    put(folder / "CITATION.cff", yaml.safe_dump({**cited, "authors": [{"name": "A. Team"}]}))
+    put(folder / "CITATION.cff", MADE["citation"])
     described, resources = [], []
     for name, content in sorted(files(folder).items()):
         if name.endswith((".parquet", ".jsonl", ".csv")):

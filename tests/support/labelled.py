@@ -14,7 +14,8 @@ from curation.records import Cat
 from support import desk
 from support.commands import Ran
 from support.desk import Row, label_row
-from support.written import has, read
+from support.expected import has
+from support.written import read
 
 PEOPLE = [f"val-{n}" for n in range(6)]
 

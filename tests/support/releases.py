@@ -9,77 +9,32 @@ from typing import Any
 import pandas as pd
 
 from curation.catsets.stereoset import FileSettings
-from curation.records import GOLDS, KINDS, Annotation, Kind, SplitName, Term
+from curation.records import GOLDS, KINDS, Annotation, Term
 from curation.release import build
 from curation.release import contents as public
 from curation.release import data_files as tables
 from curation.release import facts as told
 from curation.release.facts import Facts, PitfallCount, ScoreRow, Statement
+from support.written import beside
 
 CANARY = "6f1c6f3e-0c52-4d8e-9a55-3f3f2f6a9b10"
-TARGETS: tuple[tuple[str, str, str, SplitName], ...] = (
-    ("term-baker", "baker", "profession", "dev"),
-    ("term-pilot", "pilot", "profession", "test"),
-    ("term-quillon", "Quillon", "race", "dev"),
-    ("term-edo", "江戸の人", "race", "test"),
-)
-"""Id, text, domain and split of each term."""
-_ORDERS = ((0, 1, 2), (2, 0, 1), (1, 2, 0))
+MADE = beside(__file__, "releases.toml")
 PEOPLE = tuple(f"p-{n:016x}" for n in range(6))
 
 
-def cat(
-    name: str, term: str, kind: Kind, context: str, sentences: tuple[str, str, str], *,
-    tier: int | None = 4, order: int = 0, target_original: str | None = None,
-) -> public.PublishedCat:  # fmt: skip
-    """A CAT from its stereotype, anti-stereotype and unrelated sentence, in one of three orders."""
-    _, text, domain, split = next(row for row in TARGETS if row[0] == term)
-    first, second, third = (
-        public.PublishedOption(f"{name}-{place}", sentences[n], GOLDS[n])
-        for place, n in enumerate(_ORDERS[order])
-    )
-    about = (name, kind, domain, text, target_original, split, context, tier)
-    return public.PublishedCat(*about, (first, second, third))
-
-
 def cats() -> tuple[public.PublishedCat, ...]:
-    """Eight CATs; texts have Japanese, Arabic, quotes, commas, tabs and signs of formulas."""
-    return (
-        cat(
-            "c1", "term-baker", "intrasentence", "The baker is BLANK.",
-            ("The baker is early.", "The baker is late.", "The baker is magnetic."), tier=5,
-        ),
-        cat(
-            "c2", "term-baker", "intersentence", "My neighbour is a baker.",
-            ('He said, "up at four".', "She sleeps in;\nalways.", "=1+1 is two."), order=1,
-        ),
-        cat(
-            "c3", "term-pilot", "intrasentence", "Our pilot was BLANK today.",
-            ("Our pilot was very calm today.", "Our pilot was nervous today.",
-             "Our pilot was <b>parquet</b> today."), order=2, tier=3,
-        ),
-        cat(
-            "c4", "term-pilot", "intersentence", "The pilot boarded.",
-            ("They wore a cap.", "They wore\ta jumper.", "Bread rises | overnight."), order=1,
-        ),
-        cat(
-            "c5", "term-quillon", "intrasentence", "People from Quillon are BLANK.",
-            ("People from Quillon are punctual.", "People from Quillon are tardy.",
-             "People from Quillon are alphabetical."), order=2, target_original="Quillonia",
-        ),
-        cat(
-            "c6", "term-quillon", "intersentence", "جاري من Quillon.",
-            ("يحب الشاي.", "يحب القهوة.", "الدرج أزرق."), order=1, tier=None,
-        ),
-        cat(
-            "c7", "term-edo", "intrasentence", "江戸の人はBLANKです。",
-            ("江戸の人は短気です。", "江戸の人は気長です。", "江戸の人は三角です。"),
-        ),
-        cat(
-            "c8", "term-edo", "intersentence", "隣に江戸の人がいる。",
-            ("祭りが好きだ。", "静かな家が好きだ。", "鉛筆は長い。"), order=1,
-        ),
-    )  # fmt: skip
+    """Eight CATs, c1 to c8."""
+    found = []
+    for number, row in enumerate(MADE["cats"], 1):
+        term = MADE["terms"][row["term"]]
+        first, second, third = (
+            public.PublishedOption(f"c{number}-{place}", row["sentences"][n], GOLDS[n])
+            for place, n in enumerate(row["order"])
+        )
+        about = (f"c{number}", row["kind"], term["domain"], term["text"])
+        more = (row.get("target_original"), term["split"], row["context"], row.get("tier"))
+        found.append(public.PublishedCat(*about, *more, (first, second, third)))
+    return tuple(found)
 
 
 def annotations(of: Iterable[public.PublishedCat]) -> pd.DataFrame:
@@ -101,17 +56,12 @@ def annotations(of: Iterable[public.PublishedCat]) -> pd.DataFrame:
 def contents(version: str = "1.0.0") -> public.Contents:
     """What the release publishes; CAT «c6» has no votes."""
     published = cats()
-    known = {"term-quillon": "Q900000001", "term-edo": "Q900000002"}
     terms = []
-    for name, text, domain, split in TARGETS:
-        term = Term(
-            id=name, text=text, domain=domain,
-            family=f"people of {text}" if domain == "race" else None,
-            wikidata=(known[name],) if name in known else (),
-            names=("Quillonian", "quillon, the") if text == "Quillon" else (),
-        )  # fmt: skip
-        kinds = [cat.kind for cat in published if cat.target == text]
-        terms.append(public.PublishedTerm(term, split, *map(kinds.count, KINDS)))
+    for name, row in MADE["terms"].items():
+        about = {key: value for key, value in row.items() if key != "split"}
+        term = Term.model_validate({"id": name, "family": None, **about}, strict=False)
+        kinds = [cat.kind for cat in published if cat.target == term.text]
+        terms.append(public.PublishedTerm(term, row["split"], *map(kinds.count, KINDS)))
     votes = annotations(c for c in published if c.id != "c6")
     settings, without = FileSettings(language="en"), frozenset({"c6"})
     return public.Contents(version, published, votes, tuple(terms), settings, without)
@@ -119,22 +69,7 @@ def contents(version: str = "1.0.0") -> public.Contents:
 
 def statement() -> Statement:
     """Answers of the team: a person, an institution, and some of the questions."""
-    return Statement(
-        description="Mild sentences about made-up groups: # not a heading, <b>not bold</b>.",
-        authors=(
-            told.Author(
-                name="María José O'Neil-Ōta", affiliation="Institute of Examples",
-                email="maria@example.invalid", orcid="0000-0002-1825-0097",
-            ),
-            told.Author(name="Ali Kaya"),
-        ),
-        contact="data@example.invalid",
-        takedown="takedown@example.invalid",
-        homepage="https://example.invalid/set",
-        repository="https://example.invalid/set.git",
-        paper="https://example.invalid/paper",
-        doi="10.1234/example.5678",
-    )  # fmt: skip
+    return Statement.model_validate(MADE["facts"]["statement"])
 
 
 def score(**fields: Any) -> ScoreRow:
@@ -159,50 +94,18 @@ def facts(**changes: Any) -> Facts:
         for kind in KINDS
         for own in [[c.target for c in content.part(split, kind) if c.domain == domain]]
     ]
-    main = told.RoundFacts(
-        name="main", kind="validation", platform="files", people=6, answers=42, refused=2,
-        first="2026-01-10", last="2026-01-20", consent="1-abcdef", pay=0.5, currency="EUR",
-        read=(told.Reading(heading="Your task", lines=("Label three sentences.",)),),
-        consent_text=("You may stop at any time.",),
-    )  # fmt: skip
-    alpha = told.Agreement(
-        scope="kept", classes="3", measure="alpha", value=0.61, ci=(0.5, 0.7), cats=7, labels=105,
-        few=True,
-    )  # fmt: skip
-    negative = told.SentimentShare(
-        kind="intrasentence", label="stereotype", cats=4, share=25.0, ci=(0.0, 70.0)
-    )
     longest = score(model="longest", kind="both", lms=75.0, icat=75.0, few=True)
-    tiny = score(
-        model="tiny", rules="ll-bos", kind="both", lms_ci=(20.0, 80.0), ss_ci=(20.0, 80.0),
-        icat_ci=(10.0, 80.0), few=True,
-    )  # fmt: skip
-    share_alike = told.Licence(
-        name="CC BY-SA 4.0", spdx="CC-BY-SA-4.0", hub="cc-by-sa-4.0",
-        url="https://creativecommons.org/licenses/by-sa/4.0/", text="The text of the licence.\n",
-    )  # fmt: skip
-    whole = Facts(
-        name="Mild: <Set> #1", version=content.version, language="en", date="2026-03-01",
-        canary=CANARY, licence=share_alike, statement=statement(), open=("languages.variety",),
-        warning="Content warning: these texts repeat stereotypes; nobody agrees with them.",
-        sizes=tuple(sizes), tiers={"3": 1, "4": 5, "5": 1, "unknown": 1}, without_votes=1,
-        translated=1, annotations=len(content.annotations), annotators=len(PEOPLE),
-        counted=int(content.annotations["counted"].sum()), rounds=(main,),
-        people={"intrasentence": 3, "intersentence": 2, "validation": 6},
-        decisions={"needed": 3, "of": 5, "count_writer": False, "count_repeats": False,
-                   "match_intent": False},
-        agreement=(alpha,), sentiment=(negative,), sentiment_by="VADER", scores=(tiny,),
-        retention=(
-            told.Retention(domain="race", kind="intrasentence", items=3, kept=2, share=66.7),
-        ),
-        pitfalls=(pitfall("target_renamed", says="another text", count=1, of=8),),
-        baselines=(
-            told.Baseline(model="longest", says="prefers the longest option",
-                          beyond=("lms, test",), rows=(longest,)),
-        ),
-        seed=1, dev=0.25, versions={"curation": "0.1.0"}, canonical="0" * 64,
-    )  # fmt: skip
-    return whole.model_copy(update=changes)
+    intervals = {"lms_ci": (20.0, 80.0), "ss_ci": (20.0, 80.0), "icat_ci": (10.0, 80.0)}
+    tiny = score(model="tiny", rules="ll-bos", kind="both", few=True, **intervals)
+    lengths = {"model": "longest", "says": "prefers the longest option", "beyond": ("lms, test",)}
+    counted = {
+        "version": content.version, "canary": CANARY, "sizes": sizes,
+        "annotations": len(content.annotations), "annotators": len(PEOPLE),
+        "counted": int(content.annotations["counted"].sum()), "scores": (tiny,),
+        "pitfalls": (pitfall("target_renamed", says="another text", count=1, of=8),),
+        "baselines": (told.Baseline(rows=(longest,), **lengths),),
+    }  # fmt: skip
+    return Facts.model_validate({**MADE["facts"], **counted}).model_copy(update=changes)
 
 
 def data_files(files: Mapping[str, bytes], content: public.Contents) -> list[public.DataFile]:

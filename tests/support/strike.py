@@ -2,10 +2,8 @@
 
 import os
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from typing import Any
 from curation.files import beside
 from curation.models.train.settings import Progress
 
-ROOT = Path(__file__).parents[2]
 ENDED = 1 << 22  # a process that never runs: no system has so many
 
 
@@ -82,22 +79,6 @@ def times(run: Any, command: Sequence[Any], *folders: Path, seen: bool = False) 
         assert done.code == 0, done.err
         tell.seek(0)
         return int(tell.read())
-
-
-def kill_once_there(file: Path, *command: str) -> None:
-    """Run a command in a process of its own, on one thread, and kill it once a file is there."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "curation", *command],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 600
-    while not file.exists() and time.monotonic() < until:
-        time.sleep(0.002)
-    there = file.exists()
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    assert there, f"{file} was not written within ten minutes"
 
 
 class KilledError(Exception):

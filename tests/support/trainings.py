@@ -45,7 +45,7 @@ class Training(NamedTuple):
 
     def fails(self, what: str, fix: str = "", **changed: Any) -> None:
         """A training that is refused."""
-        with fails(what, fix):
+        with fails(what, fix=fix):
             self(**changed)
 
 

@@ -1,15 +1,10 @@
-"""What is in files and messages, for asserts: lines of JSON, all bytes of a folder, errors."""
+"""What is in files: lines of JSON, tables beside a test, all bytes of a folder."""
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tomllib
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from curation.files import CurationError
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -20,6 +15,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def read(path: Path) -> Any:
     """What a JSON file holds."""
     return json.loads(path.read_text("utf-8"))
+
+
+def beside(test: str, name: str) -> Any:
+    """What a TOML file beside a test holds; ``test`` is the test's ``__file__``."""
+    return tomllib.loads(Path(test).with_name(name).read_text("utf-8"))
 
 
 def items(path: Path) -> list[dict[str, Any]]:
@@ -36,20 +36,3 @@ def files(folder: Path) -> dict[str, bytes]:
 def shas(folder: Path) -> dict[str, str]:
     """The sha256 of every file in a folder, by path."""
     return {name: hashlib.sha256(data).hexdigest() for name, data in files(folder).items()}
-
-
-def has(said: str, *parts: str) -> None:
-    """The text has every part, wherever its lines are broken."""
-    in_a_line = " ".join(said.split())
-    missing = [part for part in parts if part not in said and part not in in_a_line]
-    assert not missing, f"{missing} is not in: {said}"
-
-
-@contextmanager
-def fails(*what: str, fix: str = "") -> Iterator[None]:
-    """The block ends with an error that says all of ``what``, and has a fix that says ``fix``."""
-    with pytest.raises(CurationError) as caught:
-        yield
-    has(caught.value.what, *what)
-    assert caught.value.fix
-    has(caught.value.fix, fix)

@@ -18,7 +18,7 @@ from curation.records import Entity
 from curation.terms import dump
 from curation.terms.dump import Scanned, scan
 from curation.terms.facts import FactRequest, languages
-from support.failing import fails
+from support.expected import fails
 
 JOBS = FactRequest("profession", ("P106",))
 GERMAN = {"languages": ("de", "mul", "en"), "own": ("de", "mul")}

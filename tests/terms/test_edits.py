@@ -8,7 +8,7 @@ import pytest
 
 from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.select import new_id
-from support.failing import fails
+from support.expected import fails
 from support.selected import choose
 
 CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -18,7 +18,7 @@ from curation.terms import wikidata
 from curation.terms.facts import FactRequest, Facts
 from curation.terms.wikidata import GOES_ON, Service, TooHeavyError, query
 from support import faulty
-from support.failing import fails
+from support.expected import fails
 from support.faulty import CUT, FAILED, GOOD, PAGE, TRACE, Answer, Fault, Seen, always
 
 CONTACT = "curators@example.org"

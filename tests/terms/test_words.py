@@ -9,7 +9,7 @@ import pytest
 from curation.files import shipped
 from curation.rounds.tables.reading import read_rows
 from curation.terms.words import Word, read_words, text_rows
-from support.failing import fails
+from support.expected import fails
 
 LIST = Path("gender.csv")
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from curation.trust.groups import Groups, check_shares
-from support.failing import fails
+from support.expected import fails
 
 LISTS = {"tall": ("giant", "tower"), "short": ("dwarf",)}
 

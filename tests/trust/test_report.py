@@ -22,7 +22,7 @@ from curation.trust.protocol import report, table
 from curation.trust.protocol.attested import Answers, attested, open_questions, questions
 from curation.trust.protocol.checks import words
 from support.commands import Ran, run, set_to
-from support.failing import fails
+from support.expected import fails
 from support.heard import Heard
 from support.scored import CATS, write_gold
 

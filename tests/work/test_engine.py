@@ -12,7 +12,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.work.engine import Engine, map_shards
-from support.refusals import fails
+from support.expected import fails
 
 RAY = pytest.mark.ray
 ENGINES = ["local", pytest.param("ray", marks=RAY)]

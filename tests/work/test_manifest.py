@@ -9,7 +9,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
-from support.refusals import fails
+from support.expected import fails
 
 STATE: dict[str, Any] = {"algorithm": 1, "settings": {"k": [1]}, "inputs": {"a": "sha"}}
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # FIPS 180-2
@@ -67,7 +67,7 @@ def test_a_step_that_fails_leaves_the_last_results_and_nothing_hidden(tmp_path: 
 
     def refusing(results: Results) -> dict[str, int]:
         results.lines("one.txt", [b"new"])
-        raise CurationError("no")
+        raise CurationError("no", "try again")
 
     with pytest.raises(ZeroDivisionError):
         run_step(tmp_path, "step", failing, **STATE)
@@ -85,7 +85,7 @@ def into_a_folder(results: Results, *, stops: bool = False) -> dict[str, int]:
     (folder / "deep").mkdir()
     (folder / "deep" / "two.txt").write_bytes(b"abc")
     if stops:
-        raise CurationError("no")
+        raise CurationError("no", "try again")
     return {}
 
 

@@ -240,7 +240,7 @@ def test_models_that_cannot_be_asked(
     made: Made, tmp_path: Path, name: str, template: str, error: str, fix: str
 ) -> None:
     folder = with_template(tmp_path / name, name, template) if template else made(name)
-    with fails(f"{name}: .*{error}", fix):
+    with fails(f"{name}: ", error, fix=fix):
         opened(folder)
 
 
@@ -250,7 +250,7 @@ def test_a_masked_model_is_refused_before_it_is_loaded(made: Made) -> None:
 
 
 def test_a_letter_that_is_no_token(model: Made) -> None:
-    with fails("«Ж»", "choose other letters in prompts.toml"):
+    with fails("«Ж»", fix="choose other letters in prompts.toml"):
         opened(model("gpt2"), replace(PROMPTS, letters=("A", "Ж")))
 
 

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import hashlib
 import json
+import re
 import sys
 import tomllib
 from collections.abc import Callable
@@ -177,7 +178,7 @@ def test_articles_are_held_out_until_they_have_so_many_pairs(lettered: Read) -> 
 @pytest.mark.parametrize("wanted", [37, 40, 41, 10**9])
 def test_a_corpus_too_small_for_the_test_pairs_is_an_error(lettered: Read, wanted: int) -> None:
     # 40 pairs; 37 take 19 of the 20 articles, and two must be left.
-    with fails(f"{wanted} test pairs are too many: .*40 pairs", "--test-pairs"):
+    with fails(f"{wanted} test pairs are too many: ", "40 pairs", fix="--test-pairs"):
         divide(lettered(*[3] * 20), share=0.1, seed=1, held_pairs=wanted)
 
 
@@ -301,14 +302,14 @@ def test_only_a_first_line_that_is_the_title_is_left_out(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("wiki_00", BLOCKS + "loose\n", r"wiki_00 line 15: text outside <doc …> and </doc>"),
-        ("wiki_00", "just a text\n", r"wiki_00 line 1: text outside"),
-        ("wiki_00", BLOCKS[: BLOCKS.rindex("</doc>")], r"wiki_00 line 9: <doc> without </doc>"),
-        ("wiki_00", BLOCKS.replace("</doc>", "", 1), r"wiki_00 line 1: <doc> without </doc>"),
-        ("wiki_00", OBJECTS + '{"id": ', r"wiki_00 line 3: is not JSON"),
-        ("wiki_00", "", r"wiki_00: is empty"),
-        ("dump.xml.bz2", "<mediawiki>", r"dump\.xml\.bz2: is a dump of a wiki"),
-        ("wiki_0x", BLOCKS, r"wiki_0x: the name is not that of text"),
+        ("wiki_00", BLOCKS + "loose\n", "wiki_00 line 15: text outside <doc …> and </doc>"),
+        ("wiki_00", "just a text\n", "wiki_00 line 1: text outside"),
+        ("wiki_00", BLOCKS[: BLOCKS.rindex("</doc>")], "wiki_00 line 9: <doc> without </doc>"),
+        ("wiki_00", BLOCKS.replace("</doc>", "", 1), "wiki_00 line 1: <doc> without </doc>"),
+        ("wiki_00", OBJECTS + '{"id": ', "wiki_00 line 3: is not JSON"),
+        ("wiki_00", "", "wiki_00: is empty"),
+        ("dump.xml.bz2", "<mediawiki>", "dump.xml.bz2: is a dump of a wiki"),
+        ("wiki_0x", BLOCKS, "wiki_0x: the name is not that of text"),
     ],
 )
 def test_damaged_files_say_where(tmp_path: Path, name: str, content: str, says: str) -> None:
@@ -319,8 +320,9 @@ def test_damaged_files_say_where(tmp_path: Path, name: str, content: str, says: 
 def test_a_packed_file_that_breaks_off_is_an_error(tmp_path: Path) -> None:
     for data in (b"not packed", bz2.compress(BLOCKS.encode() * 99)[:-9]):
         (tmp_path / "wiki_00.bz2").write_bytes(data)
-        with fails(r"wiki_00\.bz2 line \d+: cannot be decompressed"):
+        with fails() as failed:
             list(articles(tmp_path / "wiki_00.bz2"))
+        assert re.search(r"wiki_00\.bz2 line \d+: cannot be decompressed", failed.value.what)
 
 
 # --- folders ------------------------------------------------------------------------------------
@@ -362,7 +364,7 @@ def test_missing_paths_and_folders_without_articles_are_errors(tmp_path: Path) -
     with fails("text: no such file or folder"):
         corpora.article_files(tmp_path / "text")
     write(tmp_path / "text" / "notes.md", "no article")
-    with fails("text: there is no file of articles in this folder", "wiki_00"):
+    with fails("text: there is no file of articles in this folder", fix="wiki_00"):
         corpora.article_files(tmp_path / "text")
 
 
@@ -396,7 +398,7 @@ def test_the_column_of_the_text_can_be_named(tmp_path: Path) -> None:
     assert list(articles(path, field="body")) == [["Rain.", "Sun."]]
     lines = write(tmp_path / "a.jsonl", '{"body": "Rain. Sun.", "text": "no"}\n')
     assert list(articles(lines, field="body")) == [["Rain.", "Sun."]]
-    with fails("the column 'text' does not exist", "--field; the columns are body, n"):
+    with fails("the column 'text' does not exist", fix="--field; the columns are body, n"):
         list(articles(path))
     with fails("the column 'n' is int64, not text"):
         list(articles(path, field="n"))
@@ -405,14 +407,14 @@ def test_the_column_of_the_text_can_be_named(tmp_path: Path) -> None:
 def test_damaged_parquet_is_an_error(tmp_path: Path) -> None:
     path = table(tmp_path / "a.parquet", WIKIPEDIA)
     path.write_bytes(path.read_bytes()[:-20])
-    with fails(r"a\.parquet: cannot be read as Parquet"):
+    with fails("a.parquet: cannot be read as Parquet"):
         list(articles(path))
 
 
 def test_without_pyarrow_an_error_says_what_to_install(tmp_path: Path, monkeypatch: Patch) -> None:
     path = table(tmp_path / "a.parquet", WIKIPEDIA)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with fails("pyarrow, which is not installed", "curation[parquet]"):
+    with fails("pyarrow, which is not installed", fix="curation[parquet]"):
         list(articles(path))
 
 

@@ -236,8 +236,8 @@ def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatc
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"lr": 5e-4}, r"--lr was 0\.001, is 0\.0005"),
-        ({"held_out": 0.3}, r"--held-out was 0\.2, is 0\.3"),
+        ({"lr": 5e-4}, "--lr was 0.001, is 0.0005"),
+        ({"held_out": 0.3}, "--held-out was 0.2, is 0.3"),
         ({"optimizer": "bertadam"}, "--optimizer was adamw, is bertadam"),
         ({"test_pairs": 7}, "--test-pairs was None, is 7"),
         ({"seed": 2, "freeze": True}, "--freeze was False, is True; --seed was 1, is 2"),
@@ -259,8 +259,8 @@ def test_how_often_checkpoints_are_written_may_change(run: Training) -> None:
 def test_another_corpus_or_model_is_an_error(still: Path, run: Training, tmp_path: Path) -> None:
     longer = read_corpus([write_corpus(tmp_path / "b.txt", 11, 6)])
     run.kill(2, "out", checkpoint_every=1)
-    run.fails(r"other settings \(the corpus\)", out="out", corpus=longer)
-    run.fails(r"other settings \(the model's files\)", out="out", model=str(still))
+    run.fails("other settings (the corpus)", out="out", corpus=longer)
+    run.fails("other settings (the model's files)", out="out", model=str(still))
 
 
 def test_a_damaged_checkpoint_is_an_error(run: Training) -> None:
@@ -268,13 +268,13 @@ def test_a_damaged_checkpoint_is_an_error(run: Training) -> None:
     path = run.root / "checkpoint.pt"
     for content in (path.read_bytes()[:1000], b"not a checkpoint", b""):
         path.write_bytes(content)
-        run.fails(r"checkpoint\.pt: cannot be read", "--restart")
+        run.fails("checkpoint.pt: cannot be read", "--restart")
 
 
 def test_a_folder_of_something_else_is_left_alone(run: Training) -> None:
     (run.root / "thesis.tex").write_text("dear", "utf-8")
     for restart in (False, True):
-        run.fails(r"contains thesis\.tex", restart=restart)
+        run.fails("contains thesis.tex", restart=restart)
     assert (run.root / "thesis.tex").read_text("utf-8") == "dear"
 
 

@@ -109,9 +109,9 @@ def test_a_text_counts_once_and_one_with_two_labels_not_at_all(tmp_path: Path) -
 # --- what does not go ---------------------------------------------------------------------------
 
 BYTES = [
-    ["a.csv", b"text,label\nbread,0\nb\xe4d,1\n", r"line 3: byte 0xe4 is not UTF-8"],
-    ["a.csv", "text,label\nbread,0\n".encode("utf-16"), r"a\.csv: is UTF-16"],
-    ["a.csv.gz", b"no gzip", r"a\.csv\.gz line 1: cannot be decompressed"],
+    ["a.csv", b"text,label\nbread,0\nb\xe4d,1\n", "line 3: byte 0xe4 is not UTF-8"],
+    ["a.csv", "text,label\nbread,0\n".encode("utf-16"), "a.csv: is UTF-16"],
+    ["a.csv.gz", b"no gzip", "a.csv.gz line 1: cannot be decompressed"],
 ]
 WRONG = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["wrong"]
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_read_says_where(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    with fails(says):
+    with fails(*says.split("*")):
         read_reviews([path])
 
 
@@ -130,18 +130,18 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with fails("no such file"):
         read_reviews([tmp_path / "a.csv"])
     (tmp_path / "b.csv").mkdir()
-    with fails(r"b\.csv: has no folder «neg»"):
+    with fails("b.csv: has no folder «neg»"):
         read_reviews([tmp_path / "b.csv"])
 
 
 def test_numbers_do_not_say_which_of_three_classes(tmp_path: Path) -> None:
-    with fails("it is not clear what «0» means", "negative, neutral, positive"):
+    with fails("it is not clear what «0» means", fix="negative, neutral, positive"):
         read_reviews([table(tmp_path / "a.csv", FOUR)], classes=3)
 
 
 def test_three_classes_need_neutral_reviews(tmp_path: Path) -> None:
     rows = [(text, ("neg", "pos")[label]) for text, label in FOUR]
-    with fails("0 different reviews of the class «neutral»", "--classes 2"):
+    with fails("0 different reviews of the class «neutral»", fix="--classes 2"):
         read_reviews([table(tmp_path / "a.csv", rows)], classes=3)
     with fails("cannot be 4 classes"):
         names_of(4)
@@ -270,12 +270,12 @@ def test_a_folder_and_a_table_may_be_the_same_corpus(imdb: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "content", "says", "fix"),
     [
-        ("neg", None, r"aclImdb/train: has no folder «neg»", "aclImdb/train"),
-        ("pos", None, r"aclImdb/train: has no folder «pos»", "aclImdb/train"),
-        ("neg", "empty", r"aclImdb/train/neg: has no \.txt file", "unpack"),
-        ("neg/1_1.txt", b"d\xfcll", r"neg/1_1\.txt line 1: byte 0xfc is not UTF", "iconv"),
-        ("neg/1_1.txt", b"", r"train/neg/1_1\.txt: is empty", "cut off"),
-        ("neg/1_1.txt", b" \n", r"train/neg/1_1\.txt: has no text", "delete this review"),
+        ("neg", None, "aclImdb/train: has no folder «neg»", "aclImdb/train"),
+        ("pos", None, "aclImdb/train: has no folder «pos»", "aclImdb/train"),
+        ("neg", "empty", "aclImdb/train/neg: has no .txt file", "unpack"),
+        ("neg/1_1.txt", b"d\xfcll", "neg/1_1.txt line 1: byte 0xfc is not UTF", "iconv"),
+        ("neg/1_1.txt", b"", "train/neg/1_1.txt: is empty", "cut off"),
+        ("neg/1_1.txt", b" \n", "train/neg/1_1.txt: has no text", "delete this review"),
     ],
 )
 def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fix: str) -> None:
@@ -286,7 +286,7 @@ def test_a_folder_with_a_flaw(imdb: Path, name: str, content: Any, says: str, fi
             path.mkdir()
     else:
         path.write_bytes(content)
-    with fails(says, fix):
+    with fails(says, fix=fix):
         read_reviews([imdb])
 
 
@@ -294,7 +294,7 @@ def test_missing_folders_and_archives_are_errors(tmp_path: Path) -> None:
     with fails("aclImdb: no such file or folder"):
         read_reviews([tmp_path / "aclImdb"])
     for name in ("aclImdb_v1.tar.gz", "a.zip"):
-        with fails("is an archive", "unpack it"):
+        with fails("is an archive", fix="unpack it"):
             read_reviews([write(tmp_path / name, b"PK")])
 
 
@@ -325,10 +325,10 @@ def test_a_text_of_the_test_set_is_not_learnt_from(imdb: Path) -> None:
 
 def test_every_class_is_on_both_sides(imdb: Path, tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", "text,label\nawful song,0\n")
-    with fails(r"the test set has 0 different reviews of .*positive"):
+    with fails("the test set has 0 different reviews of ", "positive"):
         read_reviews([one], part="test")
     both = read_reviews([write(tmp_path / "b.csv", "text,label\na,0\nb,1\n")], part="test")
     few = read_reviews([write(tmp_path / "c.csv", "text,label\nc,0\nd,1\n")], test=both)
     assert [len(side) for side in divide(few, share=0.1, seed=1)] == [2, 2]  # one of each will do
-    with fails(r"the corpus has 0 different reviews of .*neg", "text is not in the test set"):
+    with fails("the corpus has 0 different reviews of ", "neg", fix="text is not in the test set"):
         read_reviews([imdb], test=read_reviews([imdb / "train"], part="test"))

@@ -154,7 +154,7 @@ def test_a_test_set_replaces_the_held_out_share(
     how: dict[str, Any] = {"out": "out", "checkpoint_every": 1}
     if step:
         run.kill(step, corpus=reviews, **how)
-        run.fails(r"other settings \(the corpus\)", corpus=read_reviews([folder]), **how)
+        run.fails("other settings (the corpus)", corpus=read_reviews([folder]), **how)
     report = run(corpus=reviews, **how)
     # All of the 20 reviews are learnt from, 10 of each class; the 21st is in the test set.
     assert report["reviews_an_epoch_by_class"] == {"negative": 10, "positive": 10}
@@ -249,5 +249,5 @@ def test_a_model_without_such_a_head_is_an_error(made: Made, run: Training) -> N
 def test_a_model_without_its_body_is_an_error(bert: Path, run: Training, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(bert, tmp_path / "more"))
     edit(folder / "config.json", num_hidden_layers=3)
-    missing = r"has no trained weights for bert\.encoder\.layer\.2"
+    missing = "has no trained weights for bert.encoder.layer.2"
     run.fails(missing, out="out", model=str(folder))

@@ -8,7 +8,7 @@ import pytest
 
 from curation.records import Event
 from curation.rounds.answers.archive import Delivery, Sent, deliver, erase, read, segments
-from support.failing import fails
+from support.expected import fails
 
 A, B, C = ({"item_id": "i", "label": name} for name in "abc")
 

@@ -14,7 +14,7 @@ from curation.rounds.answers.table_checks import (
     settle_dates,
     settle_person,
 )
-from support.failing import fails
+from support.expected import fails
 
 Row = dict[str, Any]
 WHO = {"task_id": "t", "annotator": "v"}

@@ -22,7 +22,7 @@ from curation.rounds.folding.fold import Folded, Rules, fold, lines
 from curation.rounds.people import pseudonyms
 from support import answers
 from support.answers import Row, Source
-from support.failing import fails
+from support.expected import fails
 
 LABELS = TypeAdapter(list[Label])
 RULES = Rules(("profession",), {("profession", "baker"): "term-1"}, label_seconds=1)

@@ -12,7 +12,7 @@ from curation.campaign import Campaign
 from curation.records import Round
 from curation.rounds.platforms.interface import Demand, Platform
 from curation.steps.rounds.round_status import PLATFORMS, open_platform, platform_name
-from support.failing import fails
+from support.expected import fails
 
 ROOT = Path(curation.__file__).parent
 VERBS = {name for name in vars(Platform) if not name.startswith("_")}

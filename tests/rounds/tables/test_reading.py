@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from curation.rounds.tables.reading import read_rows
-from support.failing import fails
+from support.expected import fails
 
 ROWS = [{"item_id": "i1", "label": "unrelated"}, {"item_id": "i2", "label": "stereotype"}]
 PLAIN = "item_id,label\ni1,unrelated\ni2,stereotype\n"

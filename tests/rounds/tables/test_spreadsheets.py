@@ -21,7 +21,7 @@ from curation.settings import read_settings
 from curation.text.times import read_time
 from support.books import book
 from support.desk import GOLD, Row, read_csv
-from support.failing import fails
+from support.expected import fails
 from support.spreadsheet import Office, missing
 from support.team import CAMPAIGNS, FIRST, Team, one_space
 

@@ -17,7 +17,7 @@ from openpyxl.utils.datetime import MAC_EPOCH
 from curation.files import CurationError
 from curation.rounds.tables.reading import TablePlace, read_rows, read_table
 from support.books import book as saved
-from support.failing import fails
+from support.expected import fails
 
 HEAD = ("task_id", "annotator", "label_1", "label_2", "label_3", "submitted_at", "seconds")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")

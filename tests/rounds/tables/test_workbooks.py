@@ -27,7 +27,7 @@ from curation.rounds.tables.workbooks import (
     task_row,
     workbook,
 )
-from support.failing import fails
+from support.expected import fails
 from support.team import CAMPAIGNS
 
 OWN = {"en": None, "id": "indonesian", "ar": "arabic", "ja": "japanese"}

@@ -20,7 +20,7 @@ from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import Job, job, results_by_split
 from support.cats import relabelled, reworded
-from support.refusals import fails
+from support.expected import fails
 from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
 
 CATS = [*made_up(3), *made_up(2, kind="intersentence")]
@@ -157,7 +157,7 @@ def test_an_interrupted_run_goes_on(runs: Runs, error: BaseException) -> None:
 
 def test_a_model_that_cannot_be_opened(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     def closed(*_: Any, **__: Any) -> Any:
-        raise CurationError("nothing answers")
+        raise CurationError("nothing answers", "start it")
 
     monkeypatch.setattr(running, "open_chat", closed)
     with fails("nothing answers"):

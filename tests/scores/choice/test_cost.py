@@ -7,7 +7,7 @@ import pytest
 from curation.cli.scoring import show_used
 from curation.records import Reply
 from curation.scores.choice.asking import Plan, Prices, Usage, estimate, plan, price, usage
-from support.refusals import fails
+from support.expected import fails
 
 
 def reply(asked: str, used: Any) -> Reply:

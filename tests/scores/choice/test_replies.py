@@ -13,7 +13,7 @@ from curation.records import Reply
 from curation.scores.choice import asking as chat
 from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies
 from curation.work.run_folder import cut_half_line
-from support.refusals import fails
+from support.expected import fails
 from support.talkers import ENGLISH, made_up, reply
 
 PROMPTS = read_prompts(ENGLISH)

@@ -22,7 +22,7 @@ from curation.trust.text.automated import passages
 from curation.trust.text.scanning import Texts
 from support import trust
 from support.commands import Ran, run
-from support.failing import fails
+from support.expected import fails
 
 GROUPS = Groups("two", {"a": ("a1", "a2"), "b": ("b1",)}, {"s": ("s",), "t": ("t",)})
 HEAD = "passage,text,target,group,annotator,submitted_at"

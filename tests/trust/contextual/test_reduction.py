@@ -24,7 +24,7 @@ from curation.trust.groups import Groups
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import mean_vectors, soa
 from support import trust
-from support.failing import fails
+from support.expected import fails
 
 SHIFT = Policies(negative="shift")
 

@@ -11,7 +11,7 @@ from curation.trust.framework import Policies
 from curation.trust.groups import Groups
 from curation.trust.vectors import debias
 from curation.trust.vectors.cosine import unit
-from support.failing import fails
+from support.expected import fails
 
 RNG = np.random.default_rng(1)
 NAMES = ["she", "he", "Aunt", "uncle", "baker", "lady", "nothing"]

@@ -10,7 +10,7 @@ from curation.formats.word_vectors import Vectors
 from curation.trust.groups import Groups
 from curation.trust.vectors import cosine, prior
 from curation.trust.vectors.prior import MEASURES, biases
-from support.failing import fails
+from support.expected import fails
 
 WORDS = {
     "she": (2.0, 0.2, 0.0),

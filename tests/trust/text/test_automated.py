@@ -23,7 +23,7 @@ from curation.trust.text.scanning import Texts
 from curation.work import shards as reading
 from curation.work.engine import Engine
 from support import contexts as slow
-from support.failing import fails
+from support.expected import fails
 
 RAY = pytest.mark.ray
 GROUPS = Groups(

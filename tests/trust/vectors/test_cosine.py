@@ -11,7 +11,7 @@ from curation.records import Bias
 from curation.trust.framework import Floats, Policies, distributions
 from curation.trust.groups import Groups
 from curation.trust.vectors.cosine import intervals, known_words, soa, vector_biases
-from support.failing import fails
+from support.expected import fails
 
 WIDTH = 50  # dimensions of random words
 PLANE = {

@@ -14,7 +14,7 @@ import pytest
 from curation.rounds.platforms.label_studio import connection
 from curation.rounds.platforms.label_studio.client import LabelStudio, connect, projects
 from curation.rounds.platforms.label_studio.connection import Connection, healthy, taken
-from support.failing import fails
+from support.expected import fails
 from support.label_studio import Meddler, Serving, SilentHandler, in_turn
 
 GOOD = {"release": "1.23.2"}

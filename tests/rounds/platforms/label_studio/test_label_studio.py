@@ -9,7 +9,7 @@ import pytest
 
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from curation.rounds.platforms.label_studio.connection import Connection
-from support.failing import fails
+from support.expected import fails
 from support.label_studio import CONFIG, Meddler, choices, data, in_turn
 
 TITLES = itertools.count(1)

@@ -12,7 +12,7 @@ from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from curation.rounds.platforms.label_studio.connection import Connection, taken
 from curation.rounds.platforms.label_studio.local import Place
-from support.failing import fails
+from support.expected import fails
 from support.label_studio import CONFIG, data, free_port, private_session, send_sign_up
 
 

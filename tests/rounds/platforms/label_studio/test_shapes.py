@@ -13,7 +13,7 @@ from curation.rounds.answers.parsed import Refused
 from curation.rounds.platforms.label_studio import connection, platform
 from curation.rounds.platforms.label_studio.client import LabelStudio, Pulled, pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection, GoneError
-from support.failing import fails
+from support.expected import fails
 
 AT = "2026-05-01T10:00:00.000000Z"
 SOUND = {
