@@ -23,25 +23,7 @@ from support.desk import STUDY
 from support.failing import fails
 from support.validating import Validating
 
-OWN = """
-[validation]
-stereotype = "Dhana potofu"
-anti_stereotype = "Kinyume"
-unrelated = "Haihusiani"
-objective = "Ni ukweli"
-
-[heading]
-annotator = "Jina lako"
-label_1 = "Lebo 1"
-label_2 = "Lebo 2"
-label_3 = "Lebo 3"
-text_1 = "Maandishi 1"
-consent = "Idhini"
-"flags.objective" = "Ukweli?"
-
-[answer_words]
-yes = ["ndiyo"]
-"""
+OWN = Path(__file__).with_name("own_texts.toml").read_text("utf-8")
 TITLES = ["Jina lako", "Lebo 2", "Ukweli?", "Idhini"]
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from curation.records import Answer, Item, Task
+from curation.records import Answer, Task
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.local import Place
-from support.desk import MEANT, Desk, item_row
-from support.label_studio import Meddler, choices, free_port, labels, new_person, project_of, text
+from support.desk import Desk
+from support.label_studio import Meddler, free_port, labels, new_person, project_of
 from support.strike import strike, times
 from support.team import read_jsonl
 
@@ -325,26 +325,6 @@ def test_an_opening_that_is_killed(written: Any, own: Own, tmp_path: Path, what:
     assert project["task_number"] == opened["tasks"] == 6
     tasks = owner.call("GET", f"tasks/?project={project['id']}&fields=all")["tasks"]
     assert {task["overlap"] for task in tasks} == {5}
-
-
-def test_nobody_who_wrote_an_item_is_served_it(written: Any, own: Own, tmp_path: Path) -> None:
-    ann = new_person(own.url, own.key, f"Ann-{tmp_path.name[-9:]}@example.invalid")
-    desk = written.copy(tmp_path / "c")
-    opened = desk.say("rounds", "open", "intrasentence", "--name", f"lsw-{tmp_path.name[-9:]}",
-                      "--term", "fiddler")  # fmt: skip
-    name, project = opened["round"], project_of(opened)
-    for n in range(3):
-        task = ann.next(project)
-        assert task is not None
-        version = task["data"]["consent_version"]
-        row = item_row({**task["data"], "consent": version}, ann.email, n)
-        said = [text(key, "target", row[key]) for key in ("template", *MEANT)]
-        ann.answer(task["id"], [*said, choices("consent", "target", version)])
-    desk.say("rounds", "pull", name)
-    assert len(desk.records(f"{name}/items.jsonl", Item)) == 3
-    opened = desk.say("rounds", "open", "validation", "--name", f"lsv-{tmp_path.name[-9:]}",
-                      "--of", name)  # fmt: skip
-    assert ann.next(project_of(opened)) is None
 
 
 def test_a_server_that_is_killed_in_the_middle(desk: Any, own: Own, wanted: dict[str, Any]) -> None:
