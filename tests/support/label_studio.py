@@ -256,11 +256,6 @@ def choices(name: str, to: str, *chosen: str) -> dict[str, Any]:
     return {"from_name": name, "to_name": to, "type": "choices", "value": value}
 
 
-def text(name: str, to: str, *said: str) -> dict[str, Any]:
-    """A result of a TextArea control."""
-    return {"from_name": name, "to_name": to, "type": "textarea", "value": {"text": list(said)}}
-
-
 def data(*ids: str) -> list[dict[str, str]]:
     """The data of tasks for ``CONFIG``."""
     return [{"task_id": id, "target": "Teapot"} for id in ids]

@@ -16,7 +16,6 @@ from support import chat_models as models
 from support.chat_models import ENGLISH, planted_cats, random_chat_model
 from support.choice_reference import choice
 
-PAGE = Path(__file__).parents[3] / "docs" / "chat.md"
 BOTH = [cat for kind in KINDS for cat in planted_cats(40, prefers=0.8, kind=kind)]
 
 
@@ -75,7 +74,7 @@ def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_pat
         "`ll-bos`, `conditional`": results_by_split(plain, BOTH, ties="half"),
         "`choice`": run(planted_model, tmp_path, BOTH).report,
     }
-    page = PAGE.read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "chat.md").read_text("utf-8")
     for rules, report in rows.items():
         values = overall(report)
         numbers = [f"{values[name]:.1f}" for name in ("lms", "ss", "icat")]
