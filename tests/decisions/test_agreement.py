@@ -1,10 +1,11 @@
-"""The agreement report on a case that a person can count, and on the example."""
+"""The agreement report on a case that a person can count, and on the example; its tables."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from curation.decisions import agreement as module
 from curation.decisions.agreement import by_annotator, by_term, facts, intent, measured, retention
 from curation.decisions.filter import count, judge
 from curation.files import read_json
@@ -147,3 +148,35 @@ def test_the_example_has_its_random_labeller(example: Path) -> None:
     groups = {(r["by"], r["group"]) for r in report["measures"]}
     assert {("overall", "overall"), ("domain", "race"), ("kind", "intersentence")} <= groups
     assert {("round", "main"), ("round", "published"), ("term", "profession/baker")} <= groups
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def test_one_long_table_has_a_row_per_value(example: Path) -> None:
+    report = read_json(example / "3-decisions/agreement.json")
+    rows = module.tidy(report, measures=["alpha"])
+    assert all(tuple(row) == module.TIDY for row in rows)
+    assert {row["by"] for row in rows} == {"overall", "domain/kind"}
+    overall = next(r for r in report["measures"] if r["measure"] == "alpha")
+    first = rows[0]
+    assert [first["value"], first["low"], first["high"]] == [overall["value"], *overall["ci"]]
+    more = module.tidy(report, measures=["alpha"], by=["term", "annotator"])
+    assert sum(row["measure"] == "% with others" for row in more) == len(report["annotators"])
+    assert sum(row["measure"] == "% agreement" for row in more) == 2 * len(report["terms"])
+
+
+def test_a_latex_table_escapes_its_cells() -> None:
+    rows = [["R&B", 1.5], ["a–b", None]]
+    text = module.latex("Kept", ["term_id", "%"], rows, show=lambda c: f"{c}")
+    assert text.splitlines() == [
+        "% Kept",
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"term\_id & \% \\",
+        r"\midrule",
+        r"R\&B & 1.5 \\",
+        r"a--b & None \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]

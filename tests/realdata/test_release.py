@@ -22,8 +22,7 @@ from curation.release.facts import Facts
 from curation.release.texts.questions import QUESTIONS
 from curation.steps.release.checking import check_release
 from curation.steps.source import campaign_source
-from support.commands import run, set_to
-from support.commands import well
+from support.commands import run, set_to, well
 from support.realdata import LABELLED, labelled, needs
 from support.scored import chance, put
 from support.traced import untraced

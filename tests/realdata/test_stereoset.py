@@ -14,8 +14,7 @@ from curation.decisions.filter import count, judge, repeats
 from curation.files import read_json, read_records, read_table
 from curation.records import Decision, Item, Label, Term
 from curation.stats.agreement import coefficient
-from support.commands import run, set_to
-from support.commands import well
+from support.commands import run, set_to, well
 from support.realdata import GENDER, REAL, RELIGION, TEST, needs
 
 LABELLED = (RELIGION, TEST)

@@ -1,5 +1,7 @@
 """What a model is asked: where the attribute stands, in any script, and what a variant changes."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,96 +28,23 @@ def found(context: str, sentence: str) -> str:
 # --- where the attribute stands -----------------------------------------------------------------
 
 
+ATTRIBUTES = tomllib.loads(Path(__file__).with_name("attributes.toml").read_text("utf-8"))
+
+
 @pytest.mark.parametrize(
-    ("context", "sentence", "words"),
-    [
-        ("The baker is BLANK.", "The baker is very kind.", "very kind"),
-        # BLANK first, last, alone
-        ("BLANK is what the baker is.", "Kind is what the baker is.", "Kind"),
-        ("The baker is BLANK", "The baker is kind", "kind"),
-        ("BLANK", "Kind.", "Kind."),
-        # capitals of the sentence are not the context's
-        ("The Baker is BLANK.", "the baker IS Kind.", "Kind"),
-        # spaces: twice, at the ends, before the point, a tab, a line's end, one that does not break
-        ("The baker  is BLANK.", " The baker is  kind . ", "kind"),
-        ("The baker is BLANK .", "The baker is kind.", "kind"),
-        ("The baker is\tBLANK.\n", "The baker\u00a0is kind.", "kind"),
-        (" The baker is BLANK. ", "The baker is kind.", "kind"),
-        # what regular expressions take for orders
-        ("Is (the) baker* [so] BLANK? $1+t\\n", "Is (the) baker* [so] kind? $1+t\\n", "kind"),
-        ("The baker is BLANK.", "The baker is (k.i*n+d) [?].", "(k.i*n+d) [?]"),
-        ("a|b BLANK ^c", "a|b x|y ^c", "x|y"),
-        # the words hold what stands after BLANK: the last place is it
-        ("BLANK is nice.", "What is here is nice.", "What is here"),
-        ("He is BLANK.", "He is e.g. kind.", "e.g. kind"),
-        # the words hold a line's end
-        ("The baker is BLANK.", "The baker is kind\nand calm.", "kind\nand calm"),
-        # glued suffixes and other scripts
-        ("제빵사는 BLANK이다.", "제빵사는 부지런한 사람이다.", "부지런한 사람"),
-        ("BLANK는 빵을 굽는다.", "이웃는 빵을 굽는다.", "이웃"),
-        ("Fırıncı BLANKdir.", "Fırıncı iyi bir komşudir.", "iyi bir komşu"),
-        ("Leipuri asuu BLANKssa.", "Leipuri asuu vanhassa talossa.", "vanhassa talo"),
-        ("パン屋さんはBLANKです。", "パン屋さんはとても親切です。", "とても親切"),
-        ("الخباز BLANK.", "الخباز لطيف جدا.", "لطيف جدا"),
-        ("The baker is BLANK 🍞!", "The baker is 👩🏽‍🍳 kind 🌞 🍞!", "👩🏽‍🍳 kind 🌞"),
-        ("L'BLANK du boulanger.", "L'ami œuvré du boulanger.", "ami œuvré"),
-        # wide forms, on either side
-        ("ＢＡＫＥＲ is BLANK.", "baker is kind.", "kind"),
-        ("baker is BLANK!", "ｂａｋｅｒ is kind！", "kind"),
-        ("ﾊﾟﾝ屋はBLANKです。", "パン屋は親切です。", "親切"),
-        # ß is ss, and two characters long when folded: places are those of the sentence
-        ("Die Straße ist BLANK heute.", "DIE STRASSE ist sehr lang heute.", "sehr lang"),
-        ("DIE STRASSE ist BLANK.", "Die Straße ist lang.", "lang"),
-        # «İ» folds to two characters; it is «i» with a dot above: not the same letters, so a guess
-        ("İyi fırıncı BLANK.", "iyi fırıncı güler.", "güler"),
-        # é in one character or two, ligatures
-        ("Le café est BLANK.", "Le cafe\u0301 est chaud.", "chaud"),
-        ("Le cafe\u0301 est BLANK.", "Le café est réchauffé.", "réchauffé"),
-        ("The ofﬁce is BLANK.", "The office is ﬁne.", "ﬁne"),
-    ],
-)  # fmt: skip
-def test_the_attribute_is_what_fills_the_blank(context: str, sentence: str, words: str) -> None:
+    ("context", "sentence", "words"), [*ATTRIBUTES["filled"], *ATTRIBUTES["cut"]]
+)
+def test_the_attribute_is_what_fills_the_blank_or_is_not_alike(
+    context: str, sentence: str, words: str
+) -> None:
     assert found(context, sentence) == words
 
 
-@pytest.mark.parametrize(
-    ("context", "sentence", "words"),
-    [
-        # no point, another point, more after it
-        ("The baker is BLANK.", "The baker is kind", "kind"),
-        ("The baker is BLANK.", "The baker is kind!", "kind"),
-        ("The baker is BLANK", "A baker is kind!", "A baker is kind!"),  # these are its own
-        ("The baker is BLANK today.", "The baker is kind tomorrow.", "kind tomorrow"),
-        # another beginning: only the end tells, and the other way round
-        ("The baker is BLANK.", "A baker is kind.", "A baker is kind"),
-        ("The baker is BLANK.", "The bakers are kind.", "bakers are kind"),
-        # nothing of it is there
-        ("The baker is BLANK.", "Bread", "Bread"),
-        # spaces before
-        ("The baker is BLANK.", "  The baker is kind", "kind"),
-        # not cut inside a word: «is» begins «isn't» alike
-        ("He is BLANK now.", "He isn't kind now", "isn't kind"),
-    ],
-)
-def test_another_sentence_is_cut_by_what_is_alike(context: str, sentence: str, words: str) -> None:
-    assert found(context, sentence) == words
-
-
-@pytest.mark.parametrize(
-    ("context", "sentence", "place"),
-    [
-        ("The baker is BLANK.", "The baker is .", 12),
-        ("The baker is BLANK.", "The baker is   .", None),
-        ("The baker is BLANK.", "The baker is.", 12),
-        ("The baker BLANK sings.", "The baker sings.", 10),
-        ("BLANK bakers sing.", "bakers sing.", 0),
-        ("BLANK", " ", None),
-    ],
-)
-def test_an_empty_option_has_none(context: str, sentence: str, place: int | None) -> None:
+@pytest.mark.parametrize(("context", "sentence", "places"), ATTRIBUTES["empty"])
+def test_an_empty_option_has_none(context: str, sentence: str, places: list[int]) -> None:
     start, end = attribute(context, sentence)
     assert start == end
-    assert place in (None, start)
+    assert not places or places == [start]
 
 
 def test_a_context_without_a_blank_has_no_attribute() -> None:

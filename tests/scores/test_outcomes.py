@@ -148,9 +148,6 @@ def test_bad_comparisons_are_named(tmp_path: Path, lines: bytes, message: str) -
     assert error.value.fix
 
 
-NOTHING: dict[str, Any] = {"none": {}, "first": 0, "answered": 0}
-
-
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
@@ -164,7 +161,8 @@ NOTHING: dict[str, Any] = {"none": {}, "first": 0, "answered": 0}
          "3 of 12 questions have no answer (answer_cut 3)"),
         ({"questions": 2538, "none": {"answer_refused": 2538}, "answered": 0},
          "2,538 of 2,538 questions have no answer (answer_refused 2,538)"),
-        ({"questions": 0, **NOTHING}, "has no comparisons, because asking has not ended"),
+        ({"questions": 0, "none": {}, "first": 0, "answered": 0},
+         "has no comparisons, because asking has not ended"),
     ],
 )  # fmt: skip
 def test_why_a_model_is_left_out(tmp_path: Path, answers: dict[str, Any], message: str) -> None:

@@ -17,31 +17,14 @@ from curation.records import Dealing, Flag
 from curation.rounds.answers.archive import Sent
 from curation.rounds.tables.reading import read_rows
 from curation.steps import read
-from curation.steps.people import _without_quotes
+from curation.steps.people import _without_quotes, decide_on_person
 from curation.steps.rounds.round_files import read_words
+from curation.steps.rounds.running import close_round, top_up_round
 from support.desk import STUDY
 from support.expected import fails
 from support.validating import Validating
 
-OWN = """
-[validation]
-stereotype = "Dhana potofu"
-anti_stereotype = "Kinyume"
-unrelated = "Haihusiani"
-objective = "Ni ukweli"
-
-[heading]
-annotator = "Jina lako"
-label_1 = "Lebo 1"
-label_2 = "Lebo 2"
-label_3 = "Lebo 3"
-text_1 = "Maandishi 1"
-consent = "Idhini"
-"flags.objective" = "Ukweli?"
-
-[answer_words]
-yes = ["ndiyo"]
-"""
+OWN = Path(__file__).with_name("own_texts.toml").read_text("utf-8")
 TITLES = ["Jina lako", "Lebo 2", "Ukweli?", "Idhini"]
 
 
@@ -89,6 +72,18 @@ def test_answers_in_the_words_of_a_campaigns_own_texts(here: Validating) -> None
     raw = b"".join(path.read_bytes() for path in (here.files / "raw").iterdir())
     assert b"Dhana potofu" in raw  # archived as it came
     assert b"Jina lako" in raw
+
+
+def test_a_round_is_run_from_python_without_a_terminal(
+    here: Validating, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here.export()
+    with here.campaign.lock():
+        assert top_up_round(here.campaign, here.round) == {}
+        change = decide_on_person(here.campaign, "w1", "exclude", "a bot")
+        assert (change.before["items"], change.after["items"]) == (1, 0)
+        closed, added = close_round(here.campaign, here.round)
+    assert (closed.state, added, *capsys.readouterr()) == ("closed", [], "", "")
 
 
 def test_rows_in_which_nobody_wrote_anything_are_not_answers(here: Validating) -> None:

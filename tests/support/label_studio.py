@@ -1,5 +1,6 @@
-"""People who answer on a Label Studio, and a line to it that can be cut."""
+"""People who answer on a Label Studio, also in a browser, and a line to it that can be cut."""
 
+import re
 import secrets
 import socket
 import threading
@@ -15,6 +16,9 @@ CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
 <Choice value="a"/><Choice value="b"/></Choices></View>"""
 """A form that asks for one choice, for tests in which no form matters."""
 Mood = Callable[[str, str], str | int]
+FIELD = "[data-testid=textarea-input]:visible"
+SUBMIT = re.compile("^Submit$")
+INSTRUCTIONS, OBJECTION = ".lsf-modal-ls__body", ".ant-modal-confirm-content"
 
 
 def free_port() -> int:
@@ -79,6 +83,63 @@ class Annotator:
             served.append(str(task["data"]["task_id"]))
             self.answer(task["id"], result(task["data"]) if callable(result) else result)
         return served
+
+
+def browser_of(browser: Any, link: str, email: str, **how: Any) -> Any:
+    """The browser of a person who signs up with an invite link."""
+    context = browser.new_context(**how)
+    page = context.new_page()
+    page.goto(link)
+    page.fill("input[name=email]", email)
+    page.fill("input[name=password]", PASSWORD)
+    page.locator("form button[type=submit], form input[type=submit]").first.click()
+    page.wait_for_url(re.compile("/(projects|$)"))
+    page.close()
+    return context
+
+
+class Form:
+    """A page of a browser with the form of a round."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def open(self, address: str, *, read: bool = True) -> None:
+        """Go to a round's stream, and close its instructions if they are read."""
+        self.page.goto(address)
+        self.page.locator(INSTRUCTIONS).wait_for()
+        if read:
+            self.away(INSTRUCTIONS)
+        self.page.locator(".cur").wait_for()
+
+    def away(self, what: str) -> None:
+        """Close what covers the page; it ignores keys while it still appears."""
+        for _ in range(100):
+            if not self.page.locator(what).count():
+                return
+            self.page.keyboard.press("Escape")
+            self.page.wait_for_timeout(200)
+        raise AssertionError("it stays")
+
+    def submit(self) -> None:
+        """Press Submit."""
+        self.page.locator("button", has_text=SUBMIT).click()
+
+    def refused(self) -> str:
+        """Press Submit. Returns the form's error."""
+        self.submit()
+        said = str(self.page.locator(OBJECTION).inner_text())
+        self.away(OBJECTION)
+        return said
+
+    def tick(self, text: str | re.Pattern[str], number: int = 0) -> None:
+        """Tick a choice by its text."""
+        self.page.locator(".cur label").filter(has_text=text).nth(number).click()
+
+    def write(self, *texts: str) -> None:
+        """Fill all fields of text."""
+        for field, text in zip(self.page.locator(FIELD).all(), texts, strict=True):
+            field.fill(text)
 
 
 class Serving(ThreadingHTTPServer):
@@ -193,11 +254,6 @@ def choices(name: str, to: str, *chosen: str) -> dict[str, Any]:
     """A result of a Choices control."""
     value = {"choices": list(chosen)}
     return {"from_name": name, "to_name": to, "type": "choices", "value": value}
-
-
-def text(name: str, to: str, *said: str) -> dict[str, Any]:
-    """A result of a TextArea control."""
-    return {"from_name": name, "to_name": to, "type": "textarea", "value": {"text": list(said)}}
 
 
 def data(*ids: str) -> list[dict[str, str]]:

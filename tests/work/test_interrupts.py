@@ -64,7 +64,6 @@ def test_while_modules_are_loaded(tmp_path: Path, by: signal.Signals, code: int)
         check_stopped(process, by, code)
 
 
-@pytest.mark.long
 def test_at_a_prompt(tmp_path: Path) -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with running("init", tmp_path / "campaign", **pipes) as process:
@@ -105,7 +104,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_with_worker_processes(corpus: list[Path], tmp_path: Path, by: signal.Signals) -> None:
@@ -179,7 +177,6 @@ def test_handlers_of_before_come_back_and_ignored_signals_stay_ignored() -> None
 # --- a reader that goes away
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("words", [("scores", "rules"), ("scores", "published"), ("--help",)])
 def test_nobody_reads_the_output(words: tuple[str, ...]) -> None:
     reader, writer = os.pipe()

@@ -1,15 +1,14 @@
 """Folders of long work: half lines of killed commands, and appended lines."""
 
-import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from curation.files import open_plain
 from curation.work import run_folder
 from curation.work.run_folder import append_lines, cut_half_line, write_whole
+from support.full_disk import Full
 
 
 def test_only_a_half_line_is_cut(tmp_path: Path) -> None:
@@ -52,24 +51,11 @@ def test_half_lines_from_the_end(
 
 
 def test_writes_that_fail_again_leave_no_half_line(tmp_path: Path) -> None:
-    """A full disk: the file accepts some bytes of each line, and no more."""
-
-    class Full:
-        def __init__(self, file: Any) -> None:
-            self.file, self.fails = file, False
-            self.seek, self.tell = file.seek, file.tell
-            self.truncate, self.fileno = file.truncate, file.fileno
-
-        def write(self, content: Any) -> int:
-            self.fails = not self.fails
-            if not self.fails:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return int(self.file.write(content[:5]))
-
+    """The file accepts some bytes of each line, and no more."""
     path = tmp_path / "replies.jsonl"
     path.write_bytes(b"{}\n")
     with open_plain(path, "ab") as file:
         for _ in range(3):
             with pytest.raises(OSError, match="No space"):
-                write_whole(Full(file), b'{"a": 1}\n', path)
+                write_whole(Full(file, 5), b'{"a": 1}\n', path)
     assert path.read_bytes() == b"{}\n"

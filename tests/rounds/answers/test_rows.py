@@ -1,4 +1,4 @@
-"""Rows of tables are parsed: fill words and sentences, times, columns."""
+"""Rows of tables are parsed: fill words and sentences, and columns."""
 
 from typing import Any
 
@@ -46,29 +46,6 @@ def test_an_error_of_a_spreadsheet_program_is_not_a_text(value: str) -> None:
 )
 def test_words_fill_the_blank(context: str, target: str, text: str, becomes: str) -> None:
     assert sentence(context, target, text) == becomes
-
-
-@pytest.mark.parametrize(
-    ("text", "time"),
-    [
-        ("2026-03-14T10:22:05Z", "2026-03-14T10:22:05.000Z"),
-        ("2026-03-14 10:22", "2026-03-14T10:22:00.000Z"),
-        ("4.3.2026 9:05:07", "2026-03-04T09:05:07.000Z"),
-        ("2026-03-14T10:22:05.987654+02:00", "2026-03-14T08:22:05.987Z"),
-        ("Sat Mar 14 10:22:05 UTC 2026", "2026-03-14T10:22:05.000Z"),
-    ],
-)
-def test_times(text: str, time: str) -> None:
-    what = parsed(submitted_at=text)
-    assert isinstance(what, Written)
-    assert what.place.submitted_at == time
-
-
-@pytest.mark.parametrize("text", ["3/4/2026 10:00", "Sat Foo 14 10:22:05 UTC 2026"])
-def test_what_could_be_another_time_is_refused(text: str) -> None:
-    what = parsed(submitted_at=text)
-    assert isinstance(what, Refused)
-    assert what.code == "bad_value"
 
 
 def test_columns_by_many_names_and_what_is_missing() -> None:

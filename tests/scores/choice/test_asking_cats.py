@@ -24,6 +24,7 @@ from support.expected import fails
 from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
 
 CATS = [*made_up(3), *made_up(2, kind="intersentence")]
+PROMPTS = read_prompts(ENGLISH)
 LIMITS = Limits(0.05, 0.95)
 DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json", "results.json")
 NOTHING_NEW = {"asked": 0, "before": 30, "no_answer": 0}
@@ -85,13 +86,15 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
 def test_a_whole_run(runs: Runs) -> None:
     done = runs.ask()
     assert done.counts == {"asked": 30, "before": 0, "no_answer": 0}
+    asked = [question.text for cat in CATS for question in chat_questions(cat, PROMPTS)]
+    assert sorted(runs.talker.asked) == sorted(asked)
     cell = done.report["splits"]["test"]["overall"]
     assert (cell["lms"], cell["ss"], cell["icat"], cell["cats"]) == (100, 100, 0, 5)
     assert (done.report["left_out"], done.report["of"]["cats"]) == ({"test": 0}, 5)
     about = runs.run_json()
     wanted = {
         "model": "talker", "family": "chat", "url": "https://chat.example/v1", "temperature": 0,
-        "prompts": read_prompts(ENGLISH).sha256, "opened": {"served": "talker", "replies": 30},
+        "prompts": PROMPTS.sha256, "opened": {"served": "talker", "replies": 30},
     }  # fmt: skip
     assert about | wanted == about
     answers = {
@@ -310,13 +313,6 @@ def test_two_commands_at_once_replies_without_a_run_and_no_cats(runs: Runs) -> N
     (runs.folder / "run.json").unlink()
     assert runs.ask().counts["asked"] == 30
     assert "there is no run.json to identify these replies" in runs.notices[0]
-
-
-def test_a_question_is_sent_in_the_order_of_the_cats(runs: Runs) -> None:
-    runs.ask(CATS[:2])
-    prompts = read_prompts(ENGLISH)
-    expected = [q.text for cat in CATS[:2] for q in chat_questions(cat, prompts)]
-    assert sorted(runs.talker.asked) == sorted(expected)
 
 
 class DiedError(BaseException):

@@ -23,7 +23,6 @@ CATS = made_up(2)
 QUESTIONS = 12
 LIMITS = Limits(0.05, 0.95)
 DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json")
-SHARES = (0.15, 0.4, 0.6, 0.8, 1.0)  # of the touches of the disk
 
 
 def run(root: Path, log: Path, *, before: Callable[[], None] | None = None, dies: int = -1) -> int:
@@ -97,7 +96,7 @@ def test_killed_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         touches = int(tell.read())
     whole = derived(tmp_path / "whole")
     assert touches >= 10
-    for share in SHARES:
+    for share in (0.15, 0.4, 0.6, 0.8, 1.0):
         at = max(1, round(share * touches))
         root, log = tmp_path / f"{at}", tmp_path / f"asked-{at}"
         assert run(root, log, before=strike(root, at=at)) == -signal.SIGKILL

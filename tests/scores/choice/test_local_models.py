@@ -13,10 +13,9 @@ from curation.scores.choice.report import Limits
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import job, results_by_split, score_cats
 from support import chat_models as models
-from support.chat_models import ENGLISH, SORRY, constant_chat_model, planted_cats, random_chat_model
+from support.chat_models import ENGLISH, planted_cats, random_chat_model
 from support.choice_reference import choice
 
-PAGE = Path(__file__).parents[3] / "docs" / "chat.md"
 BOTH = [cat for kind in KINDS for cat in planted_cats(40, prefers=0.8, kind=kind)]
 
 
@@ -57,24 +56,13 @@ def test_random_answers_as_the_reference(tmp_path: Path, count: int, *, all_prom
     assert not result.choice["no_score"]
 
 
-@pytest.mark.parametrize(
-    ("text", "no_score", "none"),
-    [("A", "one_letter", {}), (SORRY, "no_answers", {"answer_off_format": 24})],
-)
-def test_one_letter_or_refusals(
-    tmp_path: Path, text: str, no_score: str, none: dict[str, int]
-) -> None:
-    result = run(constant_chat_model(tmp_path / "same", text), tmp_path, BOTH[:4])
-    assert (result.choice["no_score"], result.choice["answers"]["none"]) == (no_score, none)
-    assert result.report["splits"] == {}
-
-
 def test_refusals_for_one_group_are_left_out_and_named(planted_model: Path, tmp_path: Path) -> None:
     cats = planted_cats(56, prefers=0.6, shy=2 / 7)
     result = run(planted_model, tmp_path, cats)
     values = overall(result.report)
     assert (values["cats"], values["ss"]) == (40, pytest.approx(60))
     assert result.counts["no_answer"] == 6 * 16
+    assert result.choice["answers"]["none"] == {"answer_off_format": 6 * 16}
     assert result.choice["answers"]["uneven"] == [f"profession/{target}" for target in models.SHY]
 
 
@@ -86,7 +74,7 @@ def test_likelihood_and_choice_differ_as_documented(planted_model: Path, tmp_pat
         "`ll-bos`, `conditional`": results_by_split(plain, BOTH, ties="half"),
         "`choice`": run(planted_model, tmp_path, BOTH).report,
     }
-    page = PAGE.read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "chat.md").read_text("utf-8")
     for rules, report in rows.items():
         values = overall(report)
         numbers = [f"{values[name]:.1f}" for name in ("lms", "ss", "icat")]

@@ -1,6 +1,5 @@
 """The file of replies: nothing that came is lost, and the last reply to a question counts."""
 
-import errno
 import functools
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from curation.scores.choice import asking as chat
 from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies
 from curation.work.run_folder import cut_half_line
 from support.expected import fails
+from support.full_disk import Full
 from support.talkers import ENGLISH, made_up, reply
 
 PROMPTS = read_prompts(ENGLISH)
@@ -119,23 +119,6 @@ def test_a_damaged_line_is_named(path: Path) -> None:
     path.write_text(first + second.replace('"status":200', '"status":"200"'), "utf-8")
     with fails("line 2, field 'status'"):
         letters(path)
-
-
-class Full:
-    """A file on a disk that has room for some bytes."""
-
-    def __init__(self, file: Any, room: int) -> None:
-        self.file, self.room = file, room
-
-    def write(self, data: memoryview) -> int:
-        if not self.room:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written: int = self.file.write(data[: self.room])
-        self.room -= written
-        return written
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.file, name)
 
 
 def test_on_a_full_disk_no_half_line_stays(path: Path) -> None:

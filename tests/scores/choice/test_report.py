@@ -114,16 +114,6 @@ def test_answers_about_cats_that_are_gone_do_not_count() -> None:
     assert choice_report(CATS[:10], rows, limits=LIMITS)["answers"]["questions"] == 60
 
 
-@pytest.mark.parametrize(("gone", "flags"), [(12, []), (13, ["no_answer"])])
-def test_a_share_at_its_limit_is_not_above_it(gone: int, flags: list[str]) -> None:
-    """12 of 240 are 5 %."""
-    rows = asked(CATS, prefers(association=True))
-    # One question of every third CAT at most, so that no group differs.
-    for n in range(gone):
-        rows[18 * n] = rows[18 * n]._replace(reading=none("answer_empty"))
-    assert answer_flags(choice_report(CATS, rows, limits=LIMITS)["answers"]) == flags
-
-
 def test_prompts_on_the_cats_that_all_have() -> None:
     # The other prompt prefers the anti-stereotype in race, and refuses one CAT of gender.
     def other(cat: Cat, pair: Pair, swapped: bool) -> Reading:

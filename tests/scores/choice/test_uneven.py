@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from curation.records import KINDS, Cat
 from curation.scores.choice.answers import by_cat, group_differences, questions_table, uneven_groups
@@ -13,7 +12,6 @@ from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
 from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 
-LIMITS = Limits(no_answer=0.05, one_letter=0.95)
 DOMAINS = ("race", "gender", "religion", "profession")
 
 
@@ -25,7 +23,7 @@ def flagged(cats: list[Cat], answer: Answer) -> list[str]:
 def test_refuses_for_one_term_only() -> None:
     cats = made_up(6, 8, domains=DOMAINS)  # 24 terms, 192 CATs
     answers = asked(cats, lambda c, p, s: REFUSED if c.term == "race/t3" else first(not s))
-    report = choice_report(cats, answers, limits=LIMITS)
+    report = choice_report(cats, answers, limits=Limits(no_answer=0.05, one_letter=0.95))
     assert report["answers"]["uneven"] == ["race/t3"]
     # 48 of 1,152 questions are 4.2 %: too few for the other mark.
     assert answer_flags(report["answers"]) == ["uneven_refusals"]
@@ -38,15 +36,11 @@ def test_refuses_for_one_term_only() -> None:
     assert report["by"]["term"]["race/t3"]["answered"] == 0
 
 
-def test_refuses_for_one_domain_only() -> None:
-    cats = made_up(6, 6, domains=DOMAINS)
+def test_a_domain_and_other_missing_answers_of_a_term_are_found_too() -> None:
+    cats, gone = made_up(6, 8, domains=DOMAINS), none("answer_undecided")
     found = flagged(cats, lambda cat, p, s: REFUSED if cat.domain == "race" else first(not s))
     assert found[0] == "race"
     assert set(found[1:]) == {f"race/t{n}" for n in range(6)}
-
-
-def test_other_missing_answers_of_a_group_are_found_too() -> None:
-    cats, gone = made_up(6, 8, domains=DOMAINS), none("answer_undecided")
     found = flagged(cats, lambda cat, p, s: gone if cat.term == "race/t3" else first(not s))
     assert found == ["race/t3"]
 
@@ -78,10 +72,7 @@ def test_kinds_do_not_look_like_groups() -> None:
     assert "race/t0" not in found
 
 
-Draw = Callable[[np.random.Generator, int], NDArray[np.int64]]
-
-
-def drawn(cats: list[Cat], times: int, refused: Draw) -> Iterator[list[dict[str, Any]]]:
+def drawn(cats: list[Cat], times: int, refused: Callable[..., Any]) -> Iterator[list[Any]]:
     """The differences of groups in draws of how many of six questions of each CAT are refused."""
     counts = by_cat(questions_table(cats, asked(cats, prefers(association=True))))
     rng = np.random.default_rng(20)

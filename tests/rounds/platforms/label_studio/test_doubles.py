@@ -70,7 +70,10 @@ def makes(method: str, path: str) -> bool:
 # --- projects
 
 
-@pytest.mark.parametrize("moods", [("late",), ("twice",), ("late", "twice"), ("late", "late")])
+MOODS = [("late",), ("twice",), ("late", "twice"), ("late", "late")]
+
+
+@pytest.mark.parametrize("moods", [*MOODS, ("after",)])
 def test_one_remains(ls: LabelStudio, through: Any, title: str, moods: tuple[str, ...]) -> None:
     project = make(through(makes, *moods), title)
     assert ids(ls, title) == [project] == [ls.project(title)]
@@ -114,7 +117,7 @@ def test_the_project_with_tasks_is_the_one(ls: LabelStudio, title: str) -> None:
 # --- tasks
 
 
-@pytest.mark.parametrize("moods", [("late",), ("twice",), ("late", "twice"), ("late", "late")])
+@pytest.mark.parametrize("moods", MOODS)
 def test_each_task_is_there_once(
     ls: LabelStudio, through: Any, title: str, sign_up: Any, moods: tuple[str, ...]
 ) -> None:

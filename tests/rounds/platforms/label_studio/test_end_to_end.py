@@ -12,7 +12,7 @@ from curation.files import read_records
 from curation.records import GOLDS, Decision, Item, Label, Rejection, Task
 from support.commands import set_to
 from support.desk import STUDY, Desk
-from support.label_studio import PASSWORD, invite_link, labels, project_of
+from support.label_studio import Form, browser_of, invite_link, labels, project_of
 
 WORDS = {
     "intrasentence": ("early", "late", "hexagonal", "The baker starts BLANK."),
@@ -27,7 +27,6 @@ MEANT = {
     )
     for text, label in zip(words, GOLDS, strict=True)
 }
-SUBMIT = re.compile("^Submit$")
 
 
 @pytest.fixture
@@ -47,60 +46,21 @@ def root(campaign: Any) -> Path:
     return Path(campaign.root)
 
 
-class Seat:
-    """A person at a browser, who signs up with the invite link, opens the stream, fills forms."""
-
-    def __init__(self, browser: Any, link: str, email: str) -> None:
-        self.page = browser.new_context().new_page()
-        self.page.goto(link)
-        self.page.fill("input[name=email]", email)
-        self.page.fill("input[name=password]", PASSWORD)
-        self.page.locator("form button[type=submit], form input[type=submit]").first.click()
-        self.page.wait_for_url(re.compile("/(projects|$)"))
-
-    def open(self, address: str) -> None:
-        """Go to a round's stream and close its instructions."""
-        self.page.goto(address)
-        self.away(".lsf-modal-ls__body")
-        self.page.locator(".cur").wait_for()
-
-    def away(self, what: str) -> None:
-        """Close what covers the page; it ignores keys while it still appears."""
-        self.page.locator(what).wait_for()
-        while self.page.locator(what).count():
-            self.page.keyboard.press("Escape")
-            self.page.wait_for_timeout(200)
-
-    def submit(self) -> str:
-        """Press Submit. Returns the form's error."""
-        self.page.locator("button", has_text=SUBMIT).click()
-        self.page.wait_for_timeout(1500)
-        objection = self.page.locator(".ant-modal-confirm-content")
-        if not objection.count():
-            return ""
-        said = str(objection.inner_text())
-        self.away(".ant-modal-confirm-content")
-        return said
-
-    def tick(self, text: str, number: int = 0) -> None:
-        self.page.locator(".cur label", has_text=re.compile(text)).nth(number).click()
-
-
 def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, server: Any) -> None:
     desk = Desk(keyed, root)
     say, link = desk.say, invite_link(server.url, server.key)
-    seat = Seat(browser, link, f"writer-{root.parent.name}@example.invalid")
+    name = f"{root.parent.name}@example.invalid"
+    seat = Form(browser_of(browser, link, f"Writer-{name}").new_page())
     for kind, words in WORDS.items():
         opened = say("rounds", "open", kind, "--name", kind, "--term", "baker")
         assert (opened["tasks"], opened["answers_asked"]) == (1, 1)
         assert say("rounds", "open", kind, "--name", kind)["address"] == opened["address"]
         seat.open(opened["address"])
-        assert seat.submit(), "an empty form was taken"
-        fields = seat.page.locator("[data-testid=textarea-input]").all()
-        for field, text in zip(fields, words, strict=True):
-            field.fill(text)
+        assert seat.refused(), "an empty form was taken"
+        seat.write(*words)
         seat.tick("agree to take part")
-        assert seat.submit() == ""
+        seat.submit()
+        seat.page.wait_for_timeout(1500)
         assert [say("rounds", "pull", kind)["new"] for _ in range(2)] == [1, 0]
     items = [i for kind in WORDS for i in read_records(root / f"2-rounds/{kind}/items.jsonl", Item)]
     assert {i.kind for i in items} == set(WORDS)
@@ -121,9 +81,9 @@ def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, s
     seat.page.get_by_text(re.compile("No (more|tasks)", re.IGNORECASE)).first.wait_for()
 
     # A validator in the browser labels both; the form refuses the first try without labels.
-    who = Seat(browser, link, f"validator-{root.parent.name}@example.invalid")
+    who = Form(browser_of(browser, link, f"validator-{name}").new_page())
     who.open(opened["address"])
-    assert who.submit(), "an empty form was taken"
+    assert who.refused(), "an empty form was taken"
     for _ in tasks:
         body = who.page.locator(".cur")
         body.wait_for()
@@ -131,11 +91,11 @@ def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, s
         mine = sorted((said.index(text), label) for text, label in MEANT.items() if text in said)
         assert len(mine) == 3
         for number, (_, label) in enumerate(mine):
-            name = {"stereotype": "^Stereotype", "unrelated": "^Unrelated"}.get(label, "^Anti")
-            who.tick(name, number)
+            choice = {"stereotype": "^Stereotype", "unrelated": "^Unrelated"}.get(label, "^Anti")
+            who.tick(re.compile(choice), number)
         who.tick("agree to take part")
-        assert who.submit() == ""
-        who.page.wait_for_timeout(1000)
+        who.submit()
+        who.page.wait_for_timeout(2500)
 
     # Two more: one answers twice through the API. The short item has its three, one disagrees.
     second, third = sign_up(), sign_up()

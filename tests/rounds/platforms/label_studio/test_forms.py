@@ -1,18 +1,15 @@
 """The four forms in a real browser on a real Label Studio: shown, refused, stored."""
 
-import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from curation.records import GOLDS, ROUND_KINDS, RoundKind, Shown, Task
 from curation.rounds import pages
 from curation.rounds.platforms.label_studio.client import LabelStudio
-from support.label_studio import PASSWORD
+from support.label_studio import FIELD, INSTRUCTIONS, SUBMIT, Form, browser_of, invite_link
 
-SUBMIT = re.compile("^Submit$")
-FIELD = "[data-testid=textarea-input]:visible"
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "$1"}
 TEXTS = pages.texts("en", None, study=STUDY)
 MEANT = {"stereotype": "quiet", "anti_stereotype": "boisterous", "unrelated": "rectangular"}
@@ -34,33 +31,16 @@ def task(kind: RoundKind) -> dict[str, Any]:
     return pages.task_data(one, kind, texts=TEXTS, info="lends books", choices=choices)
 
 
-def away(modal: Any) -> None:
-    """Close what covers the page; it ignores keys while it still appears."""
-    for _ in range(100):
-        if not modal.count():
-            return
-        modal.page.keyboard.press("Escape")
-        modal.page.wait_for_timeout(200)
-    raise AssertionError("it stays")
-
-
-class Form(NamedTuple):
+class OpenForm(Form):
     """An open form: its page, and the errors on it."""
 
-    page: Any
-    errors: list[str]
-    stored: Callable[[], list[dict[str, Any]]]
-
-    def refused(self) -> str:
-        """Press Submit. Returns the form's error."""
-        self.submit()
-        objection = self.page.locator(".ant-modal-confirm-content")
-        said = str(objection.inner_text())
-        away(objection)
-        return said
-
-    def submit(self) -> None:
-        self.page.locator("button", has_text=SUBMIT).click()
+    def __init__(self, page: Any, stored: Callable[[], list[dict[str, Any]]]) -> None:
+        super().__init__(page)
+        self.stored, self.errors = stored, list[str]()
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on(
+            "console", lambda said: self.errors.append(said.text) if said.type == "error" else 0
+        )
 
     def agree(self) -> None:
         self.choose("consent", "box")
@@ -71,15 +51,8 @@ class Form(NamedTuple):
         self.submit()
 
     def choose(self, section: str, key: str, number: int = 0) -> None:
-        """Tick a choice by its text."""
+        """Tick a choice by the name of its text."""
         self.tick(said(section, key), number)
-
-    def tick(self, text: str, number: int = 0) -> None:
-        self.page.locator(".cur label").filter(has_text=text).nth(number).click()
-
-    def write(self, *texts: str) -> None:
-        for field, text in zip(self.page.locator(FIELD).all(), texts, strict=True):
-            field.fill(text)
 
     def answer(self) -> dict[str, list[str]]:
         """The only answer on the server: the values of each control."""
@@ -95,30 +68,23 @@ class Form(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def person(browser: Any, sign_up: Callable[..., Any]) -> Any:
-    """The browser of a person who has signed up and logged in."""
-    somebody = sign_up()
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(f"{somebody.url}/user/login/")
-    page.fill("input[name=email]", somebody.email)
-    page.fill("input[name=password]", PASSWORD)
-    page.click("button[type=submit]")
-    page.wait_for_url(lambda url: "/user/login" not in url)
-    page.close()
-    return context
+def person(browser: Any, server: Any, worker_id: str) -> Any:
+    """The browser of a person who has signed up."""
+    email = f"forms-{worker_id}@example.invalid"
+    view = {"width": 1280, "height": 900}
+    return browser_of(browser, invite_link(server.url, server.key), email, viewport=view)
 
 
 @pytest.fixture
 def opened(
     person: Any, ls: LabelStudio, server: Any, worker_id: str, request: pytest.FixtureRequest
-) -> Iterator[Callable[..., Form]]:
+) -> Iterator[Callable[..., OpenForm]]:
     """Opens a round's form in the label stream; errors on its page fail the test."""
-    made: list[Form] = []
+    made: list[OpenForm] = []
 
     def open_form(
         kind: RoundKind, *, texts: pages.Texts = TEXTS, width: int = 1280, read: bool = True
-    ) -> Form:
+    ) -> OpenForm:
         project = ls.make_project(
             f"{worker_id} {request.node.name}"[:50],
             config=pages.config(kind, texts),
@@ -129,16 +95,10 @@ def opened(
         ls.to.ask("PATCH", f"projects/{project}/", json={"enable_empty_annotation": True})
         (id,) = ls.put_tasks(project, [task(kind)]).values()
 
-        page, errors = person.new_page(), []
+        page = person.new_page()
         page.set_viewport_size({"width": width, "height": 900})
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
-        page.goto(f"{server.url}/projects/{project}/data?labeling=1")
-        page.locator(".lsf-modal-ls__body").wait_for()
-        if read:
-            away(page.locator(".lsf-modal-ls__body"))
-        page.locator(".cur").wait_for()
-        made.append(Form(page, errors, lambda: ls.to.ask("GET", f"tasks/{id}/annotations/")))
+        made.append(OpenForm(page, lambda: ls.to.ask("GET", f"tasks/{id}/annotations/")))
+        made[-1].open(f"{server.url}/projects/{project}/data?labeling=1", read=read)
         return made[-1]
 
     yield open_form
@@ -164,14 +124,14 @@ FIRST: dict[RoundKind, str] = {
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)
-def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., Form]) -> None:
+def test_an_empty_answer_is_refused(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind)
     assert form.refused() == FIRST[kind]
     assert form.stored() == []
 
 
 @pytest.mark.parametrize("kind", ["intrasentence", "intersentence"])
-def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., Form]) -> None:
+def test_what_a_writer_wrote_is_stored(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind)
     *first, last = WRITTEN[kind]
     form.write(*(WRITTEN[kind][name] for name in first), "")
@@ -187,7 +147,7 @@ def validated(*golds: str) -> dict[str, list[str]]:
     return CONSENT | {f"label_{n}": [gold] for n, gold in enumerate(golds, 1)}
 
 
-def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:
+def test_what_a_validator_says_is_stored(opened: Callable[..., OpenForm]) -> None:
     form = opened("validation")
     form.choose("validation", "unrelated", 0)
     form.choose("validation", "stereotype", 2)  # «Anti-stereotype» has that word too
@@ -201,7 +161,7 @@ def test_what_a_validator_says_is_stored(opened: Callable[..., Form]) -> None:
     }
 
 
-def test_a_validator_needs_no_mouse(opened: Callable[..., Form]) -> None:
+def test_a_validator_needs_no_mouse(opened: Callable[..., OpenForm]) -> None:
     form = opened("validation")
     for key in "159gc":
         form.page.keyboard.press(key)
@@ -209,7 +169,7 @@ def test_a_validator_needs_no_mouse(opened: Callable[..., Form]) -> None:
     assert form.answer() == validated(*GOLDS) | {"flags": ["ungrammatical"]}
 
 
-def test_a_review_keeps(opened: Callable[..., Form]) -> None:
+def test_a_review_keeps(opened: Callable[..., OpenForm]) -> None:
     form = opened("review")
     assert form.page.locator(FIELD).count() == 0
     form.choose("review", "keep")
@@ -218,7 +178,7 @@ def test_a_review_keeps(opened: Callable[..., Form]) -> None:
     assert form.answer() == CONSENT | {"decision": ["keep"], "rename": ["book keeper"]}
 
 
-def test_a_review_merges(opened: Callable[..., Form]) -> None:
+def test_a_review_merges(opened: Callable[..., OpenForm]) -> None:
     form = opened("review")
     form.choose("review", "merge")
     form.agree()
@@ -230,7 +190,7 @@ def test_a_review_merges(opened: Callable[..., Form]) -> None:
     assert form.answer() == CONSENT | {"decision": ["merge"], "merge_into": ["t-3"]}
 
 
-def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., Form]) -> None:
+def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., OpenForm]) -> None:
     form = opened("review")
     form.choose("review", "merge")
     form.choose("review", "into_other")
@@ -240,7 +200,7 @@ def test_a_review_merges_into_a_term_that_is_not_offered(opened: Callable[..., F
     assert form.answer() == CONSENT | wanted
 
 
-def test_a_review_drops(opened: Callable[..., Form]) -> None:
+def test_a_review_drops(opened: Callable[..., OpenForm]) -> None:
     form = opened("review")
     form.choose("review", "drop")
     form.agree()
@@ -252,19 +212,19 @@ def test_a_review_drops(opened: Callable[..., Form]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["validation", "intersentence"])
-def test_a_form_fits_a_telephone(kind: RoundKind, opened: Callable[..., Form]) -> None:
+def test_a_form_fits_a_telephone(kind: RoundKind, opened: Callable[..., OpenForm]) -> None:
     form = opened(kind, width=420, read=False)
     for place in (".lsf-modal-ls__content", ".cur"):
         box = form.page.locator(place).bounding_box()
         assert box["x"] >= 0, place
         assert box["x"] + box["width"] <= 420, place
-    away(form.page.locator(".lsf-modal-ls__body"))
+    form.away(INSTRUCTIONS)
     button = form.page.locator("button", has_text=SUBMIT).bounding_box()
     assert button["x"] + button["width"] <= 420
     assert button["y"] + button["height"] <= 900
 
 
-def test_what_is_agreed_to_can_be_read_in_the_form(opened: Callable[..., Form]) -> None:
+def test_what_is_agreed_to_can_be_read_in_the_form(opened: Callable[..., OpenForm]) -> None:
     form = opened("validation")
     form.page.get_by_text(said("consent", "title"), exact=True).click()
     form.page.get_by_text("a@b.example").last.wait_for()
@@ -272,7 +232,7 @@ def test_what_is_agreed_to_can_be_read_in_the_form(opened: Callable[..., Form]) 
     form.page.get_by_text("You are paid $\u20601.").wait_for()
 
 
-def test_a_form_runs_from_right_to_left(opened: Callable[..., Form]) -> None:
+def test_a_form_runs_from_right_to_left(opened: Callable[..., OpenForm]) -> None:
     texts = TEXTS | {"page": {"direction": "rtl"}}
     form = opened("validation", texts=texts)
     text = form.page.locator(".cur .card .lsf-richtext__line").first

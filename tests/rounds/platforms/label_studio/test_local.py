@@ -172,18 +172,8 @@ def test_a_named_executable_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def fake_python(folder: Path, *, then: str) -> Path:
     """A fake interpreter that makes an environment whose pip runs ``then``."""
     path = folder / "python"
-    path.write_text(
-        f"""#!/bin/sh
-if [ "$2" = venv ]; then
-  mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo venv >> {folder}/log; exit 0
-fi
-echo "$@" >> {folder}/log
-for n in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "Collecting p$n"; done
-echo "Installing collected packages: p1"
-{then}
-""",
-        "utf-8",
-    )
+    text = Path(__file__).with_name("fake_python.sh").read_text("utf-8")
+    path.write_text(text.replace("FOLDER", str(folder)).replace("THEN", then), "utf-8")
     path.chmod(0o755)
     return path
 

@@ -69,14 +69,23 @@ def test_an_answer_that_does_not_count_is_asked_for_again(desk: Any, sign_up: An
     assert here.status("v")["remaining"] == 0
 
 
-def test_a_task_deleted_on_the_server_is_put_back(desk: Any, sign_up: Any) -> None:
+def test_tasks_deleted_on_the_server_are_put_back_also_with_answers(
+    desk: Any, sign_up: Any
+) -> None:
     here = desk()
-    task = here.tasks()["i1"].id
-    here.ls.to.ask("DELETE", f"tasks/{here.ls.asked(here.project)[task].id}/")
-    assert task not in here.ls.asked(here.project)
+    (answered,) = here.answer(sign_up(), only=1)
+    here.say("rounds", "pull", "v")
+    every = {task.id for task in here.tasks().values()}
+    gone = {answered, min(every - {answered})}
+    for task in gone:
+        here.ls.to.ask("DELETE", f"tasks/{here.ls.asked(here.project)[task].id}/")
+    assert here.ls.asked(here.project).keys() == every - gone
+    here.say("rounds", "pull", "v", "--full")
     here.say("rounds", "top-up", "v")
-    assert here.ls.asked(here.project)[task].overlap == 5
-    assert sorted(here.answer(sign_up())) == sorted(t.id for t in here.tasks().values())
+    asked = here.ls.asked(here.project)
+    assert [asked[task].overlap for task in gone] == [5, 5]
+    assert {*here.answer(sign_up())} == every
+    here.say("rounds", "close", "v")
 
 
 def test_what_no_answer_can_serve_is_served_no_more(desk: Any, sign_up: Any) -> None:
