@@ -211,7 +211,13 @@ def test_an_index_that_is_lost_or_outdated(desk: Any, own: Own, wanted: dict[str
     said = desk.say("rounds", "pull", "v")
     assert (said["new"], said["changed"], said["deleted"]) == (0, 0, 0)
     assert desk.say("rounds", "pull", "v", "--full")["new"] == 0
-    index.write_bytes(b'{"segments": [], "since": null, "known": {}}')
+    for content in (b"[]", b"{}", b'{"segments": [], "since": null, "known": {}}'):
+        index.write_bytes(content)
+        done = desk.run("rounds", "pull", "v")
+        assert "Traceback" not in done.err, content
+        if done.code:
+            assert str(index) in done.err, content
+            index.unlink()
     check_pulled(desk, own, wanted)
 
 

@@ -141,7 +141,7 @@ def test_a_time_of_the_last_pull_that_is_unreadable_is_not_used(tmp_path: Path, 
         '{"segments": [], "since": 3, "accounts": ["x"], "known": {}}',
         '{"segments": [], "since": null, "accounts": [], "known": {"t": {"x": "y"}}}',
         '{"segments": [], "since": null, "accounts": [], "known": [1]}',
-        *("[]", "{}"),
+        "[]",
     ],
 )
 def test_a_damaged_index_is_made_again(tmp_path: Path, content: str) -> None:
