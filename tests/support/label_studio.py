@@ -10,6 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
 
 PASSWORD = "a-long-enough-1"
 CONFIG = """<View><Text name="t" value="$target"/><Choices name="d" toName="t">
@@ -232,9 +234,12 @@ def _send(method: str, url: str, headers: dict[str, str], body: bytes) -> reques
 
 
 def private_session() -> requests.Session:
-    """A session that takes nothing, such as a proxy, from the environment."""
+    """A session that takes nothing, such as a proxy, from the environment, and tries again."""
     session = requests.Session()
     session.trust_env = False
+    # Under load, its SQLite is sometimes locked.
+    again = Retry(5, backoff_factor=0.5, status_forcelist=(500,), allowed_methods=("GET",))
+    session.mount("http://", HTTPAdapter(max_retries=again))
     return session
 
 
