@@ -15,6 +15,7 @@ from curation.cli.options import (
     Intervals,
     JsonFile,
     KindOption,
+    Language,
     LatexFile,
     LowerIsLikelier,
     OfCampaign,
@@ -532,12 +533,7 @@ def baselines(
     gold: GoldFiles = None,
     campaign: Where = Path(),
     split: OfCampaign = None,
-    language: Annotated[
-        str,
-        typer.Option(
-            help="Language code of the texts; default: that of the campaign or release, or en.",
-        ),
-    ] = "",
+    language: Language = "",
     original_targets: OriginalTargets = False,
     tier: Tier = None,
     ties: Ties = "half",

@@ -92,8 +92,9 @@ def test_options_that_do_not_fit(release: list[str], monkeypatch: pytest.MonkeyP
     err = refused("measures", "sentiment", *release, "--labels", "negative,positive")
     assert "labels negative, positive: labels name a classifier's outputs" in err
     assert "--model" in err
-    for name in ("statistics", "sentiment", "keywords", "pitfalls"):
-        err = refused("measures", name, *release, "--language", "klingon")
+    measured = [("measures", name) for name in ("statistics", "sentiment", "keywords", "pitfalls")]
+    for command in (*measured, ("scores", "baselines")):
+        err = refused(*command, *release, "--language", "klingon")
         assert "--language: 'klingon' is not a language code" in err
     err = refused("measures", "statistics", *release, "--gold", "none.json")
     assert "none.json: no such file" in err

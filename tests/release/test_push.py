@@ -74,7 +74,7 @@ def test_what_is_not_a_whole_public_release_does_not_go(campaign: Campaign, buil
     folders.sums(built)
     with fails("private_file"):
         check_before(campaign, "1.0.0")
-    for version in ("2.0.0", "../1.0.0"):
+    for version in ("2.0.0", "../7-release/1.0.0"):
         with fails(f"version {version} is not built", fix="1.0.0"):
             check_before(campaign, version)
     built = built.rename(built.with_name("1.0.0-anonymous"))
