@@ -2,7 +2,6 @@
 
 import os
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from curation.steps.source import gold_source
 from support import catsets
 from support.catsets import items, mapping
 from support.expected import fails
+from support.written import beside
 
 BASE = 'files = ["a.csv"]\n'
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 
 def test_other_columns_of_a_translation(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import io
 import pickle
 import sys
 import tarfile
-import tomllib
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from curation.catsets.reading import read_dataset
 from curation.catsets.stereoset import read_cats, read_entries, read_gold_file
 from support import catsets
 from support.expected import fails
+from support.written import beside
 
 
 class Bomb:
@@ -124,7 +124,7 @@ def test_a_folder_names_the_file_in_it(tmp_path: Path) -> None:
         read_dataset(tmp_path)
 
 
-OTHERS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+OTHERS = beside(__file__)
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -2,8 +2,6 @@
 
 import csv
 import re
-import tomllib
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -14,8 +12,9 @@ from curation.checks import content
 from curation.checks.content import gist, meta_patterns, meta_text, near
 from curation.files import shipped
 from support.expected import fails
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 BAKER = gist("The baker is BLANK at the party.", ["The baker is quiet at the party.", "loud"])
 ROWS = list(csv.DictReader(shipped("data", "words", "meta_text.csv").read_text().splitlines()))

@@ -2,7 +2,6 @@
 
 import builtins
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from curation.checks.lexical import Lexicon, check, check_targets, lexicon
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import ItemTexts, read
 from curation.records import GOLDS
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 CONTEXT = "The baker is BLANK."
 WORDS = lists("en")

@@ -1,6 +1,5 @@
 """Each check of an item's form has a hit and a near miss, in several scripts."""
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from curation.checks.lists import NAMES, lists, unchecked
 from curation.checks.surface import ItemTexts, check, read
 from curation.records import GOLDS
 from support.expected import fails
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 INTRA = ("The baker is kind.", "The baker is gruff.", "The baker is octal.")
 INTER = ("He was up early.", "He got up late.", "Tin melts very quickly.")

@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import time
-import tomllib
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +24,7 @@ from support import arena, commands
 from support.child import Flaw, Tell, in_a_child, timed
 from support.mutate import PLACE, mutate
 from support.readers import FUNCTIONS
+from support.written import beside
 
 pytestmark = pytest.mark.long
 SECONDS = 5  # an input hangs if it computes for longer,
@@ -33,10 +33,7 @@ OFTEN = 15  # functions get more inputs than commands: they are quick
 
 COMMANDS: dict[str, list[str]]
 """Files below the arena, and the commands that read them."""
-COMMANDS, REFUSALS = (
-    tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
-    for name in ("commands", "refusals")
-)
+COMMANDS, REFUSALS = (beside(__file__, f"{name}.toml") for name in ("commands", "refusals"))
 WHOLE, OTHER = (re.compile("|".join(REFUSALS[name])) for name in ("whole", "other"))
 DEVICES = (
     *("c/campaign.toml", "c/2-rounds/*/raw/*.jsonl", "c/7-release/*/SHA256SUMS", "labels.xlsx"),

@@ -1,8 +1,5 @@
 """Targets that are function words, or in several domains."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 from curation.checks.lists import lists
@@ -11,6 +8,7 @@ from curation.formats.tables import read_csv
 from curation.measures.pitfalls import function_words, in_several_domains, pitfalls
 from curation.records import Cat
 from support.cats import intra
+from support.written import beside
 
 
 def on(target: str, *, domain: str = "gender", context: str = "", name: str = "c") -> Cat:
@@ -23,7 +21,7 @@ def flagged(language: str, *targets: str) -> list[str]:
     return [target for _, target, _, _ in function_words(cats, lists(language))]
 
 
-WORDS = tomllib.loads(Path(__file__).with_name("function_words.toml").read_text("utf-8"))
+WORDS = beside(__file__, "function_words.toml")
 
 
 @pytest.mark.parametrize("language", WORDS)

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from curation.models.forward import Runner, Text
 from curation.models.loading import called, family_of, fingerprint, identity, load
 from support.expected import Patch, fails, raising
 from support.models import CAUSAL, MASKED, SEQ2SEQ, WINDOW, Made, cached, edit, offline
+from support.written import beside
 
 HF: Any = importlib.import_module("transformers")
 FAMILY = {
@@ -30,7 +30,7 @@ OPENINGS = (identity, load)
 # --- which family -------------------------------------------------------------------------------
 
 
-CONFIGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CONFIGS = beside(__file__)
 
 
 def config(type: str, architecture: str = "", **settings: Any) -> Any:

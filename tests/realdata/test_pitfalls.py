@@ -2,7 +2,6 @@
 
 import hashlib
 import runpy
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from curation.files import read_json, shipped
 from curation.measures.pitfalls import Report, counts, pitfalls, sample
 from support.realdata import GENDER, REAL, RELIGION, needs
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 ROOT = Path(__file__).parents[2]
 pytestmark = needs(REAL)

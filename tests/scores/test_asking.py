@@ -1,7 +1,5 @@
 """What a model is asked: where the attribute stands, in any script, and what a variant changes."""
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +10,7 @@ from curation.records import Kind
 from curation.scores.asking import VARIANTS, questions
 from curation.text.item_form import BLANK, _fold, attribute, fill_all
 from support import cats
+from support.written import beside
 
 
 def asked(
@@ -28,7 +27,7 @@ def found(context: str, sentence: str) -> str:
 # --- where the attribute stands -----------------------------------------------------------------
 
 
-ATTRIBUTES = tomllib.loads(Path(__file__).with_name("attributes.toml").read_text("utf-8"))
+ATTRIBUTES = beside(__file__, "attributes.toml")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ Like ``support.reference``, it shares no code with ``curation.models`` but the q
 
 import importlib
 import json
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,10 @@ from safetensors.torch import load_file
 
 from curation.models.rules import ScoringRequest
 from support.reference import reference
+from support.written import beside
 
 _HF: Any = importlib.import_module("transformers")
-DEFINED: dict[str, dict[str, list[str]]] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text("utf-8")
-)
+DEFINED: dict[str, dict[str, list[str]]] = beside(__file__)
 """The rules of each profile by family: intrasentence, intersentence."""
 
 

@@ -4,12 +4,10 @@
 A scene is a function that shows the report one plant and returns the verdicts of some checks.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -41,6 +39,7 @@ from curation.trust.text.human import Passages
 from support import plants
 from support.judged import INTER, INTRA, cats, dataset, run
 from support.plants import FAULTS, IDEAL, Floats, Ints
+from support.written import beside
 
 DRAWS = 20  # of lists of words, and of halves
 SETTINGS = TrustSettings(samples=DRAWS)
@@ -484,7 +483,7 @@ SCENES: dict[str, tuple[Callable[[str, int], Verdicts], tuple[str, ...]]] = {
 }
 """The scenes with the checks that they show, in the order of the table."""
 
-_FAULTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_FAULTS = beside(__file__)
 CANNOT_SEE: Mapping[str, Mapping[str, str]] = _FAULTS["cannot_see"]
 NOT_THERE: Mapping[str, Mapping[str, str]] = _FAULTS["not_there"]
 WITH_METHOD = ("mitigation optimised", "mitigation independent", "mitigation nearer")

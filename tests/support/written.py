@@ -17,9 +17,15 @@ def read(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
-def beside(test: str, name: str) -> Any:
-    """What a TOML file beside a test holds; ``test`` is the test's ``__file__``."""
-    return tomllib.loads(Path(test).with_name(name).read_text("utf-8"))
+def beside(test: str, name: str = "") -> Any:
+    """What a TOML file beside a test holds; by default that of its name.
+
+    Args:
+        test: the test's ``__file__``.
+        name: the file, seen from the test's folder.
+    """
+    place = Path(test).parent / name if name else Path(test).with_suffix(".toml")
+    return tomllib.loads(place.read_text("utf-8"))
 
 
 def items(path: Path) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """Manual edits in ``edits.csv``: reading, effects and errors."""
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +8,9 @@ from curation.terms.edits import COLUMNS, Edit, read_edits
 from curation.terms.select import new_id
 from support.expected import fails
 from support.selected import choose
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 # --- reading --------------------------------------------------------------------------------------
 

@@ -1,8 +1,5 @@
 """Facts about languages: head words, plurals, scripts, and labels that look vandalised."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 from curation.terms.candidates import (
@@ -16,8 +13,9 @@ from curation.terms.candidates import (
     script,
     usual_script,
 )
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 
 @pytest.mark.parametrize(("language", "setting", "head"), CASES["head_of"])

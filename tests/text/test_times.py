@@ -1,8 +1,6 @@
 """Times of platforms, forms and spreadsheets; nothing is guessed."""
 
-import tomllib
 from datetime import UTC
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +10,9 @@ from pydantic import TypeAdapter
 
 from curation.records import Timestamp
 from curation.text.times import moment, order_of, read_time
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 IS_TIMESTAMP = TypeAdapter(Timestamp).validate_python
 

@@ -1,7 +1,6 @@
 """The prompts of chat models: those that are included, and errors in files that people write."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from curation.files import CurationError, shipped
 from curation.models.chat.prompts import PLACEHOLDERS, Prompt, Prompts, prompts_for, read_prompts
 from curation.records import KINDS, Kind
 from support.expected import fails
+from support.written import beside
 
 ENGLISH = shipped("data", "prompts", "en.toml")
 INCLUDED = sorted(shipped("data", "prompts").glob("*.toml"))
@@ -139,7 +139,7 @@ def test_the_digest_is_of_what_is_sent(path: Path) -> None:
 # --- errors -------------------------------------------------------------------------------------
 
 WRONG: dict[str, list[str]] = {
-    **tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["wrong"],
+    **beside(__file__)["wrong"],
     "long name": ['"two"', f'"{"x" * 101}"', "its name is not valid"],
     "long text": ["better", "x" * 4000, "prompt «two»: its text has over 4000 characters"],
     "many phrases": ["undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"],

@@ -2,7 +2,6 @@
 
 import json
 import time
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from curation.models.chat.prompts import Prompts, read_prompts
 from curation.models.chat.reading import NO_ANSWER, Reading, read_answer
+from support.written import beside
 
 ROOT = Path(__file__).parents[3]
 REPLIES = Path(__file__).parent / "replies"
@@ -65,7 +65,7 @@ def test_other_wordings() -> None:
     assert wrong == []
 
 
-CODES = tomllib.loads(Path(__file__).parents[1].joinpath("errors.toml").read_text("utf-8"))["codes"]
+CODES = beside(__file__, "../errors.toml")["codes"]
 
 
 @pytest.mark.parametrize("status", [200, 400])

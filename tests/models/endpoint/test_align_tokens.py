@@ -1,15 +1,13 @@
 """Tokens as servers write them, laid on the text that was sent."""
 
-import tomllib
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.models.endpoint.echoes import align, by_offsets
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 
 @pytest.mark.parametrize(("tokens", "text", "spans"), CASES["laid"])

@@ -3,11 +3,9 @@
 A request in another's ``send`` stands for another thread's.
 """
 
-import tomllib
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from curation.files import CurationError
 from curation.models.endpoint import connection
 from curation.models.endpoint.connection import Failure, Gate, RefusedError, asked_wait
 from curation.models.endpoint.echoes import TOO_LONG
+from support.written import beside
 
 BUSY = Failure("busy", "wait")
 LIMITED = Failure("too many", "wait", limited=True)
@@ -208,7 +207,7 @@ PATTERNS = {
     "LARGE_MAX_TOKENS": connection.LARGE_MAX_TOKENS,
     "TOO_LONG": TOO_LONG,
 }
-SORTS = tomllib.loads(Path(__file__).parents[1].joinpath("errors.toml").read_text("utf-8"))["sorts"]
+SORTS = beside(__file__, "../errors.toml")["sorts"]
 
 
 @pytest.mark.parametrize(("sort", "text"), [(sort, text) for sort in SORTS for text in SORTS[sort]])

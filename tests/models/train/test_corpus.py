@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 from curation.models.train import corpus as corpora
 from curation.models.train.corpus import Corpus, articles, divide, pairs, read_corpus
 from support.expected import Patch, fails
+from support.written import beside
 
 Read = Callable[..., Corpus]
 
@@ -57,7 +57,7 @@ def all_articles(corpus: Corpus) -> list[list[str]]:
 # --- sentences ----------------------------------------------------------------------------------
 
 
-SPLIT = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["split"]
+SPLIT = beside(__file__)["split"]
 
 
 @pytest.mark.parametrize(("text", "sentences"), SPLIT)

@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from curation.models.sentiments import names_of, of_stars, polarity_of
 from curation.models.train.reviews import Reviews, divide, has_test, read_reviews
 from support.expected import fails
 from support.reviews import found
+from support.written import beside
 
 FOUR = [("bad bread", 0), ("dull fair", 0), ("good bread", 1), ("fine fair", 1)]
 
@@ -113,7 +113,7 @@ BYTES = [
     ["a.csv", "text,label\nbread,0\n".encode("utf-16"), "a.csv: is UTF-16"],
     ["a.csv.gz", b"no gzip", "a.csv.gz line 1: cannot be decompressed"],
 ]
-WRONG = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["wrong"]
+WRONG = beside(__file__)["wrong"]
 
 
 @pytest.mark.parametrize(("name", "content", "says"), [*WRONG, *BYTES])

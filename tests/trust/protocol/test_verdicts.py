@@ -1,9 +1,7 @@
 """When a criterion passes, fails, or is inconclusive, and how often it errs."""
 
 import math
-import tomllib
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +13,9 @@ from curation.stats.power import critical_rho, rank_power
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
 from curation.trust.protocol.face import signs_found
+from support.written import beside
 
-CASES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+CASES = beside(__file__)
 
 SETTINGS = TrustSettings()
 

@@ -3,7 +3,6 @@ in any form of corpus and by any number of workers."""
 
 import gzip
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from curation.work import shards as reading
 from curation.work.engine import Engine
 from support import contexts as slow
 from support.expected import fails
+from support.written import beside
 
 RAY = pytest.mark.ray
 GROUPS = Groups(
@@ -150,7 +150,7 @@ def test_workers_change_nothing(tmp_path: Path, engine: Engine) -> None:
     assert sum(told) == sum(path.stat().st_size for path in paths)
 
 
-LANGUAGES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+LANGUAGES = beside(__file__)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
