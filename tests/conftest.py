@@ -9,6 +9,7 @@ import signal
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 # Workers of tests share the cores: threads of torch in each would only wait for one another.
@@ -161,18 +162,39 @@ class Demo(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def demo(cli: Run, shared: Path, keys: Path) -> Demo:
+def demo(shared: Path, keys: Path) -> Demo:
     """``curation demo``, once for all workers, in a window of 120 columns."""
+    said = _run_demo(shared)
+    for key in (shared / "demo" / "keys").glob("*.key"):
+        shutil.copy2(key, keys)
+    return Demo(shared / "demo", commands.Ran(*json.loads(said.read_text("utf-8"))))
+
+
+def _run_demo(shared: Path) -> Path:
+    """Run the demo if no worker has; gives the file that says how it ended."""
     folder, said = shared / "demo", shared / "demo.json"
     with FileLock(shared / "demo.lock"):
         if not said.exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             env = {"COLUMNS": "120", "CURATION_KEYS": str(folder / "keys")}
-            said.write_text(json.dumps(cli("demo", cwd=folder, **env)), "utf-8")
-    for key in (folder / "keys").glob("*.key"):
-        shutil.copy2(key, keys)
-    return Demo(folder, commands.Ran(*json.loads(said.read_text("utf-8"))))
+            ended = commands.in_a_new_process("demo", cwd=folder, **env)
+            said.write_text(json.dumps(ended), "utf-8")
+    return said
+
+
+@pytest.fixture(scope="session", autouse=True)
+def demo_begins(
+    request: pytest.FixtureRequest, shared: Path, no_power_cuts: None
+) -> Iterator[None]:
+    """Begin the demo at once, so that later no worker waits for it."""
+    needed = any("demo" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    begun = Thread(target=_run_demo, args=(shared,), daemon=True)
+    if needed:
+        begun.start()
+    yield
+    if needed:
+        begun.join()
 
 
 @pytest.fixture(scope="session")

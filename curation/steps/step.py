@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module, metadata, util
 from pathlib import Path
 from typing import Any, Protocol
@@ -303,11 +303,14 @@ def _version(package: str) -> str | None:
     try:
         if util.find_spec(_MODULES.get(package, package)) is None:
             return None
-        return metadata.version(package)
+        return _installed(package)
     except ValueError:  # the import is blocked
         return None
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+_installed = cache(metadata.version)  # it reads a file, and each step asks several times
 
 
 def splitters(language: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ import pytest
 
 from curation.campaign import Campaign, create_campaign
 from curation.settings import CampaignSettings, Settings, TermSettings, new_id
-from support.desk import Desk, Stage, computed_once
+from support.desk import Desk, Stage
 from support.strike import strike, times
 
 pytestmark = pytest.mark.long
@@ -51,7 +51,7 @@ def stages(
     forked: Any,
     example_data: Path,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Stages]:
+) -> Stages:
     folder = tmp_path_factory.mktemp("stages")
     settings = Settings(campaign=CampaignSettings(id=new_id()), terms=TermSettings(least=1))
     desk = Desk(forked, create_campaign(folder / "0", settings).root)
@@ -66,12 +66,11 @@ def stages(
         ("release", "build"),
     ]
     found: Stages = {}
-    with computed_once():
-        for name, command in zip(NAMES, commands, strict=False):
-            before, desk = desk, desk.copy(folder / name)
-            desk.does(*command)
-            found[name] = Stage(command, before, desk)
-        yield {**found, "run": Stage(("run",), found[NAMES[IMPORTS]].before, desk)}
+    for name, command in zip(NAMES, commands, strict=False):
+        before, desk = desk, desk.copy(folder / name)
+        desk.does(*command)
+        found[name] = Stage(command, before, desk)
+    return {**found, "run": Stage(("run",), found[NAMES[IMPORTS]].before, desk)}
 
 
 def leftovers(folder: Path) -> list[Path]:

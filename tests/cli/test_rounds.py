@@ -5,7 +5,7 @@ import resource
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import cache, partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from support.desk import (
     Row,
     Stage,
     at,
-    computed_once,
     item_row,
     label_row,
     read_csv,
@@ -55,7 +54,7 @@ NAMES = (
 @pytest.fixture(scope="module")
 def stages(
     one_canary: None, forked: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Stage]]:
+) -> dict[str, Stage]:
     folder = tmp_path_factory.mktemp("stages")
     desk = Desk.make(forked, folder / "0", labels="needed", sample=0.2)
     found: dict[str, Stage] = {}
@@ -112,8 +111,7 @@ def stages(
     step("pay", "rounds", "pay")
     step("erase", "rounds", "withdraw", WRITERS[1], "--erase")
     assert tuple(found) == NAMES
-    with computed_once():
-        yield found
+    return found
 
 
 def test_the_whole_way_says_what_it_should(stages: dict[str, Stage]) -> None:

@@ -6,7 +6,7 @@ import json
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from curation.rounds import pages
 from curation.rounds.people import pseudonyms, read_key
 from curation.text.rules import stable_id
 from support.commands import set_to
-from support.desk import MEANT, Desk, computed_once, item_row, label_row, read_csv, told, word
+from support.desk import MEANT, Desk, item_row, label_row, read_csv, told, word
 
 pytestmark = pytest.mark.long
 
@@ -29,7 +29,7 @@ VALIDATORS = [f"val-{n}@Example.Invalid" for n in range(6)]
 
 
 @pytest.fixture(scope="module")
-def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A campaign with a release: four writers, six validators, items in dev and in test."""
     desk = Desk.make(forked, tmp_path_factory.mktemp("whole") / "c", items=4)
     desk.open("intrasentence", "w")
@@ -42,8 +42,7 @@ def whole(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Des
     desk.bring("v", rows, "v.csv")
     desk.say("rounds", "close", "v")
     desk.say("run")
-    with computed_once():
-        yield desk
+    return desk
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -103,7 +102,6 @@ def try_all(
         wait: how long it may take in all.
         device: instead of damaging the file, make it a link to this.
     """
-    metadata.version = functools.cache(metadata.version)  # commands ask again and again
     for number in range(each):
         random = Random(f"{name} {number}")
         copy = folder / f"{number}"

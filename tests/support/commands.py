@@ -4,6 +4,7 @@ import importlib
 import io
 import json
 import os
+import pickle
 import pkgutil
 import signal
 import subprocess
@@ -22,6 +23,8 @@ import typer.main
 
 import curation
 from curation import __main__ as entry
+from curation.decisions import agreement
+from curation.steps.release import scored
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,7 +103,9 @@ def refused(*words: object) -> str:
 def load() -> None:
     """Load what commands need, once for all of them.
 
-    The tree of commands, too, is built once: it takes longer than many a command.
+    The tree of commands, too, is built once: it takes longer than many a command. Coefficients and
+    baselines, which many commands need, are computed once for the same input; they touch no disk,
+    so that a command can be killed at the same moments as ever.
     """
     for module in pkgutil.walk_packages(curation.__path__, "curation."):
         if not module.name.endswith("__main__") and not module.name.startswith("curation.models."):
@@ -109,6 +114,21 @@ def load() -> None:
         importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(curation.cli.app)
+    for module, name in ((agreement, "measured"), (scored, "baseline_results")):
+        setattr(module, name, _once(getattr(module, name)))
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that keeps its results, by the content of its arguments; a fork knows them too."""
+    kept: dict[bytes, bytes] = {}
+
+    def call(*args: Any, **options: Any) -> Any:
+        key = pickle.dumps((args, options))
+        if key not in kept:
+            kept[key] = pickle.dumps(function(*args, **options))
+        return pickle.loads(kept[key])
+
+    return call
 
 
 def _here(argv: list[str]) -> Ran:

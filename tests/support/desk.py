@@ -2,20 +2,15 @@
 
 import csv
 import json
-import pickle
 import random
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import pytest
-
 from curation.campaign import create_campaign
-from curation.decisions import agreement
 from curation.files import read_records
 from curation.records import Item
 from curation.settings import (
@@ -25,7 +20,6 @@ from curation.settings import (
     Settings,
     new_id,
 )
-from curation.steps.release import scored as baselines
 from support.strike import strike, times
 
 MEANT = ("stereotype", "anti_stereotype", "unrelated")
@@ -187,31 +181,6 @@ class Desk:
         """By sentence what its writer meant."""
         items = [i for path in self.rounds.glob("*/items.jsonl") for i in read_records(path, Item)]
         return {a.sentence: str(a.intent) for item in items for a in item.associations}
-
-
-@contextmanager
-def computed_once() -> Iterator[None]:
-    """Coefficients and baselines are computed once for the same input: many commands need them.
-
-    They touch no disk, so that a command can be killed at the same moments as ever.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(agreement, "measured", _once(agreement.measured))
-        patch.setattr(baselines, "baseline_results", _once(baselines.baseline_results))
-        yield
-
-
-def _once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that keeps its results, by the content of its arguments; a fork knows them too."""
-    kept: dict[bytes, bytes] = {}
-
-    def call(*args: Any, **options: Any) -> Any:
-        key = pickle.dumps((args, options))
-        if key not in kept:
-            kept[key] = pickle.dumps(function(*args, **options))
-        return pickle.loads(kept[key])
-
-    return call
 
 
 class Stage(NamedTuple):

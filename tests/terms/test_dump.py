@@ -443,7 +443,7 @@ def test_a_bad_file_is_named_with_its_fix(case: str, write: Write) -> None:
     threads = threading.active_count()
     with fails(str(path), what, fix=fix):
         run(path)
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
 
 
 def test_a_bad_file_among_good_ones_is_named(write: Write) -> None:
