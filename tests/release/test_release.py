@@ -118,7 +118,7 @@ def test_the_readme_warns_and_counts_right(example: Path, example_release: Path)
 
 
 @pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
-def test_a_card_is_read_in_five_minutes(name: str, request: Any) -> None:
+def test_a_card_is_read_in_five_minutes(demo: object, name: str, request: Any) -> None:
     release = request.getfixturevalue(name)
     assert (release / "README.md").stat().st_size <= 12_000
     described = [DataFile(path, digest, 1, 1) for path, digest in shas(release).items()]
@@ -127,7 +127,7 @@ def test_a_card_is_read_in_five_minutes(name: str, request: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
-def test_card_and_statement_say_each_thing_once(name: str, request: Any) -> None:
+def test_card_and_statement_say_each_thing_once(demo: object, name: str, request: Any) -> None:
     release = request.getfixturevalue(name)
     texts = [
         (release / name).read_text("utf-8").splitlines() for name in ("README.md", "STATEMENT.md")
