@@ -242,9 +242,7 @@ def _near(name: str, known: Sequence[str]) -> str:
 def _line(text: str, keys: Sequence[Any]) -> str:
     """The position of a key as « line N»; nothing if it cannot be found."""
     if len(keys) > 1 and keys[0] == "authors" and isinstance(keys[1], int):
-        heads = [
-            m.start() for m in re.finditer(r"^[ \t]*\[\[\s*authors\s*\]\]", text, re.MULTILINE)
-        ]
+        heads = [head.start() for head in _AUTHOR.finditer(text)]
         if keys[1] >= len(heads):
             return line_of(text, ["authors"], depth=0)
         start = heads[keys[1]]
