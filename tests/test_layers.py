@@ -42,7 +42,7 @@ NETWORK = {
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
-    "requests",
+    *("requests", "jinja2"),
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}

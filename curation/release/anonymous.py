@@ -8,61 +8,31 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from io import BytesIO
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.toml_files import read_toml
 from curation.release.contents import SEALED, STEREOSET
 from curation.release.facts import Facts, Hub, RoundFacts, Statement
-from curation.release.texts.card import card
-from curation.release.texts.statement import statement
+from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.settings import DecisionSettings, RoundSettings
 from curation.text.wording import amount, some
 
-IDENTIFYING = frozenset(("review", "funding", "team", "recruitment", "access", "maintenance"))
-"""Questions whose answers usually say who made a dataset; they are left out as a whole."""
-ALLOWED = (
-    *("aclanthology.org", "arxiv.org", "doi.org", "w3.org", "w3id.org", "schema.org", "purl.org"),
-    *("mlcommons.org", "datapackage.org", "frictionlessdata.io", "citation-file-format.github.io"),
-    *("creativecommons.org", "opendatacommons.org", "apache.org", "opensource.org", "spdx.org"),
-    *("wikidata.org", "huggingface.co/datasets/McGill-NLP/stereoset"),
-    *("github.com/EleutherAI/lm-evaluation-harness", "github.com/moinnadeem/StereoSet"),
-    "github.com/McGill-NLP/bias-bench",
-)
-"""Addresses that any release may name: those of licences, standards, papers and other tools."""
+_LISTS = read_toml(shipped("data", "release", "anonymous.toml"), fix="see its comments")
 DATA = (
     *("cats/", "hidden/", "intrasentence/", "intersentence/", "annotations"),
     *(*STEREOSET, SEALED),
 )
 """Beginnings of the paths of files with the texts of CATs, or with ids only."""
-_HOSTS = ("github.com", "gitlab.com", "huggingface.co", "bitbucket.org", "codeberg.org")
 _MAIL = re.compile(r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _LINK = re.compile(r"(?:\b(?:https?|ftp|git|ssh|file)://|\bwww\.)[^\s<>\"'`()\[\]{}\\|]+")
 _HOME = re.compile(r"(?:/(?:home|users)/|\b[a-z]:/?users/?)[^\s<>\"'`()\[\]{}|,;]+")
 _WORD = re.compile(r"[^\W\d_]+")
-_COMMON = frozenset(
-    (
-        *("academy", "and", "center", "centre", "college", "com", "computer", "computing", "der"),
-        *("department", "des", "edu", "faculty", "for", "foundation", "group", "institute"),
-        *("international", "lab", "laboratory", "national", "net", "org", "press", "research"),
-        *("school", "science", "sciences", "team", "technology", "the", "university", "van", "von"),
-        *("bias", "contact", "corpus", "curation", "data", "dataset", "datasets", "email", "help"),
-        *("info", "language", "languages", "mail", "model", "models", "nlp", "office", "post"),
-        *("privacy", "questions", "removal", "stereotype", "stereotypes", "support", "takedown"),
-    )
-)
-"""Words of names and addresses that say nothing by themselves."""
-_EMPTY: dict[str, Any] = {
-    **dict.fromkeys(("name", "version", "language", "date", "canary", "warning"), ""),
-    **{"licence": {"name": ""}, "sizes": (), "tiers": {}, "rounds": (), "seed": 0, "dev": 0},
-    **dict.fromkeys(("annotations", "annotators", "counted"), 0),
-    "decisions": {**dict.fromkeys(("of", "needed"), 0), "count_repeats": False}
-    | dict.fromkeys(("count_writer", "match_intent"), True),
-    "hidden": {"split": "", "cats": 0, "terms": 0},
-    "trust": {"rows": ()},
-}
+_CODE = re.compile(r"(?s)\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}")
+_COMMON = frozenset(_LISTS["common"])
 _BASE = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 )
@@ -99,8 +69,9 @@ def anonymous(facts: Facts, secrets: Collection[str] = ()) -> Facts:
     """The facts of a release for review: without names, addresses and links.
 
     Authors, contact and takedown address, links, the DOI and the Hub's id are left out, and so are
-    the answers that say who made the dataset (``IDENTIFYING``). Texts that people read lose their
-    lines with a name or an address. Questions stay open only if the team has not answered them.
+    the answers that say who made the dataset (``identifying`` in ``data/release/anonymous.toml``).
+    Texts that people read lose their lines with a name or an address. Questions stay open only if
+    the team has not answered them.
 
     Args:
         facts: the facts of the release.
@@ -108,7 +79,7 @@ def anonymous(facts: Facts, secrets: Collection[str] = ()) -> Facts:
     """
     given = facts.statement
     hidden = [*names(given), *secrets]
-    kept = {key: text for key, text in given.answers.items() if key not in IDENTIFYING}
+    kept = {key: text for key, text in given.answers.items() if key not in _LISTS["identifying"]}
     hub = Hub(gated=given.hub.gated, prompt=given.hub.prompt, fields=given.hub.fields)
     changes: dict[str, Any] = {
         "statement": Statement(description=given.description, hub=hub, answers=kept),
@@ -143,7 +114,7 @@ def names(statement: Statement) -> list[str]:
     parts += statement.hub.id.split("/")[:1]
     for link in (statement.homepage, statement.repository, statement.paper):
         host, _, path = _place(link).partition("/")
-        if host in _HOSTS:
+        if host in _LISTS["hosts"]:
             parts += [path.split("/")[0]]
         elif host and not _is_allowed(link):
             parts += [host]
@@ -157,7 +128,7 @@ def names(statement: Statement) -> list[str]:
 def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
     """Search the files of a release for addresses and names.
 
-    Each mail address, each link that is not in ``ALLOWED``, each secret and each word of a secret
+    Each mail address, each link that is not ``allowed``, each secret and each word of a secret
     is a place. Case and accents make no difference. Parquet files are searched by their values;
     damaged ones have none.
 
@@ -245,11 +216,6 @@ def doubts(places: Collection[Place]) -> str:
     )
 
 
-def _first_of(files: Sequence[str]) -> str:
-    others = len(files) - 1
-    return files[0] + (f" and {amount(others, 'other file')}" if others else "")
-
-
 def _lines(path: str, content: bytes) -> Iterator[str]:
     """The lines of a file, or the texts in a Parquet file, in plain form."""
     if path.endswith(".parquet"):
@@ -334,14 +300,20 @@ def _capitalised(name: str) -> str:
 
 @cache
 def _own_words() -> set[str]:
-    """The words that every release has: in its card, statement and facts, and in shipped texts."""
-    empty = Facts.model_validate(_EMPTY)
-    written = card(empty, ()) + statement(empty)
+    """The words that a release may have anyway: in its texts and facts, and in shipped texts."""
+    templates = shipped("data", "release", "templates").glob("*.jinja")
+    # Of the code in templates, only texts between quotes may be in a release.
+    texts = [
+        _CODE.sub(lambda part: " ".join(re.findall(r'"([^"]*)"', part[0])), read_text(path))
+        for path in templates
+        if not path.name.startswith("revealed")
+    ]
+    texts += [_LISTS["front_matter"]]
     asked = shipped("annotation_configs", "text").glob("*.toml")
-    shown = (read_text(path) for path in asked)  # what annotators read, in any language
+    texts += [read_text(path) for path in asked]  # what annotators read, in any language
     forms = (Facts, DecisionSettings, RoundSettings)  # their fields are keys of release.json
-    schemas = (json.dumps(form.model_json_schema()) for form in forms)
-    texts = (written.decode(), *schemas, *shown)
+    texts += [json.dumps(form.model_json_schema()) for form in forms]
+    texts += [*(question.text for question in QUESTIONS), *SECTIONS.values()]
     return {word for text in texts for word in _WORD.findall(_plain(text.replace("_", " ")))}
 
 
@@ -386,7 +358,7 @@ def _place(link: str) -> str:
 def _is_allowed(link: str) -> bool:
     place = _place(link.casefold())
     host = place.partition("/")[0]
-    for allowed in ALLOWED:
+    for allowed in _LISTS["allowed"]:
         domain, _, path = allowed.casefold().partition("/")
         if host == domain or (host.endswith(f".{domain}") and not path):
             rest = place.partition("/")[2].rstrip("/.,;")

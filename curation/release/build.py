@@ -12,7 +12,7 @@ from curation.release.facts import Facts
 from curation.release.metadata import citation, croissant, datapackage
 from curation.release.texts import card, statement
 
-ALGORITHM = 8
+ALGORITHM = 9
 
 Tell = Callable[[str, int, int], None]
 

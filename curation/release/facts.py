@@ -54,6 +54,11 @@ class Statement(Part):
     hub: Hub = Hub()
     answers: dict[str, str] = {}
 
+    def answer(self, key: str) -> Any:
+        """The answer to a question: a text, or a tuple of authors; empty if there is none."""
+        fields = type(self).model_fields
+        return getattr(self, key) if key in fields else self.answers.get(key, "").strip()
+
 
 class Licence(Part):
     """The licence of the data.
@@ -357,6 +362,36 @@ class Facts(Part):
     trust: TrustFacts | None = None
     anonymous: bool = False
     canonical: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many CATs there are."""
+        return sum(size.cats for size in self.sizes)
+
+    @property
+    def imported(self) -> tuple[RoundFacts, ...]:
+        """The rounds whose answers were imported without a plan."""
+        return tuple(made for made in self.rounds if made.kind == "import")
+
+    @property
+    def days(self) -> list[str]:
+        """The days on which rounds began or ended, in order."""
+        return sorted(day for made in self.rounds for day in (made.first, made.last) if day)
+
+    @property
+    def main_scores(self) -> list[ScoreRow]:
+        """The rows of both kinds of CAT together, and of models that have one kind only."""
+        both = {(row.model, row.rules, row.split) for row in self.scores if row.kind == "both"}
+        return [
+            row
+            for row in self.scores
+            if row.kind == "both" or (row.model, row.rules, row.split) not in both
+        ]
+
+    @property
+    def hides_labels(self) -> bool:
+        """Whether gold labels of published texts are hidden, so that few numbers are public."""
+        return bool(self.hidden and not self.hidden.sealed)
 
     @property
     def is_sealed(self) -> bool:

@@ -10,12 +10,12 @@ from string import Template
 from typing import Literal, NamedTuple
 
 from curation.files import read_text, shipped
-from curation.formats.markdown import inline
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, Cat, Kind, SplitName
 from curation.release import data_files
 from curation.release.contents import SPLITS, Contents
 from curation.release.facts import Facts
+from curation.release.texts.render import markdown
 from curation.text.item_form import BLANK, attribute, is_glued
 
 Effect = Literal["stops", "misread", "not_counted"]
@@ -176,7 +176,17 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
     if not parts:
         return {}
     templates = read_toml(shipped(*_TEMPLATES), fix="see its first lines for its form")
-    readme = Template(templates["readme"]).substitute(_values_of_readme(parts, name, version))
+    readme = markdown(
+        "lm-eval.md",
+        name=name,
+        version=version,
+        tasks=[
+            {"name": task_name(name, part), "path": data_files.flat_path(*part), "kind": part[0]}
+            for part in parts
+        ],
+        tags=[f"{slug(name)}_{split}" for split in dict.fromkeys(split for _, split in parts)],
+        folder=SIMPLE,
+    )
     texts = {"README.md": readme, "metrics.py": read_text(METRICS)}
     for kind, split in parts:
         file, task = f"{kind}-{split}", task_name(name, (kind, split))
@@ -199,29 +209,6 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
 def task_name(name: str, part: Part) -> str:
     """The name of the task over terms for a kind and a split of a benchmark."""
     return "_".join((slug(name), *part))
-
-
-def _values_of_readme(parts: Sequence[Part], name: str, version: str) -> dict[str, str]:
-    named = [(task_name(name, part), part) for part in parts]
-    scored = {"intrasentence": "whole sentences", "intersentence": "sentences after their context"}
-    rows = [
-        f"| `{task}` | `{data_files.flat_path(kind, split)}` | {scored[kind]} |"
-        for task, (kind, split) in named
-    ]
-    simple = [
-        row
-        for task, _ in named
-        for row in (f"| `{task}_ss` | ss |", f"| `{task}_lms` | lms, the mean of two tasks |")
-    ]
-    tags = [f"`{slug(name)}_{split}`" for split in dict.fromkeys(split for _, split in parts)]
-    return {
-        "title": f"{inline(name)} {inline(version)}",
-        "first": named[0][0],
-        "tasks": "\n".join(rows),
-        "tags": " or ".join(tags),
-        "simple": SIMPLE,
-        "simple_tasks": "\n".join(simple),
-    }
 
 
 def misread_by_lm_eval(cats: Sequence[Cat]) -> list[Mangled]:

@@ -266,13 +266,12 @@ def test_what_is_not_known_of_imported_data_is_not_claimed(release: Path) -> Non
     statement = _text(release, "STATEMENT.md")
     assert "it is not recorded who wrote them" in statement
     assert "People wrote and labelled between" not in statement
-    readme = _text(release, "README.md")
-    assert "17 items have too few labels and were left out." in readme
+    assert "17 items have too few labels and were left out." in statement
     assert "309 labels were not counted: the same annotator had already" in statement
     assert "No answer was refused" not in statement
     croissant = json.loads(_text(release, "croissant.json"))
     assert croissant["rai:dataCollectionType"] == ["Secondary Data Analysis"]
-    assert "If imported items had been chosen by agreement before" in readme
+    assert "If imported items had been chosen by agreement before" in statement
 
 
 def test_an_anonymous_release_names_nobody(root: Path) -> None:

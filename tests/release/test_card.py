@@ -17,7 +17,6 @@ from curation.release.facts import Facts, RoundFacts, Statement
 from curation.release.metadata.responsible import responsible
 from curation.release.texts import questions
 from curation.release.texts.card import card, header
-from curation.release.texts.card_made import LIMITS
 from curation.release.texts.statement import statement
 from support.releases import facts, pitfall, score
 from support.traced import untraced
@@ -176,9 +175,9 @@ def test_foreign_text_changes_nothing_but_text(text: str) -> None:
         for block, token in pairwise(tokens):
             if token.type == "html_block":
                 assert token.content.strip() in (
-                    "</details>", "<details>",
+                    "</details>",
                     "<details>\n<summary>All values of the baselines</summary>",
-                    f"<details>\n<summary>Rounds {inline(text)}, {inline(text)}</summary>",
+                    f"<details>\n<summary>Rounds {inline(f'{text}, {text}')}</summary>",
                 )  # fmt: skip
             if token.type == "inline":
                 kinds = {child.type for child in token.children or ()}
@@ -229,11 +228,14 @@ def test_every_number_of_the_facts_is_shown() -> None:
 
 
 @pytest.mark.parametrize("made", [facts(), full(), facts(scores=(), agreement=())])
-def test_all_limits_are_in_every_card_and_statement(made: Facts) -> None:
-    assert len(LIMITS) == 5
-    for text in texts(made):
-        for limit in LIMITS:
-            assert f"**{limit.title}** {limit.text}" in text
+def test_every_card_names_all_limits_and_every_statement_has_them_in_full(made: Facts) -> None:
+    readme, full_text = texts(made)
+    limits = responsible(made)["dataLimitations"][:5]
+    for limit in limits:
+        title, text = limit.split(". ", 1)
+        assert f"\n- **{title}.**\n" in readme
+        assert full_text.count(f"**{title}.** {text} ([Nadeem, Bethke and Reddy 202") == 1
+    assert (readme.count("\n- **"), full_text.count("([Nadeem, Bethke and Reddy 202")) == (5, 5)
 
 
 def test_the_warning_comes_first_and_the_canary_is_there() -> None:
@@ -245,14 +247,20 @@ def test_the_warning_comes_first_and_the_canary_is_there() -> None:
     assert f"`{facts().canonical}`" in text
 
 
+def opened(key: str) -> str:
+    """How an open question is shown."""
+    return f"**Open question for the team: {inline(questions.BY_KEY[key].text)}**"
+
+
 def test_open_questions_stand_out_until_they_are_answered() -> None:
     empty = facts(statement=Statement(), open=questions.open_keys(Statement()))
     readme, made = texts(empty)
     assert "**The team has not answered 25 of 25 questions about this dataset.**" in readme
     for question in questions.QUESTIONS:
-        assert made.count(questions.open_question(question.text)) == 1
-    for key in ("description", "contact", "takedown", "authors"):
-        assert questions.open_question(questions.BY_KEY[key].text) in readme
+        assert (readme + made).count(opened(question.key)) == 1
+    for key in ("description", "uses", "limits", "contact", "takedown", "authors"):
+        assert opened(key) in readme
+        assert f"**{inline(questions.BY_KEY[key].text)}**\n\nSee [README.md](README.md)." in made
     for text in texts(full()):
         assert "Open question" not in text
         assert "not answered" not in text
@@ -273,15 +281,18 @@ def test_what_is_not_recorded_is_said_in_a_line() -> None:
     readme, made = texts(bare)
     for line in (
         "No agreement between annotators is recorded.",
-        "No sentiment was measured (the language has no classifier).",
         "The CATs were not checked for known pitfalls.",
         "No baselines were computed.",
         "No model was scored for this release.",
         "No round of annotation is recorded.",
-        "This is the first version.",
     ):
         assert line in readme
-    assert "No text that people read is recorded." in made
+    for line in (
+        "No sentiment was measured (the language has no classifier).",
+        "This is the first version.",
+        "No text that people read is recorded.",
+    ):
+        assert line in made
     assert "## The hidden test set" not in readme
     assert "None" not in readme + made
 
@@ -297,7 +308,7 @@ def agreed(cats: int) -> dict[str, Any]:
 
 FLAGGED = score(rules="a_b", flags=("it refused",))
 LENGTHS = told.Lengths(kind="intersentence", words=None, characters=23.4)
-SOME_OUT = "Some labelled items are left out here"
+SOME_OUT = "Some labelled items are left out there"
 
 
 @pytest.mark.parametrize(
@@ -317,19 +328,16 @@ SOME_OUT = "Some labelled items are left out here"
         (agreed(cats=7), SOME_OUT, 0),
     ],
 )
-def test_what_a_card_says_of_its_facts(changes: dict[str, Any], says: str, times: int) -> None:
-    assert card_of(**changes).count(says) == times
+def test_what_the_texts_say_of_their_facts(changes: dict[str, Any], says: str, times: int) -> None:
+    assert "".join(texts(facts(**changes))).count(says) == times
 
 
 def test_the_card_says_what_the_dataset_is_for_and_its_weaknesses() -> None:
     given = Statement(answers={"uses": "Only for tests.", "limits": "Few\n\nterms."})
     readme = card_of(statement=given, open=())
-    assert "## Uses\n\nUse it to measure" in readme
+    assert "## Limits and uses\n\nUse it to measure" in readme
     assert "about people.\n\nOnly for tests.\n" in readme
     assert "Weaknesses of this dataset:\n\nFew\n\nterms.\n" in readme
-    empty = card_of(statement=Statement(), open=questions.open_keys(Statement()))
-    for key in ("uses", "limits"):
-        assert questions.open_question(questions.BY_KEY[key].text) in empty
 
 
 def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> None:
@@ -339,32 +347,32 @@ def test_what_is_left_out_because_of_hidden_labels_is_not_called_missing() -> No
         assert "too much about the hidden gold labels" in text
         assert "No agreement between annotators is recorded" not in text
         assert "No sentiment was measured" not in text
-        assert "hidden gold labels are not counted here" in text
+    assert "hidden gold labels are not counted here" in made
     assert "No model was scored" not in readme
     assert '"hidden", split="test")' in readme
     assert "a hidden gold label is -1." in readme
-    shown = card_of()
-    assert "hidden" not in shown
+    assert "hidden" not in "".join(texts(facts()))
 
 
 def test_imported_labels_are_not_said_to_be_by_writers() -> None:
     imported = RoundFacts(name="published", kind="import", people=7, answers=50, refused=0)
-    readme, made = texts(facts(rounds=(imported,), people={"validation": 7}))
+    _, made = texts(facts(rounds=(imported,), people={"validation": 7}))
     assert "The texts were imported, and it is not recorded who wrote them." in made
     assert made.count("| published | import |") == 1
-    assert "If imported items had been chosen by agreement before" in readme
+    assert "If imported items had been chosen by agreement before" in made
     both = {"validation": 7, "intrasentence": 3}
     _, made = texts(facts(rounds=(imported,), people=both))
-    assert made.count("all those who wrote or labelled in it") == 2
-    assert "If imported items" not in card_of(rounds=())
+    assert made.count("all those who wrote or labelled in it") == 1
+    assert "it is not recorded who wrote them" not in made
+    assert "If imported items" not in "".join(texts(facts(rounds=())))
 
 
 def test_what_was_left_out_is_said_with_its_reason() -> None:
     imported = RoundFacts(name="published", kind="import", people=7, answers=50, refused=0)
     known = facts(rounds=(imported,), not_counted={}, not_kept={})
-    readme, made = texts(known)
+    _, made = texts(known)
     assert "No answer was refused, all labels count, and all items are CATs." in made
-    for text in (readme, made, str(responsible(known)["dataCollection"])):
+    for text in (made, str(responsible(known)["dataCollection"])):
         assert "An answer is a review of a term, an item, or all labels of a person" in text
     less = known.model_copy(
         update={"not_counted": {"repeated_annotator": 309}, "not_kept": {"too_few_labels": 17}}
@@ -399,11 +407,12 @@ def test_how_data_were_collected_is_that_of_the_rounds(
 
 def test_undecided_items_are_counted() -> None:
     row = told.Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
-    text = card_of(retention=(row,))
-    undecided = "17 items have too few labels and were left out."
-    assert text.index(undecided) < text.index("| 80.0 % |")
+    readme, made = texts(facts(retention=(row,)))
+    assert "17 items have too few labels and were left out." in made
+    assert "Of 5 decided items, 4 became CATs (80.0 %)." in readme
     one = row.model_copy(update={"open": 1})
-    assert "1 item has too few labels and was left out." in card_of(retention=(one,))
+    _, made = texts(facts(retention=(one,)))
+    assert "1 item has too few labels and was left out." in made
 
 
 def test_a_release_without_labels_or_with_one_kind_tells_nobody_to_load_them() -> None:

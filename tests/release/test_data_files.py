@@ -23,7 +23,7 @@ from curation.release.facts import Author, Facts, Hidden, Statement
 from curation.release.metadata.citation import bibtex, citation
 from curation.release.metadata.croissant import croissant
 from curation.release.metadata.datapackage import datapackage
-from curation.release.metadata.responsible import NOT_RECORDED, responsible
+from curation.release.metadata.responsible import responsible
 from support import releases
 from support.expected import fails
 
@@ -318,7 +318,7 @@ def test_values_for_responsible_ai_come_from_the_facts() -> None:
     assert values["dataCollectionTimeframe"] == values["dataCollectionTimeFrame"]
     assert values["dataDataManipulationProtocol"] == values["dataManipulationProtocol"]
     assert len(values["dataLimitations"]) == 5
-    assert NOT_RECORDED in str(values["annotatorDemographics"])
+    assert "Not recorded." in str(values["annotatorDemographics"])
     answered = releases.statement().model_copy(update={"answers": {"writers": "We asked age."}})
     values = responsible(releases.facts(statement=answered))
     assert "People who wrote the texts: We asked age." in values["annotatorDemographics"]

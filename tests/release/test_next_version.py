@@ -95,9 +95,9 @@ def test_a_corrected_label_and_a_renamed_term_are_in_the_errata(desk: Desk, buil
     desk.build()
     rows = errata(desk)
     assert sorted(row["what"] for row in rows) == ["changed", "relabelled", "relabelled"]
-    card = desk.card("0.2.0")
-    assert "- 1 CAT has another text or field.\n" in card
-    assert "- CATs by the field that differs: `target` 1.\n" in card
+    stated = desk.statement("0.2.0")
+    assert "- 1 CAT has another text or field.\n" in stated
+    assert "- CATs by the field that differs: `target` 1.\n" in stated
     (renamed,) = [row for row in rows if row["what"] == "changed"]
     assert (renamed["field"], renamed["after"]) == ("target", f"master {other.target}")
     report = desk.say("release", "diff", "0.1.0", "0.2.0")

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
-from curation.files import read_records
+from curation.files import read_json, read_records
 from curation.reasons import REASONS
 from curation.records import KINDS, Cat, Rejection, SplitName
 from curation.release import data_files
-from curation.release.contents import HUB_SPLITS, SPLITS
+from curation.release.anonymous import anonymous
+from curation.release.contents import HUB_SPLITS, SPLITS, DataFile
+from curation.release.facts import Facts
+from curation.release.texts.card import card
 from curation.text.item_form import attribute
 from support import harnesses
 from support.commands import ROOT
@@ -111,6 +115,35 @@ def test_the_readme_warns_and_counts_right(example: Path, example_release: Path)
     cats = read_records(example / "3-decisions/cats.jsonl", Cat)
     assert "Content warning" in text
     assert f"{len(cats)} CATs on {len({c.term for c in cats})} target terms" in text
+
+
+@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
+def test_a_card_is_read_in_five_minutes(demo: object, name: str, request: Any) -> None:
+    release = request.getfixturevalue(name)
+    assert (release / "README.md").stat().st_size <= 12_000
+    described = [DataFile(path, digest, 1, 1) for path, digest in shas(release).items()]
+    review = anonymous(Facts.model_validate(read_json(release / "release.json")))
+    assert len(card(review, described)) <= 12_000
+
+
+@pytest.mark.parametrize("name", ["example_release", "example_hidden", "example_sealed"])
+def test_card_and_statement_say_each_thing_once(demo: object, name: str, request: Any) -> None:
+    release = request.getfixturevalue(name)
+    texts = [
+        (release / name).read_text("utf-8").splitlines() for name in ("README.md", "STATEMENT.md")
+    ]
+    both = {line for line in texts[0] if line in texts[1] and len(line) > 3}
+    heads = {
+        line
+        for text in texts
+        for line, below in pairwise(text)
+        if line.startswith("|--") or below.startswith("|--")
+    }
+    notes = ("> **Content warning", "In brackets: ", "`*`: ")  # of tables, each below its own
+    assert [line for line in both - heads if not line.startswith(notes)] == []
+    for text in texts:
+        said = Counter(line for line in text if len(line) > 60 and not line.startswith(("|", "- ")))
+        assert [line for line, n in said.items() if n > 1 and not line.startswith(notes)] == []
 
 
 # --- read by the code that was written for StereoSet, and by ours ---------------------------------

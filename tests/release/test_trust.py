@@ -11,13 +11,14 @@ import pytest
 from curation.records import Criterion
 from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
-from curation.release.texts.card import trust as card_lines
+from curation.release.texts.statement import statement
 from curation.steps.release import hidden
 from curation.steps.step import QUIET
 from curation.trust.protocol import table
 from curation.work.manifest import Results
 from support.expected import fails
 from support.labelled import Desk
+from support.releases import facts
 from support.written import shas
 
 ROW: dict[str, Any] = {
@@ -72,17 +73,17 @@ def test_a_build_brings_the_report_up_to_date(desk: Desk) -> None:
     desk.build()
     assert path.read_bytes() != report
     assert state(desk) == "up to date"
-    facts, card = desk.facts(), desk.card()
-    assert "Ada Example" not in card + json.dumps(facts)
+    facts, card, stated = desk.facts(), desk.card(), desk.statement()
+    assert "Ada Example" not in card + stated + json.dumps(facts)
     counts = Counter(row["subject"] for row in facts["trust"]["rows"])
     assert counts == {"dataset": 4, "scores": 4}
     assert facts["trust"]["thresholds"]["alpha"] == 0.05
-    section = card.split("## Trust report")[1].split("\n## ")[0]
-    assert "There is no overall verdict" in section
+    assert "There is no overall verdict" in card
+    assert "10 questions are open" in card
+    section = stated.split("**May the results be trusted?**")[1].split("\n## ")[0]
     assert "| scores ll | sensitivity | padding | fail |" in section
     assert "0.471 (0.251 to 0.5) | 150 terms |" in section
     assert "length rule" in section.split("Negative controls")[1]
-    assert "10 questions are open" in section
     checked = desk.forked("release", "check", desk.first).out
     assert "facts_damaged" not in checked
     assert "maybe_personal" not in checked
@@ -118,7 +119,8 @@ def test_without_a_report_a_release_says_nothing_of_it(desk: Desk) -> None:
     report_of(desk).unlink()
     desk.build()
     assert desk.facts()["trust"] is None
-    assert "## Trust report" not in desk.card()
+    assert "rust report" not in desk.card()
+    assert "May the results be trusted?" not in desk.statement()
     assert state(desk) == "out of date"
 
 
@@ -183,9 +185,8 @@ def test_other_hidden_labels_give_the_same_rows_of_a_small_test_set() -> None:
     assert _trust(before, enough=False) == _trust(after, enough=False)
 
 
-def test_the_card_says_how_many_rows_are_left_out() -> None:
-    given: Any = SimpleNamespace(trust=_trust(facts_of(ROW), enough=False))
-    said = "\n".join(card_lines(given))
+def test_the_statement_says_how_many_rows_are_left_out() -> None:
+    said = statement(facts(trust=_trust(facts_of(ROW), enough=False))).decode()
     assert "1 row is not published" in said
     assert "It has no rows." in said
 
@@ -196,7 +197,7 @@ def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> Non
     facts = desk.facts()
     assert facts["trust"]["rows"] == []
     assert facts["trust"]["left_out"] == 8
-    assert "8 rows are not published" in desk.card()
+    assert "8 rows are not published" in desk.statement()
 
 
 def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: Desk) -> None:

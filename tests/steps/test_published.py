@@ -219,8 +219,8 @@ def test_the_original_target_goes_through_to_the_release(trusting: Campaign) -> 
     readme = (folder / "README.md").read_text("utf-8")
     assert "before translation" not in readme
     assert "1 CAT was translated from another dataset; `target_original` is the target" in readme
-    assert "`annotations.csv`: a header only, because there are no labels." in readme
-    assert "3 CATs of unknown tier" in readme
+    assert "`annotations.csv` has a header only, because there are no labels." in readme
+    assert "3 CATs of unknown tier" in (folder / "STATEMENT.md").read_text("utf-8")
 
 
 def test_votes_of_translated_texts_and_a_wrong_language_are_named(tmp_path: Path) -> None:
@@ -319,7 +319,7 @@ def test_pitfalls_and_status_name_the_cats_without_votes(trusted: Campaign) -> N
 def test_the_release_says_that_nobody_voted(trusted: Campaign) -> None:
     folder = trusted.releases / "0.1.0"
     readme = (folder / "README.md").read_text("utf-8")
-    assert "**2 of 3 CATs have no votes.** Nobody labelled them for this release" in readme
+    assert "**2 of 3 CATs have no votes.**\nNobody labelled them for this release" in readme
     assert "agreement between annotators is about the other CATs only" in readme
     files = [folder / "dev.json", folder / "test.json"]
     assert sum(read_gold_file(path).settings.without_votes for path in files) == 2

@@ -73,6 +73,9 @@ class Desk(desk.Desk):
     def facts(self, version: str = "0.1.0") -> dict[str, Any]:
         return dict(read(self.releases / version / "release.json"))
 
+    def statement(self, version: str = "0.1.0") -> str:
+        return (self.releases / version / "STATEMENT.md").read_text("utf-8")
+
     def card(self, version: str = "0.1.0") -> str:
         return (self.releases / version / "README.md").read_text("utf-8")
 

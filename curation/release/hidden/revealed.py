@@ -2,23 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from string import Template
 
 import orjson
 import pandas as pd
 
-from curation.files import shipped
-from curation.formats.markdown import inline
-from curation.formats.toml_files import read_toml
 from curation.records import Annotation
 from curation.release import data_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
 from curation.release.hidden.commitments import HiddenGold, reveal_rows
-from curation.text.wording import amount
-
-_TEXTS = read_toml(shipped("data", "release", "revealed.toml"), fix="see its first lines")
-SNIPPET = _TEXTS["program"]
-"""A program that checks a revealed folder against the release, with nothing but Python."""
+from curation.release.texts.render import markdown
 
 
 def files(
@@ -47,7 +39,15 @@ def files(
         without_votes=frozenset(g.id for g in golds if g.original in contents.without_votes),
     )
     return {
-        "README.md": _readme(golds, table, name=name, warning=warning, version=contents.version),
+        "README.md": markdown(
+            "revealed.md",
+            name=name,
+            version=contents.version,
+            warning=warning,
+            hidden="texts and gold labels" if golds[0].sealed else "gold labels",
+            cats=len(golds),
+            labels=len(table),
+        ).encode(),
         "annotations.csv": table.to_csv(index=False, lineterminator="\n").encode(),
         "reveal.jsonl": b"".join(orjson.dumps(row) + b"\n" for row in reveal_rows(golds)),
         "test.json": dict(data_files.stereoset_files(opened))["test.json"],
@@ -72,18 +72,3 @@ def _annotations(
     return rows.assign(
         cat_id=rows["cat_id"].map(cats), association_id=rows["association_id"].map(options)
     )[list(Annotation.model_fields)]
-
-
-def _readme(
-    golds: Sequence[HiddenGold], table: pd.DataFrame, *, name: str, warning: str, version: str
-) -> bytes:
-    text = Template(_TEXTS["readme"]).substitute(
-        name=inline(name),
-        version=inline(version),
-        hidden="texts and gold labels" if golds[0].sealed else "gold labels",
-        warning=warning,
-        cats=amount(len(golds), "CAT"),
-        labels=amount(len(table), "label"),
-        program=SNIPPET,
-    )
-    return text.encode()

@@ -1,7 +1,7 @@
 """The licence of a release: its identifiers, and its whole text for the file LICENSE.
 
-The texts of usual licences for data are in ``data/licences/``. The text of another licence comes
-from the team.
+The usual licences for data, with their texts, are in ``data/licences/``. The text of another
+licence comes from the team.
 """
 
 import difflib
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.toml_files import read_toml
 from curation.release.facts import Licence
 from curation.text.rules import licence_name
 
@@ -26,51 +27,10 @@ class Known(NamedTuple):
     names: tuple[str, ...]
 
 
-_CC = "https://creativecommons.org"
-KNOWN = (
-    Known(
-        *("CC0-1.0", "cc0-1.0", f"{_CC}/publicdomain/zero/1.0/"),
-        ("CC0 1.0", "CC0", "CC0 1.0 Universal", "Creative Commons Zero v1.0 Universal"),
-    ),
-    Known(
-        *("CC-BY-4.0", "cc-by-4.0", f"{_CC}/licenses/by/4.0/"),
-        ("CC BY 4.0", "Creative Commons Attribution 4.0 International"),
-    ),
-    Known(
-        *("CC-BY-SA-4.0", "cc-by-sa-4.0", f"{_CC}/licenses/by-sa/4.0/"),
-        ("CC BY-SA 4.0", "Creative Commons Attribution-ShareAlike 4.0 International"),
-    ),
-    Known(
-        *("CC-BY-NC-4.0", "cc-by-nc-4.0", f"{_CC}/licenses/by-nc/4.0/"),
-        ("CC BY-NC 4.0", "Creative Commons Attribution-NonCommercial 4.0 International"),
-    ),
-    Known(
-        *("CC-BY-NC-SA-4.0", "cc-by-nc-sa-4.0", f"{_CC}/licenses/by-nc-sa/4.0/"),
-        (
-            "CC BY-NC-SA 4.0",
-            "Creative Commons Attribution-NonCommercial-ShareAlike 4.0 International",
-        ),
-    ),
-    Known(
-        *("ODbL-1.0", "odbl", "https://opendatacommons.org/licenses/odbl/1-0/"),
-        ("ODbL 1.0", "ODbL", "Open Database License v1.0", "Open Database License"),
-    ),
-    Known(
-        *("ODC-By-1.0", "odc-by", "https://opendatacommons.org/licenses/by/1-0/"),
-        ("ODC-By 1.0", "ODC-By", "Open Data Commons Attribution License v1.0"),
-    ),
-    Known(
-        *("PDDL-1.0", "pddl", "https://opendatacommons.org/licenses/pddl/1-0/"),
-        ("PDDL 1.0", "PDDL", "ODC PDDL", "Public Domain Dedication and License"),
-    ),
-    Known(
-        *("Apache-2.0", "apache-2.0", "https://www.apache.org/licenses/LICENSE-2.0"),
-        ("Apache 2.0", "Apache License 2.0", "Apache License, Version 2.0"),
-    ),
-    Known("MIT", "mit", "https://opensource.org/license/mit", ("MIT", "MIT License")),
+_TABLE = read_toml(shipped("data", "licences", "licences.toml"), fix="see its first lines")
+KNOWN = tuple(
+    Known(spdx, entry["hub"], entry["url"], tuple(entry["names"])) for spdx, entry in _TABLE.items()
 )
-
-
 _BY_NAME = {licence_name(name): known for known in KNOWN for name in (known.spdx, *known.names)}
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.markdown import inline
 from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.release.facts import Author, Hub, Part, Statement
 
@@ -43,21 +42,9 @@ QUESTIONS = tuple(
 BY_KEY = {question.key: question for question in QUESTIONS}
 
 
-def is_answered(question: Question, statement: Statement) -> bool:
-    """Whether a statement has an answer to a question."""
-    if question.field:
-        return bool(getattr(statement, question.key))
-    return bool(statement.answers.get(question.key, "").strip())
-
-
 def open_keys(statement: Statement) -> tuple[str, ...]:
     """The keys of the questions that a statement does not answer, in order."""
-    return tuple(q.key for q in QUESTIONS if not is_answered(q, statement))
-
-
-def open_question(text: str) -> str:
-    """An open question, in bold, for a card or a data statement."""
-    return f"**Open question for the team: {inline(text)}**"
+    return tuple(key for key in BY_KEY if not statement.answer(key))
 
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
@@ -255,9 +242,7 @@ def _near(name: str, known: Sequence[str]) -> str:
 def _line(text: str, keys: Sequence[Any]) -> str:
     """The position of a key as « line N»; nothing if it cannot be found."""
     if len(keys) > 1 and keys[0] == "authors" and isinstance(keys[1], int):
-        heads = [
-            m.start() for m in re.finditer(r"^[ \t]*\[\[\s*authors\s*\]\]", text, re.MULTILINE)
-        ]
+        heads = [head.start() for head in _AUTHOR.finditer(text)]
         if keys[1] >= len(heads):
             return line_of(text, ["authors"], depth=0)
         start = heads[keys[1]]
