@@ -119,14 +119,14 @@ def test_tables_of_one_model(capsys: pytest.CaptureFixture[str]) -> None:
     def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
         if cat.term == "race/t3":
             return REFUSED
-        return none("answer_undecided") if draw.random() < 0.02 else first(draw.random() < 0.5)
+        return none("answer_off_format") if draw.random() < 0.02 else first(draw.random() < 0.5)
 
     rows = asked(cats, says, prompts=("natural", "likely"), samples=2)
     show_report(choice_report(cats, rows, limits=LIMITS), run="m/choice", model="m")
     out = capsys.readouterr().out
     title, heads, _, row, *_ = out.strip().splitlines()
     assert title.startswith("Answers of chat models")
-    assert "refused % undecided % no answer %" in " ".join(heads.split())
+    assert "refused % off format % no answer %" in " ".join(heads.split())
     assert "cut %" not in heads
     assert row.startswith("m/choice‖※ 2 × 2")
     differ = next(line for line in out.splitlines() if "race/t3" in line)
