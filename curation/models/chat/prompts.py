@@ -170,7 +170,7 @@ class _Reader:
                 phrase.count(LETTER) != 1 or not any(map(str.isalnum, phrase.replace(LETTER, "")))
             ):
                 fix = f'write {LETTER} where the letter is, such as "The answer is {LETTER}"'
-                self.fail(key, f"{_short(phrase)} is not words with one {LETTER}", fix)
+                self.fail(key, f"{_short(phrase)} needs words, and {LETTER} once", fix)
         return tuple(given)
 
     def prompts(self, kind: Kind, given: Any, letters: tuple[str, str]) -> tuple[Prompt, ...]:

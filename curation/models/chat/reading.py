@@ -295,7 +295,7 @@ def _in_channels(text: str) -> Thinking | None:
     return Thinking(slice(whole, whole), True, True) if joined else None
 
 
-_UNSEEN = r"\s\u00ad\u061c\u200b-\u200f\u2060\ufe0e\ufe0f\ufeff"
+_UNSEEN = r"\s\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe0e\ufe0f\ufeff"
 _TEXT = re.compile(rf"[^{_UNSEEN}*_~#>|`$<=+\\{{}}\[\]()\"'•-]")  # no markup
 _SIGNS = r"*_`\"'“”„‟«»‹›「」『』‘’()\[\]{}<>（）【】〔〕《》.,:;!。，：；！、．।|#$\\•·–—-"
 _MARK = rf"[{_UNSEEN}{_SIGNS}]"

@@ -78,6 +78,16 @@ def test_the_form_is_found_with_the_first_question(quirks: Quirks, form: Form) -
         assert server.requests == before + 3, "the form is known"
 
 
+def test_a_second_question_is_in_the_same_conversation() -> None:
+    with opened() as (endpoint, server):
+        endpoint.ask([("A or B?", "Both.", "Only one!")], lambda *_: None)
+        assert server.bodies[0]["messages"] == [
+            {"role": "user", "content": "A or B?"},
+            {"role": "assistant", "content": "Both."},
+            {"role": "user", "content": "Only one!"},
+        ]
+
+
 def test_a_passing_failure_does_not_change_the_form() -> None:
     with opened() as (endpoint, server):
         server.faults = [Fault(500, "oh")]

@@ -81,7 +81,7 @@ def texts(name: str) -> list[dict[str, Any]]:
         {
             **reply, "id": reply["text"], "status": 200,
             "body": body(reply["text"], reply.get("end", "stop")),
-            "letter": "" if reply["expected"].startswith("answer") else reply["expected"],
+            "letter": reply["expected"] if reply["expected"] in ("first", "second") else "",
             "code": reply["expected"] if reply["expected"].startswith("answer") else "",
         }
         for reply in each
@@ -94,6 +94,17 @@ def test_no_letter_is_read_wrongly(name: str) -> None:
     counts, wrong = read_all(replies)
     assert wrong == []
     assert counts == SAYS["counts"][name]
+
+
+def test_the_docs_have_the_counts() -> None:
+    counts = Counter[str]()
+    for name in ("seen.jsonl", "held.jsonl", "wordings.jsonl"):
+        counts.update(SAYS["counts"][name])
+    letters = sum(n for kind, n in counts.items() if kind.startswith("letter: "))
+    page = " ".join((ROOT / "docs" / "chat.md").read_text("utf-8").split())
+    assert f"has {counts.total():,} replies" in page
+    assert f"Of {letters:,} that name a letter, {counts['letter: read']} are read at once" in page
+    assert f"and {counts['letter: again']:,} need a second question" in page
 
 
 CODES = beside(__file__, "../errors.toml")["codes"]
