@@ -312,16 +312,17 @@ _MARKUP = re.compile(
     r"|\\+(?:boxed|fbox|framebox|text|textbf|textit|mathrm|mathbf)\b",
     re.IGNORECASE,
 )
-_NOT_TAKEN = re.compile(r"[\[(]\s*[\])]|<(s|del|strike)>[^<>]*</\1>", re.IGNORECASE)
+_NOT_TAKEN = re.compile(r"[\[(]\s*[\])]|(?<!\S)!\w|<(s|del|strike)>[^<>]*</\1>", re.IGNORECASE)
 _PAIR = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"\s*:\s*(\"(?:[^\"\\\n]|\\.)*\")")
 _LOOKALIKES = str.maketrans("АВаΑΒᴀʙᎪᏴ", "ABaABABAB")
 
 
 class Found(NamedTuple):
-    """A letter that a text names: which of the two, and its offset; None without a place."""
+    """A letter that a text names: which of the two, its offset if it has one, whether alone."""
 
     letter: int
     at: int | None
+    alone: bool = False
 
 
 def find_letter(
@@ -331,8 +332,8 @@ def find_letter(
 
     It is the letter alone, in any markup, or a phrase of ``prompts.answers``: as the whole answer,
     its last line, or an entry of JSON. No other line or entry may name the other letter so, and the
-    line before must not end in a colon or a question mark. Or the answer is the exact text of one
-    option, with its letter or without.
+    line before must not end in a colon or a question mark; before a letter alone, a sentence or a
+    paragraph must end. Or the answer is the exact text of one option, with its letter or without.
 
     Args:
         text: of the answer, without thinking.
@@ -348,12 +349,12 @@ def find_letter(
     def read(begin: int = 0, end: int = len(plain)) -> Found | None:
         if not (match := forms.fullmatch(plain, begin, end)):
             return None
-        form = match.lastindex or 0  # 1: the letter alone
+        form = match.lastindex or 0
         letter = letter_of(match[form], prompts.letters, in_case=cut)
-        return None if letter is None or (cut and form > 1) else Found(letter, match.start(form))
+        return None if letter is None else Found(letter, match.start(form), form == 1)
 
     if (whole := read()) or cut:
-        return whole
+        return None if whole and cut and not whole.alone else whole
     if plain.strip().startswith("{") and plain.strip().endswith("}"):
         spans = [pair.span(part) for pair in _PAIR.finditer(plain) for part in (0, 1)]
         named = [found for span in spans if (found := read(*span))]
@@ -372,9 +373,18 @@ def find_letter(
     named = [found for line in lines if (found := read(*line))]
     for begin, _ in lines[-2:]:  # a phrase may be on two lines
         if (last := read(begin)) and all(found.letter == last.letter for found in named):
-            before = re.sub(r"[\s*_`\"'#>)]+$", "", plain[max(begin - 200, 0) : begin])
-            return None if before.endswith((":", "：", "?", "？")) else last
+            before = plain[max(begin - 200, 0) : begin]
+            return last if _may_follow(before, alone=last.alone) else None
     return None
+
+
+def _may_follow(before: str, *, alone: bool) -> bool:
+    """Whether the last line of an answer is what the answer says, by the text before it."""
+    text = re.sub(r"[\s*_`\"'#>)]+$", "", before)
+    if text.endswith((":", "：", "?", "？")):
+        return False
+    paragraph = before.count("\n", len(text)) > 1
+    return not (alone and text) or paragraph or text.endswith((".", "!", "。", "！", "।"))
 
 
 @lru_cache(maxsize=16)
