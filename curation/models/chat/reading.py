@@ -332,8 +332,8 @@ def find_letter(
 
     It is the letter alone, in any markup, or a phrase of ``prompts.answers``: as the whole answer,
     its last line, or an entry of JSON. No other line or entry may name the other letter so, and the
-    line before must not end in a colon or a question mark; before a letter alone, a sentence or a
-    paragraph must end. Or the answer is the exact text of one option, with its letter or without.
+    line before must not end in a colon or a question mark; before a letter alone, a sentence must
+    end. Or the answer is the exact text of one option, with its letter or without.
 
     Args:
         text: of the answer, without thinking.
@@ -380,11 +380,10 @@ def find_letter(
 
 def _may_follow(before: str, *, alone: bool) -> bool:
     """Whether the last line of an answer is what the answer says, by the text before it."""
-    text = re.sub(r"[\s*_`\"'#>)]+$", "", before)
-    if text.endswith((":", "：", "?", "？")):
-        return False
-    paragraph = before.count("\n", len(text)) > 1
-    return not (alone and text) or paragraph or text.endswith((".", "!", "。", "！", "।"))
+    text = re.sub(r"[\s*_`\"'#>)=-]+$", "", before)
+    if alone and text:
+        return text.endswith((".", "!", "。", "！", "।"))
+    return not text.endswith((":", "：", "?", "？"))
 
 
 @lru_cache(maxsize=16)
