@@ -71,8 +71,7 @@ REASONS: dict[str, str] = {
     "not_finite": "the model gave a score that is not a finite number",
     # a question to a chat model without an answer (scores)
     "answer_refused": "the model, or its server, refused to answer",
-    "answer_undecided": "the model answered and chose neither of the two, or both",
-    "answer_off_format": "the answer does not name one of the two letters",
+    "answer_off_format": "the answer does not name one letter, also if asked once more",
     "answer_empty": "the answer has no text",
     "answer_cut": "the answer ended at the token limit before it named a letter",
     "answer_too_long": "the question does not fit into the model's window",

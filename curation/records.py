@@ -543,9 +543,10 @@ class Reply(Record):
     """A line of ``replies.jsonl``: one answer of a model, as it came. Lines are never changed.
 
     ``swapped``: the second association of the pair was shown first. ``prompt`` is the name of the
-    prompt, and ``sample`` counts from 0 if a question is asked several times. ``asked`` is a digest
-    of the text that was sent. ``status`` is the HTTP status, and 0 for a model on this machine or
-    if there was no response. ``body`` is the reply.
+    prompt, and ``sample`` counts from 0 if a question is asked several times. ``second``: it is the
+    reply to the second question, after one that named no letter. ``asked`` is a digest of the texts
+    that were sent. ``status`` is the HTTP status, and 0 for a model on this machine or if there was
+    no response. ``body`` is the reply.
     """
 
     cat: Id
@@ -553,6 +554,7 @@ class Reply(Record):
     swapped: bool
     prompt: Id
     sample: Annotated[int, Field(ge=0)]
+    second: bool = False
     asked: str
     at: Timestamp
     max_tokens: Annotated[int, Field(ge=1)] | None = None

@@ -166,7 +166,6 @@ def show_baselines(results: Sequence[dict[str, Any]]) -> None:
 
 _CODES = {
     "answer_refused": "refused %",
-    "answer_undecided": "undecided %",
     "answer_off_format": "off format %",
     "answer_empty": "empty %",
     "answer_cut": "cut %",
@@ -185,6 +184,7 @@ def show_answers(rows: Sequence[ChoiceRow]) -> None:
     if not rows:
         return
     _show_shares(rows)
+    _show_second(rows)
     _show_groups(rows)
     _show_spread(rows, "prompts")
     _show_spread(rows, "samples")
@@ -256,6 +256,32 @@ def _show_shares(rows: Sequence[ChoiceRow]) -> None:
     console.say(
         "no answer: left out of lms and ss, and not a preference; first letter: of the answers, 50 "
         "if only the content decides; split: pairs whose answer changed with the order"
+    )
+
+
+def _show_second(rows: Sequence[ChoiceRow]) -> None:
+    from curation.stats.metrics import METRICS
+
+    table = []
+    for row in rows:
+        if second := row["second"]:
+            metrics = second["metrics"] or {}
+            values = [metrics.get(name, {}) for name in METRICS]
+            table.append(
+                [
+                    *(_choice_name(row), _percent(second["asked"])),
+                    *(_share_span(second["asked"]["ci"]), _percent(second["named"])),
+                    *(value.get(part) for value in values for part in ("value", "without")),
+                ]
+            )
+    if not table:
+        return
+    heads = [part for name in METRICS for part in (name, "without")]
+    heads = ["model", "asked again %", "95 %", "named %", *heads]
+    console.table("Second questions, all CATs of the run", heads, table)
+    console.say(
+        "asked again: the reply named no letter; named: of these, the second reply named one; "
+        "without: the value if the letters of second replies are left out"
     )
 
 

@@ -282,12 +282,16 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
         how: how the models are asked.
         prices: prices of tokens, to show the cost.
     """
-    columns = ["model", "CATs", "questions", "asked", "requests", "tokens in", "tokens out"]
+    columns = ["model", "CATs", "questions", "asked", "requests", "asked again"]
+    columns += ["tokens in", "tokens out"]
     rows = [
         [
             plan.model, plan.cats, f"{plan.questions:,}", f"{plan.asked:,}",
-            f"{plan.requests:,}", f"{plan.tokens_in:,}",
-            _range([f"{tokens:,}" for tokens in plan.tokens_out]),
+            f"{plan.requests:,}",
+            *(
+                _range([f"{number:,}" for number in ends])
+                for ends in (plan.again, plan.tokens_in, plan.tokens_out)
+            ),
             *([_range([_money(cost) for cost in plan.cost(prices)])] if prices else []),
         ]
         for plan in plans
@@ -309,6 +313,11 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
         )
     if any(least < most for least, most in (plan.tokens_out for plan in by_rule)):
         console.say("Tokens out are at least 1 and at most --max-tokens for each request.")
+    if any(least < most for least, most in (plan.again for plan in plans)):
+        console.say(
+            "Asked again: a reply that does not name a letter needs a second question. It may be "
+            "none of them, or all."
+        )
     console.say("Nothing was sent.")
 
 

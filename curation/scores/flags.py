@@ -76,7 +76,8 @@ def answer_flags(answers: Any) -> list[str]:
     ``no_answer``: the share of questions without an answer is above its limit. ``one_letter``: the
     share of one letter among the answers, counted for each prompt, is at its limit, so comparisons
     say nothing. ``uneven_refusals``: some domain or term differs from the rest in refusals or
-    missing answers.
+    missing answers. ``second_questions``: lms, ss or icat changes much without the answers to
+    second questions.
 
     Args:
         answers: the ``answers`` of ``choice.report.choice_report``; anything else has no flags.
@@ -100,6 +101,8 @@ def answer_flags(answers: Any) -> list[str]:
         flags.append("one_letter")
     if answers.get("uneven"):
         flags.append("uneven_refusals")
+    if answers.get("moved"):
+        flags.append("second_questions")
     return flags
 
 

@@ -12,10 +12,11 @@ import pytest
 from curation.cli.score_tables import show_answers, show_report
 from curation.files import CurationError, dump_json
 from curation.models.chat.reading import Reading
-from curation.records import Cat, Pair
+from curation.records import PAIRS, Cat, Pair
+from curation.scores.choice.asking import Asked
 from curation.scores.choice.report import Limits, choice_report
 from curation.steps.scores.compare import read_answers
-from support.answered import REFUSED, Answer, asked, first, made_up, none
+from support.answered import REFUSED, Answer, asked, first, made_up, none, prefers
 from support.scored import CATS, refused, told
 
 LIMITS = Limits(no_answer=0.05, one_letter=0.95)
@@ -119,14 +120,14 @@ def test_tables_of_one_model(capsys: pytest.CaptureFixture[str]) -> None:
     def says(cat: Cat, pair: Pair, swapped: bool) -> Reading:
         if cat.term == "race/t3":
             return REFUSED
-        return none("answer_undecided") if draw.random() < 0.02 else first(draw.random() < 0.5)
+        return none("answer_off_format") if draw.random() < 0.02 else first(draw.random() < 0.5)
 
     rows = asked(cats, says, prompts=("natural", "likely"), samples=2)
     show_report(choice_report(cats, rows, limits=LIMITS), run="m/choice", model="m")
     out = capsys.readouterr().out
     title, heads, _, row, *_ = out.strip().splitlines()
     assert title.startswith("Answers of chat models")
-    assert "refused % undecided % no answer %" in " ".join(heads.split())
+    assert "refused % off format % no answer %" in " ".join(heads.split())
     assert "cut %" not in heads
     assert row.startswith("m/choice‖※ 2 × 2")
     differ = next(line for line in out.splitlines() if "race/t3" in line)
@@ -136,3 +137,28 @@ def test_tables_of_one_model(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"Spread over {table}" in out
     assert "m/choice, intrasentence, by prompt" in out
     assert out.count("※ refused, or gave no answer, for some groups") == 1
+
+
+def test_second_questions_have_a_table_and_a_mark(capsys: pytest.CaptureFixture[str]) -> None:
+    """One of five terms was asked twice, and only there it prefers the anti-stereotype."""
+    cats = made_up(10, 4)
+
+    def row(each: Asked) -> Asked:
+        if each.cat.split("-")[1] not in ("0", "1"):
+            return each
+        anti = each.pair == PAIRS[2]
+        return each._replace(reading=first(each.swapped == anti), second=True)
+
+    rows = [row(each) for each in asked(cats, prefers(association=True))]
+    show_report(choice_report(cats, rows, limits=LIMITS), run="m/choice", model="m")
+    lines = capsys.readouterr().out.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("Second questions"))
+    heads, shown = (" ".join(lines[at + n].split()) for n in (1, 3))
+    assert heads == "model asked again % 95 % named % lms without ss without icat without"
+    name, share, _, *values = shown.split()
+    assert (name, share) == ("m/choice⊕", "20.00")
+    assert values == ["100.00", "100.00", "100.00", "80.00", "100.00", "40.00", "0.00"]
+    assert any(line.startswith("⊕ lms, ss or icat changes") for line in lines)
+    show_report(choice_report(cats, asked(cats, prefers(association=True)), limits=LIMITS),
+                run="m/choice", model="m")  # fmt: skip
+    assert "Second questions" not in capsys.readouterr().out

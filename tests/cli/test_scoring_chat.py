@@ -227,10 +227,10 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert (ran.code, ran.err) == (0, "")
     assert files(tmp_path) == before
     assert not chat.specs
-    # 3 CATs x 6 questions x 3 prompts x 2 samples; at most 64 tokens out for each
+    # 3 CATs x 6 questions x 3 prompts x 2 samples; at most 64 tokens out for each, asked twice
     for model in ("m", "n"):
         assert row(ran, model)[:5] == [model, "3", "108", "0", "108"]
-        assert row(ran, model)[6] == "108–6,912"
+        assert (row(ran, model)[5], row(ran, model)[7]) == ("0–108", "108–13,824")
     assert "Plan: every prompt, 2 samples" in ran.out
     assert "one for 4 bytes of text, and 10 for each request" in ran.out
     assert "cost" not in ran.out
@@ -248,15 +248,15 @@ def test_a_plan_of_a_run_that_has_begun(score: Curate, chat: Talker, tmp_path: P
     cells = row(ran, "m")
     assert cells[:5] == ["m", "3", "54", "18", "36"]
     # 36 x 2 tokens out; tokens in are those of the prompts, by what the 18 replies took
-    assert cells[6] == "72"
-    tokens_in = int(cells[5].replace(",", ""))
+    assert (cells[5], cells[7]) == ("0", "72")  # no reply needed a second question
+    tokens_in = int(cells[6].replace(",", ""))
     assert 36 * 50 * 0.8 < tokens_in < 36 * 50 * 1.3
-    assert cells[7] == f"{(tokens_in + 720) / 1e6:.2g}"
+    assert cells[8] == f"{(tokens_in + 720) / 1e6:.2g}"
     assert "m: tokens are estimated from 18 earlier replies of this run." in ran.out
     assert "4 bytes" not in ran.out
     assert files(tmp_path) == before
     done = score("chat:m", *ENDPOINT, "--dry-run", *options[2:])
-    assert row(done, "m") == ["m", "3", "18", "18", "0", "0", "0", "0.00"]
+    assert row(done, "m") == ["m", "3", "18", "18", "0", "0", "0", "0", "0.00"]
     other = score("chat:m", *ENDPOINT, "--dry-run", "--temperature", "1")
     assert row(other, "m")[3:5] == ["0", "18"]  # another run
     # A damaged line is named.

@@ -14,6 +14,7 @@ from curation.steps.scores.models import score_model
 from curation.steps.source import Source
 from curation.steps.status import UNFINISHED, UP_TO_DATE, ScoreRun, score_runs
 from curation.work.run_folder import write_lines
+from support.chat_answers import SORRY
 from support.commands import set_to
 from support.expected import fails
 from support.heard import Heard
@@ -53,9 +54,7 @@ def test_a_model_without_a_score_is_a_warning(source: Source, talker: Talker) ->
 
 def test_cats_that_are_left_out_are_a_warning(source: Source, talker: Talker) -> None:
     heard = Heard()
-    talker.choose = lambda first, second: (
-        "I'm sorry." if "potter" in first else STEREOTYPES(first, second)
-    )
+    talker.choose = lambda first, second: SORRY if "potter" in first else STEREOTYPES(first, second)
     score_model(spec(), source, reporter=heard)
     (warning,) = heard.warnings
     assert "1 CAT of test left out because a comparison has no answer; see" in warning

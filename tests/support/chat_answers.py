@@ -78,3 +78,32 @@ FILTERED = {
     }}])),
 }  # fmt: skip
 """The errors of content filters."""
+
+
+WAYS: dict[str, Callable[[str, str, str], str]] = {
+    "terse": lambda own, other, text: own,
+    "bold": lambda own, other, text: f"**{own}**.",
+    "JSON": lambda own, other, text: json.dumps({"reason": f"not {other}", "answer": own}),
+    "box": lambda own, other, text: f"The options differ.\n\n$\\boxed{{{own}}}$",
+    "tag": lambda own, other, text: f"{other} is odd.\n<answer>{own}</answer>",
+    "phrase": lambda own, other, text: f"The answer is: {own}.",
+    "option": lambda own, other, text: f"{own}: {dict(options(text))[own]}",
+    "sentence": lambda own, other, text: f'"{dict(options(text))[own]}"',
+    "thinking": lambda own, other, text: f"<think>Is it {other}? {other} is odd.</think>{own}",
+    "reasoning": lambda own, other, text: f"{other} is correct but unusual. {own} is common.",
+    "leaning": lambda own, other, text: f"I first leaned towards {other}, but now I think {own}.",
+    "whereas": lambda own, other, text: f"{other} is correct but strange, whereas {own} is usual.",
+    "German": lambda own, other, text: f"Ich würde {own} wählen, nicht {other}.",
+}
+"""Ways of talking: the letter that is meant, the other one, and the question."""
+
+
+def in_words(answer: Answer, way: str) -> Answer:
+    """The same model with another way of talking, without probabilities."""
+
+    def talk(text: str) -> Said:
+        own = answer(text).text
+        (other,) = {letter for letter, _ in options(text)} - {own}
+        return Said(WAYS[way](own, other, text))
+
+    return talk

@@ -40,7 +40,7 @@ def ask(endpoint: ChatEndpoint, texts: list[str] = TEXTS) -> Replies:
         replies[index] = status, body
 
     try:
-        endpoint.ask(texts, answered)
+        endpoint.ask([(text,) for text in texts], answered)
     except BaseException as error:
         error.replies = replies  # type: ignore[attr-defined]
         raise

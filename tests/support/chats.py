@@ -35,6 +35,7 @@ class Quirks:
     chat: bool = True  # False: a server with /completions only
     every: Mapping[int, Fault] = field(default_factory=dict)  # the fault of each k-th request
     pause: float = 0.0  # seconds before each reply
+    again: Answer | None = None  # how it answers second questions
 
 
 class Chats(Server):
@@ -91,8 +92,9 @@ class Chats(Server):
         return "top_logprobs" if body.get("top_logprobs", 0) > quirks.tops else ""
 
     def _content(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        quirks, question = self.quirks, body["messages"][-1]["content"]
-        said = self.answer(question)
+        quirks, question = self.quirks, body["messages"][0]["content"]
+        second = len(body["messages"]) > 1
+        said = (quirks.again if second and quirks.again else self.answer)(question)
         text = (
             f"<think>\n{THOUGHT}\n</think>\n\n{said.text}" if quirks.thinks == "tags" else said.text
         )

@@ -172,11 +172,11 @@ def questions() -> list[asking.ChatQuestion]:
 def _replies(path: Path) -> object:
     """Replies as a run reads them: what is still open, the comparisons, the tokens."""
     asked, prompts = questions(), read_prompts(PROMPTS)
-    answered = asking.read_replies(path, asked, prompts).answered
-    rows = [asking.Asked(*place, answer.reading) for place, answer in answered.items()]
-    taken = asking.usage(files.each_record(path, Reply), {each.digest: each.text for each in asked})
+    read = asking.read_replies(path, asked, prompts)
+    rows = [asking.Asked(*place, answer.reading) for place, answer in read.answered.items()]
+    taken = asking.usage(files.each_record(path, Reply), asked, read)
     return (
-        asking.open_questions(asked, answered, max_tokens=64),
+        asking.open_questions(asked, read, max_tokens=64),
         compare([ASKED], rows, model="m"),
         taken,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat.prompts import ChatSpec, Turns
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Kind
 from support import cats
@@ -71,13 +71,15 @@ class Talker:
     """Stands in for a chat endpoint.
 
     Attributes:
-        asked: every text that was asked, in order.
+        asked: every text that was asked, in order; a second question is the whole conversation.
+        again: what it says if it is asked a second time.
         specs: what was opened, each time.
         stop: raised instead of the reply with this number, counted from 0 over all calls.
     """
 
     def __init__(self, choose: Choose) -> None:
         self.choose, self.asked, self.specs = choose, list[str](), list[ModelSpec]()
+        self.again: Choose = choose
         self.stop: Mapping[int, BaseException] = {}
         self.body: Callable[[str], dict[str, Any]] = reply
 
@@ -95,14 +97,16 @@ class Talker:
         return {"served": "talker", "replies": len(self.asked)}
 
     def ask(
-        self, texts: Sequence[str], answered: Callable[[int, int, dict[str, Any]], None]
+        self, questions: Sequence[Turns], answered: Callable[[int, int, dict[str, Any]], None]
     ) -> None:
-        for index in sorted(range(len(texts)), key=lambda index: (index % 3, index)):
+        for index in sorted(range(len(questions)), key=lambda index: (index % 3, index)):
             if error := self.stop.get(len(self.asked)):
                 raise error
-            first, second = re.findall(r"^[AB]: (.*)$", texts[index], re.MULTILINE)
-            self.asked.append(texts[index])
-            answered(index, 200, self.body(self.choose(first, second)))
+            turns = questions[index]
+            first, second = re.findall(r"^[AB]: (.*)$", turns[0], re.MULTILINE)
+            self.asked.append("\n".join(turns))
+            choose = self.choose if len(turns) == 1 else self.again
+            answered(index, 200, self.body(choose(first, second)))
 
 
 def spec(*, name: str = "talker", url: str = "https://chat.example/v1", **chat: Any) -> ModelSpec:

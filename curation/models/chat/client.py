@@ -8,12 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice, product
+from itertools import chain, islice, product
 from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from curation.files import CurationError
-from curation.models.chat.prompts import Answered, ChatSpec
+from curation.models.chat.prompts import Answered, ChatSpec, Turns, messages
 from curation.models.endpoint.connection import (
     CHAT,
     FILTERED,
@@ -37,7 +37,8 @@ FIELD = re.compile(r"log_?prob|temperature|max_(completion_)?tokens|parameter", 
 MOST = 50  # names in ``about``: some servers give each reply another fingerprint
 SLOWEST = 10  # tokens per second; a slower server needs a longer timeout than it gets
 PROBE = (
-    "Which of these words is a colour?\n\nA: blue\nB: seven\n\nAnswer with one letter only, A or B."
+    "Which of these words is a colour?\n\nA: blue\nB: seven\n\n"
+    "Answer with one letter only, A or B.",
 )
 """A question that every chat model can answer. It is sent after failures only, and not kept: its
 answer shows that the server works, so that the failure is that of one question."""
@@ -150,13 +151,13 @@ class ChatEndpoint:
             "form": self._form._asdict() if self._form else None,
         }
 
-    def ask(self, texts: Sequence[str], answered: Answered) -> None:
+    def ask(self, questions: Sequence[Turns], answered: Answered) -> None:
         """Ask questions, several at the same time.
 
         If the server refuses a question for its content or its length, its error is the reply.
 
         Args:
-            texts: the questions.
+            questions: the conversations, each up to the question.
             answered: called in this thread for each reply as it comes, with the index of the
                 question, the HTTP status and the body. It must be short: a signal waits for it.
 
@@ -164,14 +165,14 @@ class ChatEndpoint:
             CurationError: the server cannot be reached, rejects the key, the model or every form of
                 a request, or keeps failing. Replies that came before were handed over.
         """
-        questions = iter(enumerate(texts))
+        left = iter(enumerate(questions))
         self._server.stopped.clear()
         try:
-            for index, text in questions:
+            for index, turns in left:
                 if self._form:
-                    self._ask_many(_chained((index, text), questions), answered)
+                    self._ask_many(chain([(index, turns)], left), answered)
                 else:
-                    answer = self._ask_first(text)
+                    answer = self._ask_first(turns)
                     with held():
                         self._hand_over(index, answer, answered)
                     self._judge_refused(answered)
@@ -183,19 +184,19 @@ class ChatEndpoint:
 
     # --- one question ---------------------------------------------------------------------------
 
-    def _ask_first(self, text: str, *, once: bool = False) -> _Answer:
+    def _ask_first(self, turns: Turns, *, once: bool = False) -> _Answer:
         """Ask a question in each form, until the server accepts one.
 
         Args:
-            text: the question.
+            turns: the conversation up to the question.
             once: do not try again after a failure.
         """
         reasons = dict[str, _Answer]()
         for form in FORMS:
-            answer = self._ask(text, form, first=True, once=once)
+            answer = self._ask(turns, form, first=True, once=once)
             if answer.problem and answer.status >= 500:  # it may be a passing failure
                 self._server.gate.pause(self._wait)
-                answer = self._ask(text, form, first=True, once=once)
+                answer = self._ask(turns, form, first=True, once=once)
             if not answer.problem:
                 if answer.accepted:
                     self._set_form(form)
@@ -231,15 +232,15 @@ class ChatEndpoint:
             return CurationError(what, "give a smaller --max-tokens")
         return None
 
-    def _ask_in_form(self, text: str) -> _Answer:
+    def _ask_in_form(self, turns: Turns) -> _Answer:
         """Ask a question in the known form, or in another if the server refuses that one now."""
         known = self._form or FORMS[0]
-        answer = self._ask(text, known)
+        answer = self._ask(turns, known)
         if not (answer.problem and FIELD.search(answer.problem)):
             return answer
         place = FORMS.index(known)
         for form in FORMS[place + 1 :] + FORMS[:place]:
-            if (other := self._ask(text, form)).accepted:
+            if (other := self._ask(turns, form)).accepted:
                 self._change_form(known, form, answer.problem)
                 return other
         return answer
@@ -265,10 +266,10 @@ class ChatEndpoint:
             return False
         return answer.accepted
 
-    def _ask(self, text: str, form: Form, *, first: bool = False, once: bool = False) -> _Answer:
+    def _ask(self, turns: Turns, form: Form, *, first: bool = False, once: bool = False) -> _Answer:
         request: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": "user", "content": text}],
+            "messages": messages(turns),
             form.limit: self._spec.max_tokens,
         }
         if form.temperature:
@@ -295,7 +296,7 @@ class ChatEndpoint:
 
     # --- many questions -------------------------------------------------------------------------
 
-    def _ask_many(self, questions: Iterator[tuple[int, str]], answered: Answered) -> None:
+    def _ask_many(self, questions: Iterator[tuple[int, Turns]], answered: Answered) -> None:
         """Ask questions in threads; after an error, replies that have come are handed over."""
         size = self._spec.concurrency
         pool = ThreadPoolExecutor(size)
@@ -304,8 +305,8 @@ class ChatEndpoint:
         try:
             while True:
                 # One more for each thread, so that none waits for this one.
-                for index, text in islice(questions, 2 * size - len(running)):
-                    future = pool.submit(self._ask_in_form, text)
+                for index, turns in islice(questions, 2 * size - len(running)):
+                    future = pool.submit(self._ask_in_form, turns)
                     running[future] = index
                     future.add_done_callback(done.put)
                 if not running:
@@ -384,11 +385,6 @@ class ChatEndpoint:
         if last.status >= 500:
             return CurationError(what, f"the server may be busy, try again later; {RESUMES}")
         return self._hopeless(last.problem) or CurationError(what, f"{FORM}; {RESUMES}")
-
-
-def _chained(first: tuple[int, str], rest: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    yield first
-    yield from rest
 
 
 def _is_cut(body: Mapping[str, Any]) -> bool:

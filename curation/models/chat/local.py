@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from curation.files import CurationError, printable
-from curation.models.chat.prompts import Answered, Prompts
+from curation.models.chat.prompts import Answered, Prompts, Turns, messages
 from curation.models.forward import ITS_LOG, LIKELIEST, Runner, Text
 from curation.models.loading import Loaded, check_causal
 
@@ -117,18 +117,18 @@ class LocalChat:
         texts = [token_texts(self._tokenizer, tokens) for tokens in self._letters]
         self._about = loaded.about | {"letters": dict(zip(prompts.letters, texts, strict=True))}
         self.notices = loaded.notices
-        self._thinks = bool(_THINKS.search(self._render("?")))
+        self._thinks = bool(_THINKS.search(self._render(("?",))))
         if self._thinks:
             self._advise("its chat template begins every answer with thinking")
         self._pass_on()
 
-    def ask(self, texts: Sequence[str], answered: Answered) -> None:
-        """Ask each text in a conversation of its own.
+    def ask(self, questions: Sequence[Turns], answered: Answered) -> None:
+        """Ask the last turn of each conversation.
 
         Args:
-            texts: the questions.
-            answered: receives the number of a text, 0, and its reply: ``letters``, the natural
-                log-probability of each letter; ``top``, the likeliest token as text, and
+            questions: the conversations.
+            answered: receives the number of a conversation, 0, and its reply: ``letters``, the
+                natural log-probability of each letter; ``top``, the likeliest token as text, and
                 ``top_log``, its log-probability. For a question that does not fit into the
                 window: ``too_long``, its number of tokens, and ``window``. If log-probabilities are
                 not finite, ``letters`` is None.
@@ -137,8 +137,8 @@ class LocalChat:
             CurationError: the chat template cannot be used, or there is not enough memory for one
                 text.
         """
-        for start in range(0, len(texts), self._part):
-            part = texts[start : start + self._part]
+        for start in range(0, len(questions), self._part):
+            part = questions[start : start + self._part]
             for n, body in enumerate(self._ask(part), start):
                 answered(n, 0, body)
             self._pass_on()
@@ -147,8 +147,8 @@ class LocalChat:
         """What was opened, for ``run.json``; with the tokens that read as each letter."""
         return self._about
 
-    def _ask(self, texts: Sequence[str]) -> list[dict[str, Any]]:
-        shown = [self._render(text) for text in texts]
+    def _ask(self, questions: Sequence[Turns]) -> list[dict[str, Any]]:
+        shown = [self._render(turns) for turns in questions]
         rows = self._tokenizer(shown, **_PLAIN)["input_ids"]
         window = self._runner.loaded.window or 10**9
         reads = [*self._letters[0], *self._letters[1], LIKELIEST, ITS_LOG]
@@ -181,8 +181,8 @@ class LocalChat:
             "top_log": float(values[-1]),
         }
 
-    def _render(self, text: str) -> str:
-        return _render(self._tokenizer, self._template, self._name, text)
+    def _render(self, turns: Turns) -> str:
+        return _render(self._tokenizer, self._template, self._name, turns)
 
     def _advise(self, why: str) -> None:
         self.notices.append(
@@ -214,16 +214,16 @@ def _template(tokenizer: Any, name: str) -> str:
         ) from None
     if "strftime_now" in template:
         template = _SAME_DAY + template
-    if "Is it A or B?" not in _render(tokenizer, template, name, "Is it A or B?"):
+    if "Is it A or B?" not in _render(tokenizer, template, name, ("Is it A or B?",)):
         raise _unusable(name, ValueError("it leaves out the user's message"))
     return template
 
 
-def _render(tokenizer: Any, template: str, name: str, text: str) -> str:
+def _render(tokenizer: Any, template: str, name: str, turns: Turns) -> str:
     """The text of a conversation up to where the model answers."""
     try:
         shown = tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}],
+            messages(turns),
             chat_template=template,
             tokenize=False,
             add_generation_prompt=True,

@@ -23,9 +23,15 @@ PLACEHOLDERS: dict[Kind, tuple[str, ...]] = {
 """The placeholders that a prompt of each kind has."""
 LONGEST_LETTER, LONGEST_NAME, LONGEST_TEXT, LONGEST_PHRASE = 8, 100, 4000, 200  # characters
 MOST_PROMPTS, MOST_PHRASES = 50, 1000
-_LISTS = ("refusals", "undecided", "choosing")
+LETTER = "{letter}"
+_LISTS = ("answers", "refusals")
 _BRACES = re.compile(r"\{+\s*\w*\s*\}+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def one_line(text: str) -> str:
+    """A text with spaces instead of line breaks, as it is sent."""
+    return " ".join(text.splitlines())
 
 
 class Prompt(NamedTuple):
@@ -43,7 +49,7 @@ class Prompt(NamedTuple):
         'A: {second} B: b c'
         """
         texts = {"{context}": context, "{first}": first, "{second}": second}
-        parts = {name: " ".join(text.splitlines()) for name, text in texts.items()}
+        parts = {name: one_line(text) for name, text in texts.items()}
         return re.sub("|".join(map(re.escape, parts)), lambda match: parts[match[0]], self.text)
 
 
@@ -53,22 +59,22 @@ class Prompts:
 
     Attributes:
         letters: the two answers, for the association that is shown first and second.
+        again: the second question, for a reply that is not a letter in a form that is read.
+        answers: phrases that name a letter, each with ``{letter}``.
         refusals: words and phrases that mark a refusal.
-        undecided: words and phrases that say that no side is chosen.
-        choosing: words and phrases that come right before a chosen letter.
         by_kind: the prompts of each kind of CAT, in order.
-        sha256: of the letters, names and texts. Comments, spelling of the TOML and the words of
-            refusals do not change it.
+        sha256: of all that is sent: the letters, the second question, names and texts. Comments,
+            spelling of the TOML, ``answers`` and ``refusals`` do not change it.
         where: the file, for errors.
     """
 
     letters: tuple[str, str]
+    again: str
+    answers: tuple[str, ...]
     refusals: tuple[str, ...]
-    undecided: tuple[str, ...]
     by_kind: Mapping[Kind, tuple[Prompt, ...]]
     sha256: str
     where: str
-    choosing: tuple[str, ...] = ()
 
 
 def prompts_for(language: str) -> Path | None:
@@ -90,19 +96,19 @@ def read_prompts(path: Path) -> Prompts:
     """
     table = read_toml(path, fix=f"correct this line; {DOCS}")
     reader = _Reader(path)
-    known = ("letters", *_LISTS, *KINDS)
+    known = ("letters", "again", *_LISTS, *KINDS)
     for key in table:
         if key not in known:
             near = difflib.get_close_matches(key, known, 1)
             fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
             reader.fail(key, "there is no such key", f"{fix}; {DOCS}")
     letters = reader.letters(table.get("letters"))
-    lists = {"choosing": [], **table}  # this one may be missing
-    refusals, undecided, choosing = (reader.phrases(key, lists.get(key)) for key in _LISTS)
+    again = reader.again(table.get("again"), letters)
+    answers, refusals = (reader.phrases(key, table.get(key)) for key in _LISTS)
     by_kind = {kind: reader.prompts(kind, table.get(kind), letters) for kind in KINDS}
-    sent = json.dumps([letters, by_kind], sort_keys=True)
+    sent = json.dumps([letters, again, by_kind], sort_keys=True)
     sha256 = hashlib.sha256(sent.encode()).hexdigest()
-    return Prompts(letters, refusals, undecided, by_kind, sha256, str(path), choosing)
+    return Prompts(letters, again, answers, refusals, by_kind, sha256, str(path))
 
 
 class _Reader:
@@ -136,6 +142,17 @@ class _Reader:
             self.fail("letters", "one of the letters is the beginning of the other", fix)
         return given[0], given[1]
 
+    def again(self, given: Any, letters: tuple[str, str]) -> str:
+        """The second question."""
+        fix = 'write it above the first prompt: again = "Answer with one letter only: A or B."'
+        if not isinstance(given, str) or not given.strip():
+            self.fail("again", "is missing, or is not a text", fix)
+        if len(given) > LONGEST_TEXT or _CONTROL.search(given):
+            self.fail("again", f"has over {LONGEST_TEXT} characters, or a control character", fix)
+        if missing := _missing_letter(given, letters):
+            self.fail("again", f"the letter {_short(missing)} does not occur in it", fix)
+        return given
+
     def phrases(self, key: str, given: Any) -> tuple[str, ...]:
         """A list of words and phrases."""
         fix = f'write a list above the first prompt, such as {key} = ["…"]; it may be empty: []'
@@ -149,6 +166,11 @@ class _Reader:
             if not phrase.strip() or len(phrase) > LONGEST_PHRASE:
                 bounds = f"1 to {LONGEST_PHRASE} characters"
                 self.fail(key, f"{_short(phrase)} does not have {bounds}", fix)
+            if key == "answers" and (
+                phrase.count(LETTER) != 1 or not any(map(str.isalnum, phrase.replace(LETTER, "")))
+            ):
+                fix = f'write {LETTER} where the letter is, such as "The answer is {LETTER}"'
+                self.fail(key, f"{_short(phrase)} needs words, and {LETTER} once", fix)
         return tuple(given)
 
     def prompts(self, kind: Kind, given: Any, letters: tuple[str, str]) -> tuple[Prompt, ...]:
@@ -220,14 +242,20 @@ def _wrong_text(kind: Kind, text: str, letters: tuple[str, str]) -> tuple[str, s
             "{second} comes before {first}",
             "swap them: {first} is the sentence that is shown first",
         )
-    bare = _BRACES.sub(" ", text)
-    for letter in letters:
-        if not re.search(rf"(?<!\w){re.escape(letter)}(?!\w)", bare, re.ASCII):
-            return (
-                f"the letter {_short(letter)} does not occur in the text",
-                f"show {letters[0]} with {{first}}, and {letters[1]} with {{second}}",
-            )
+    if letter := _missing_letter(_BRACES.sub(" ", text), letters):
+        return (
+            f"the letter {_short(letter)} does not occur in the text",
+            f"show {letters[0]} with {{first}}, and {letters[1]} with {{second}}",
+        )
     return None
+
+
+def _missing_letter(text: str, letters: tuple[str, str]) -> str:
+    """The first letter that a text does not show; or ""."""
+    for letter in letters:
+        if not re.search(rf"(?<!\w){re.escape(letter)}(?!\w)", text, re.ASCII):
+            return letter
+    return ""
 
 
 def _short(value: Any) -> str:
@@ -235,8 +263,23 @@ def _short(value: Any) -> str:
     return f"«{text[:40]}…»" if len(text) > 40 else f"«{text}»"
 
 
+Turns = tuple[str, ...]
+"""A conversation: the question; or the question, the model's answer, and the second question."""
+
+
+def messages(turns: Turns) -> list[dict[str, str]]:
+    """The messages of a conversation.
+
+    >>> messages(("A or B?",))
+    [{'role': 'user', 'content': 'A or B?'}]
+    """
+    return [
+        {"role": "assistant" if n % 2 else "user", "content": text} for n, text in enumerate(turns)
+    ]
+
+
 Answered = Callable[[int, int, dict[str, Any]], None]
-"""Receives the number of a text, the HTTP status (0 on this machine) and the body of the reply."""
+"""Receives the number of a conversation, the HTTP status (0 on this machine) and the reply."""
 
 
 @dataclass(frozen=True)
@@ -263,8 +306,8 @@ class ChatSpec:
 class Chat(Protocol):
     """A chat model that is open: ``client.ChatEndpoint`` or ``local.LocalChat``."""
 
-    def ask(self, texts: Sequence[str], answered: Answered) -> None:
-        """Ask each text in a conversation of its own; each reply is passed on as it comes."""
+    def ask(self, questions: Sequence[Turns], answered: Answered) -> None:
+        """Ask the last turn of each conversation; each reply is passed on as it comes."""
 
     def about(self) -> dict[str, Any]:
         """What was opened, for ``run.json``."""

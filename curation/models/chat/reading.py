@@ -1,22 +1,16 @@
 """What an answer of a chat model says: a letter, or why it does not name one.
 
-A reply goes through these steps:
-
 1. ``read_body`` takes the text, the end and the log-probabilities out of the server's JSON. An
    error is read here and goes no further.
 2. ``find_thinking`` separates the thinking, which never counts.
-3. ``marked_parts`` finds parts that are marked as the answer (tags, boxes), and ``read_fields``
-   JSON. Each part is read as a text. The whole text is read if none of them says anything.
-4. ``marks`` removes markup from a text and finds the letters that it names.
-5. ``choosing`` judges each letter by its clause, and decides which letter is chosen.
-6. ``declining`` says why a text without a choice does not choose.
-7. ``first_probability`` looks up the probabilities at the token of the chosen letter.
+3. ``find_letter`` reads the text strictly: a letter alone, or in the words of the prompts file, as
+   the whole reply or its last line; or the exact text of one option.
+4. ``first_probability`` looks up the probabilities at the token of the letter.
 
-``data/replies/`` holds the words of the languages for 4 to 6. The rules and the expected
-readings are in tests/models/chat/replies/README.md.
+No other text is interpreted. A reply that is not read is asked about once more
+(``Reading.said``). The replies in tests/models/chat/replies/ have the readings of a careful person.
 """
 
-import ast
 import json
 import math
 import re
@@ -26,10 +20,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import printable
-from curation.models.chat.choosing import find_choice
-from curation.models.chat.declining import why_declined
-from curation.models.chat.marks import LOOKALIKES, has_words, mark
-from curation.models.chat.prompts import Prompts
+from curation.models.chat.prompts import LETTER, Prompts
 
 End = Literal["whole", "cut", "broken", "filtered"]
 DEPTH = 8  # levels of an error's body that are read
@@ -237,176 +228,6 @@ def _strings(value: Any, depth: int) -> Iterator[str]:
                 yield from _strings(each, depth - 1)
 
 
-LONGEST = 20_000  # characters of JSON that are read
-_TAGS = (
-    r"(?:final[_ -]?)?(?:answer|choice|response|result|output|letter|option|selection|"
-    r"decision|solution"
-    r"|pick|verdict|réponse|antwort|respuesta|resposta|risposta|antwoord|ответ|答案|回答)"
-)
-MARKED = re.compile(
-    rf"<({_TAGS})(?:\s[^<>]{{0,80}})?>(?P<tag>(?:(?!</?{_TAGS}>).){{0,2000}}?)</\1\s*>"
-    rf"|<{_TAGS}\s+[\w-]{{1,20}}\s*=\s*[\"'](?P<attribute>[^\"'<>\n]{{1,20}})[\"']\s*/>"
-    r"|\\+(?:boxed|fbox|framebox)\s*\{(?P<box>(?:[^{}\n]|\{[^{}\n]*\}){0,400})(?:\}|$)"
-    r"|\[\[(?P<brackets>[^\[\]\n]{1,40})\]\]|<<<?(?P<angles>[^<>\n]{1,20})>>>?",
-    re.IGNORECASE | re.DOTALL,
-)
-KEY = re.compile(
-    r"answer|choice|choose|chosen|letter|option|select|pick|prefer|predict|decision|response|"
-    r"result|verdict|final"
-    r"|label|output|conclusion|winner|^value$|^text$|better|best|likel|natural|vote|respuesta|"
-    r"resposta|risposta"
-    r"|réponse|antwort|antwoord|ответ|答案|选择|回答",
-    re.IGNORECASE,
-)
-REASON = re.compile(
-    r"reason|explan|why|justif|rationale|thought|thinking|analysis|comment|confiden|score|"
-    r"prob|other"
-    r"|reject|question|unlike|less|worse|not_|alternativ|note|certain|options$|choices$|rejected",
-    re.IGNORECASE,
-)
-FIELD = re.compile(
-    r"[\"']([^\"'\n{}:]{1,40})[\"']\s*:\s*(?:\"([^\"\n]{0,400})\"|'([^'\n]{0,400})')"
-)
-
-
-class Region(NamedTuple):
-    """A part of a text: where it begins and ends."""
-
-    start: int
-    end: int
-
-
-class Fields(NamedTuple):
-    """JSON in an answer.
-
-    Attributes:
-        value: what the key of the answer holds; None if there is no such key.
-        keyed: there is such a key.
-        texts: all its texts, for an answer that does not choose.
-        start: where the value is in the text, or 0.
-    """
-
-    value: Any
-    keyed: bool
-    texts: str
-    start: int = 0
-
-
-def marked_parts(text: str) -> list[Region]:
-    """The parts of a text between tags or in a box, in order."""
-    regions = []
-    for found in MARKED.finditer(text):
-        name = next(name for name, value in found.groupdict().items() if value is not None)
-        regions.append(Region(*found.span(name)))
-    return regions
-
-
-def read_fields(text: str) -> Fields | None:
-    """JSON in an answer, also in the notation of Python; None if it has none."""
-    body = text[:LONGEST]
-    begin = min((at for sign in "{[" if (at := body.find(sign)) >= 0), default=-1)
-    end = max(body.rfind("}"), body.rfind("]")) + 1
-    if begin < 0 or not re.search(r"[\"'].{0,2000}?[\"']|:", body[begin:], re.DOTALL):
-        return None
-    piece = body[begin:end]
-    table = _parse(piece) if end > begin else None
-    if isinstance(table, dict | list):
-        if isinstance(table, list) and not any(isinstance(each, str | dict) for each in table):
-            return None
-        return _from_table(table, text, begin)
-    fields = [
-        (each[1], each[2] if each[2] is not None else each[3], each)
-        for each in FIELD.finditer(body)
-    ]
-    if not fields:
-        return None
-    texts = "\n".join(value for _, value, _ in fields)
-    for name, value, found in reversed(fields):
-        if KEY.search(name) and not REASON.search(name):
-            return Fields(value, True, texts, found.start(2 if found[2] is not None else 3))
-    return Fields(None, False, texts)
-
-
-def _parse(piece: str) -> Any:
-    try:
-        return json.loads(piece)
-    except (ValueError, RecursionError):
-        pass
-    lines = piece.strip().splitlines()
-    if len(lines) > 1:
-        try:
-            return json.loads(lines[-1])
-        except (ValueError, RecursionError):
-            pass
-    if len(piece) < 2000 and not re.search(r"[\[({]{20}|[-+~]{20}", piece):
-        try:
-            return ast.literal_eval(piece)
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            return None
-    return None
-
-
-def _from_table(table: Any, text: str, begin: int) -> Fields:
-    texts = "\n".join(_texts(table, 6))
-    if isinstance(table, list):
-        value = table if all(isinstance(each, str) for each in table) else None
-        if value is None and len(table) == 1 and isinstance(table[0], dict):
-            return _from_table(table[0], text, begin)
-        return Fields(value, value is not None, texts, begin)
-    pairs = [(str(key), value) for key, value in _items(table, 4)]
-    keyed = [(key, value) for key, value in pairs if KEY.search(key) and not REASON.search(key)]
-    keyed = [each for each in keyed if re.search("final", each[0], re.I)] or keyed
-    usable = [each for each in keyed if isinstance(each[1], str | list)]
-    alone = {value.upper() for _, value in usable if isinstance(value, str) and len(value) == 1}
-    if len(alone) > 1:
-        return Fields(sorted(alone), True, texts, begin)
-    if usable:
-        key, value = (
-            usable[0]
-            if len(usable) == 1
-            else next(
-                (each for each in usable if isinstance(each[1], str) and len(each[1]) <= 3),
-                usable[0],
-            )
-        )
-        return Fields(value, True, texts, _find_key(text, key))
-    if len(pairs) == 1 and isinstance(pairs[0][1], str):
-        key, value = pairs[0]
-        if len(key) == 1:  # {"A": "the sentence"}
-            return Fields(key, True, texts, _find_key(text, key, after=False))
-        return Fields(
-            value if len(value) < 4 else None, len(value) < 4, texts, _find_key(text, key)
-        )
-    flags = [key for key, value in pairs if value is True and len(key) == 1]
-    if flags and all(isinstance(value, bool) for _, value in pairs):
-        return Fields(flags, True, texts, _find_key(text, flags[0], after=False))
-    return Fields(None, False, texts)
-
-
-def _find_key(text: str, key: str, after: bool = True) -> int:
-    found = re.search(rf"[\"']{re.escape(key)}[\"']\s*(:)", text)
-    return (found.end() if after else found.start()) if found else 0
-
-
-def _items(table: dict[Any, Any], depth: int) -> Iterator[tuple[Any, Any]]:
-    for key, value in table.items():
-        if isinstance(value, dict) and depth:
-            yield from _items(value, depth - 1)
-        else:
-            yield key, value
-
-
-def _texts(value: Any, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif depth and isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each, depth - 1)
-    elif depth and isinstance(value, list):
-        for each in value:
-            yield from _texts(each, depth - 1)
-
-
 _NAMES = (
     r"(?:\w{1,20}[:_])?(?:think(?:ing)?|thoughts?|thought_process|reasoning|reason|reflect(?:ion)?"
     r"|analysis|scratch_?pad|inner_monologue|monologue|cot|chain_of_thought|ponder|deliberation)"
@@ -474,11 +295,135 @@ def _in_channels(text: str) -> Thinking | None:
     return Thinking(slice(whole, whole), True, True) if joined else None
 
 
-MARKS = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # white space, as vocabularies write it
+_UNSEEN = r"\s\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufe0e\ufe0f\ufeff"
+_TEXT = re.compile(rf"[^{_UNSEEN}*_~#>|`$<=+\\{{}}\[\]()\"'•-]")  # no markup
+_SIGNS = r"*_`\"'“”„‟«»‹›「」『』‘’()\[\]{}<>（）【】〔〕《》.,:;!。，：；！、．।|#$\\•·–—-"
+_MARK = rf"[{_UNSEEN}{_SIGNS}]"
+"""A character that may be around a letter and between words: white space, markup, punctuation.
+Signs that could mean no, such as ~, ?, / and empty boxes, are not among them."""
+_WORDS = re.compile(rf"(?!{_MARK}).")
+_TURN = re.compile(
+    r"<\|start_header_id\|>\w{0,20}<\|end_header_id\|>|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>"
+    r"|\[/?(?:INST|EOS|BOS)\]|<(?:eos|bos|pad|unk|end_of_turn|start_of_turn|end_of_text)>",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(
+    r"</\w{1,30}\s*>|<(b|strong|i|em|u|code|p|span|mark|div)>(?=[^<>]*</\1>)|<br\s*/?>|```\w*"
+    r"|\\+(?:boxed|fbox|framebox|text|textbf|textit|mathrm|mathbf)\b",
+    re.IGNORECASE,
+)
+_NOT_TAKEN = re.compile(r"[\[(]\s*[\])]|(?<!\S)!\w|<(s|del|strike)>[^<>]*</\1>", re.IGNORECASE)
+_PAIR = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"\s*:\s*(\"(?:[^\"\\\n]|\\.)*\")")
+_LOOKALIKES = str.maketrans("АВаΑΒᴀʙᎪᏴ", "ABaABABAB")
+
+
+class Found(NamedTuple):
+    """A letter that a text names: which of the two, its offset if it has one, whether alone."""
+
+    letter: int
+    at: int | None
+    alone: bool = False
+
+
+def find_letter(
+    text: str, prompts: Prompts, options: tuple[str, str] | None = None, *, cut: bool = False
+) -> Found | None:
+    """The letter that an answer names in a form that leaves no doubt.
+
+    It is the letter alone, in any markup, or a phrase of ``prompts.answers``: as the whole answer,
+    its last line, or an entry of JSON. No other line or entry may name the other letter so, and the
+    line before must not end in a colon or a question mark; before a letter alone, a sentence must
+    end. Or the answer is the exact text of one option, with its letter or without.
+
+    Args:
+        text: of the answer, without thinking.
+        prompts: the letters, and phrases that name one.
+        options: the texts that are shown with the letters; None if they are not known.
+        cut: the answer ended too early. It counts only if it is the letter, in its case.
+    """
+    if _NOT_TAKEN.search(text):
+        return None
+    plain = _blank(_MARKUP, _blank(_TURN, _fold(text)))
+    forms = _forms(prompts.letters, prompts.answers)
+
+    def read(begin: int = 0, end: int = len(plain)) -> Found | None:
+        if not (match := forms.fullmatch(plain, begin, end)):
+            return None
+        form = match.lastindex or 0
+        letter = letter_of(match[form], prompts.letters, in_case=cut)
+        return None if letter is None else Found(letter, match.start(form), form == 1)
+
+    if (whole := read()) or cut:
+        return None if whole and cut and not whole.alone else whole
+    if plain.strip().startswith("{") and plain.strip().endswith("}"):
+        spans = [pair.span(part) for pair in _PAIR.finditer(plain) for part in (0, 1)]
+        named = [found for span in spans if (found := read(*span))]
+        keyed = next((found for span in spans[::2] if (found := read(*span))), None)
+        return keyed if len({found.letter for found in named}) == 1 else None
+    cores = [re.sub(rf"^{_MARK}+|{_MARK}+$", "", _fold(option)) for option in options or ()]
+    for letter, core in enumerate(cores):
+        at = plain.rfind(core) if core and cores[0] != cores[1] else -1
+        if at < 0 or _WORDS.search(plain, at + len(core)):
+            continue
+        if not _WORDS.search(plain[:at]):
+            return Found(letter, None)
+        if (found := read(0, at)) and found.letter == letter:
+            return found
+    lines = [line.span() for line in re.finditer(r"[^\n]+", plain) if _WORDS.search(line[0])]
+    named = [found for line in lines if (found := read(*line))]
+    for begin, _ in lines[-2:]:  # a phrase may be on two lines
+        if (last := read(begin)) and all(found.letter == last.letter for found in named):
+            before = plain[max(begin - 200, 0) : begin]
+            return last if _may_follow(before, alone=last.alone) else None
+    return None
+
+
+def _may_follow(before: str, *, alone: bool) -> bool:
+    """Whether the last line of an answer is what the answer says, by the text before it."""
+    text = re.sub(r"[\s*_`\"'#>)=-]+$", "", before)
+    if alone and text:
+        return text.endswith((".", "!", "。", "！", "।"))
+    return not text.endswith((":", "：", "?", "？"))
+
+
+@lru_cache(maxsize=16)
+def _forms(letters: tuple[str, str], answers: tuple[str, ...]) -> re.Pattern[str]:
+    """What names a letter: itself, or a phrase. Words may have any marks between them."""
+
+    def words(text: str) -> str:
+        parts = re.sub(rf"{_MARK}+", " ", _fold(text)).split()
+        return f"{_MARK}++".join(map(re.escape, parts))
+
+    either = f"({'|'.join(map(words, letters))})"
+    sides = [phrase.split(LETTER) for phrase in answers]
+    phrases = [f"{_MARK}*+".join(filter(None, (words(a), either, words(b)))) for a, b in sides]
+    return re.compile(rf"{_MARK}*+(?:{'|'.join([either, *phrases])}){_MARK}*+", re.IGNORECASE)
+
+
+def _fold(text: str) -> str:
+    """A text of the same length in which letters that look like Latin ones are Latin."""
+    if text.isascii():
+        return text
+    folded = ((each, unicodedata.normalize("NFKC", each)) for each in text)
+    return "".join(new if len(new) == 1 else each for each, new in folded).translate(_LOOKALIKES)
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda found: " " * len(found[0]), text)
+
+
+def refuses(text: str, refusals: tuple[str, ...]) -> bool:
+    """Whether a text has one of the phrases, as whole words in any case."""
+    said = re.sub(r"\s+", " ", text.replace("’", "'"))
+    phrases = "|".join(re.escape(phrase.replace("’", "'")) for phrase in refusals)
+    return bool(phrases) and bool(re.search(rf"(?<!\w)(?:{phrases})(?!\w)", said, re.IGNORECASE))
+
+
+_SPACES = str.maketrans({"▁": " ", "Ġ": " ", "Ċ": "\n"})  # white space, as vocabularies write it
 
 
 def first_probability(
-    tokens: list[Any], text: str, at: int, letters: tuple[str, str], letter: int
+    tokens: list[Any], text: str, at: int | None, letters: tuple[str, str], letter: int
 ) -> float | None:
     """The share of the first letter at the token of the chosen letter.
 
@@ -493,77 +438,63 @@ def first_probability(
         letter: the chosen one, 0 or 1.
 
     Returns:
-        None if there is no usable list at that token.
+        None if there is no usable list at that token, or if both letters together have less than
+        ``LEAST_SHARE`` of the probability.
     """
-    token = _token_at(tokens, text, at, letters, letter) if tokens else None
-    if token is None or not isinstance(listed := token.get("top_logprobs"), list) or not listed:
+    token = None if at is None else _token_at(tokens, text, at)
+    if token is None or letter_of(token["token"], letters) != letter:
+        return None
+    if not isinstance(listed := token.get("top_logprobs"), list) or not listed:
         return None
     entries = [each for each in listed if isinstance(each, Mapping)]
-    if all(each.get("token") != token.get("token") for each in entries):
+    if all(each.get("token") != token["token"] for each in entries):
         entries.append(token)
-    logs: tuple[list[float], list[float]] = ([], [])
+    shares = [0.0, 0.0]
     for entry in entries:
         which = letter_of(str(entry.get("token", "")), letters)
         log = entry.get("logprob")
         if which is None or isinstance(log, bool) or not isinstance(log, int | float):
             continue
         if abs(log) < 1e300:  # neither NaN nor infinite
-            logs[which].append(min(float(log), 0.0))
-    if not logs[0] and not logs[1]:
-        return None
-    highest = max(max(each, default=-math.inf) for each in logs)
-    first, second = (sum(math.exp(each - highest) for each in several) for several in logs)
-    return first / (first + second)
+            shares[which] += math.exp(min(log, 0))
+    return shares[0] / sum(shares) if sum(shares) >= LEAST_SHARE else None
 
 
-def letter_of(token: str, letters: tuple[str, str]) -> int | None:
+def letter_of(token: str, letters: tuple[str, str], *, in_case: bool = False) -> int | None:
     """Which letter a token reads as, without white space, markup, punctuation and case."""
-    bare = "".join(
-        LOOKALIKES.get(each, each)
-        for each in unicodedata.normalize("NFKC", token[:40].translate(MARKS))
-        if each.isalnum()
-    ).casefold()
-    return next((n for n, letter in enumerate(letters) if letter.casefold() == bare), None)
+
+    def bare(text: str) -> str:
+        signs = "".join(filter(str.isalnum, _fold(text[:40].translate(_SPACES))))
+        return signs if in_case else signs.casefold()
+
+    read = bare(token)
+    return next((n for n, letter in enumerate(letters) if bare(letter) == read), None)
 
 
-def _token_at(
-    tokens: list[Any], text: str, at: int, letters: tuple[str, str], letter: int
-) -> Mapping[str, Any] | None:
+def _token_at(tokens: list[Any], text: str, at: int) -> Mapping[str, Any] | None:
+    """The token at an offset of the answer, whose tokens are the last ones."""
     usable = [
         each for each in tokens if isinstance(each, Mapping) and isinstance(each.get("token"), str)
     ]
-    if not usable:
+    pieces = [each["token"].translate(_SPACES) for each in usable]
+    wanted = text.translate(_SPACES)
+    begin = "".join(pieces).rfind(wanted.strip())
+    if begin < 0:
         return None
-    pieces = [each["token"].translate(MARKS) for each in usable]
-    joined, wanted = "".join(pieces), text.translate(MARKS)
-    skipped = len(wanted) - len(wanted.lstrip())
-    begin = joined.rfind(wanted.strip())
-    if begin >= 0 and wanted.strip():
-        offset = begin + at - skipped
-        for each, piece in zip(usable, pieces, strict=True):
-            if offset < len(piece):
-                if letter_of(piece, letters) == letter:
-                    return each
-                break
-            offset -= len(piece)
-    after = sum(
-        letter_of(each, letters) == letter for each in wanted[at:].replace("*", " ").split()
-    )
-    named = [each for each in usable if letter_of(each["token"], letters) == letter]
-    return named[-after] if 0 < after <= len(named) else None
+    offset = begin + at - (len(wanted) - len(wanted.lstrip()))
+    for each, piece in zip(usable, pieces, strict=True):
+        if offset < len(piece):
+            return each
+        offset -= len(piece)
+    return None
 
 
 NoAnswer = Literal[
-    "answer_refused",
-    "answer_undecided",
-    "answer_off_format",
-    "answer_empty",
-    "answer_cut",
-    "answer_too_long",
+    "answer_refused", "answer_off_format", "answer_empty", "answer_cut", "answer_too_long"
 ]
 NO_ANSWER: tuple[NoAnswer, ...] = get_args(NoAnswer)
 LEAST_SHARE = 0.5
-"""A model on this machine answers if both letters together have at least this probability."""
+"""Probabilities count if both letters together have at least this much."""
 SHOWN = 80  # characters of an answer in a detail
 
 
@@ -572,11 +503,12 @@ class Reading(NamedTuple):
 
     Attributes:
         first: the probability of the first letter, 0 to 1; 1.0 or 0.0 if the answer is a text
-            without probabilities. None if the answer does not choose a letter.
-        letter: the letter that the answer chooses: "first", "second" or "".
+            without probabilities. None if the answer does not name a letter.
+        letter: the letter that the answer names: "first", "second" or "".
         sure: whether ``first`` is only what the text says, without probabilities.
-        code: why no letter is chosen, or "".
+        code: why no letter is named, or "".
         detail: the same in words, with the beginning of the answer, or "".
+        said: the answer without thinking, if it is asked about once more; or "".
     """
 
     first: float | None
@@ -584,23 +516,22 @@ class Reading(NamedTuple):
     sure: bool = True
     code: NoAnswer | Literal[""] = ""
     detail: str = ""
+    said: str = ""
 
 
-class _Text(NamedTuple):
-    """What the text of an answer says: a letter and where it is, or a code."""
-
-    letter: int | None
-    at: int = 0
-    code: NoAnswer | Literal[""] = ""
-
-
-def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Reading:
+def read_answer(
+    status: int,
+    body: Mapping[str, Any],
+    prompts: Prompts,
+    options: tuple[str, str] | None = None,
+) -> Reading:
     """Read an answer. Never raises, whatever the body is.
 
     Args:
         status: the HTTP status, or 0 for a model on this machine.
         body: the answer as it came (``records.Reply.body``).
         prompts: the letters, and words of the language.
+        options: the texts that the question shows with the letters.
     """
     if status == 0 and isinstance(body, Mapping) and ("letters" in body or "too_long" in body):
         return read_letters(body)
@@ -611,13 +542,32 @@ def read_answer(status: int, body: Mapping[str, Any], prompts: Prompts) -> Readi
     text = parts.text[thinking.answer]
     if thinking.open:
         return _none("answer_cut", "the thinking did not end", parts.text)
-    said = _read_text(text, parts.end != "whole", prompts)
-    if said.letter is not None:
-        at = (thinking.answer.start or 0) + said.at
-        p = first_probability(parts.tokens, parts.text, at, prompts.letters, said.letter)
-        letter: Literal["first", "second"] = "second" if said.letter else "first"
-        return Reading(float(1 - said.letter) if p is None else p, letter, p is None)
-    return _without_letter(parts, text, said.code, thinking.thought)
+    if found := find_letter(text, prompts, options, cut=parts.end != "whole"):
+        at = None if found.at is None else (thinking.answer.start or 0) + found.at
+        p = first_probability(parts.tokens, parts.text, at, prompts.letters, found.letter)
+        letter: Literal["first", "second"] = "second" if found.letter else "first"
+        return Reading(float(1 - found.letter) if p is None else p, letter, p is None)
+    return _without_letter(parts, text, thinking.thought, prompts)
+
+
+def _without_letter(parts: Body, text: str, thought: bool, prompts: Prompts) -> Reading:
+    if parts.end == "filtered":
+        return _none("answer_refused", "a content filter stopped the answer", text)
+    if parts.refusal:
+        return _none("answer_refused", "the model refused", parts.refusal)
+    if not _TEXT.search(_blank(_MARKUP, _blank(_TURN, text))):
+        if parts.end == "cut":
+            return _none("answer_cut", "the answer ended at the token limit", parts.text)
+        if parts.called:
+            return _none("answer_off_format", "the model called a tool", "")
+        only = parts.thought or thought
+        return _none("answer_empty", "there is only thinking" if only else "there is no text", text)
+    if refuses(text, prompts.refusals):
+        return _none("answer_refused", "the model refused", text)
+    if parts.end != "whole":
+        return _none("answer_cut", "the answer ended before it named a letter", text)
+    reading = _none("answer_off_format", "the answer does not name a letter", text)
+    return reading._replace(said=_TURN.sub("", text).strip())
 
 
 def _read_error(error: str) -> Reading:
@@ -628,115 +578,11 @@ def _read_error(error: str) -> Reading:
     return _none("answer_empty", "the server reports an error", error)
 
 
-def _without_letter(parts: Body, text: str, code: NoAnswer | Literal[""], thought: bool) -> Reading:
-    if parts.end == "filtered":
-        return _none("answer_refused", "a content filter stopped the answer", text)
-    if parts.refusal and code not in ("answer_undecided",):
-        return _none("answer_refused", "the model refused", parts.refusal)
-    if not has_words(text):
-        if parts.end == "cut":
-            return _none("answer_cut", "the answer ended at the token limit", parts.text)
-        if parts.called:
-            return _none("answer_off_format", "the model called a tool", "")
-        only = parts.thought or thought
-        return _none("answer_empty", "there is only thinking" if only else "there is no text", text)
-    words = {
-        "answer_refused": "the model refused",
-        "answer_undecided": "the model chose neither letter, or both",
-        "answer_cut": "the answer ended before it named a letter",
-    }
-    code = code or "answer_off_format"
-    return _none(code, words.get(code, "the answer does not name a letter"), text)
-
-
 def _none(code: NoAnswer, why: str, text: str) -> Reading:
     shown = re.sub(r"\s+", " ", text[: 4 * SHOWN]).strip()
     shown = shown[: SHOWN - 3] + "..." if len(shown) > SHOWN else shown
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in shown)
     return Reading(None, "", code=code, detail=f'{why}: "{shown}"' if shown else why)
-
-
-class _Words(NamedTuple):
-    """What a prompts file says about answers."""
-
-    letters: tuple[str, str]
-    refusals: tuple[str, ...]
-    undecided: tuple[str, ...]
-    choosing: tuple[str, ...]
-    fragments: tuple[str, ...]
-
-
-def _read_text(text: str, cut: bool, prompts: Prompts) -> _Text:
-    read = _read_short if len(text) <= 400 else _read_any  # most replies are short, and alike
-    return read(text, cut, _words(prompts))
-
-
-def _words(prompts: Prompts) -> _Words:
-    return _Words(
-        prompts.letters,
-        prompts.refusals,
-        prompts.undecided,
-        tuple(phrase.lower() for phrase in prompts.choosing),
-        _fragments(tuple(each.text for several in prompts.by_kind.values() for each in several)),
-    )
-
-
-@lru_cache(maxsize=16)
-def _fragments(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """The lines of the prompts, which an answer may repeat."""
-    lines = (part.strip() for text in texts for part in re.split(r"\n|\{\w+\}", text))
-    return tuple(dict.fromkeys(line for line in lines if len(line) >= 20))
-
-
-@lru_cache(maxsize=4096)
-def _read_short(text: str, cut: bool, words: _Words) -> _Text:
-    return _read_any(text, cut, words)
-
-
-def _read_any(text: str, cut: bool, words: _Words) -> _Text:
-    """Read a text: first the parts that are marked as the answer, then JSON, then the rest."""
-    for part in reversed(marked_parts(text)):
-        inner = _read_plain(text[part.start : part.end], False, words)
-        if inner.letter is not None or inner.code in ("answer_undecided", "answer_refused"):
-            return inner._replace(at=inner.at + part.start)
-    fields = read_fields(text)
-    if fields is not None and (said := _read_fields(fields, text, words)):
-        return said
-    if fields is not None and text.strip().startswith(("{", "[", "```")):
-        return _Text(None, code="answer_cut" if cut else "answer_off_format")
-    return _read_plain(text, cut, words)
-
-
-def _read_fields(fields: Fields, text: str, words: _Words) -> _Text | None:
-    """Read the JSON of a text: the letter of its answer, or why it does not name one."""
-    values = fields.value if isinstance(fields.value, list) else [fields.value]
-    values = [each for each in values if isinstance(each, str)] if fields.keyed else []
-    names = {letter.upper(): number for number, letter in enumerate(words.letters)}
-    named = {names.get(re.sub(r"[\W_]", "", each).upper()) for each in values}
-    if len(named) == 1 and (letter := named.pop()) is not None:
-        pattern = rf"(?<!\w){re.escape(words.letters[letter])}(?!\w)"
-        found = re.compile(pattern, re.IGNORECASE).search(text, fields.start)
-        return _Text(letter, found.start() if found else 0)
-    whole = words._replace(fragments=())
-    answer = _read_plain(" and ".join(values), False, whole)
-    if answer.letter is not None or answer.code == "answer_undecided":
-        return answer._replace(at=answer.at + fields.start)
-    reason = _read_plain(fields.texts, False, whole)
-    return reason if reason.code in ("answer_undecided", "answer_refused") else None
-
-
-def _read_plain(text: str, cut: bool, words: _Words) -> _Text:
-    marked = mark(
-        text, words.letters, words.fragments if len(text) > 20 else (), cut, words.choosing
-    )
-    choice = find_choice(marked, cut, words.choosing)
-    if choice.mention is not None:
-        mention = marked.mentions[choice.mention]
-        return _Text(mention.letter, mention.at)
-    declined = why_declined(choice.text, cut, words.refusals, words.undecided)
-    if declined or cut:
-        return _Text(None, code=declined or "answer_cut")
-    return _Text(None, code="answer_undecided" if choice.both else "answer_off_format")
 
 
 def read_letters(body: Mapping[str, Any]) -> Reading:

@@ -13,7 +13,7 @@ from curation.records import KINDS, PAIRS, Cat, Comparison, Pair, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion
 from curation.stats.intervals import Floats, difference_interval, share_interval
-from curation.stats.metrics import METRICS, Ties, results
+from curation.stats.metrics import METRICS, Ties, over_terms, results
 from curation.stats.tests import exchange_test, holm
 
 RULE = "choice"
@@ -143,12 +143,12 @@ def unanswered(
         variant: how the texts were altered.
     """
     by_id = {cat.id: cat for cat in cats}
-    none = {each[:5]: each.reading for each in asked if each.reading.first is None}
+    none = {each[:5]: each for each in asked if each.reading.first is None}
     digests: dict[str, str] = {}
     rejections = []
     for question in questions:
-        reading, place = none.get(question.place), question.place
-        if reading is None:
+        row, place = none.get(question.place), question.place
+        if row is None:
             continue
         cat = by_id[place.cat]
         if cat.id not in digests:
@@ -156,14 +156,14 @@ def unanswered(
         about = {"target": cat.target, "domain": cat.domain, "kind": cat.kind}
         record = {
             **place._asdict(),
+            **({"second": True} if row.second else {}),
             "asked": question.digest,
             "texts": digests[cat.id],
             "rule": RULE,
             **about,
         }
-        rejections.append(
-            Rejection(code=reading.code, detail=reading.detail, where=model, record=record)
-        )
+        code, detail = row.reading.code, row.reading.detail
+        rejections.append(Rejection(code=code, detail=detail, where=model, record=record))
     return rejections
 
 
@@ -178,7 +178,8 @@ def questions_table(cats: Sequence[Cat], asked: Iterable[Asked]) -> pd.DataFrame
     Returns:
         The fields of ``Asked`` but the reading, and ``kind``, ``domain``, ``term``
         (``domain/target``), ``code`` ("" for an answer), ``p`` (the probability of the first
-        letter; NaN without an answer) and ``first`` (whether the first letter was chosen).
+        letter; NaN without an answer), ``first`` (whether the first letter was chosen) and
+        ``named`` (whether a second question gave a letter).
     """
     about = {cat.id: (cat.kind, cat.domain, f"{cat.domain}/{cat.target}") for cat in cats}
     rows = [
@@ -187,18 +188,20 @@ def questions_table(cats: Sequence[Cat], asked: Iterable[Asked]) -> pd.DataFrame
             *(each.cat, each.pair, each.swapped, each.prompt, each.sample, each.reading.code),
             np.nan if each.reading.first is None else each.reading.first,
             each.reading.letter,
+            each.second,
         )
         for each in asked
         if each.cat in about
     ]
     columns = [*OF_CAT, *("cat", "pair", "swapped", "prompt", "sample", "code", "p", "letter")]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=[*columns, "second"]).astype({"second": bool})
     chosen = (table["letter"] == "first") | ((table["letter"] == "") & (table["p"] > 0.5))
-    return table.assign(first=(table["code"] == "") & chosen).drop(columns="letter")
+    has = table["code"] == ""
+    return table.assign(first=has & chosen, named=has & table["second"]).drop(columns="letter")
 
 
 def by_cat(table: pd.DataFrame) -> pd.DataFrame:
-    """Counts of each CAT: ``questions``, ``first``, ``no_answer``, and one column per code.
+    """Counts of each CAT: ``questions``, ``first``, ``second``, ``named``, ``no_answer``, by code.
 
     Args:
         table: rows of ``questions_table``.
@@ -206,7 +209,7 @@ def by_cat(table: pd.DataFrame) -> pd.DataFrame:
     Returns:
         One row per CAT, with its kind, domain and term.
     """
-    columns = table[["cat", *OF_CAT, "first"]].assign(questions=1)
+    columns = table[["cat", *OF_CAT, "first", "second", "named"]].assign(questions=1)
     columns[NONE] = table["code"] != ""
     for code in NO_ANSWER:
         columns[code] = table["code"] == code
@@ -339,6 +342,52 @@ def _position(table: pd.DataFrame) -> dict[str, Any]:
     return {"first": share(answered, "first"), "split": share(split, "split", of="pairs")}
 
 
+def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any] | None:
+    """How many questions were asked twice, and how lms, ss and icat change without their letters.
+
+    Args:
+        table: of ``questions_table``.
+        ties: as in ``metrics.comparisons``.
+
+    Returns:
+        ``{"asked", "named", "metrics", "moved"}``, or None if no question was asked twice.
+        ``asked`` is their share of all questions, and ``named`` the share of these with a letter,
+        as in ``share``. ``metrics`` has for each metric its ``value``, ``ci``, and the value
+        ``without`` the letters, in points, each over all CATs that have all three comparisons. It
+        is None if there is no such CAT, and ``without`` if none is left. ``moved`` names the
+        metrics that change by more than half the width of their interval, or have no ``without``.
+    """
+    if not table["second"].any():
+        return None
+    counts = by_cat(table)
+    asked, named = share(counts, "second"), share(counts, "named", of="second")
+    whole, rest = _overall(table, ties), _overall(table[~table["named"]], ties)
+    metrics, moved = {}, []
+    for metric in METRICS if whole else ():
+        value, ci = whole[metric], whole[f"{metric}_ci"]
+        without = rest[metric] if rest else None
+        metrics[metric] = {"value": value, "ci": ci, "without": without}
+        half = (ci[1] - ci[0]) / 2 if ci else 0.0
+        if without is None or abs(value - without) > half + EVEN:
+            moved.append(metric)
+    return {"asked": asked, "named": named, "metrics": metrics or None, "moved": moved}
+
+
+def _overall(table: pd.DataFrame, ties: Ties) -> dict[str, Any]:
+    """lms, ss and icat over the CATs that have all three comparisons; {} if none has."""
+    pairs = both_orders(table)
+    return over_terms(_whole(pairs, [], ties)) if has_whole_cat(pairs) else {}
+
+
+def has_whole_cat(pairs: pd.DataFrame) -> bool:
+    """Whether some CAT has all three comparisons.
+
+    Args:
+        pairs: of ``both_orders``.
+    """
+    return bool((pairs.groupby("cat")["pair"].nunique() == len(PAIRS)).any())
+
+
 _QUESTION = ["cat", *OF_CAT, "pair", "prompt", "swapped"]
 
 
@@ -398,22 +447,7 @@ def _by(table: pd.DataFrame, column: str, ties: Ties) -> dict[str, Any]:
 
 def _tables(table: pd.DataFrame, column: str, ties: Ties) -> dict[str, pd.DataFrame]:
     """``metrics.comparisons`` of each prompt or sample, on the CATs that all of them have."""
-    pairs = both_orders(table)
-    pairs = pairs.assign(tied=pairs["value"] == 0.5)
-    if ties == "official":
-        pairs["value"] = (pairs["value"] == 1).astype(float)
-    keys = [column, "cat", *OF_CAT, "pair"]
-    means = pairs.groupby(keys, sort=False, as_index=False)[["value", "tied"]].mean()
-    index = [column, "cat", *OF_CAT]
-    wide = means.pivot(index=index, columns="pair", values="value").reindex(columns=list(PAIRS))
-    ties_of = means.assign(tied=means["tied"] == 1).groupby(index, sort=False)["tied"].sum()
-    whole = wide.dropna()
-    meaningful, stereotype = whole[PAIRS[0]] + whole[PAIRS[1]], whole[PAIRS[2]]
-    rows = whole.index.to_frame(index=False).assign(
-        meaningful=meaningful.to_numpy(),
-        stereotype=stereotype.to_numpy(),
-        ties=ties_of.reindex(whole.index).astype(int).to_numpy(),
-    )
+    rows = _whole(both_orders(table), [column], ties)
     asked = table.groupby("kind")[column].nunique()
     have = rows.groupby("cat")[column].nunique()
     common = rows[have.loc[rows["cat"]].to_numpy() == asked.loc[rows["kind"]].to_numpy()]
@@ -422,6 +456,29 @@ def _tables(table: pd.DataFrame, column: str, ties: Ties) -> dict[str, pd.DataFr
         for name in dict.fromkeys(table[column])
         if (common[column] == name).any()
     }
+
+
+def _whole(pairs: pd.DataFrame, by: list[str], ties: Ties) -> pd.DataFrame:
+    """``metrics.comparisons`` of the CATs that have all three, with the columns ``by`` and ``cat``.
+
+    Args:
+        pairs: of ``both_orders``.
+        by: columns whose values are kept apart; over all others, the mean is taken.
+        ties: as in ``metrics.comparisons``.
+    """
+    pairs = pairs.assign(tied=pairs["value"] == 0.5)
+    if ties == "official":
+        pairs["value"] = (pairs["value"] == 1).astype(float)
+    index = [*by, "cat", *OF_CAT]
+    means = pairs.groupby([*index, "pair"], sort=False, as_index=False)[["value", "tied"]].mean()
+    wide = means.pivot(index=index, columns="pair", values="value").reindex(columns=list(PAIRS))
+    ties_of = means.assign(tied=means["tied"] == 1).groupby(index, sort=False)["tied"].sum()
+    whole = wide.dropna()
+    return whole.index.to_frame(index=False).assign(
+        meaningful=(whole[PAIRS[0]] + whole[PAIRS[1]]).to_numpy(),
+        stereotype=whole[PAIRS[2]].to_numpy(),
+        ties=ties_of.reindex(whole.index).astype(int).to_numpy(),
+    )
 
 
 def _spread(cells: list[dict[str, Any]]) -> dict[str, Any] | None:

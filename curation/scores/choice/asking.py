@@ -14,7 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from curation.files import CurationError, dump_line, each_record, open_plain
-from curation.models.chat.prompts import ChatSpec, Prompts
+from curation.models.chat.prompts import ChatSpec, Prompts, Turns, one_line
 from curation.models.chat.reading import Reading, read_answer
 from curation.records import PAIRS, Cat, Gold, Pair, Reply
 from curation.scores.asking import texts
@@ -43,18 +43,32 @@ class Place(NamedTuple):
 
 
 class ChatQuestion(NamedTuple):
-    """A question, the text that is sent, and a digest of that text."""
+    """A question as it is sent.
+
+    Attributes:
+        place: which question it is.
+        turns: the conversation up to the question. Three texts for a second question.
+        digest: of the texts.
+        options: the two texts that the question shows, in order.
+    """
 
     place: Place
-    text: str
+    turns: Turns
     digest: str
+    options: tuple[str, str]
+
+    @property
+    def text(self) -> str:
+        """The first question."""
+        return self.turns[0]
 
 
 class Asked(NamedTuple):
     """A question that has a reply, and what the reply says.
 
     ``reading.first`` is the probability of the association that was shown first. If the question is
-    ``swapped``, that is the second association of the pair.
+    ``swapped``, that is the second association of the pair. ``second``: ``reading`` is of the reply
+    to a second question.
     """
 
     cat: str
@@ -63,6 +77,7 @@ class Asked(NamedTuple):
     prompt: str
     sample: int
     reading: Reading
+    second: bool = False
 
 
 def questions_of(
@@ -109,15 +124,31 @@ def chat_questions(
         for pair in PAIRS:
             first, second = (by_gold[gold] for gold in ENDS[pair])
             for swapped, (one, other) in enumerate(((first, second), (second, first))):
-                text = prompt.fill(context=one.context, first=one.sentence, second=other.sentence)
-                digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-                filled.append((pair, bool(swapped), text, digest))
+                options = one_line(one.sentence), one_line(other.sentence)
+                text = prompt.fill(context=one.context, first=options[0], second=options[1])
+                filled.append((pair, bool(swapped), (text,), _digest((text,)), options))
         asked += [
-            ChatQuestion(Place(cat.id, pair, swapped, prompt.name, sample), text, digest)
+            ChatQuestion(Place(cat.id, pair, swapped, prompt.name, sample), turns, digest, options)
             for sample in range(samples)
-            for pair, swapped, text, digest in filled
+            for pair, swapped, turns, digest, options in filled
         ]
     return asked
+
+
+def second_question(question: ChatQuestion, said: str, prompts: Prompts) -> ChatQuestion:
+    """The question after a reply that does not name a letter, in the same conversation.
+
+    Args:
+        question: the first question.
+        said: the reply (``Reading.said``).
+        prompts: the words of the second question.
+    """
+    turns = (question.text, said, prompts.again)
+    return question._replace(turns=turns, digest=_digest(turns))
+
+
+def _digest(turns: Turns) -> str:
+    return hashlib.sha256("\0".join(turns).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 BYTES = 4  # of UTF-8 in a token, if no reply says how many tokens a text has
@@ -141,19 +172,25 @@ class Prices(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The tokens of earlier replies, as the server counted them.
+    """What earlier replies took.
 
     Attributes:
-        replies: how many replies say so, and have a text that is known.
+        replies: how many replies have tokens as the server counted them, and a known question.
         tokens_in: of their questions.
         tokens_out: of the replies, with hidden thoughts as far as the server counts them.
         estimated_in: what ``estimate`` gives for their questions.
+        first: how many questions have a first reply.
+        again: how many of these have a second question.
+        again_in: what ``estimate`` gives for these second questions.
     """
 
     replies: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     estimated_in: int = 0
+    first: int = 0
+    again: int = 0
+    again_in: int = 0
 
 
 class Plan(NamedTuple):
@@ -165,9 +202,10 @@ class Plan(NamedTuple):
         questions: all questions about them: 6 for each prompt, sample and CAT.
         asked: those that have a reply already.
         requests: those that are still to be asked; each is one request.
-        tokens_in: of these requests, estimated.
-        tokens_out: the fewest and the most tokens of their replies, estimated; the same number
-            twice if earlier replies say how long replies are.
+        again: the fewest and the most second questions that their replies will need, estimated; the
+            same number twice if earlier replies say how many need one.
+        tokens_in, tokens_out: the fewest and the most tokens of the requests and of their replies,
+            with the second questions, estimated.
         measured: the number of earlier replies that the estimates rest on; 0: on rules.
     """
 
@@ -176,13 +214,14 @@ class Plan(NamedTuple):
     questions: int
     asked: int
     requests: int
-    tokens_in: int
+    again: tuple[int, int]
+    tokens_in: tuple[int, int]
     tokens_out: tuple[int, int]
     measured: int
 
     def cost(self, prices: Prices) -> tuple[float, float]:
         """The least and the largest cost."""
-        least, most = (prices.cost(self.tokens_in, tokens) for tokens in self.tokens_out)
+        least, most = map(prices.cost, self.tokens_in, self.tokens_out)
         return least, most
 
 
@@ -207,8 +246,8 @@ def price(text: str) -> float:
     return value
 
 
-def estimate(text: str) -> int:
-    """About how many tokens a question has, without its model's tokenizer.
+def estimate(*texts: str) -> int:
+    """About how many tokens a conversation has, without its model's tokenizer.
 
     A token has about four bytes of English text in UTF-8. Texts in other scripts take more bytes,
     and tokenizers split them into more tokens, so that this rule holds for them more or less, too.
@@ -216,26 +255,32 @@ def estimate(text: str) -> int:
     >>> estimate("A: He is kind.")
     14
     """
-    return math.ceil(len(text.encode("utf-8", "replace")) / BYTES) + MESSAGE
+    return sum(math.ceil(len(text.encode("utf-8", "replace")) / BYTES) + MESSAGE for text in texts)
 
 
-def usage(replies: Iterable[Reply], texts: Mapping[str, str]) -> Usage:
-    """The tokens of replies, as far as they say how many they took.
+def usage(
+    lines: Iterable[Reply], questions: Iterable[ChatQuestion], replies: "Replies | None" = None
+) -> Usage:
+    """What earlier replies took, as far as they say how many tokens.
 
     Args:
-        replies: the replies.
-        texts: the texts of questions, by their digest (``Reply.asked``). Replies to other texts
-            are not counted.
+        lines: the lines of the file of replies.
+        questions: the questions. Replies to other texts are not counted.
+        replies: what the lines say.
     """
+    again = list(replies.again.values()) if replies else []
+    texts = {question.digest: question.turns for question in (*questions, *again)}
     count = tokens_in = tokens_out = estimated = 0
-    for reply in replies:
-        text, used = texts.get(reply.asked), tokens_used(reply.body)
-        if text is None or not used or not used[0]:
+    for line in lines:
+        turns, used = texts.get(line.asked), tokens_used(line.body)
+        if turns is None or not used or not used[0]:
             continue
         count += 1
         tokens_in, tokens_out = tokens_in + used[0], tokens_out + used[1]
-        estimated += estimate(text)
-    return Usage(count, tokens_in, tokens_out, estimated)
+        estimated += estimate(*turns)
+    first = len(replies.answered.keys() | replies.again.keys()) if replies else 0
+    again_in = sum(estimate(*question.turns) for question in again)
+    return Usage(count, tokens_in, tokens_out, estimated, first, len(again), again_in)
 
 
 def tokens_used(body: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -261,51 +306,73 @@ def plan(
     *,
     cats: int,
     questions: int,
-    to_ask: Sequence[str],
+    to_ask: Sequence[Turns],
     used: Usage,
     max_tokens: int | None,
+    again: str = "",
 ) -> Plan:
     """Plan the requests of a model.
 
     Tokens in are estimated by ``estimate``. If earlier replies say how many tokens their questions
     had, the estimate is corrected by their ratio. Tokens out are then the mean of these replies;
-    otherwise they are at least 1 and at most ``max_tokens`` for each request.
+    otherwise they are at least 1 and at most ``max_tokens`` for each request. As many replies need
+    a second question as among the earlier ones; without these, from none to all.
 
     Args:
         model: the model's name.
         cats: the number of CATs.
         questions: the number of questions about them.
-        to_ask: the texts of the questions that are still to be asked.
-        used: the tokens of earlier replies.
-        max_tokens: the token limit of a reply; None for a model that writes only one token.
+        to_ask: the questions that are still to be asked.
+        used: what earlier replies took.
+        max_tokens: the token limit of a reply; None for a model that writes only one token, and is
+            never asked again.
+        again: the text of the second question.
     """
-    tokens_in = sum(map(estimate, to_ask))
-    requests = len(to_ask)
-    if used.replies:
-        tokens_in = math.ceil(tokens_in * used.tokens_in / used.estimated_in)
-        mean = math.ceil(requests * used.tokens_out / used.replies)
-        tokens_out = (mean, mean)
+    requests, limit = len(to_ask), max_tokens or 1
+    firsts = [turns for turns in to_ask if len(turns) == 1]
+    sent = sum(estimate(*turns) for turns in to_ask)
+    if max_tokens is None:
+        more, more_in = (0, 0), (0, 0)
+    elif used.first:
+        share = len(firsts) / used.first
+        more = (math.ceil(used.again * share),) * 2
+        more_in = (math.ceil(used.again_in * share),) * 2
     else:
-        tokens_out = (requests, requests * (max_tokens or 1))
-    asked = questions - requests
-    return Plan(model, cats, questions, asked, requests, tokens_in, tokens_out, used.replies)
+        longest = limit + MESSAGE + estimate(again)
+        more, more_in = (0, len(firsts)), (0, sum(estimate(*turns) + longest for turns in firsts))
+    ratio = used.tokens_in / used.estimated_in if used.replies else 1
+    least_in, most_in = (math.ceil((sent + part) * ratio) for part in more_in)
+    mean = used.tokens_out / used.replies if used.replies else None
+    least, most = (
+        (requests + n) * (mean or each) for n, each in zip(more, (1, limit), strict=True)
+    )
+    return Plan(
+        model, cats, questions, questions - requests, requests,
+        more, (least_in, most_in), (math.ceil(least), math.ceil(most)), used.replies,
+    )  # fmt: skip
 
 
 SYNC = 1.0  # seconds: after a power failure, the replies of about this time may be missing
 
 
 class Answered(NamedTuple):
-    """What the last reply to a question says, and the token limit that it was given under."""
+    """What the last reply to a question says, and the token limit that it was given under.
+
+    ``second``: it is the reply to a second question.
+    """
 
     reading: Reading
     max_tokens: int | None
+    second: bool = False
 
 
 class Replies(NamedTuple):
     """The content of a file of replies.
 
     Attributes:
-        answered: the questions that have a reply to their present text.
+        answered: the questions that have a reply to their present text, and need no second question
+            or have a reply to that, too.
+        again: the second questions that are needed, with a reply or without.
         others: the prompts and samples of replies that were not asked for, but are about CATs
             that were: (prompt, sample).
         tokens: the tokens of all replies in the file, as the server counted them: ``prompt`` and
@@ -313,6 +380,7 @@ class Replies(NamedTuple):
     """
 
     answered: dict[Place, Answered]
+    again: dict[Place, ChatQuestion]
     others: set[tuple[str, int]]
     tokens: dict[str, int]
 
@@ -325,42 +393,52 @@ def read_replies(path: Path, questions: Collection[ChatQuestion], prompts: Promp
     Args:
         path: the file; if it does not exist, there are no replies.
         questions: the questions.
-        prompts: the letters, and the words of refusals.
+        prompts: the letters, the phrases of answers and refusals, and the second question.
 
     Raises:
         CurationError: a line is not a reply; the message names file, line and field.
     """
-    digests = {question.place: question.digest for question in questions}
+    known = {question.place: question for question in questions}
     cats = {question.place.cat for question in questions}
-    replies = Replies({}, set(), {"prompt": 0, "completion": 0, "replies": 0})
+    replies = Replies({}, {}, set(), {"prompt": 0, "completion": 0, "replies": 0})
+    seconds: dict[tuple[Place, str], Answered] = {}
     for reply in each_record(path, Reply, whole_lines=True) if path.exists() else ():
         if used := tokens_used(reply.body):
             for name, number in zip(replies.tokens, (*used, 1), strict=True):
                 replies.tokens[name] += number
         place = Place(reply.cat, reply.pair, reply.swapped, reply.prompt, reply.sample)
-        digest = digests.get(place)
-        if digest == reply.asked:
-            reading = read_answer(reply.status, reply.body, prompts)
-            replies.answered[place] = Answered(reading, reply.max_tokens)
-        elif digest is None and place.cat in cats:
-            replies.others.add((place.prompt, place.sample))
+        question = known.get(place)
+        if question is None:
+            if place.cat in cats:
+                replies.others.add((place.prompt, place.sample))
+        elif reply.second or reply.asked == question.digest:
+            reading = read_answer(reply.status, reply.body, prompts, question.options)
+            if reply.second:
+                seconds[place, reply.asked] = Answered(reading, reply.max_tokens, second=True)
+            else:
+                replies.answered[place] = Answered(reading, reply.max_tokens)
+    for place, first in list(replies.answered.items()):
+        if first.reading.said:
+            again = second_question(known[place], first.reading.said, prompts)
+            replies.again[place] = again
+            if answered := seconds.get((place, again.digest)):
+                replies.answered[place] = answered
+            else:
+                del replies.answered[place]
     return replies
 
 
 def open_questions(
-    questions: Collection[ChatQuestion],
-    answered: Mapping[Place, Answered],
-    *,
-    max_tokens: int | None,
+    questions: Collection[ChatQuestion], replies: Replies, *, max_tokens: int | None
 ) -> list[ChatQuestion]:
-    """The questions that are still to be asked, in their order.
+    """The questions that are still to be asked, in their order; second questions in their place.
 
-    A question is done if its present text has a reply. It is open again if the reply was cut at a
-    lower token limit than the present one.
+    A question is done if its present text has a reply, and so has its second question, if it needs
+    one. It is open again if the last reply was cut at a lower token limit than the present one.
 
     Args:
         questions: the questions.
-        answered: from ``read_replies``.
+        replies: from ``read_replies``.
         max_tokens: the present limit; None for a model on this machine.
     """
 
@@ -371,7 +449,11 @@ def open_questions(
             return False
         return known.reading.code == "answer_cut"
 
-    return [question for question in questions if is_open(answered.get(question.place))]
+    return [
+        replies.again.get(question.place, question)
+        for question in questions
+        if is_open(replies.answered.get(question.place))
+    ]
 
 
 class ReplyLog:
@@ -423,6 +505,7 @@ def reply_line(
     """
     reply = Reply(
         **question.place._asdict(),
+        second=len(question.turns) > 1,
         asked=question.digest,
         at=now(),
         max_tokens=max_tokens,

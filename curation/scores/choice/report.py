@@ -1,13 +1,13 @@
 """What is reported about a chat model's answers: ``choice.json``, and the counts of its marks."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, Field
 
 from curation.models.chat.reading import NO_ANSWER
-from curation.records import PAIRS, Cat
+from curation.records import Cat
 from curation.scores.choice.answers import (
     NONE,
     REFUSED,
@@ -17,10 +17,12 @@ from curation.scores.choice.answers import (
     by_cat,
     differs,
     group_differences,
+    has_whole_cat,
     position,
     prompt_spread,
     questions_table,
     sample_spread,
+    second_questions,
     uneven_groups,
 )
 from curation.scores.choice.asking import Asked
@@ -61,20 +63,24 @@ def choice_report(
         ties: as in ``metrics.comparisons``; only for ``prompts`` and ``samples``.
 
     Returns:
-        ``{"answers", "no_score", "all", "by", "position", "differences", "prompts", "samples"}``:
+        ``{"answers", "no_score", "all", "by", "position", "differences", "second", "prompts",
+        "samples"}``:
 
         - answers: the counts that the marks in tables are made from, for ``run.json``:
-          ``{"questions", "answered", "none": {code: n}, "first", "same", "pairs", "split",
-          "limits", "prompts", "samples", "tokens", "uneven"}``. ``same`` counts the answers that
-          name the commonest letter of their prompt and kind. ``pairs`` counts pairs with an answer
-          in both orders, ``split`` those whose answer changed with the order. ``uneven`` are the
-          domains and terms that differ from the rest.
+          ``{"questions", "answered", "none": {code: n}, "second", "named", "first", "same",
+          "pairs", "split", "limits", "prompts", "samples", "tokens", "uneven", "moved"}``.
+          ``second`` counts the questions that were asked twice, ``named`` those of them with an
+          answer. ``same`` counts the answers that name the commonest letter of their prompt and
+          kind. ``pairs`` counts pairs with an answer in both orders, ``split`` those whose answer
+          changed with the order. ``uneven`` are the domains and terms that differ from the rest,
+          ``moved`` the metrics of ``answers.second_questions``.
         - no_score: a code of ``NO_SCORE``, or "". With ``one_letter``, comparisons say nothing.
         - all, by: ``counts.answers_cell`` of all questions, and by domain, term, kind, pair and
           prompt.
         - position: of ``counts.position``.
-        - differences: of ``uneven.group_differences``.
-        - prompts, samples: of ``spread.prompt_spread`` and ``spread.sample_spread``; None if the
+        - differences: of ``answers.group_differences``.
+        - second: of ``answers.second_questions``, without ``metrics`` if the model has no score.
+        - prompts, samples: of ``answers.prompt_spread`` and ``answers.sample_spread``; None if the
           model does not have a score.
     """
     table = questions_table(cats, asked)
@@ -86,6 +92,8 @@ def choice_report(
         "questions": whole["questions"],
         "answered": whole["answered"],
         "none": {code: part["n"] for code, part in whole["none"].items() if part["n"]},
+        "second": int(table["second"].sum()),
+        "named": int(table["named"].sum()),
         "first": int(table["first"].sum()),
         "same": _same(table[table["code"] == ""]),
         "pairs": len(pairs),
@@ -97,6 +105,10 @@ def choice_report(
         "uneven": uneven_groups(differences),
     }
     no_score = _no_score(answers, pairs)
+    second = second_questions(table, ties=ties)
+    if second and no_score:
+        second |= {"metrics": None, "moved": []}
+    answers["moved"] = second["moved"] if second else []
     return {
         "answers": answers,
         "no_score": no_score,
@@ -104,6 +116,7 @@ def choice_report(
         "by": answers_by(table, counts),
         "position": position(table),
         "differences": differences,
+        "second": second,
         "prompts": None if no_score else prompt_spread(table, ties=ties),
         "samples": None if no_score else sample_spread(table, ties=ties),
     }
@@ -122,8 +135,7 @@ def _same(answered: pd.DataFrame) -> int:
 def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:
     if "one_letter" in answer_flags(answers):
         return "one_letter"
-    complete = pairs.groupby("cat")["pair"].nunique()
-    return "" if (complete == len(PAIRS)).any() else "no_answers"
+    return "" if has_whole_cat(pairs) else "no_answers"
 
 
 Ends = Annotated[list[float], Field(min_length=2, max_length=2)] | None
@@ -170,6 +182,18 @@ class _Spread(BaseModel):
     changed: _Share | None = None
 
 
+class _Value(BaseModel):
+    value: float
+    ci: Ends
+    without: float | None
+
+
+class _Second(BaseModel):
+    asked: _Share
+    named: _Share
+    metrics: dict[Literal["lms", "ss", "icat"], _Value] | None
+
+
 class _Row(BaseModel):
     """What tables rely on."""
 
@@ -184,6 +208,7 @@ class _Row(BaseModel):
     split: _Share
     domains: list[_Group]
     differ: list[_Group]
+    second: _Second | None
     spread: dict[str, _Spread | None]
 
 
@@ -197,7 +222,7 @@ def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> dict[str,
 
     Returns:
         ``{"run", "model", "flags", "no_score", "why", "prompts", "samples", "questions",
-        "answered", "no_answer", "none", "first", "split", "domains", "differ", "spread",
+        "answered", "no_answer", "none", "first", "split", "domains", "differ", "second", "spread",
         "tokens"}``:
 
         - flags: of ``flags.answer_flags``.
@@ -205,10 +230,11 @@ def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> dict[str,
         - prompts, samples: how many there are.
         - no_answer, none, first, split: shares with intervals, as in ``counts.share``; ``none`` by
           code, of all codes.
-        - domains: the rows of ``uneven.group_differences`` about domains.
+        - domains: the rows of ``answers.group_differences`` about domains.
         - differ: its rows about terms that differ from the rest, the largest difference first.
-        - spread: ``{"prompts", "samples"}``, each of ``spread.prompt_spread`` and
-          ``spread.sample_spread`` without the rows, or None.
+        - second: of ``answers.second_questions``.
+        - spread: ``{"prompts", "samples"}``, each of ``answers.prompt_spread`` and
+          ``answers.sample_spread`` without the rows, or None.
 
     Raises:
         ValueError: the report has another form.
@@ -244,6 +270,7 @@ def _row(report: Mapping[str, Any]) -> dict[str, Any]:
         "split": report["position"]["split"],
         "domains": [row for row in rows if row["of"] == "domain"],
         "differ": sorted(differ, key=lambda row: -abs(row["difference"])),
+        "second": report["second"],
         "spread": spread,
         "tokens": answers["tokens"],
     }

@@ -6,8 +6,8 @@ Everything else is computed from the replies at the end of every command: ``comp
 ``rejected.jsonl`` with the questions without an answer, ``choice.json`` and ``results.json``.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, digest
@@ -67,15 +67,17 @@ def ask_cats(
 ) -> AskedCats:
     """Ask every question that has no reply yet, and compute the results of all replies.
 
-    If no question is left, nothing is sent. If asking fails or is interrupted, the replies so far
-    are kept and compared; ``results.json`` is written only when every question has a reply.
+    A reply that does not name a letter is followed by a second question. If nothing is left to ask,
+    nothing is sent. If asking fails or is interrupted, the replies so far are kept and compared;
+    ``results.json`` is written only when every question has a reply.
 
     Args:
         job: the model, its rules and its folder.
         cats: the CATs.
         limits: when a model is marked, and when it has no score.
         ties: how a comparison counts whose answer changes with the order.
-        begin: called once with the number of questions that are already done, and of all.
+        begin: called with the number of questions that are already done, and of all; and once more
+            before second questions.
         tell: called with 1 after each reply.
         notice: receives messages for the user.
 
@@ -98,18 +100,23 @@ def ask_cats(
     with locked_run(job.folder):
         claim(job.folder, job.run_identity(), notice, appended=[REPLIES])
         replies = read()
-        open_ = open_questions(questions, replies.answered, max_tokens=limit)
+        open_ = open_questions(questions, replies, max_tokens=limit)
         before = len(questions) - len(open_)
         begin(before, len(questions))
         if open_:
             try:
-                _ask(job, open_, limit, tell, notice)
+                with _asking(job, limit, tell, notice) as ask:
+                    ask(open_)
+                    replies = read()
+                    if again := open_questions(questions, replies, max_tokens=limit):
+                        begin(0, len(again))
+                        ask(again)
+                        replies = read()
             except BaseException:
                 with suppress(CurationError, OSError):  # the first error is the one to show
                     if (replies := read()).answered:
                         derive(replies)
                 raise
-            replies = read()
         choice = derive(replies)
         _about_others(replies, notice)
         report = {
@@ -130,26 +137,26 @@ def _chat(job: Job) -> ChatSpec:
     return job.spec.chat
 
 
-def _ask(
-    job: Job,
-    questions: Sequence[ChatQuestion],
-    max_tokens: int | None,
-    tell: Callable[[int], None],
-    notice: Callable[[str], None],
-) -> None:
-    """Ask questions; each reply is written as it comes."""
+@contextmanager
+def _asking(
+    job: Job, max_tokens: int | None, tell: Callable[[int], None], notice: Callable[[str], None]
+) -> Iterator[Callable[[Sequence[ChatQuestion]], None]]:
+    """Open the model. What this yields asks questions, and writes each reply as it comes."""
     with (
         open_chat(job.spec, notice=notice) as chat,
         appending(job.folder / REPLIES, max_tokens=max_tokens) as log,
     ):
 
-        def answered(index: int, status: int, body: dict[str, Any]) -> None:
-            log.add(questions[index], status, body)
-            tell(1)
+        def ask(questions: Sequence[ChatQuestion]) -> None:
+            def answered(index: int, status: int, body: dict[str, Any]) -> None:
+                log.add(questions[index], status, body)
+                tell(1)
+
+            chat.ask([question.turns for question in questions], answered)
+            note(job.folder, opened=chat.about())  # the server may have changed in the meantime
 
         note(job.folder, opened=chat.about())
-        chat.ask([question.text for question in questions], answered)
-        note(job.folder, opened=chat.about())  # the server may have changed in the meantime
+        yield ask
 
 
 def _about_others(replies: Replies, notice: Callable[[str], None]) -> None:
@@ -180,9 +187,9 @@ def _derive(
     """
     asked = on_one_basis(
         [
-            Asked(*question.place, replies.answered[question.place].reading)
+            Asked(*question.place, known.reading, known.second)
             for question in questions
-            if question.place in replies.answered
+            if (known := replies.answered.get(question.place))
         ]
     )
     tokens = replies.tokens if replies.tokens["replies"] else None

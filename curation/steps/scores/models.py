@@ -202,17 +202,17 @@ def plan_model(model: ModelSpec, source: Source, *, variant: str = "") -> Plan:
     to_ask, used = questions, Usage()
     if folder and (folder / REPLIES).exists():
         path = folder / REPLIES
-        answered = read_replies(path, questions, prompts).answered
-        to_ask = open_questions(questions, answered, max_tokens=limit)
-        texts = {question.digest: question.text for question in questions}
-        used = usage(each_record(path, Reply, whole_lines=True), texts)
+        replies = read_replies(path, questions, prompts)
+        to_ask = open_questions(questions, replies, max_tokens=limit)
+        used = usage(each_record(path, Reply, whole_lines=True), questions, replies)
     return plan(
         work.identity["model"],
         cats=len(cats),
         questions=len(questions),
-        to_ask=[question.text for question in to_ask],
+        to_ask=[question.turns for question in to_ask],
         used=used,
         max_tokens=limit,
+        again=prompts.again,
     )
 
 

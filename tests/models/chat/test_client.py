@@ -78,6 +78,16 @@ def test_the_form_is_found_with_the_first_question(quirks: Quirks, form: Form) -
         assert server.requests == before + 3, "the form is known"
 
 
+def test_a_second_question_is_in_the_same_conversation() -> None:
+    with opened() as (endpoint, server):
+        endpoint.ask([("A or B?", "Both.", "Only one!")], lambda *_: None)
+        assert server.bodies[0]["messages"] == [
+            {"role": "user", "content": "A or B?"},
+            {"role": "assistant", "content": "Both."},
+            {"role": "user", "content": "Only one!"},
+        ]
+
+
 def test_a_passing_failure_does_not_change_the_form() -> None:
     with opened() as (endpoint, server):
         server.faults = [Fault(500, "oh")]
@@ -142,7 +152,7 @@ def test_a_signal_loses_no_reply_and_does_not_wait() -> None:
 
         began = time.monotonic()
         with pytest.raises(Stopped):
-            endpoint.ask(TEXTS, answered)
+            endpoint.ask([(text,) for text in TEXTS], answered)
         assert time.monotonic() - began < 3
         assert len(seen) == len(set(seen)) > 9, "replies that had come are handed over"
         assert len(seen) + 8 >= len(server.bodies), "only those under way are lost"
@@ -501,7 +511,7 @@ def test_many_neighbours_that_are_refused_do_not_end_the_command(begin: int) -> 
         replies = ask(endpoint)
         assert {index for index, (status, _) in replies.items() if status == 400} == set(bad)
         assert len(replies) == 60
-        assert PROBE in server.texts
+        assert PROBE[0] in server.texts
 
 
 def test_a_server_that_fails_for_all_ends_the_command() -> None:

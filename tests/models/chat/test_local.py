@@ -24,7 +24,7 @@ from support.choice_reference import letters
 from support.expected import Patch, fails
 from support.models import WINDOW, Made
 
-PROMPTS = Prompts(("A", "B"), (), (), {}, "", "prompts.toml")
+PROMPTS = Prompts(("A", "B"), "A or B?", (), (), {}, "", "prompts.toml")
 INCLUDED = read_prompts(ENGLISH)
 TEXTS = [
     "A: The baker is kind.\nB: The baker is a cloud.",
@@ -63,7 +63,7 @@ def bodies(chat: LocalChat, texts: list[str] = TEXTS) -> list[Body]:
         json.dumps(body, allow_nan=False)
         replies[n] = body
 
-    chat.ask(texts, answered)
+    chat.ask([(text,) for text in texts], answered)
     return [replies[n] for n in range(len(texts))]
 
 
@@ -115,24 +115,24 @@ def test_replies_come_part_by_part(model: Made, monkeypatch: Patch) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        chat.ask(TEXTS, answered)
+        chat.ask([(text,) for text in TEXTS], answered)
     assert order == [0, 1]
     assert chat.ask([], answered) is None
 
 
 def test_a_prompt_is_as_its_template_says(model: Made, tmp_path: Path) -> None:
     # Llama's tokenizer adds one more by itself.
-    assert opened(model("llama"))._render("A?").startswith("<s>[INST]")
+    assert opened(model("llama"))._render(("A?",)).startswith("<s>[INST]")
     tokenizer = open_tokenizer(str(model("llama")))
     assert tokenizer("A?")["input_ids"][0] == tokenizer.bos_token_id
     # The date is always the same.
     dated = opened(with_template(tmp_path / "dated", "gpt2", chat_models.DATED))
-    assert dated._render("A?").startswith("Today is 01 January 2025.\n<|im_start|>user\nA?")
+    assert dated._render(("A?",)).startswith("Today is 01 January 2025.\n<|im_start|>user\nA?")
 
 
 def test_thinking_is_turned_off_or_named(model: Made, tmp_path: Path) -> None:
     quiet = opened(model("qwen2"))
-    assert quiet._render("A?").endswith("<think>\n\n</think>\n\n")
+    assert quiet._render(("A?",)).endswith("<think>\n\n</think>\n\n")
     assert not quiet.notices
     shown: list[str] = []
     folder = with_template(tmp_path / "thinker", "gpt2", chat_models.ALWAYS_THINKING)

@@ -15,7 +15,8 @@ ENGLISH = shipped("data", "prompts", "en.toml")
 INCLUDED = sorted(shipped("data", "prompts").glob("*.toml"))
 GOOD = """letters = ["A", "B"]
 refusals = ["I cannot"]
-undecided = []
+answers = ["Answer: {letter}"]
+again = "Only A or B."
 
 [[intrasentence]]
 name = "one"
@@ -117,23 +118,23 @@ def test_both_orders_differ_only_in_the_sentences() -> None:
 
 def test_the_digest_is_of_what_is_sent(path: Path) -> None:
     before = prompts(path, GOOD)
-    assert (before.refusals, before.choosing) == (("I cannot",), ())
+    assert (before.refusals, before.answers) == (("I cannot",), ("Answer: {letter}",))
+    assert before.again == "Only A or B."
     assert prompts(path, b"\xef\xbb\xbf" + GOOD.encode()) == before
-    with_choosing = prompts(path, 'choosing = ["I choose"]\n' + GOOD)
-    assert with_choosing.choosing == ("I choose",)
     same = (
         "# a comment\r\n" + GOOD.replace("\n", "\r\n"),
-        GOOD.replace("I cannot", "I will not").replace("[]", '["both"]'),
+        GOOD.replace("I cannot", "I will not").replace("Answer:", "My choice is"),
+        GOOD.replace('["Answer: {letter}"]', "[]"),
         GOOD.replace('"two"', "'two'"),
     )
-    digests = {with_choosing.sha256, *(prompts(path, content).sha256 for content in same)}
-    assert digests == {before.sha256}
+    assert {prompts(path, content).sha256 for content in same} == {before.sha256}
     others = (
+        GOOD.replace('A or B?"\n\n', 'Only A or B?"\n\n'),
         GOOD.replace("better", "nicer"),
         GOOD.replace('"two"', '"three"'),
         GOOD.replace('"B"]', '"C"]').replace("B", "C"),
     )
-    assert len({before.sha256, *(prompts(path, content).sha256 for content in others)}) == 4
+    assert len({before.sha256, *(prompts(path, content).sha256 for content in others)}) == 5
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -142,7 +143,8 @@ WRONG: dict[str, list[str]] = {
     **beside(__file__)["wrong"],
     "long name": ['"two"', f'"{"x" * 101}"', "its name is not valid"],
     "long text": ["better", "x" * 4000, "prompt «two»: its text has over 4000 characters"],
-    "many phrases": ["undecided = []", f"undecided = {['x'] * 1001}", "has over 1000 phrases"],
+    "many phrases": ['["I cannot"]', f"{['x'] * 1001}", "refusals: has over 1000 phrases"],
+    "long question": ["Only", "x" * 4000, "again: has over 4000 char"],
 }
 
 
@@ -154,8 +156,8 @@ def test_an_error_names_line_prompt_and_fix(path: Path, old: str, new: str, what
 
 
 def test_what_to_do_about_a_key_that_is_not_known(path: Path) -> None:
-    assert "did you mean 'undecided'?" in error(path, GOOD.replace("undecided", "undecide")).fix
-    below = GOOD.replace("undecided = []\n", "") + "undecided = []\n"
+    assert "did you mean 'refusals'?" in error(path, GOOD.replace("refusals", "refusal")).fix
+    below = GOOD.replace("refusals = [", "#") + "refusals = []\n"
     assert "above the first prompt" in error(path, below).fix
 
 
@@ -168,7 +170,7 @@ def test_each_kind_needs_a_prompt(path: Path, kind: str) -> None:
 
 
 def test_files_that_are_no_prompts(path: Path) -> None:
-    assert "line 5" in error(path, GOOD.replace("[[intrasentence]]", "[[intrasentence", 1)).what
+    assert "line 6" in error(path, GOOD.replace("[[intrasentence]]", "[[intrasentence", 1)).what
     assert "is not UTF-8" in error(path, GOOD.encode() + "# ü".encode("latin-1")).what
     assert "is empty" in error(path, "").what
     assert "has more than 1 MiB" in error(path, GOOD + "#" * (1 << 20)).what

@@ -8,7 +8,7 @@ from curation.scores.choice.asking import chat_questions
 from support.cats import cat, intra
 
 PROMPTS = Prompts(
-    ("A", "B"), (), (),
+    ("A", "B"), "A or B?", (), (),
     {
         "intrasentence": (Prompt("one", "{first} | {second}"), Prompt("two", "{first}/{second}")),
         "intersentence": (Prompt("one", "{context} > {first} | {second}"),),

@@ -20,6 +20,7 @@ from curation.scores.choice.report import Limits, choice_report
 from curation.scores.choice.running import AskedCats, ask_cats
 from curation.scores.running import Job, job, results_by_split
 from support.cats import relabelled, reworded
+from support.chat_answers import SORRY
 from support.expected import fails
 from support.talkers import ENGLISH, STEREOTYPES, Choose, Talker, made_up, reply, says, spec
 
@@ -241,7 +242,7 @@ def test_other_prompts_are_another_run_and_come_back(runs: Runs) -> None:
 
 def test_what_makes_another_run_and_what_does_not(runs: Runs) -> None:
     runs.ask()
-    other = other_prompts(runs, '"As an AI"]', '"As an AI", "Nope"]')
+    other = other_prompts(runs, '"I refuse",', '"I refuse", "Nope",')
     assert runs.ask(prompts=other).counts["asked"] == 0
     assert runs.ask(concurrency=1).counts["asked"] == 0
     assert runs.ask(temperature=1.0).counts["asked"] == 30
@@ -253,6 +254,65 @@ def test_variants_have_a_folder_of_their_own(runs: Runs) -> None:
     assert all(text.count("today.") == 0 for text in runs.talker.asked)
 
 
+def hesitates(runs: Runs, *, about: str = "") -> None:
+    """Its replies about some targets are no letters; then it names the letter."""
+    talker = runs.talker
+    talker.choose = lambda first, second: (
+        f"A is odd. {STEREOTYPES(first, second)} is common." if about in first
+        else STEREOTYPES(first, second)
+    )  # fmt: skip
+    talker.again = STEREOTYPES
+
+
+@pytest.mark.usefixtures("whole_report")
+def test_a_reply_without_a_letter_is_asked_about_once_more(runs: Runs) -> None:
+    hesitates(runs, about="fiddler")
+    told: list[Any] = []
+    done = ask_cats(
+        runs.job(), CATS, limits=LIMITS, begin=lambda *counts: told.append(counts),
+        tell=lambda questions: told.append(questions),
+    )  # fmt: skip
+    assert told == [(0, 30), *[1] * 30, (0, 6), *[1] * 6]
+    assert done.counts == {"asked": 30, "before": 0, "no_answer": 0}
+    assert done.report["splits"]["test"]["overall"]["ss"] == 100
+    assert (done.choice["answers"]["second"], done.choice["answers"]["named"]) == (6, 6)
+    assert len(runs.talker.specs) == 1, "the connection is opened once"
+    assert [line["second"] for line in runs.lines()] == [False] * 30 + [True] * 6
+    assert runs.talker.asked[-1].endswith("is common.\nAnswer with one letter only: A or B.")
+    before = runs.derived()
+    assert runs.ask().counts == NOTHING_NEW
+    assert (runs.derived(), len(runs.talker.asked)) == (before, 36)
+
+
+def test_what_is_no_letter_again_is_no_answer(runs: Runs) -> None:
+    hesitates(runs, about="fiddler")
+    runs.talker.again = says("Both are fine.")
+    assert runs.ask().counts["no_answer"] == 6
+    rejected = runs.lines("rejected.jsonl")
+    assert {(line["code"], line["record"]["second"]) for line in rejected} == {
+        ("answer_off_format", True)
+    }
+    assert '"Both are fine."' in rejected[0]["detail"]
+    assert runs.ask().counts["asked"] == 0
+
+
+@pytest.mark.parametrize("stop", [10, 30, 33])
+def test_interrupted_between_the_questions(runs: Runs, stop: int) -> None:
+    hesitates(runs, about="baker")  # six questions
+    runs.talker.stop = {stop: KeyboardInterrupt()}
+    with pytest.raises(KeyboardInterrupt):
+        runs.ask()
+    # What waits for its second question is neither an answer nor without one.
+    assert runs.lines("rejected.jsonl") == []
+    questions = runs.run_json()["answers"]["questions"]
+    assert questions < stop if stop < 30 else questions == stop - 6
+    assert not (runs.folder / "results.json").exists()
+    runs.talker.stop = {}
+    assert runs.ask().counts["asked"] == 30 - questions
+    assert len(runs.talker.asked) == len(set(runs.talker.asked)) == 36
+    assert [line["won"] for line in runs.lines("comparisons.jsonl")] == [1.0] * 15
+
+
 # --- models that say nothing ----------------------------------------------------------------------
 
 
@@ -262,7 +322,7 @@ def test_variants_have_a_folder_of_their_own(runs: Runs) -> None:
     [
         (says("A"), "one_letter", 0),
         (says("B"), "one_letter", 0),
-        (says("I'm sorry, but no."), "no_answers", 30),
+        (says(SORRY), "no_answers", 30),
         (says(""), "no_answers", 30),
     ],
     ids=["A", "B", "refuses", "empty"],
@@ -278,7 +338,7 @@ def test_saying_nothing_is_no_error(runs: Runs, choose: Choose, no_score: str, n
 
 def test_a_cat_without_some_answers_is_left_out(runs: Runs) -> None:
     runs.talker.choose = lambda first, second: (
-        "I'm sorry." if "fiddler" in first + second else STEREOTYPES(first, second)
+        SORRY if "fiddler" in first + second else STEREOTYPES(first, second)
     )
     done = runs.ask(CATS[:3])
     assert done.report["left_out"] == {"test": 1}

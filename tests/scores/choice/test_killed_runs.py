@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from support.talkers import STEREOTYPES, Talker, made_up, spec
 
 CATS = made_up(2)
 QUESTIONS = 12
+SECOND = 6  # questions about the baker, whose first replies are no letters
 LIMITS = Limits(0.05, 0.95)
 DERIVED = ("comparisons.jsonl", "rejected.jsonl", "choice.json")
 
@@ -44,13 +46,15 @@ def run(root: Path, log: Path, *, before: Callable[[], None] | None = None, dies
             handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             talker = Talker(STEREOTYPES)
 
-            def choose(first: str, second: str) -> str:
-                os.write(handle, f"{first}\t{second}\n".encode())
+            def choose(first: str, second: str, again: str = "") -> str:
+                os.write(handle, f"{again}{first}\t{second}\n".encode())
                 if len(talker.asked) == dies + 1:
                     os.kill(os.getpid(), signal.SIGKILL)
-                return STEREOTYPES(first, second)
+                letter = STEREOTYPES(first, second)
+                return letter if again or "baker" not in first else f"{letter} is usual, I think."
 
             talker.choose = choose
+            talker.again = partial(choose, again="again\t")
             running.open_chat = talker.open  # type: ignore[assignment]
             if before:
                 before()
@@ -74,9 +78,9 @@ def check(root: Path, log: Path, whole: list[bytes], *, under_way: int) -> None:
     assert run(root, log) == 0
     assert derived(root) == whole
     sent = log.read_text("utf-8").splitlines()
-    assert len(set(sent)) == QUESTIONS
-    assert len(sent) <= QUESTIONS + under_way
-    assert replies(root) == QUESTIONS
+    assert len(set(sent)) == QUESTIONS + SECOND
+    assert len(sent) <= QUESTIONS + SECOND + under_way
+    assert replies(root) == QUESTIONS + SECOND
     assert list(root.rglob("superseded/*")) == list(root.rglob(".*.tmp")) == []
 
 
@@ -101,7 +105,7 @@ def test_killed_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         root, log = tmp_path / f"{at}", tmp_path / f"asked-{at}"
         assert run(root, log, before=strike(root, at=at)) == -signal.SIGKILL
         check(root, log, whole, under_way=0)
-    for dies in (0, 7):
+    for dies in (0, 7, 15):  # the last one is a second question
         root, log = tmp_path / f"die-{dies}", tmp_path / f"asked-die-{dies}"
         assert run(root, log, dies=dies) == -signal.SIGKILL
         assert replies(root) == dies

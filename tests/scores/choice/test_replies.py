@@ -1,6 +1,7 @@
 """The file of replies: nothing that came is lost, and the last reply to a question counts."""
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from curation.records import Reply
 from curation.scores.choice import asking as chat
 from curation.scores.choice.asking import ChatQuestion, appending, chat_questions, read_replies
 from curation.work.run_folder import cut_half_line
+from support.chat_answers import SORRY
 from support.expected import fails
 from support.full_disk import Full
 from support.talkers import ENGLISH, made_up, reply
@@ -61,7 +63,7 @@ def test_the_last_reply_counts_and_a_half_line_is_asked_for_again(path: Path) ->
 
 
 def test_replies_to_other_texts_stay_and_are_ignored(path: Path) -> None:
-    changed = [QUESTIONS[0]._replace(text="?", digest="0" * 16), *QUESTIONS[1:]]
+    changed = [QUESTIONS[0]._replace(turns=("?",), digest="0" * 16), *QUESTIONS[1:]]
     add(path, "A", "B")
     assert letters(path, changed)[:2] == ["-", "second"]
     add(path, "B", questions=changed)
@@ -73,13 +75,58 @@ def test_a_reply_that_was_cut_at_fewer_tokens_is_open_again(path: Path) -> None:
     add(path, "A", "", "")
 
     def left(limit: int | None) -> int:
-        known = read_replies(path, QUESTIONS, PROMPTS).answered
+        known = read_replies(path, QUESTIONS, PROMPTS)
         return len(QUESTIONS) - len(chat.open_questions(QUESTIONS, known, max_tokens=limit))
 
     assert [left(limit) for limit in (32, 64, 65)] == [3, 3, 1]
     add(path, "", questions=QUESTIONS[2:], limit=100)
     assert [left(limit) for limit in (64, 65, 100, 101)] == [3, 2, 2, 1]
     assert left(None) == 3
+
+
+def seconds(path: Path) -> list[ChatQuestion]:
+    """The second questions that are still to be asked."""
+    known = read_replies(path, QUESTIONS, PROMPTS)
+    left = chat.open_questions(QUESTIONS, known, max_tokens=64)
+    return [question for question in left if len(question.turns) > 1]
+
+
+def test_a_reply_without_a_letter_needs_a_second_one(path: Path) -> None:
+    add(path, "A is odd. B is common.", "B", SORRY)
+    (second,) = seconds(path)
+    assert second.turns == (QUESTIONS[0].text, "A is odd. B is common.", PROMPTS.again)
+    assert letters(path)[:3] == ["-", "second", ""]
+    add(path, "B", questions=[second])
+    assert (letters(path)[0], seconds(path)) == ("second", [])
+    first, _, _, last = read_records(path, Reply)
+    assert (first.second, last.second, last.cat) == (False, True, first.cat)
+    known = read_replies(path, QUESTIONS, PROMPTS)
+    assert [each.second for each in known.answered.values()] == [True, False, False]
+    # A first reply that counts now makes the second one useless.
+    add(path, "A")
+    assert letters(path)[0] == "first"
+    add(path, "A is odd. B is common.")
+    assert letters(path)[0] == "second"
+    add(path, "A is odd. B is usual.")
+    assert (letters(path)[0], len(seconds(path))) == ("-", 1)
+
+
+def test_a_second_reply_is_final(path: Path) -> None:
+    add(path, "Both are.", "Both are.")
+    add(path, "Both are, really.", "", questions=seconds(path))
+    known = read_replies(path, QUESTIONS, PROMPTS)
+    codes = [each.reading.code for each in known.answered.values()]
+    assert codes == ["answer_off_format", "answer_cut"]
+    assert seconds(path) == []
+    (left,) = [q for q in chat.open_questions(QUESTIONS, known, max_tokens=65) if len(q.turns) > 1]
+    assert left.place == QUESTIONS[1].place  # it was cut
+
+
+def test_another_second_question_is_asked(path: Path) -> None:
+    add(path, "Both are.")
+    add(path, "B", questions=seconds(path))
+    other = replace(PROMPTS, again="Only A or B, please.")
+    assert QUESTIONS[0].place not in read_replies(path, QUESTIONS, other).answered
 
 
 def test_replies_of_other_prompts_and_samples_are_named(path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 from curation.files import dump_json
 from curation.models.chat.reading import Reading
 from curation.records import PAIRS, Cat, Pair
+from curation.scores.choice.asking import Asked
 from curation.scores.choice.report import Limits, choice_report
 from curation.scores.flags import answer_flags
 from curation.scores.run_folder import why_no_outcome
@@ -164,6 +165,55 @@ def test_samples_and_changed_answers() -> None:
     assert (samples["changed"]["n"], samples["changed"]["share"]) == (80, pytest.approx(1 / 3))
     assert (report["answers"]["samples"], report["prompts"]) == (2, None)
     assert choice_report(CATS, rows[:240], limits=LIMITS)["samples"] is not None
+
+
+def test_letters_of_second_questions() -> None:
+    """Eight of 40 terms are asked twice, and prefer the anti-stereotype."""
+    cats = made_up(20, 4)
+
+    def row(each: Asked) -> Asked:
+        if each.cat.split("-")[1] not in ("0", "1", "2", "3"):
+            return each
+        stereotype = each.pair != PAIRS[2]
+        return each._replace(reading=first(each.swapped != stereotype), second=True)
+
+    rows = [row(each) for each in asked(cats, prefers(association=True))]
+    report = choice_report(cats, rows, limits=LIMITS)
+    second, answers = report["second"], report["answers"]
+    assert (answers["second"], answers["named"]) == (192, 192)  # 32 CATs x 6
+    assert (second["asked"]["share"], second["named"]["share"]) == (0.2, 1.0)
+    values = {name: (of["value"], of["without"]) for name, of in second["metrics"].items()}
+    assert values == {"lms": (100.0, 100.0), "ss": (80.0, 100.0), "icat": (40.0, 0.0)}
+    half = {name: (of["ci"][1] - of["ci"][0]) / 2 for name, of in second["metrics"].items()}
+    assert half["ss"] < 20
+    assert half["icat"] < 40
+    assert answers["moved"] == second["moved"] == ["ss", "icat"]
+    dump_json(report)
+    # Of ten terms, the interval is wider than the change.
+    few = [row(each) for each in asked(CATS, prefers(association=True))]
+    few = [each._replace(second=False) if "-0-" not in each.cat[:9] else each for each in few]
+    assert choice_report(CATS, few, limits=LIMITS)["answers"]["moved"] == []
+
+
+def test_second_questions_without_an_answer_change_nothing() -> None:
+    rows = asked(CATS, prefers(association=True))
+    rows[0] = rows[0]._replace(reading=none("answer_off_format"), second=True)
+    second = choice_report(CATS, rows, limits=LIMITS)["second"]
+    assert (second["asked"]["n"], second["named"]["share"], second["moved"]) == (1, 0.0, [])
+    assert second["metrics"]["ss"]["without"] == second["metrics"]["ss"]["value"]
+
+
+def test_all_letters_are_of_second_questions() -> None:
+    rows = [each._replace(second=True) for each in asked(CATS, prefers(association=True))]
+    report = choice_report(CATS, rows, limits=LIMITS)
+    assert report["second"]["metrics"]["ss"]["without"] is None
+    assert answer_flags(report["answers"]) == ["second_questions"]
+    rows = [each._replace(reading=first()) for each in rows]
+    report = choice_report(CATS, rows, limits=LIMITS)  # always the same letter
+    assert (report["second"]["metrics"], report["answers"]["moved"]) == (None, [])
+    assert (
+        choice_report(CATS, asked(CATS, prefers(association=True)), limits=LIMITS)["second"] is None
+    )
 
 
 def test_ties_of_prompts_count_as_asked_for() -> None:

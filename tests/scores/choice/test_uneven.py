@@ -37,7 +37,7 @@ def test_refuses_for_one_term_only() -> None:
 
 
 def test_a_domain_and_other_missing_answers_of_a_term_are_found_too() -> None:
-    cats, gone = made_up(6, 8, domains=DOMAINS), none("answer_undecided")
+    cats, gone = made_up(6, 8, domains=DOMAINS), none("answer_off_format")
     found = flagged(cats, lambda cat, p, s: REFUSED if cat.domain == "race" else first(not s))
     assert found[0] == "race"
     assert set(found[1:]) == {f"race/t{n}" for n in range(6)}
