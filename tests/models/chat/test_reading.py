@@ -105,6 +105,14 @@ def test_the_docs_have_the_counts() -> None:
     assert f"has {counts.total():,} replies" in page
     assert f"Of {letters:,} that name a letter, {counts['letter: read']} are read at once" in page
     assert f"and {counts['letter: again']:,} need a second question" in page
+    fresh = SAYS["counts"]["fresh.json"]
+    read, again = (sum(n for k, n in fresh.items() if k.endswith(e)) for e in (": read", ": again"))
+    assert f"{read} are read at once, all" in page
+    assert f"and {again} need a second question: |" in page
+    for kind, name in {"JSON": "json", "one sentence": "sentence", "terse": "terse"}.items():
+        row = [sum(n for k, n in fresh.items() if k.startswith(f"{name}: "))]
+        row += [fresh.get(f"{name}: {end}", 0) for end in ("read", "again")]
+        assert f"| {kind} | {' | '.join(map(str, row))} |" in page
 
 
 CODES = beside(__file__, "../errors.toml")["codes"]
