@@ -325,17 +325,18 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
     return None
 
 
-def read_records(path: Path, record: type[R]) -> list[R]:
+def read_records(path: Path, record: type[R], *, missing_ok: bool = False) -> list[R]:
     """All records of a JSONL file, checked.
 
     Args:
         path: the file.
         record: the type of its records.
+        missing_ok: a file that does not exist has no records.
 
     Raises:
         CurationError: a line is not a valid record; the message names file, line and field.
     """
-    return list(each_record(path, record))
+    return [] if missing_ok and not path.exists() else list(each_record(path, record))
 
 
 def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
