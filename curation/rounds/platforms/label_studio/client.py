@@ -436,11 +436,7 @@ class LabelStudio:
         return there
 
     def set_overlap(
-        self,
-        project: int,
-        overlaps: Mapping[int, int],
-        *,
-        advance: Advance = lambda _: None,
+        self, project: int, overlaps: Mapping[int, int], *, advance: Advance = lambda _: None
     ) -> int:
         """Set how many people get each task; this opens a task again, or closes it.
 
@@ -455,10 +451,7 @@ class LabelStudio:
         return self._set_overlap(project, overlaps, advance)
 
     def _set_overlap(
-        self,
-        project: int,
-        overlaps: Mapping[int, int | None],
-        advance: Advance = lambda _: None,
+        self, project: int, overlaps: Mapping[int, int | None], advance: Advance = lambda _: None
     ) -> int:
         """Set the overlap of tasks, unless it is None, and mark which are done."""
         changed = 0
