@@ -526,12 +526,13 @@ def dump_line(record: Record) -> bytes:
 
 
 def dump_json(content: Any, *, indent: bool = True) -> bytes:
-    """Plain data as JSON; NaN and infinity become null."""
+    """Plain data and paths as JSON; NaN and infinity become null."""
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return orjson.dumps(content, option=options) + b"\n"
+        return orjson.dumps(content, os.fspath, options) + b"\n"
     except orjson.JSONEncodeError:  # a file name that is not UTF-8
-        text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(content, ensure_ascii=False, default=os.fspath)
+        text = text.encode("utf-8", "replace").decode()
         return orjson.dumps(json.loads(text), option=options) + b"\n"
 
 

@@ -10,10 +10,11 @@ import typer
 from curation.checks.codes import PITFALLS
 from curation.cli import console, training
 from curation.cli.options import (
+    Count,
     Json,
     Language,
-    Processes,
-    Tier,
+    MaybeCount,
+    Natural,
     Where,
     command_group,
     language_code,
@@ -41,7 +42,7 @@ class ChosenCats:
     """The CATs that are measured."""
 
     gold: list[Path] | None = None
-    tier: Tier = None
+    tier: MaybeCount = None
     campaign: Where = Path()
     language: Language = ""
 
@@ -55,7 +56,7 @@ def count(
     language: Annotated[str, typer.Option(callback=language_code)] = "en",
     field: str = "text",
     engine: Engine = "local",
-    workers: Processes = 0,
+    workers: Natural = 0,
 ) -> None:
     """Count the words of a corpus, for «curation measures keywords --reference».
 
@@ -325,9 +326,9 @@ def keywords(
     cats: ChosenCats = _CATS,
     reference: str | None = None,
     smoothing: Annotated[float | None, typer.Option(min=0.001)] = None,
-    least: Annotated[int | None, typer.Option(min=1)] = None,
+    least: MaybeCount = None,
     by: By = "domain",
-    top: Annotated[int, typer.Option(min=1)] = 16,
+    top: Count = 16,
     as_json: Json = False,
 ) -> None:
     """Find the words that are typical of a domain, a label or a term (the paper's Table 3).
@@ -370,8 +371,8 @@ def pitfalls(
     language: Language = "",
     words: Path | None = None,
     show: list[str] | None = None,
-    sample: Annotated[int, typer.Option(min=0)] = 10,
-    seed: Annotated[int, typer.Option(min=0)] = 1,
+    sample: Natural = 10,
+    seed: Natural = 1,
     every: Annotated[bool, typer.Option("--all")] = False,
     as_json: Json = False,
 ) -> None:

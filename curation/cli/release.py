@@ -71,7 +71,7 @@ def check(
     tally = counts(findings)
     if as_json:
         rows = [asdict(finding) for finding in findings]
-        console.say_json({"folder": str(folder), "counts": tally, "findings": rows})
+        console.say_json({"folder": folder, "counts": tally, "findings": rows})
     else:
         if findings:
             heads = ["severity", "code", "where", "what"]
@@ -351,7 +351,7 @@ def _say_json(done: "Exported") -> None:
     mangled = [wrong._asdict() for wrong in done.mangled]
     console.say_json(
         {
-            "folder": str(done.folder),
+            "folder": done.folder,
             "files": done.files,
             "cats": len(done.cats),
             "left_out": done.left_out,
@@ -508,9 +508,7 @@ def reveal(version: str, campaign: Where = Path(), as_json: Json = False) -> Non
     with locked(campaign) as opened:
         made = revealing.reveal(opened, version)
     if as_json:
-        console.say_json(
-            {"folder": str(made.folder), "cats": made.cats, "unchanged": made.unchanged}
-        )
+        console.say_json({"folder": made.folder, "cats": made.cats, "unchanged": made.unchanged})
         return
     console.say(f"{amount(made.cats, 'hidden CAT')} of version {version} in {made.folder}")
     if made.unchanged < made.cats:
@@ -537,7 +535,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     path = step.place(opened)
     if as_json:
         rows = [{"key": q.key, "section": SECTIONS[q.section], "text": q.text} for q in questions]
-        summary = {"file": str(path), "written": written, "questions": len(QUESTIONS)}
+        summary = {"file": path, "written": written, "questions": len(QUESTIONS)}
         console.say_json({**summary, "open": rows})
         return
     if written:
@@ -580,7 +578,7 @@ def build(
     counts = made.counts
     if as_json:
         about = {"files": made.files, "open": made.open, "next": made.next}
-        console.say_json({"folder": str(made.folder), **counts, **about})
+        console.say_json({"folder": made.folder, **counts, **about})
         return
     console.say(
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "

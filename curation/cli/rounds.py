@@ -16,7 +16,15 @@ import typer
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
-from curation.cli.options import Json, RoundArgument, TableFormat, Where, command_group, locked
+from curation.cli.options import (
+    Count,
+    Json,
+    RoundArgument,
+    TableFormat,
+    Where,
+    command_group,
+    locked,
+)
 from curation.files import CurationError, writing
 from curation.records import Round
 from curation.rounds.pay import earned, money
@@ -229,7 +237,7 @@ def _minutes(line: JobPay) -> str:
 
 def _as_json(made: PayList, currency: str) -> dict[str, object]:
     return {
-        "file": str(made.file),
+        "file": made.file,
         "currency": currency,
         "people": made.people,
         "amount": money(made.amount),
@@ -277,12 +285,11 @@ def refused(
         folder = to or opened.root / "tasks"
         sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
     if as_json:
-        index = str(sheets.who_gets_which) if sheets.who_gets_which else None
         console.say_json(
             {
                 "round": chosen.name,
-                "files": [str(path) for path, _ in sheets.tables],
-                "who_gets_which": index,
+                "files": [path for path, _ in sheets.tables],
+                "who_gets_which": sheets.who_gets_which,
                 "answers": sum(n for _, n in sheets.tables),
                 "left": {why.replace(" ", "_"): n for why, n in sorted(sheets.left.items())},
             }
@@ -390,7 +397,7 @@ def show_new_answers(
 def serve(
     campaign: Where = Path(),
     only: Annotated[list[str] | None, typer.Option("--role")] = None,
-    port: Annotated[int, typer.Option(min=1)] = ROLES["writers"],
+    port: Count = ROLES["writers"],
     host: str = "127.0.0.1",
     new_links: bool = False,
 ) -> None:
@@ -492,10 +499,15 @@ def export(
         )
     if as_json:
         files = [exported.instructions, *(path for path, _ in exported.tables)]
-        index = str(exported.who_gets_which) if exported.who_gets_which else None
-        summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
-        consent = exported.consent or None
-        console.say_json({**summary, "recalled": exported.recalled, "consent": consent})
+        console.say_json(
+            {
+                "round": chosen.name,
+                "files": files,
+                "who_gets_which": exported.who_gets_which,
+                "recalled": exported.recalled,
+                "consent": exported.consent or None,
+            }
+        )
         return
     if exported.recalled:
         console.say(f"taken back: {amount(exported.recalled, 'answer')}")

@@ -10,10 +10,12 @@ from typer.core import TyperCommand
 
 from curation.cli import console, score_tables, scoring, training
 from curation.cli.options import (
+    Count,
     JsonFile,
     Language,
+    MaybeCount,
+    Natural,
     Split,
-    Tier,
     TieRule,
     Where,
     command_group,
@@ -54,11 +56,11 @@ def compare(
     original_targets: bool = False,
     profile: str = "",
     rule: str = "",
-    tier: Tier = None,
+    tier: MaybeCount = None,
     ties: TieRule = "half",
     about: Path | None = None,
     terms_of: str = "",
-    terms: Annotated[int, typer.Option(min=1)] = 3,
+    terms: Count = 3,
     power: float | None = None,
     csv_file: Annotated[Path | None, typer.Option("--csv")] = None,
     latex: Path | None = None,
@@ -131,7 +133,7 @@ def ensemble(
     objective: Literal["lms", "icat"] = "lms",
     ties: TieRule = "half",
     name: str = "ensemble",
-    seed: Annotated[int, typer.Option(min=0)] = 1,
+    seed: Natural = 1,
 ) -> None:
     """Fit an ensemble on dev: a weighted sum of models' standardised scores.
 
@@ -201,7 +203,7 @@ def published(
     lower_is_likelier: list[str] | None = None,
     table: list[str] | None = None,
     split: SplitName | None = None,
-    tier: Tier = None,
+    tier: MaybeCount = None,
     ties: TieRule = "official",
     csv_file: Annotated[Path | None, typer.Option("--csv")] = None,
     latex: Path | None = None,
@@ -389,7 +391,7 @@ def predictions(
     lower_is_likelier: LowerKind | None = None,
     partial: bool = False,
     original_targets: bool = False,
-    tier: Tier = None,
+    tier: MaybeCount = None,
     ties: TieRule = "half",
     model: str = "",
     json_file: JsonFile = None,
@@ -434,7 +436,7 @@ def baselines(
     split: Split | None = None,
     language: Language = "",
     original_targets: bool = False,
-    tier: Tier = None,
+    tier: MaybeCount = None,
     ties: TieRule = "half",
     sentiment: Path | None = None,
     latex: Path | None = None,

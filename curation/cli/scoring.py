@@ -12,14 +12,7 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import (
-    BatchTokens,
-    TieRule,
-    Where,
-    Workers,
-    language_code,
-    options_of_work,
-)
+from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
 from curation.cli.score_tables import kinds_text, show_report, show_results
 from curation.files import CurationError, read_text
 from curation.models.chat.prompts import ChatSpec
@@ -102,7 +95,7 @@ class ModelOptions:
     family: Annotated[str | None, typer.Option(parser=_family, metavar="|".join(_FAMILIES))] = None
     device: str = "auto"
     dtype: str = "auto"
-    batch_tokens: BatchTokens = None
+    batch_tokens: MaybeCount = None
     nsp: str = ""
     accept_own_head: bool = False
     revision: str = ""
@@ -111,7 +104,7 @@ class ModelOptions:
     plain: bool = False
     trust_remote_code: bool = False
     engine: Engine = "local"
-    workers: Workers = None
+    workers: MaybeCount = None
 
 
 @dataclass(frozen=True)
@@ -318,7 +311,7 @@ def models(
     profile: str = "",
     variant: str = "",
     how: ModelOptions = _MODELS,
-    tier: Annotated[int | None, typer.Option(min=1)] = None,
+    tier: MaybeCount = None,
     ties: TieRule = "half",
     chat: ChatOptions = _CHAT,
 ) -> None:

@@ -148,6 +148,6 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
         bring_up_to_date(opened, tell=tell, reporter=console)
     folder = opened.releases / opened.settings.release.version
     if as_json:
-        console.say_json({"steps": done, "release": str(folder) if folder.exists() else None})
+        console.say_json({"steps": done, "release": folder if folder.exists() else None})
     elif folder.exists():
         console.say(f"release: {folder}")

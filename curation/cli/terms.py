@@ -11,7 +11,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import Json, Where, command_group, locked
+from curation.cli.options import Json, Natural, Where, command_group, locked
 from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
@@ -108,7 +108,7 @@ def scan(
     campaign: Where = Path(),
     domain: Domain = None,
     engine: Literal["local", "ray"] = "local",
-    workers: Annotated[int, typer.Option(min=0)] = 0,
+    workers: Natural = 0,
     as_json: Json = False,
 ) -> None:
     """Get the same facts as «terms query» from a Wikidata dump, for populations of any size.

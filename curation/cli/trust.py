@@ -22,7 +22,7 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console, options
-from curation.cli.options import Json, Language, Where, command_group
+from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Status
 from curation.steps.pipeline import bring_up_to_date
@@ -53,11 +53,11 @@ class StatesOptions:
 
     device: str = "auto"
     dtype: str = "auto"
-    batch_tokens: options.BatchTokens = None
+    batch_tokens: MaybeCount = None
     revision: str = ""
     trust_remote_code: bool = False
     engine: Engine = "local"
-    workers: options.Workers = None
+    workers: MaybeCount = None
 
     def spec(self, model: str, layer: int | None) -> "StatesSpec":
         """The model, and the layer that is read."""
@@ -92,7 +92,7 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
     """
     if as_json:
         rows = [
-            {"run": run.name, "folder": str(run.folder), "measured": measured}
+            {"run": run.name, "folder": run.folder, "measured": measured}
             | {name: run.about[name] for name in FACTS if name in run.about}
             | {"biases": [bias.model_dump() for bias in run.biases]}
             for run, measured in runs
@@ -132,7 +132,7 @@ def text(
     field: str = "text",
     language: Language = "",
     engine: Engine = "local",
-    workers: options.Processes = 0,
+    workers: Natural = 0,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -324,7 +324,7 @@ def debias(
         reporter=console,
     )
     if as_json:
-        files = {"file": str(made.path), "report": str(made.report)}
+        files = {"file": made.path, "report": made.report}
         runs = [[run.name for run in pair] for pair in made.runs]
         console.say_json({**files, "runs": runs, **made.about})
         return
@@ -356,7 +356,7 @@ def contextual(
     groups: list[str] | None = None,
     source: str = "",
     layer: int | None = None,
-    most: Annotated[int, typer.Option(min=0)] = 1_000,
+    most: Natural = 1_000,
     repeats: bool = False,
     window: Annotated[int, typer.Option(min=1, max=1000)] = 1,
     language: Language = "",
@@ -397,7 +397,7 @@ def probe(
     per_target: bool = False,
     every_mention: bool = False,
     layer: int | None = None,
-    most: Annotated[int, typer.Option(min=1)] = 1_000,
+    most: Count = 1_000,
     window: Window = None,
     language: Language = "",
     field: str = "text",
@@ -525,7 +525,7 @@ def report(
         found = step.read_report(step.place(opened))
     if as_json:
         rows = [row.model_dump() for row in found.rows]
-        known = {"file": str(found.path), "counts": found.counts, "open": found.open}
+        known = {"file": found.path, "counts": found.counts, "open": found.open}
         console.say_json({**known, "left_out": found.left_out, "rows": rows})
     else:
         _show_report(found, every=every)

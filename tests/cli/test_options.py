@@ -18,7 +18,7 @@ from pydantic import Field
 from typer.testing import CliRunner
 
 from curation.cli import app, options
-from curation.cli.options import Commands, Tier, command_group
+from curation.cli.options import Commands, MaybeCount, command_group
 from curation.models.chat.prompts import ChatSpec
 
 
@@ -56,7 +56,7 @@ baked: list[Any] = []
 
 
 def bake(
-    out: Annotated[Path, typer.Option()], here: str = "", tier: Tier = None, *, settings: Rye
+    out: Annotated[Path, typer.Option()], here: str = "", tier: MaybeCount = None, *, settings: Rye
 ) -> None:
     """Bake bread.
 
