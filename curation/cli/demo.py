@@ -113,7 +113,7 @@ def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
     step(f"scores baselines --gold {gold}")
     baselines([gold])
     step(f"scores predictions --gold {gold} --predictions {path}")
-    predictions([gold], path)
+    predictions(gold=[gold], predictions=path)
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")

@@ -64,7 +64,7 @@ class Commands(typer.Typer):
     ``name (METAVAR): help``. Options that several commands of a module have are described in the
     docstring of the module, and those of several modules in that of this one. The file of a FILE
     need not be readable: the code that reads it reports that, with a fix. A flag NAME is --NAME,
-    without --no-NAME.
+    without --no-NAME. A parameter without a default is an argument; after a «*», a required option.
 
     A parameter whose type is a dataclass stands for one option for each of its fields, with the
     help in «Attributes:» of its docstring. Its own fields come before those that it inherits.
@@ -91,7 +91,8 @@ def _for_typer(function: Callable[..., Any]) -> Callable[..., Any]:
             parameters += own
             records[name] = kind, [each.name for each in own]
         else:
-            parameters.append(_parameter(name, kind, parameter.default, texts))
+            is_option = parameter.kind is parameter.KEYWORD_ONLY
+            parameters.append(_parameter(name, kind, parameter.default, texts, option=is_option))
 
     @wraps(function)
     def run(**given: Any) -> None:
@@ -117,12 +118,14 @@ def _of_record(kind: Any) -> Iterator[inspect.Parameter]:
         yield parameter
 
 
-def _parameter(name: str, hint: Any, default: Any, texts: Texts) -> inspect.Parameter:
-    """An argument if it has no default, else an option, unless its type says which it is."""
+def _parameter(
+    name: str, hint: Any, default: Any, texts: Texts, *, option: bool = False
+) -> inspect.Parameter:
+    """An option if it has a default or must be one, else an argument; or what its type says."""
     kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     needed = default in (inspect.Parameter.empty, MISSING)
-    given = [each for each in extras if isinstance(each, ParameterInfo)]
-    info = copy(given[0]) if given else typer.Argument() if needed else typer.Option()
+    own = (copy(each) for each in extras if isinstance(each, ParameterInfo))
+    info = next(own, None) or (typer.Argument() if needed and not option else typer.Option())
     for limit in (limit for each in extras for limit in getattr(each, "metadata", ())):
         info.min, info.max = getattr(limit, "ge", info.min), getattr(limit, "le", info.max)
     metavar, text = texts.get(name, ("", info.help))

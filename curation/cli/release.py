@@ -294,7 +294,8 @@ _STOPS = {"bias-bench": "bias-bench and StereoSet's code stop", "lm-eval": "lm-e
 
 def export(
     format: Literal["bias-bench", "lm-eval"],
-    to: Annotated[Path, typer.Option()],
+    *,
+    to: Path,
     gold: list[Path] | None = None,
     split: Split = "all",
     kind: Kind | None = None,

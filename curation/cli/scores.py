@@ -385,8 +385,9 @@ class OptionalKind(TyperCommand):
 
 @app.command("predictions", cls=OptionalKind)
 def predictions(
-    gold: Annotated[list[Path], typer.Option()],
-    predictions: Annotated[Path, typer.Option()],
+    *,
+    gold: list[Path],
+    predictions: Path,
     kind: Kind | None = None,
     lower_is_likelier: LowerKind | None = None,
     partial: bool = False,

@@ -8,9 +8,6 @@ Options:
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from curation.cli import console
 from curation.files import CurationError
@@ -27,11 +24,11 @@ _LINES = 50  # lines about the loss in the whole training
 
 
 def train_nsp(
-    corpus: Annotated[list[Path], typer.Option()],
-    out: Annotated[Path, typer.Option()],
+    *,
+    corpus: list[Path],
+    out: Path,
     running_text: bool = False,
     field: str = "text",
-    *,
     settings: NextSentenceSettings,
     restart: bool = False,
 ) -> None:
@@ -114,10 +111,10 @@ def shown(epochs: int) -> Iterator[Tell]:
 
 
 def train_sentiment(
-    reviews: Annotated[list[Path], typer.Option()],
-    out: Annotated[Path, typer.Option()],
-    test: list[Path] | None = None,
     *,
+    reviews: list[Path],
+    out: Path,
+    test: list[Path] | None = None,
     settings: SentimentSettings,
     restart: bool = False,
 ) -> None:

@@ -280,9 +280,10 @@ def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:
 @app.command()
 def debias(
     file: Path,
-    method: Annotated[Literal["hard", "multiclass", "soft"], typer.Option()],
-    groups: Annotated[str, typer.Option()],
-    out: Annotated[Path, typer.Option()],
+    *,
+    method: Literal["hard", "multiclass", "soft"],
+    groups: str,
+    out: Path,
     judges: Annotated[list[str] | None, typer.Option("--judge")] = None,
     keep: Path | None = None,
     equalise: Path | None = None,

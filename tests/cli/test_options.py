@@ -55,9 +55,7 @@ class Rye(Common):
 baked: list[Any] = []
 
 
-def bake(
-    out: Annotated[Path, typer.Option()], here: str = "", tier: MaybeCount = None, *, settings: Rye
-) -> None:
+def bake(*, out: Path, here: str = "", tier: MaybeCount = None, settings: Rye) -> None:
     """Bake bread.
 
     It takes
