@@ -244,7 +244,8 @@ def create_campaign(root: Path, settings: Settings) -> Campaign:
     Args:
         root: the folder.
         settings: what ``campaign.toml`` is to say; ``Settings(campaign=CampaignSettings(
-            id=new_id()))`` has the defaults. All three names are in ``curation.settings``.
+            id=new_id()))`` has the defaults, and ``new_settings`` takes name, language and domains.
+            All these names are in ``curation.settings``.
 
     Raises:
         CurationError: the folder is a campaign already, or it cannot be written to.

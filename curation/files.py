@@ -325,17 +325,18 @@ def _bad_line(path: Path, number: int, line: bytes, record: type[Record]) -> Cur
     return None
 
 
-def read_records(path: Path, record: type[R]) -> list[R]:
+def read_records(path: Path, record: type[R], *, missing_ok: bool = False) -> list[R]:
     """All records of a JSONL file, checked.
 
     Args:
         path: the file.
         record: the type of its records.
+        missing_ok: a file that does not exist has no records.
 
     Raises:
         CurationError: a line is not a valid record; the message names file, line and field.
     """
-    return list(each_record(path, record))
+    return [] if missing_ok and not path.exists() else list(each_record(path, record))
 
 
 def each_record(path: Path, record: type[R], *, whole_lines: bool = False) -> Iterator[R]:
@@ -525,12 +526,13 @@ def dump_line(record: Record) -> bytes:
 
 
 def dump_json(content: Any, *, indent: bool = True) -> bytes:
-    """Plain data as JSON; NaN and infinity become null."""
+    """Plain data and paths as JSON; NaN and infinity become null."""
     options = orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)
     try:
-        return orjson.dumps(content, option=options) + b"\n"
+        return orjson.dumps(content, os.fspath, options) + b"\n"
     except orjson.JSONEncodeError:  # a file name that is not UTF-8
-        text = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(content, ensure_ascii=False, default=os.fspath)
+        text = text.encode("utf-8", "replace").decode()
         return orjson.dumps(json.loads(text), option=options) + b"\n"
 
 

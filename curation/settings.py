@@ -3,6 +3,7 @@
 import difflib
 import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -12,6 +13,7 @@ from pydantic import model_validator as check_model
 from curation.files import CurationError, read_text, writing
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
 from curation.records import Property, Qid
+from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME, max_length=100)]
@@ -474,6 +476,45 @@ class Settings(Section):
 def new_id() -> str:
     """A new campaign id."""
     return "c-" + secrets.token_hex(6)
+
+
+def new_settings(*, name: str, language: str, domains: Sequence[str]) -> Settings:
+    """The settings of a new campaign, with an id of its own.
+
+    Where a language joins affixes to words, a context may join them to BLANK (``blank_alone``).
+
+    Args:
+        name: the benchmark's name.
+        language: language code of the texts.
+        domains: the names of the domains; those of the paper have its properties and word lists.
+
+    Raises:
+        CurationError: one of these is not valid.
+    """
+    if len(set(domains)) < len(domains):
+        raise CurationError("domains: one of them is named twice", _HINTS["domains"])
+    try:
+        return Settings.model_validate(
+            {
+                "campaign": {"id": new_id(), "name": name, "language": language},
+                "domains": {domain: {} for domain in domains},
+                "rounds": {"blank_alone": base(language) not in AFFIXING},
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "string_pattern_mismatch":
+            message = f"{first['input']!r} is not valid"
+        key = next((str(k) for k in first["loc"] if k in _HINTS), "domains")
+        raise CurationError(f"{key}: {message}", _HINTS[key]) from None
+
+
+_HINTS = {
+    "name": "use printable characters only",
+    "language": "use a language code such as en, de or pt-BR",
+    "domains": "name each domain once, separated by commas, without the character /",
+}
 
 
 def is_name(text: str) -> bool:

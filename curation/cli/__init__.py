@@ -30,6 +30,7 @@ from curation.cli import (
     terms,
     trust,
 )
+from curation.cli.options import Commands
 from curation.files import CurationError
 from curation.http import hide_secrets
 
@@ -58,7 +59,7 @@ class InOrder(TyperGroup):
         return sorted(super().list_commands(ctx), key=list(COMMANDS).index)
 
 
-app = typer.Typer(
+app = Commands(
     name="curation",
     cls=InOrder,
     no_args_is_help=True,
@@ -85,8 +86,7 @@ def _version(given: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass

@@ -30,10 +30,7 @@ from curation.text.characters import inert
 # A pipe has no width of its own, so tables are not cut there.
 _PIPE = 160
 out = Console(
-    highlight=False,
-    emoji=False,
-    soft_wrap=True,
-    width=None if sys.stdout.isatty() else _PIPE,
+    highlight=False, emoji=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPE
 )
 err = Console(stderr=True, highlight=False, emoji=False, soft_wrap=True)
 CONTENT_WARNING = "Content warning: these texts state stereotypes, and some are offensive."

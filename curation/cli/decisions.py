@@ -63,24 +63,11 @@ def show_filter(counts: dict[str, int]) -> None:
 @app.command("agreement")
 def agreement(
     campaign: Where = Path(),
-    measure: Annotated[
-        str,
-        typer.Option(
-            help="alpha, fleiss, ac1, separated by commas; default: the setting in [agreement]."
-        ),
-    ] = "",
-    by: Annotated[
-        str,
-        typer.Option(help="Also by domain, kind, round, term, annotator; separate them by commas."),
-    ] = "",
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave out this annotator's labels; repeatable.", metavar="NAME"),
-    ] = None,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print one long table as CSV, unrounded.")
-    ] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX tables.")] = False,
+    measure: str = "",
+    by: str = "",
+    exclude: list[str] | None = None,
+    as_csv: Annotated[bool, typer.Option("--csv")] = False,
+    latex: bool = False,
     as_json: Json = False,
 ) -> None:
     """Report how far annotators agree, with intervals over CATs.
@@ -92,6 +79,13 @@ def agreement(
     - how often gold labels differ from what writers meant
 
     3-decisions/agreement.json holds all of this; the options choose what is shown.
+
+    Options:
+        measure: alpha, fleiss, ac1, separated by commas; default: the setting in [agreement].
+        by: Also by domain, kind, round, term, annotator; separate them by commas.
+        exclude (NAME): Leave out this annotator's labels; repeatable.
+        as_csv: Print one long table as CSV, unrounded.
+        latex: Print LaTeX tables.
     """
     from curation.decisions import agreement
     from curation.decisions.agreement import GROUPS

@@ -31,13 +31,12 @@ from curation.text.wording import amount
 ANSWERED = "validate-2-answered.csv"
 
 
-def demo(
-    folder: Annotated[
-        Path,
-        typer.Argument(help="Folder for the campaign; new or empty.", metavar="DIR"),
-    ] = Path("curation-demo"),
-) -> None:
-    """Run the whole pipeline on an example campaign: invented, mild answers with real flaws."""
+def demo(folder: Annotated[Path, typer.Argument()] = Path("curation-demo")) -> None:
+    """Run the whole pipeline on an example campaign: invented, mild answers with real flaws.
+
+    Options:
+        folder (DIR): Folder for the campaign; new or empty.
+    """
     from curation.cli.importing import answers, stereoset
 
     example = shipped("data", "example")
@@ -81,12 +80,13 @@ def demo(
     rounds.withdraw("writer-13", folder)
     step("decisions split")
     split(folder)
+    cats = measures.ChosenCats(campaign=folder)
     step("measures statistics")
-    measures.statistics(campaign=folder)
+    measures.statistics(cats)
     step("measures sentiment")
-    measures.sentiment(campaign=folder)
+    measures.sentiment(cats)
     step("measures keywords --top 5")
-    measures.keywords(campaign=folder, top=5)
+    measures.keywords(cats, top=5)
     step("measures pitfalls")
     measures.pitfalls(campaign=folder)
     _models(folder, step)
@@ -113,7 +113,7 @@ def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
     step(f"scores baselines --gold {gold}")
     baselines([gold])
     step(f"scores predictions --gold {gold} --predictions {path}")
-    predictions([gold], path)
+    predictions(gold=[gold], predictions=path)
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")

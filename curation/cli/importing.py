@@ -1,4 +1,8 @@
-"""``curation import``: answers from files into a round's archive."""
+"""``curation import``: answers from files into a round's archive.
+
+Options:
+    round (NAME): The round that the answers belong to.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -8,30 +12,23 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Dates, Json, Where, command_group
+from curation.cli.options import Json, Where, command_group
 from curation.reasons import REASONS
 from curation.steps.importing import Import, import_answers, import_stereoset
 from curation.steps.rounds.fold import describe_pitfalls
+from curation.text.times import Order
 from curation.text.wording import amount, some
 
 SHOWN = 10  # new terms named in a line
 app = command_group(
     "Import data: datasets like StereoSet, or tables of answers from another platform."
 )
-Round = Annotated[
-    str,
-    typer.Option("--round", "-r", help="The round that the answers belong to.", metavar="NAME"),
-]
+Round = Annotated[str, typer.Option("--round", "-r")]
 
 
 @app.command("stereoset")
 def stereoset(
-    file: Annotated[
-        Path, typer.Argument(help="A dataset like StereoSet, or a mapping file.", **FILE)
-    ],
-    campaign: Where = Path(),
-    round: Round = "published",
-    as_json: Json = False,
+    file: Path, campaign: Where = Path(), round: Round = "published", as_json: Json = False
 ) -> None:
     """Import a dataset like StereoSet: items and labels, with their ids.
 
@@ -41,6 +38,9 @@ def stereoset(
 
     Texts are kept as they were published. Items without exactly three sentences, ids that are
     used twice and unknown labels are refused with a reason, in 2-rounds/ROUND/rejected.jsonl.
+
+    Options:
+        file (FILE): A dataset like StereoSet, or a mapping file.
     """
     opened = open_campaign(campaign)
     _show(import_stereoset(opened, file, round=round, reporter=console), as_json=as_json)
@@ -48,14 +48,11 @@ def stereoset(
 
 @app.command("answers")
 def answers(
-    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
+    file: Path,
     campaign: Where = Path(),
     round: Round = "main",
-    known_terms: Annotated[
-        bool,
-        typer.Option("--known-terms", help="Refuse items on terms that are not in the campaign."),
-    ] = False,
-    dates: Dates = None,
+    known_terms: bool = False,
+    dates: Order | None = None,
     as_json: Json = False,
 ) -> None:
     """Import writers' or validators' answers from a table.
@@ -71,6 +68,10 @@ def answers(
     Headings and labels in any shipped language are read. Columns of a CSV are separated by commas,
     semicolons, tabs or bars. If you import a file again, only new rows are added. docs/tables.md
     has the details.
+
+    Options:
+        file (FILE): An .xlsx workbook, a CSV or a JSONL file.
+        known_terms: Refuse items on terms that are not in the campaign.
     """
     opened = open_campaign(campaign)
     done = import_answers(

@@ -1,6 +1,7 @@
 """``curation measures``: measure what was collected."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
@@ -9,13 +10,11 @@ import typer
 from curation.checks.codes import PITFALLS
 from curation.cli import console, training
 from curation.cli.options import (
-    FILE,
-    CorpusEngine,
-    GoldFiles,
+    Count,
     Json,
     Language,
-    Processes,
-    Tier,
+    MaybeCount,
+    Natural,
     Where,
     command_group,
     language_code,
@@ -27,6 +26,7 @@ from curation.steps import measures
 from curation.steps.measures import Report, count_corpus
 from curation.text.rules import TIERS
 from curation.text.wording import amount
+from curation.work.engine import Engine
 
 if TYPE_CHECKING:
     from curation.measures.keywords import Group, Keywords
@@ -37,26 +37,38 @@ if TYPE_CHECKING:
 By = Literal["domain", "label", "term"]
 
 
+@dataclass(frozen=True)
+class ChosenCats:
+    """The CATs that are measured."""
+
+    gold: list[Path] | None = None
+    tier: MaybeCount = None
+    campaign: Where = Path()
+    language: Language = ""
+
+
+_CATS = ChosenCats()
+
+
 def count(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Texts: .txt or .jsonl, also as .gz, or .parquet.", **FILE),
-    ],
-    out: Annotated[
-        Path, typer.Option(help="File for the counts: .tsv.gz or .tsv.", metavar="FILE")
-    ],
-    language: Annotated[
-        str, typer.Option(help="Language code of the texts.", callback=language_code)
-    ] = "en",
-    field: Annotated[
-        str, typer.Option(help="JSON field or Parquet column that has the text.")
-    ] = "text",
-    engine: CorpusEngine = "local",
-    workers: Processes = 0,
+    files: list[Path],
+    out: Annotated[Path, typer.Option(metavar="FILE")],
+    language: Annotated[str, typer.Option(callback=language_code)] = "en",
+    field: str = "text",
+    engine: Engine = "local",
+    workers: Natural = 0,
 ) -> None:
     """Count the words of a corpus, for «curation measures keywords --reference».
 
     Large files are split among the workers. Memory grows with the number of different words.
+
+    Options:
+        files (FILE): Texts: .txt or .jsonl, also as .gz, or .parquet.
+        out: File for the counts: .tsv.gz or .tsv.
+        language: Language code of the texts.
+        field: JSON field or Parquet column that has the text.
+        engine: This machine (local) or a Ray cluster (ray).
+        workers: Number of processes; 0: one per core.
     """
     counts = count_corpus(
         files,
@@ -141,17 +153,9 @@ app = command_group("Measure what was collected: statistics, sentiment, keywords
 
 @app.command("statistics")
 def statistics(
-    gold: GoldFiles = None,
-    tier: Tier = None,
-    campaign: Where = Path(),
-    language: Language = "",
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL", help="Also count the tokens of this model: hub name or folder."
-        ),
-    ] = None,
-    terms: Annotated[bool, typer.Option("--terms", help="Show a row for each term.")] = False,
+    cats: ChosenCats = _CATS,
+    tokenizer: str | None = None,
+    terms: bool = False,
     as_json: Json = False,
 ) -> None:
     """Report how much was collected, how long the texts are, who wrote them, how varied they are.
@@ -159,16 +163,12 @@ def statistics(
     This has the paper's Table 1 (terms, CATs, mean length in words by domain and kind). It also
     shows how much longer one association is than another, how many different words each label uses,
     how the CATs are spread over terms and writers, and which attribute a term gets most often.
+
+    Options:
+        tokenizer (MODEL): Also count the tokens of this model: hub name or folder.
+        terms: Show a row for each term.
     """
-    report = measures.report(
-        "statistics",
-        campaign,
-        gold=gold,
-        tier=tier,
-        language=language,
-        reporter=console,
-        tokenizer=tokenizer,
-    )
+    report = measures.report("statistics", **vars(cats), reporter=console, tokenizer=tokenizer)
     if as_json:
         console.say_json(report)
         return
@@ -245,40 +245,11 @@ def _say_unchecked(report: Report) -> None:
 
 @app.command("sentiment")
 def sentiment(
-    gold: GoldFiles = None,
-    tier: Tier = None,
-    campaign: Where = Path(),
-    language: Language = "",
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A sentiment classifier, by hub name or folder; or vader (English only).",
-        ),
-    ] = None,
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            help="Meaning of the classifier's outputs, in order, if its own names do not say: "
-            "negative,neutral,positive.",
-        ),
-    ] = None,
-    classes: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            max=3,
-            help="2: neutral counts as positive, as in the paper; 3: neutral is its own class.",
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write each association's sentiment to this file, for «curation scores "
-            "baselines --sentiment».",
-            **FILE,
-        ),
-    ] = None,
+    cats: ChosenCats = _CATS,
+    model: str | None = None,
+    labels: str | None = None,
+    classes: Annotated[int | None, typer.Option(min=2, max=3)] = None,
+    scores: Path | None = None,
     as_json: Json = False,
 ) -> None:
     """Report how negative and positive the associations of each label are (the paper's Table 2).
@@ -287,13 +258,18 @@ def sentiment(
     shows how much more often stereotypes are negative than anti-stereotypes, with an interval over
     terms and a test. VADER is for English. For other languages, use a sentiment classifier that
     transformers can open, or train one with «curation measures train-sentiment».
+
+    Options:
+        model (MODEL): A sentiment classifier, by hub name or folder; or vader (English only).
+        labels: Meaning of the classifier's outputs, in order, if its own names do not say:
+            negative,neutral,positive.
+        classes: 2: neutral counts as positive, as in the paper; 3: neutral is its own class.
+        scores (FILE): Also write each association's sentiment to this file, for «curation scores
+            baselines --sentiment».
     """
     report = measures.report(
         "sentiment",
-        campaign,
-        gold=gold,
-        tier=tier,
-        language=language,
+        **vars(cats),
         reporter=console,
         sentiment=model,
         labels=labels and tuple(part.strip() for part in labels.split(",")),
@@ -347,31 +323,12 @@ def show_sentiment(report: "Sentiment") -> None:
 
 @app.command("keywords")
 def keywords(
-    gold: GoldFiles = None,
-    tier: Tier = None,
-    campaign: Where = Path(),
-    language: Language = "",
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="wordfreq, or a file made by «curation measures count».",
-        ),
-    ] = None,
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            min=0.001,
-            help="Number that simple maths adds to both frequencies, per million; higher values "
-            "favour more common words.",
-        ),
-    ] = None,
-    least: Annotated[
-        int | None,
-        typer.Option(min=1, help="Minimum number of CATs that contain a keyword."),
-    ] = None,
-    by: Annotated[By, typer.Option(help="Show keywords by domain, label or term.")] = "domain",
-    top: Annotated[int, typer.Option(min=1, help="Number of keywords to show for each.")] = 16,
+    cats: ChosenCats = _CATS,
+    reference: str | None = None,
+    smoothing: Annotated[float | None, typer.Option(min=0.001)] = None,
+    least: MaybeCount = None,
+    by: By = "domain",
+    top: Count = 16,
     as_json: Json = False,
 ) -> None:
     """Find the words that are typical of a domain, a label or a term (the paper's Table 3).
@@ -380,18 +337,23 @@ def keywords(
     for the language, or your own corpus, counted by «curation measures count». Kilgarriff's simple
     maths ranks them; the rank by log-likelihood is shown as well. Words are compared as lemmas if
     these are known, else as word forms. Target terms are removed.
+
+    Options:
+        reference (FILE): wordfreq, or a file made by «curation measures count».
+        smoothing: Number that simple maths adds to both frequencies, per million; higher values
+            favour more common words.
+        least: Minimum number of CATs that contain a keyword.
+        by: Show keywords by domain, label or term.
+        top: Number of keywords to show for each.
     """
     report = measures.report(
         "keywords",
-        campaign,
-        gold=gold,
-        tier=tier,
-        language=language,
+        **vars(cats),
         reporter=console,
         reference=reference,
         smoothing=smoothing,
         least=least,
-        keywords=top if gold else None,
+        keywords=top if cats.gold else None,
     )
     if as_json:
         console.say_json(report)
@@ -404,28 +366,14 @@ def keywords(
 
 @app.command("pitfalls")
 def pitfalls(
-    gold: GoldFiles = None,
+    gold: list[Path] | None = None,
     campaign: Where = Path(),
     language: Language = "",
-    words: Annotated[
-        Path | None,
-        typer.Option(
-            help="Your own word lists; default: the campaign's 4-measures/words.csv.",
-            **FILE,
-        ),
-    ] = None,
-    show: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CODE", help="Also show places of this pitfall; repeatable."),
-    ] = None,
-    sample: Annotated[
-        int,
-        typer.Option(min=0, help="Number of places that --show shows, drawn at random; 0: all."),
-    ] = 10,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random draw.")] = 1,
-    every: Annotated[
-        bool, typer.Option("--all", help="Also list pitfalls that were not found.")
-    ] = False,
+    words: Path | None = None,
+    show: list[str] | None = None,
+    sample: Natural = 10,
+    seed: Natural = 1,
+    every: Annotated[bool, typer.Option("--all")] = False,
     as_json: Json = False,
 ) -> None:
     """Look for known pitfalls; each is shown next to its rate in StereoSet's development set.
@@ -434,6 +382,13 @@ def pitfalls(
     «warn» should be fixed, «note» is worth a look. Pitfalls that cannot be checked in this language
     are listed with the reason. The exit status is 1 if a pitfall blocks a release and the setting
     accept in [release] does not list it.
+
+    Options:
+        words (FILE): Your own word lists; default: the campaign's 4-measures/words.csv.
+        show (CODE): Also show places of this pitfall; repeatable.
+        sample: Number of places that --show shows, drawn at random; 0: all.
+        seed: Seed of the random draw.
+        every: Also list pitfalls that were not found.
     """
     report, accepted = measures.pitfall_report(
         campaign, gold=gold, language=language, own=words, reporter=console

@@ -9,22 +9,11 @@ import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import (
-    FILE,
-    GoldFiles,
-    Json,
-    KindOption,
-    Language,
-    LowerIsLikelier,
-    Split,
-    Where,
-    command_group,
-    locked,
-    write_text,
-)
+from curation.cli.options import Json, Language, Split, Where, command_group, locked, write_text
 from curation.cli.score_tables import show_notes
 from curation.files import CurationError
 from curation.reasons import REASONS
+from curation.records import Kind
 from curation.release.contents import published
 from curation.release.differences import WHATS, Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
@@ -45,30 +34,10 @@ if TYPE_CHECKING:
 
 
 def check(
-    release: Annotated[
-        str,
-        typer.Argument(
-            help="The folder of a release, or a version of the campaign.", metavar="RELEASE"
-        ),
-    ] = "",
-    strict: Annotated[
-        bool,
-        typer.Option("--strict", help="Open questions of the data statement block, too."),
-    ] = False,
-    public: Annotated[
-        Path | None,
-        typer.Option(
-            help="The public side, with hidden gold labels, of the revealed RELEASE.",
-            metavar="DIR",
-        ),
-    ] = None,
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Public CATs that the test set should not repeat; for several files, repeat it.",
-            **FILE,
-        ),
-    ] = None,
+    release: Annotated[str, typer.Argument()] = "",
+    strict: bool = False,
+    public: Path | None = None,
+    against: list[Path] | None = None,
     language: Language = "",
     campaign: Where = Path(),
     as_json: Json = False,
@@ -79,6 +48,13 @@ def check(
     each other, and looks for personal data, pitfalls and hidden gold labels that can be found out.
     Findings are **block** (wrong, or must not be published), **warn** or **note**. The exit status
     is 1 if there is a blocking one, else 0.
+
+    Options:
+        release (RELEASE): The folder of a release, or a version of the campaign.
+        strict: Open questions of the data statement block, too.
+        public (DIR): The public side, with hidden gold labels, of the revealed RELEASE.
+        against (FILE): Public CATs that the test set should not repeat; for several files, repeat
+            it.
     """
     from curation.steps.release.checking import check_release, counts, named_folder
 
@@ -95,7 +71,7 @@ def check(
     tally = counts(findings)
     if as_json:
         rows = [asdict(finding) for finding in findings]
-        console.say_json({"folder": str(folder), "counts": tally, "findings": rows})
+        console.say_json({"folder": folder, "counts": tally, "findings": rows})
     else:
         if findings:
             heads = ["severity", "code", "where", "what"]
@@ -116,44 +92,14 @@ _METRICS = ("lms", "ss", "icat")
 
 
 def diff(
-    before: Annotated[
-        str,
-        typer.Argument(
-            help="The earlier version: a release's folder, a file of CATs, or the name of a "
-            "version of the campaign.",
-            metavar="A",
-        ),
-    ],
-    after: Annotated[str, typer.Argument(help="The later version.", metavar="B")],
+    before: str,
+    after: str,
     campaign: Where = Path(),
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder of the runs, MODEL/RULE/; default: that of the campaign.",
-            **FILE | {"metavar": "DIR"},
-        ),
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[@RULES]=FILE",
-            help="Also use a model's predictions file. Repeatable.",
-        ),
-    ] = None,
-    lower_is_likelier: LowerIsLikelier = None,
-    errata: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write every change of a CAT to this file: .jsonl for programs, .md for people.",
-            **FILE,
-        ),
-    ] = None,
-    strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict", help="Exit with status 1 if test has CATs or terms that were in dev."
-        ),
-    ] = False,
+    scores: Annotated[Path | None, typer.Option(readable=False)] = None,
+    predictions: list[str] | None = None,
+    lower_is_likelier: list[str] | None = None,
+    errata: Path | None = None,
+    strict: bool = False,
     as_json: Json = False,
 ) -> None:
     """Show what differs between two versions of a dataset, and what that does to scores.
@@ -165,6 +111,16 @@ def diff(
 
     The exit status is 0 whether the versions differ or not. With --strict it is 1 if the test split
     of B has terms or texts that were in the dev split of A.
+
+    Options:
+        before (A): The earlier version: a release's folder, a file of CATs, or the name of a
+            version of the campaign.
+        after (B): The later version.
+        scores (DIR): The folder of the runs, MODEL/RULE/; default: that of the campaign.
+        predictions (NAME[@RULES]=FILE): Also use a model's predictions file. Repeatable.
+        errata (FILE): Write every change of a CAT to this file: .jsonl for programs, .md for
+            people.
+        strict: Exit with status 1 if test has CATs or terms that were in dev.
     """
     from curation.release import differences as files
     from curation.steps.release.comparing import compare
@@ -337,32 +293,14 @@ _STOPS = {"bias-bench": "bias-bench and StereoSet's code stop", "lm-eval": "lm-e
 
 
 def export(
-    format: Annotated[
-        Literal["bias-bench", "lm-eval"],
-        typer.Argument(
-            help="bias-bench: StereoSet's JSON, for bias-bench and StereoSet's own code. lm-eval: "
-            "tasks for lm-evaluation-harness, with their data.",
-            metavar="FORMAT",
-        ),
-    ],
-    to: Annotated[
-        Path,
-        typer.Option(help="The folder to write; it must be new or empty.", metavar="DIR"),
-    ],
-    gold: GoldFiles = None,
-    split: Annotated[Split, typer.Option(help="dev, test or all.")] = "all",
-    kind: KindOption = None,
-    leave_out: Annotated[
-        bool,
-        typer.Option("--leave-out", help="Leave out the CATs that the harness misreads."),
-    ] = False,
-    name: Annotated[
-        str,
-        typer.Option(
-            help="With lm-eval: what names of tasks begin with; default: the campaign's name, or "
-            "that of the gold file.",
-        ),
-    ] = "",
+    format: Literal["bias-bench", "lm-eval"],
+    *,
+    to: Path,
+    gold: list[Path] | None = None,
+    split: Split = "all",
+    kind: Kind | None = None,
+    leave_out: bool = False,
+    name: str = "",
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -375,6 +313,15 @@ def export(
     The CATs are those of a campaign, from its last «curation decisions split», or of gold files. A
     gold file is in the split that it is named after (dev.json, test.json), else in test. The export
     has all texts and gold labels, also those that a release hides.
+
+    Options:
+        format (FORMAT): bias-bench: StereoSet's JSON, for bias-bench and StereoSet's own code.
+            lm-eval: tasks for lm-evaluation-harness, with their data.
+        to (DIR): The folder to write; it must be new or empty.
+        split: dev, test or all.
+        leave_out: Leave out the CATs that the harness misreads.
+        name: With lm-eval: what names of tasks begin with; default: the campaign's name, or that of
+            the gold file.
     """
     from curation.steps.release import exporting
 
@@ -405,7 +352,7 @@ def _say_json(done: "Exported") -> None:
     mangled = [wrong._asdict() for wrong in done.mangled]
     console.say_json(
         {
-            "folder": str(done.folder),
+            "folder": done.folder,
             "files": done.files,
             "cats": len(done.cats),
             "left_out": done.left_out,
@@ -457,16 +404,16 @@ SHOWN = 20  # pairs
 
 
 def near(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Other files with public CATs, in any layout.", **FILE),
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument()] = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
     """List test CATs that nearly repeat CATs of dev, of other versions, or of files.
 
     Such a CAT is known to everybody who has the public one. Nothing is written.
+
+    Options:
+        files (FILE): Other files with public CATs, in any layout.
     """
     with locked(campaign) as opened:
         bring_up_to_date(opened, "split", reporter=console)
@@ -497,31 +444,11 @@ def near(
 
 
 def push(
-    version: Annotated[
-        str,
-        typer.Argument(help="The version; default: the one in [release].", metavar="VERSION"),
-    ] = "",
-    to: Annotated[
-        str,
-        typer.Option(
-            help="The dataset on the hub; default: id in [hub] of 7-release/statement.toml.",
-            metavar="OWNER/NAME",
-        ),
-    ] = "",
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="List every file and what would happen; send nothing."),
-    ] = False,
-    private: Annotated[
-        bool | None,
-        typer.Option(
-            "--private/--public",
-            help="Who sees the dataset; default: as it is, and a new one is private.",
-        ),
-    ] = None,
-    tag: Annotated[
-        bool, typer.Option("--tag/--no-tag", help="Tag the commit with the version.")
-    ] = True,
+    version: Annotated[str, typer.Argument()] = "",
+    to: str = "",
+    dry_run: bool = False,
+    private: Annotated[bool | None, typer.Option("--private/--public")] = None,
+    tag: Annotated[bool, typer.Option("--tag/--no-tag")] = True,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -530,6 +457,13 @@ def push(
     The version is checked first, as by «curation release check»; a blocking finding stops the
     upload. It needs the extra hub and a token: run «hf auth login», or set HF_TOKEN. If the upload
     is interrupted, run the same command again.
+
+    Options:
+        version (VERSION): The version; default: the one in [release].
+        to (OWNER/NAME): The dataset on the hub; default: id in [hub] of 7-release/statement.toml.
+        dry_run: List every file and what would happen; send nothing.
+        private: Who sees the dataset; default: as it is, and a new one is private.
+        tag: Tag the commit with the version.
     """
     from curation.steps.release import checking
 
@@ -560,13 +494,7 @@ def push(
         console.say("It is private: only you and its members see it. To publish: --public.")
 
 
-def reveal(
-    version: Annotated[
-        str, typer.Argument(help="The version with hidden gold labels.", metavar="VERSION")
-    ],
-    campaign: Where = Path(),
-    as_json: Json = False,
-) -> None:
+def reveal(version: str, campaign: Where = Path(), as_json: Json = False) -> None:
     """Write 7-release/VERSION-revealed: the gold labels that a version hides, with their proof.
 
     If it hides the texts, too, the folder has these.
@@ -574,13 +502,14 @@ def reveal(
     The command first computes every commitment again, and compares texts, options and commitments
     with the public folder. Publish the new folder beside it. Its README.md says how everybody can
     check that the gold labels are those of the release.
+
+    Options:
+        version (VERSION): The version with hidden gold labels.
     """
     with locked(campaign) as opened:
         made = revealing.reveal(opened, version)
     if as_json:
-        console.say_json(
-            {"folder": str(made.folder), "cats": made.cats, "unchanged": made.unchanged}
-        )
+        console.say_json({"folder": made.folder, "cats": made.cats, "unchanged": made.unchanged})
         return
     console.say(f"{amount(made.cats, 'hidden CAT')} of version {version} in {made.folder}")
     if made.unchanged < made.cats:
@@ -607,7 +536,7 @@ def statement(campaign: Where = Path(), as_json: Json = False) -> None:
     path = step.place(opened)
     if as_json:
         rows = [{"key": q.key, "section": SECTIONS[q.section], "text": q.text} for q in questions]
-        summary = {"file": str(path), "written": written, "questions": len(QUESTIONS)}
+        summary = {"file": path, "written": written, "questions": len(QUESTIONS)}
         console.say_json({**summary, "open": rows})
         return
     if written:
@@ -626,20 +555,8 @@ app = command_group("Build the folder that is published.")
 @app.command("build")
 def build(
     campaign: Where = Path(),
-    anonymous: Annotated[
-        bool,
-        typer.Option(
-            "--anonymous", help="Build VERSION-anonymous for review, without names and links."
-        ),
-    ] = False,
-    hide: Annotated[
-        Literal["labels", "all"] | None,
-        typer.Option(
-            help="labels: publish the test CATs without their gold labels. all: leave out their "
-            "texts, too, and publish only counts and commitments. Either sets hide in [release] "
-            "for later versions.",
-        ),
-    ] = None,
+    anonymous: bool = False,
+    hide: Literal["labels", "all"] | None = None,
     as_json: Json = False,
 ) -> None:
     """Write 7-release/VERSION: data, card, statement, metadata, licence, checksums.
@@ -647,6 +564,12 @@ def build(
     Score models first, so that the card has their results. The version is set in [release]. A
     version that is built is never rewritten: if its content would change, raise the version, or
     delete the folder if nobody has it.
+
+    Options:
+        anonymous: Build VERSION-anonymous for review, without names and links.
+        hide: labels: publish the test CATs without their gold labels. all: leave out their texts,
+            too, and publish only counts and commitments. Either sets hide in [release] for later
+            versions.
     """
     opened = open_campaign(campaign)
     if hide:
@@ -656,7 +579,7 @@ def build(
     counts = made.counts
     if as_json:
         about = {"files": made.files, "open": made.open, "next": made.next}
-        console.say_json({"folder": str(made.folder), **counts, **about})
+        console.say_json({"folder": made.folder, **counts, **about})
         return
     console.say(
         f"{amount(counts['cats'], 'CAT')}, {amount(counts['annotations'], 'annotation')} in "

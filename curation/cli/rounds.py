@@ -1,4 +1,8 @@
-"""``curation rounds``: open a round of people's work, see its progress, pull, top up, close."""
+"""``curation rounds``: open a round of people's work, see its progress, pull, top up, close.
+
+Options:
+    person (PERSON): A pseudonym, or the person's id on the platform.
+"""
 
 import signal
 import threading
@@ -13,12 +17,10 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
 from curation.cli.options import (
-    FILE,
-    Dates,
+    Count,
     Json,
     RoundArgument,
     TableFormat,
-    TasksFolder,
     Where,
     command_group,
     locked,
@@ -36,14 +38,10 @@ from curation.steps.rounds.pay import JobPay, PayList, write_pay
 from curation.steps.rounds.refused import write_refused
 from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
-from curation.text.times import now
+from curation.text.times import Order, now
 from curation.text.wording import amount, some
 from curation.work.interrupts import SIGNALS
 
-Who = Annotated[
-    str,
-    typer.Argument(help="A pseudonym, or the person's id on the platform.", metavar="PERSON"),
-]
 DONE = {
     "exclude": "is excluded",
     "readmit": "counts again",
@@ -53,10 +51,10 @@ DONE = {
 
 
 def exclude(
-    person: Who,
+    person: str,
     campaign: Where = Path(),
-    reason: Annotated[str, typer.Option(help="Why; required, and saved.", metavar="TEXT")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Count the person's answers again.")] = False,
+    reason: str = "",
+    undo: bool = False,
     as_json: Json = False,
 ) -> None:
     """Stop counting a person's answers, and show what changes. --undo counts them again.
@@ -65,6 +63,10 @@ def exclude(
     labels on these items: decisions, agreement, split and measures. The raw answers stay. A built
     version of the release is never changed; the command names the versions that hold something of
     what is lost.
+
+    Options:
+        reason (TEXT): Why; required, and saved.
+        undo: Count the person's answers again.
     """
     if not undo and not reason.strip():
         raise CurationError("an exclusion needs a reason", "give it with --reason")
@@ -73,17 +75,10 @@ def exclude(
 
 
 def withdraw(
-    person: Who,
+    person: str,
     campaign: Where = Path(),
-    erase: Annotated[
-        bool, typer.Option("--erase", help="Also erase the answers from the raw archive.")
-    ] = False,
-    releases: Annotated[
-        bool,
-        typer.Option(
-            "--releases", help="With --erase: also delete the versions in 7-release that hold it."
-        ),
-    ] = False,
+    erase: bool = False,
+    releases: bool = False,
     as_json: Json = False,
 ) -> None:
     """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
@@ -93,6 +88,10 @@ def withdraw(
     answer, so that a later pull does not add it again. At the end, the command lists the copies
     that it cannot reach, such as backups and published releases: erase these yourself. It also
     lists the versions in 7-release to delete; --releases deletes them.
+
+    Options:
+        erase: Also erase the answers from the raw archive.
+        releases: With --erase: also delete the versions in 7-release that hold it.
     """
     if releases and not erase:
         raise CurationError("--releases needs --erase", "add --erase, or leave --releases out")
@@ -102,13 +101,7 @@ def withdraw(
 
 
 def _decide(
-    root: Path,
-    who: str,
-    action: Action,
-    reason: str,
-    *,
-    as_json: bool,
-    releases: bool = False,
+    root: Path, who: str, action: Action, reason: str, *, as_json: bool, releases: bool = False
 ) -> None:
     campaign = open_campaign(root)
     with campaign.lock():
@@ -130,18 +123,12 @@ def _decide(
                 "cats_lost": change.cats_lost,
                 "cats_won": change.cats_won,
                 "released_in": list(change.released_in),
-                "releases_to_delete": _to_delete(change),
+                "releases_to_delete": change.to_delete,
                 "releases_deleted": change.deleted,
             }
         )
         return
     _show(change)
-
-
-def _to_delete(change: Change) -> list[str]:
-    """After an erasure, the built versions that still hold something of the person."""
-    erased = change.action == "erase"
-    return [version for version in change.theirs if erased and version not in change.deleted]
 
 
 def _show_version(change: Change, version: str, held: Held) -> None:
@@ -157,7 +144,7 @@ def _show_version(change: Change, version: str, held: Held) -> None:
         )
         return
     todo = "raise version in [release], build and publish a new version"
-    if version in _to_delete(change):
+    if version in change.to_delete:
         todo += "; delete this one, here (--erase --releases) and where you published it"
     console.warn(f"7-release/{version} still holds what is lost ({holds}): {todo}")
 
@@ -192,10 +179,7 @@ PAY_HEADS = ("round", "kind", "pay", "people", "accepted", "amount", "minutes", 
 
 
 def pay(
-    rounds: Annotated[
-        list[str] | None,
-        typer.Argument(help="The rounds; default: all that have answers.", metavar="ROUND"),
-    ] = None,
+    rounds: Annotated[list[str] | None, typer.Argument()] = None,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -208,6 +192,9 @@ def pay(
     The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
     of people.
+
+    Options:
+        rounds (ROUND): The rounds; default: all that have answers.
     """
     with locked(campaign) as opened:
         made = write_pay(opened, rounds or (), reporter=console)
@@ -250,7 +237,7 @@ def _minutes(line: JobPay) -> str:
 
 def _as_json(made: PayList, currency: str) -> dict[str, object]:
     return {
-        "file": str(made.file),
+        "file": made.file,
         "currency": currency,
         "people": made.people,
         "amount": money(made.amount),
@@ -281,7 +268,7 @@ def _as_json(made: PayList, currency: str) -> dict[str, object]:
 def refused(
     round: RoundArgument = None,
     campaign: Where = Path(),
-    to: TasksFolder = None,
+    to: Path | None = None,
     format: TableFormat = "xlsx",
     as_json: Json = False,
 ) -> None:
@@ -298,12 +285,11 @@ def refused(
         folder = to or opened.root / "tasks"
         sheets = write_refused(opened, chosen, folder, format=format, reporter=console)
     if as_json:
-        index = str(sheets.who_gets_which) if sheets.who_gets_which else None
         console.say_json(
             {
                 "round": chosen.name,
-                "files": [str(path) for path, _ in sheets.tables],
-                "who_gets_which": index,
+                "files": [path for path, _ in sheets.tables],
+                "who_gets_which": sheets.who_gets_which,
                 "answers": sum(n for _, n in sheets.tables),
                 "left": {why.replace(" ", "_"): n for why, n in sorted(sheets.left.items())},
             }
@@ -410,19 +396,10 @@ def show_new_answers(
 
 def serve(
     campaign: Where = Path(),
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--role", help="writers or validators; default: both.", metavar="ROLE"),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(help="Port of the writers' server; the validators' is the next.", min=1)
-    ] = ROLES["writers"],
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; keep the default unless TLS is in front.")
-    ] = "127.0.0.1",
-    new_links: Annotated[
-        bool, typer.Option("--new-links", help="Make new sign-up links; old ones stop working.")
-    ] = False,
+    only: Annotated[list[str] | None, typer.Option("--role")] = None,
+    port: Count = ROLES["writers"],
+    host: str = "127.0.0.1",
+    new_links: bool = False,
 ) -> None:
     """Start Label Studio for this campaign on this machine, until you press Ctrl-C.
 
@@ -430,6 +407,12 @@ def serve(
     validators get a server each, with separate accounts. People can only sign up with the printed
     link, and nothing is sent to other machines. By default only this machine can reach the servers.
     docs/rounds.md explains how to set up servers that other people can reach safely.
+
+    Options:
+        only (ROLE): writers or validators; default: both.
+        port: Port of the writers' server; the validators' is the next.
+        host: Address to listen on; keep the default unless TLS is in front.
+        new_links: Make new sign-up links; old ones stop working.
     """
     from curation.rounds.platforms.label_studio import client, local
 
@@ -478,27 +461,11 @@ def serve(
 def export(
     round: RoundArgument = None,
     campaign: Where = Path(),
-    to: TasksFolder = None,
-    people: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file with one person's id per line: share the tasks among them.", **FILE
-        ),
-    ] = None,
-    recall: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A person or a table: deal out again what they have not answered; repeatable.",
-            metavar="NAME",
-        ),
-    ] = None,
+    to: Path | None = None,
+    people: Path | None = None,
+    recall: list[str] | None = None,
     format: TableFormat = "xlsx",
-    bom: Annotated[
-        bool,
-        typer.Option(
-            "--bom", help="Begin CSV tables with a byte order mark, for spreadsheet programs."
-        ),
-    ] = False,
+    bom: bool = False,
     as_json: Json = False,
 ) -> None:
     """Write a round's tasks as tables, with the instructions, for people on another platform.
@@ -511,6 +478,11 @@ def export(
 
     Send the tables out, and import the answers with «curation rounds import». Tasks that are out
     are not dealt out again, unless you recall them. Earlier tables stay; new ones get new names.
+
+    Options:
+        people (FILE): A file with one person's id per line: share the tasks among them.
+        recall (NAME): A person or a table: deal out again what they have not answered; repeatable.
+        bom: Begin CSV tables with a byte order mark, for spreadsheet programs.
     """
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
@@ -527,10 +499,15 @@ def export(
         )
     if as_json:
         files = [exported.instructions, *(path for path, _ in exported.tables)]
-        index = str(exported.who_gets_which) if exported.who_gets_which else None
-        summary = {"round": chosen.name, "files": list(map(str, files)), "who_gets_which": index}
-        consent = exported.consent or None
-        console.say_json({**summary, "recalled": exported.recalled, "consent": consent})
+        console.say_json(
+            {
+                "round": chosen.name,
+                "files": files,
+                "who_gets_which": exported.who_gets_which,
+                "recalled": exported.recalled,
+                "consent": exported.consent or None,
+            }
+        )
         return
     if exported.recalled:
         console.say(f"taken back: {amount(exported.recalled, 'answer')}")
@@ -543,18 +520,11 @@ def export(
 
 
 def import_(
-    round: Annotated[str, typer.Argument(help="The round.", metavar="ROUND")],
-    file: Annotated[Path, typer.Argument(help="An .xlsx workbook, a CSV or a JSONL file.", **FILE)],
+    round: str,
+    file: Path,
     campaign: Where = Path(),
-    consent: Annotated[
-        str,
-        typer.Option(
-            help="Declare that all people in the file agreed, on their platform, to this version "
-            "of the consent text.",
-            metavar="VERSION",
-        ),
-    ] = "",
-    dates: Dates = None,
+    consent: str = "",
+    dates: Order | None = None,
     as_json: Json = False,
 ) -> None:
     """Import answers to a round's tasks from a table, as the platform wrote it.
@@ -571,6 +541,12 @@ def import_(
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
     import a file again, only new answers are added.
+
+    Options:
+        round (ROUND): The round.
+        file (FILE): An .xlsx workbook, a CSV or a JSONL file.
+        consent (VERSION): Declare that all people in the file agreed, on their platform, to this
+            version of the consent text.
     """
     with locked(campaign) as opened:
         chosen = round_files.read_round(opened, round)
@@ -586,42 +562,19 @@ app = command_group(
     "Collect answers in rounds: people review terms, write items and label them. Rounds run "
     "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
 )
-Url = Annotated[
-    str,
-    typer.Option(
-        envvar="LABEL_STUDIO_URL",
-        help="Address of a Label Studio. Its key is read from LABEL_STUDIO_API_KEY_WRITERS or "
-        "_VALIDATORS, or else from LABEL_STUDIO_API_KEY.",
-    ),
-]
-
 app.command("serve")(serve)
 
 
 @app.command("open")
 def open_(
-    kind: Annotated[
-        str,
-        typer.Argument(help="review, intrasentence, intersentence or validation.", metavar="KIND"),
-    ],
+    kind: str,
     campaign: Where = Path(),
-    name: Annotated[str, typer.Option(help="The round's name; default: KIND-1, KIND-2, …")] = "",
-    platform_: Annotated[
-        str,
-        typer.Option("--platform", help="label_studio (default), or files for any other platform."),
-    ] = "",
-    url: Url = "",
-    domain: Annotated[
-        list[str] | None, typer.Option(help="Only terms or items of this domain; repeatable.")
-    ] = None,
-    term: Annotated[
-        list[str] | None,
-        typer.Option(help="Only this term (any name or id), or items on it; repeatable."),
-    ] = None,
-    of: Annotated[
-        list[str] | None,
-        typer.Option(help="Validate only items of this round; repeatable.", metavar="ROUND"),
-    ] = None,
+    name: str = "",
+    platform_: Annotated[str, typer.Option("--platform")] = "",
+    url: Annotated[str, typer.Option(envvar="LABEL_STUDIO_URL")] = "",
+    domain: list[str] | None = None,
+    term: list[str] | None = None,
+    of: list[str] | None = None,
     as_json: Json = False,
 ) -> None:
     """Open a round: plan its tasks and put them on the platform.
@@ -632,6 +585,16 @@ def open_(
 
     If the command was interrupted, run it again: no task is added twice. To open a closed round
     again, give its name.
+
+    Options:
+        kind (KIND): review, intrasentence, intersentence or validation.
+        name: The round's name; default: KIND-1, KIND-2, …
+        platform_: label_studio (default), or files for any other platform.
+        url: Address of a Label Studio. Its key is read from LABEL_STUDIO_API_KEY_WRITERS or
+            _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
+        domain: Only terms or items of this domain; repeatable.
+        term: Only this term (any name or id), or items on it; repeatable.
+        of (ROUND): Validate only items of this round; repeatable.
     """
     with locked(campaign) as opened:
         round, tasks, answers, address, sign_up = running.open_round(
@@ -671,22 +634,18 @@ def open_(
 
 @app.command("status")
 def status(
-    round: Annotated[
-        str | None,
-        typer.Argument(help="The round; default: all that were opened here.", metavar="ROUND"),
-    ] = None,
+    round: Annotated[str | None, typer.Argument()] = None,
     campaign: Where = Path(),
-    watch: Annotated[
-        int,
-        typer.Option(
-            help="Pull and show again every SECONDS seconds, until Ctrl-C.", metavar="SECONDS"
-        ),
-    ] = 0,
+    watch: int = 0,
     as_json: Json = False,
 ) -> None:
     """Show the progress of rounds: people, items decided, pace, estimated end, cost, next step.
 
     If settings, terms or answers have changed, items and labels are first computed again.
+
+    Options:
+        round (ROUND): The round; default: all that were opened here.
+        watch (SECONDS): Pull and show again every SECONDS seconds, until Ctrl-C.
     """
     opened = open_campaign(campaign)
     names = [round] if round else round_files.planned_rounds(opened)
@@ -717,18 +676,16 @@ def status(
 
 @app.command("pull")
 def pull(
-    round: RoundArgument = None,
-    campaign: Where = Path(),
-    full: Annotated[
-        bool, typer.Option("--full", help="Download everything again, not only changes.")
-    ] = False,
-    as_json: Json = False,
+    round: RoundArgument = None, campaign: Where = Path(), full: bool = False, as_json: Json = False
 ) -> None:
     """Download the answers that came in on Label Studio since the last pull.
 
     Every answer is first saved in the archive, unchanged. An edited answer is saved as a new
     version. Answers that were deleted on Label Studio stay in the archive and are refused with the
     reason «deleted». If a pull was interrupted, run it again.
+
+    Options:
+        full: Download everything again, not only changes.
     """
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
@@ -737,11 +694,7 @@ def pull(
 
 
 @app.command("top-up")
-def top_up(
-    round: RoundArgument = None,
-    campaign: Where = Path(),
-    as_json: Json = False,
-) -> None:
+def top_up(round: RoundArgument = None, campaign: Where = Path(), as_json: Json = False) -> None:
     """Ask for the answers that are still missing, and for no more.
 
     These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
@@ -775,9 +728,7 @@ def top_up(
 def close(
     round: RoundArgument = None,
     campaign: Where = Path(),
-    offline: Annotated[
-        bool, typer.Option("--offline", help="The server is gone: do not contact it.")
-    ] = False,
+    offline: bool = False,
     as_json: Json = False,
 ) -> None:
     """Close a round: bring in the last answers and ask for no more.
@@ -785,6 +736,9 @@ def close(
     Label Studio then stops showing its tasks to people. After a review, the majority decision on
     each term is added to 1-terms/edits.csv, unless the file already has a line on that term. To
     open a closed round again, use «curation rounds open KIND --name ROUND».
+
+    Options:
+        offline: The server is gone: do not contact it.
     """
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)

@@ -492,11 +492,7 @@ def _show_differences(group: "Ranking", runs: Runs, suffix: str) -> None:
     rows = []
     for three in shown:
         first = three[0]
-        row = [
-            f"{_named(runs[first.a])} − {_named(runs[first.b])}",
-            first.cats,
-            _terms(first),
-        ]
+        row = [f"{_named(runs[first.a])} − {_named(runs[first.b])}", first.cats, _terms(first)]
         for test in three:
             unsure = "~" if test.unsure else ""
             row += [f"{test.difference:+.2f}", _span(test.ci), _p(test.p_holm) + unsure]

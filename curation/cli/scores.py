@@ -10,20 +10,13 @@ from typer.core import TyperCommand
 
 from curation.cli import console, score_tables, scoring, training
 from curation.cli.options import (
-    FILE,
-    GoldFiles,
-    Intervals,
+    Count,
     JsonFile,
-    KindOption,
     Language,
-    LatexFile,
-    LowerIsLikelier,
-    OfCampaign,
-    OriginalTargets,
-    Scores,
-    Tier,
+    MaybeCount,
+    Natural,
+    Split,
     TieRule,
-    Ties,
     Where,
     command_group,
     write_csv,
@@ -41,7 +34,7 @@ from curation.cli.score_tables import (
     show_turned,
 )
 from curation.files import CurationError
-from curation.records import SplitName
+from curation.records import Kind, SplitName
 from curation.scores.flags import marked
 from curation.steps.source import gold_source, open_source
 from curation.text.wording import amount
@@ -53,85 +46,49 @@ if TYPE_CHECKING:
 
 def compare(
     campaign: Where = Path(),
-    gold: GoldFiles = None,
-    scores: Scores = Path("scores"),
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[@RULES]=FILE",
-            help="Also compare a model's predictions file; @RULES declares the profile or rule it "
-            "was scored by. Repeatable.",
-        ),
-    ] = None,
-    lower_is_likelier: LowerIsLikelier = None,
-    partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial",
-            help="Accept predictions without scores for some CATs; all models are then compared "
-            "on the CATs that all of them have.",
-        ),
-    ] = False,
-    split: OfCampaign = None,
-    kind: KindOption = None,
-    original_targets: OriginalTargets = False,
-    profile: Annotated[
-        str, typer.Option(help="Only the models scored under this profile.")
-    ] = "",
-    rule: Annotated[
-        str,
-        typer.Option(
-            help="Only the models scored by this rule; INTRA_INTER names a rule for each kind."
-        ),
-    ] = "",
-    tier: Tier = None,
-    ties: Ties = "half",
-    about: Annotated[
-        Path | None,
-        typer.Option(
-            help="A CSV file with the columns model, parameters, corpus_gb, architecture: sizes "
-            "to show and to correlate with.",
-            **FILE,
-        ),
-    ] = None,
-    terms_of: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="Also show this model's domains and its most and least stereotyped terms; use "
-            "MODEL/RULE for one of its runs.",
-        ),
-    ] = "",
-    terms: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=1, help="Show the N most and N least stereotyped terms per domain."
-        ),
-    ] = 3,
-    power: Annotated[
-        float | None,
-        typer.Option(
-            metavar="D",
-            help="Show how many terms you need to detect a difference of D points.",
-        ),
-    ] = None,
-    csv_file: Annotated[
-        Path | None,
-        typer.Option("--csv", help="Also write all values to one long table.", **FILE),
-    ] = None,
-    latex: Annotated[
-        Path | None,
-        typer.Option(help="Also write the tables of models as LaTeX.", **FILE),
-    ] = None,
-    intervals: Intervals = False,
+    gold: list[Path] | None = None,
+    scores: Path = Path("scores"),
+    predictions: list[str] | None = None,
+    lower_is_likelier: list[str] | None = None,
+    partial: bool = False,
+    split: Split | None = None,
+    kind: Kind | None = None,
+    original_targets: bool = False,
+    profile: str = "",
+    rule: str = "",
+    tier: MaybeCount = None,
+    ties: TieRule = "half",
+    about: Path | None = None,
+    terms_of: str = "",
+    terms: Count = 3,
+    power: float | None = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv")] = None,
+    latex: Path | None = None,
+    intervals: bool = False,
     json_file: JsonFile = None,
-) -> None:  # fmt: skip
+) -> None:
     """Compare models: lms, ss, icat with intervals, tests of differences, terms, kinds, rules.
 
     Models are ranked within a profile: each profile has its own tables, and each row names its
     rules. Models under different profiles are never ranked together, and neither are predictions
     whose rule is not declared. Differences are tested with paired tests over target terms, with
     Holm's correction over the pairs of a profile.
+
+    Options:
+        predictions (NAME[@RULES]=FILE): Also compare a model's predictions file; @RULES declares
+            the profile or rule it was scored by. Repeatable.
+        partial: Accept predictions without scores for some CATs; all models are then compared on
+            the CATs that all of them have.
+        profile: Only the models scored under this profile.
+        rule: Only the models scored by this rule; INTRA_INTER names a rule for each kind.
+        about (FILE): A CSV file with the columns model, parameters, corpus_gb, architecture: sizes
+            to show and to correlate with.
+        terms_of (MODEL): Also show this model's domains and its most and least stereotyped terms;
+            use MODEL/RULE for one of its runs.
+        terms (N): Show the N most and N least stereotyped terms per domain.
+        power (D): Show how many terms you need to detect a difference of D points.
+        csv_file (FILE): Also write all values to one long table.
+        latex (FILE): Also write the tables of models as LaTeX.
     """
     from curation.scores import tables
     from curation.scores.tables import latex_report
@@ -157,10 +114,7 @@ def compare(
     )
     if csv_file:
         rows = tables.tidy(
-            report.runs,
-            split=report.split,
-            tier=tier,
-            original_targets=original_targets,
+            report.runs, split=report.split, tier=tier, original_targets=original_targets
         )
         write_csv(csv_file, [tables.COLUMNS, *rows])
     if latex:
@@ -171,40 +125,30 @@ def compare(
 
 
 def ensemble(
-    members: Annotated[
-        list[str],
-        typer.Argument(
-            help="Two or more runs, as MODEL/RULE or MODEL/RULE+VARIANT.", metavar="MEMBER…"
-        ),
-    ],
+    members: list[str],
     campaign: Where = Path(),
-    gold: GoldFiles = None,
-    dev: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="With --gold: a gold file to fit the weights on; repeatable.", **FILE,
-        ),
-    ] = None,
-    scores: Scores = Path("scores"),
-    objective: Annotated[
-        Literal["lms", "icat"],
-        typer.Option(
-            help="What the weights maximise on the dev CATs, both kinds pooled: lms (ACL §7) or "
-            "icat."
-        ),
-    ] = "lms",
-    ties: Ties = "half",
-    name: Annotated[str, typer.Option(help="The name of the ensemble.")] = "ensemble",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the search, with four members or more.")
-    ] = 1,
-) -> None:  # fmt: skip
+    gold: list[Path] | None = None,
+    dev: list[Path] | None = None,
+    scores: Path = Path("scores"),
+    objective: Literal["lms", "icat"] = "lms",
+    ties: TieRule = "half",
+    name: str = "ensemble",
+    seed: Natural = 1,
+) -> None:
     """Fit an ensemble on dev: a weighted sum of models' standardised scores.
 
     The weights are 0 or more and sum to 1. By default they maximise lms on the dev CATs, because
     the paper's ensemble is the strongest language model (ACL §7). The values on dev are too high,
     because the weights were fitted there: compare the ensemble on test. The ensemble is saved
     beside the models, and «curation scores compare» shows it as a model.
+
+    Options:
+        members (MEMBER…): Two or more runs, as MODEL/RULE or MODEL/RULE+VARIANT.
+        dev (FILE): With --gold: a gold file to fit the weights on; repeatable.
+        objective: What the weights maximise on the dev CATs, both kinds pooled: lms (ACL §7) or
+            icat.
+        name: The name of the ensemble.
+        seed: Seed of the search, with four members or more.
     """
     from curation.steps.scores.compare import ensemble_splits, fit_ensemble
 
@@ -253,60 +197,35 @@ def _show_ensemble(fitted: "FittedEnsemble") -> None:
 
 
 def published(
-    gold: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A gold file of StereoSet that your runs scored; repeatable.", **FILE,
-        ),
-    ] = None,
-    scores: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Your runs: the folder of MODEL/RULE/.",
-        ),
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[@RULES]=FILE",
-            help="Also compare a model's predictions file; @RULES declares the profile or rule it "
-            "was scored by. Repeatable.",
-        ),
-    ] = None,
-    lower_is_likelier: LowerIsLikelier = None,
-    table: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.",
-        ),
-    ] = None,
-    split: Annotated[
-        SplitName | None,
-        typer.Option(
-            help="dev or test: the split of the gold files. Default: as their target terms show.",
-        ),
-    ] = None,
-    tier: Tier = None,
-    ties: Annotated[
-        TieRule,
-        typer.Option(
-            help="official: a tie counts as lost, as in StereoSet. half: it counts as half won.",
-        ),
-    ] = "official",
-    csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Also write the rows to a long table.", **FILE)
-    ] = None,
-    latex: LatexFile = None,
-    intervals: Intervals = False,
+    gold: list[Path] | None = None,
+    scores: Path | None = None,
+    predictions: list[str] | None = None,
+    lower_is_likelier: list[str] | None = None,
+    table: list[str] | None = None,
+    split: SplitName | None = None,
+    tier: MaybeCount = None,
+    ties: TieRule = "official",
+    csv_file: Annotated[Path | None, typer.Option("--csv")] = None,
+    latex: Path | None = None,
+    intervals: bool = False,
     json_file: JsonFile = None,
-) -> None:  # fmt: skip
+) -> None:
     """Show the tables that the StereoSet papers print, beside your own runs on StereoSet.
 
     Without runs, the command lists the printed tables, and shows those that --table names. With
     --gold and --scores or --predictions, it shows each run beside the printed rows of the same
     model, split, kind and domain. For each pair it shows whether the run used the table's
     rule, and the known reasons for a difference.
+
+    Options:
+        gold (FILE): A gold file of StereoSet that your runs scored; repeatable.
+        scores (DIR): Your runs: the folder of MODEL/RULE/.
+        predictions (NAME[@RULES]=FILE): Also compare a model's predictions file; @RULES declares
+            the profile or rule it was scored by. Repeatable.
+        table: Only this table, such as «acl 4» or «arxiv 7», or «all»; repeatable.
+        split: dev or test: the split of the gold files. Default: as their target terms show.
+        ties: official: a tie counts as lost, as in StereoSet. half: it counts as half won.
+        csv_file (FILE): Also write the rows to a long table.
     """
     from curation.scores import published as stage
     from curation.scores.published import choose
@@ -449,15 +368,6 @@ def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 app = command_group("Score models on a benchmark: lms, ss, icat.")
-Gold = Annotated[
-    list[Path],
-    typer.Option(
-        help="A dataset like StereoSet with gold labels, or a mapping file; repeatable.",
-        **FILE,
-    ),
-]
-
-
 LowerKind = Literal["both", "intrasentence", "intersentence"]
 
 
@@ -475,32 +385,16 @@ class OptionalKind(TyperCommand):
 
 @app.command("predictions", cls=OptionalKind)
 def predictions(
-    gold: Gold,
-    predictions: Annotated[
-        Path, typer.Option(help="A model's score of each sentence, by id.", **FILE)
-    ],
-    kind: KindOption = None,
-    lower_is_likelier: Annotated[
-        LowerKind | None,
-        typer.Option(
-            metavar="[KIND]",
-            help="The scores, or those of this kind of CAT, are perplexities or losses: change "
-            "their sign.",
-        ),
-    ] = None,
-    partial: Annotated[
-        bool,
-        typer.Option(
-            "--partial",
-            help="Leave out CATs if a sentence has no score, or one that is not a finite number.",
-        ),
-    ] = False,
-    original_targets: OriginalTargets = False,
-    tier: Tier = None,
-    ties: Ties = "half",
-    model: Annotated[
-        str, typer.Option(help="The model's name; default: taken from the file's name.")
-    ] = "",
+    *,
+    gold: list[Path],
+    predictions: Path,
+    kind: Kind | None = None,
+    lower_is_likelier: LowerKind | None = None,
+    partial: bool = False,
+    original_targets: bool = False,
+    tier: MaybeCount = None,
+    ties: TieRule = "half",
+    model: str = "",
     json_file: JsonFile = None,
 ) -> None:
     """Score a file of predictions: lms, ss, icat by kind, domain, term and overall.
@@ -508,6 +402,14 @@ def predictions(
     The file is {"intrasentence": [{"id", "score"}], "intersentence": [...]}, JSON Lines with id and
     score, or a CSV table with these columns. A higher score means likelier. Intervals are 95 %
     intervals over target terms.
+
+    Options:
+        gold (FILE): A dataset like StereoSet with gold labels, or a mapping file; repeatable.
+        predictions (FILE): A model's score of each sentence, by id.
+        lower_is_likelier ([KIND]): The scores, or those of this kind of CAT, are perplexities or
+            losses: change their sign.
+        partial: Leave out CATs if a sentence has no score, or one that is not a finite number.
+        model: The model's name; default: taken from the file's name.
     """
     from curation.steps.scores.runs import score_predictions
 
@@ -530,24 +432,16 @@ def predictions(
 
 @app.command("baselines")
 def baselines(
-    gold: GoldFiles = None,
+    gold: list[Path] | None = None,
     campaign: Where = Path(),
-    split: OfCampaign = None,
+    split: Split | None = None,
     language: Language = "",
-    original_targets: OriginalTargets = False,
-    tier: Tier = None,
-    ties: Ties = "half",
-    sentiment: Annotated[
-        Path | None,
-        typer.Option(
-            help="A predictions file with a classifier's sentiment of each sentence, higher being "
-            "more positive. Default: the scores of «measures sentiment» if the campaign has a "
-            "classifier, otherwise VADER's, for English.",
-            **FILE,
-        ),
-    ] = None,
-    latex: LatexFile = None,
-    intervals: Intervals = False,
+    original_targets: bool = False,
+    tier: MaybeCount = None,
+    ties: TieRule = "half",
+    sentiment: Path | None = None,
+    latex: Path | None = None,
+    intervals: bool = False,
     json_file: JsonFile = None,
 ) -> None:
     """Show what baselines score: ideal, stereotyped, random, and rules that use the surface only.
@@ -556,6 +450,11 @@ def baselines(
     use only how frequent the words are, how long the sentence is, its place in the file, how much
     it shares with its context, and how negative it sounds. If one of these beats chance, a warning
     is printed, and a release should report it.
+
+    Options:
+        sentiment (FILE): A predictions file with a classifier's sentiment of each sentence, higher
+            being more positive. Default: the scores of «measures sentiment» if the campaign has a
+            classifier, otherwise VADER's, for English.
     """
     from curation.scores.tables import latex_baselines
     from curation.steps.scores.runs import baselines as compute

@@ -4,31 +4,15 @@ import errno
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast, get_args
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
-from curation.cli.options import (
-    FILE,
-    BatchTokens,
-    Device,
-    Dtype,
-    EngineOption,
-    GoldFiles,
-    Remote,
-    Revision,
-    Scores,
-    Ties,
-    Where,
-    Workers,
-    language_code,
-    options_of_work,
-)
+from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
 from curation.cli.score_tables import kinds_text, show_report, show_results
 from curation.files import CurationError, read_text
 from curation.models.chat.prompts import ChatSpec
@@ -37,6 +21,7 @@ from curation.records import Cat
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import Source, campaign_source, open_source
 from curation.text.wording import amount
+from curation.work.engine import Engine
 
 if TYPE_CHECKING:
     from curation.models.scoring import ModelSpec
@@ -45,9 +30,7 @@ if TYPE_CHECKING:
 
 
 CHAT = "chat:"
-_PANEL = "Chat models"
-_DEFAULT = ChatSpec(Path())
-_option = partial(typer.Option, rich_help_panel=_PANEL)
+_FAMILIES = [name for name in get_args(Family) if name not in ("endpoint", "chat")]
 
 
 def _temperature(text: str) -> float:
@@ -69,86 +52,17 @@ def _price(text: str) -> float:
         raise typer.BadParameter(f"{error.what}: {error.fix}") from None
 
 
-PromptsFile = Annotated[
-    Path | None,
-    _option(
-        help="The prompts; default: prompts.toml in the folder of scores, or those that are "
-        "included for the language («curation scores prompts»).",
-        **FILE,
-    ),
-]
-AllPrompts = Annotated[
-    bool,
-    typer.Option(
-        "--all-prompts",
-        help="Ask with every prompt of the file, not only the first of each kind.",
-        rich_help_panel=_PANEL,
-    ),
-]
-Samples = Annotated[
-    int | None,
-    _option(
-        metavar="N",
-        min=1,
-        max=1000,
-        help="Ask each question N times: for models that do not always answer alike (endpoints "
-        f"only); default: {_DEFAULT.samples}.",
-    ),
-]
-Temperature = Annotated[
-    float | None,
-    _option(
-        parser=_temperature,
-        metavar="T",
-        help=f"Temperature of sampling, 0 to 2 (endpoints only); default: {_DEFAULT.temperature:g}"
-        ".",
-    ),
-]
-MaxTokens = Annotated[
-    int | None,
-    _option(
-        metavar="N",
-        min=1,
-        max=1_000_000,
-        help="The largest number of tokens of a reply, with the thoughts of a reasoning model "
-        f"(endpoints only); default: {_DEFAULT.max_tokens}.",
-    ),
-]
-Concurrency = Annotated[
-    int | None,
-    _option(
-        metavar="N",
-        min=1,
-        max=256,
-        help="Requests under way at the same time (endpoints only); default: "
-        f"{_DEFAULT.concurrency}.",
-    ),
-]
-DryRun = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Send nothing and write nothing; print how many requests and tokens are still to be "
-        "sent.",
-        rich_help_panel=_PANEL,
-    ),
-]
-PriceIn = Annotated[
-    float | None,
-    _option(
-        parser=_price,
-        metavar="PRICE",
-        help="Price of a million tokens that are sent, to print the cost.",
-    ),
-]
-PriceOut = Annotated[
-    float | None,
-    _option(
-        parser=_price,
-        metavar="PRICE",
-        help="Price of a million tokens that are received.",
-    ),
-]
+def _family(name: str) -> str:
+    """A family that --family may name.
+
+    Raises:
+        BadParameter: it may not.
+    """
+    if name == "chat":
+        raise typer.BadParameter("write chat:NAME for a chat model, without --family")
+    if name not in _FAMILIES:
+        raise typer.BadParameter(f"«{name}» is not one of {', '.join(_FAMILIES)}")
+    return name
 
 
 class NamedModel(NamedTuple):
@@ -159,20 +73,73 @@ class NamedModel(NamedTuple):
     chat: bool
 
 
-class ChatOptions(NamedTuple):
-    """The options for chat models, as they are given."""
+@dataclass(frozen=True)
+class ModelOptions:
+    """How models are found and run.
 
-    prompts: Path | None
-    all_prompts: bool
-    samples: int | None
-    temperature: float | None
-    max_tokens: int | None
-    concurrency: int | None
-    dry_run: bool
-    price_in: float | None
-    price_out: float | None
+    Attributes:
+        family: The model's family, if it is not recognized.
+        nsp (DIR): The folder that train-nsp wrote for the model: a head for the rule nsp.
+        accept_own_head: Under acl-ll: use the model's own next-sentence head if --nsp is not given;
+            all tables then mark the model.
+        endpoint (URL): An OpenAI-compatible endpoint that serves the models, such as
+            http://127.0.0.1:8000/v1. The key is read from CURATION_ENDPOINT_KEY or OPENAI_API_KEY.
+        bos: BOS token text (endpoints only).
+        plain: Turn off all optimisations: slow, to check the scores.
+    """
 
-    def spec(self, prompts: Path) -> ChatSpec:
+    NOT_FOR_CHAT: ClassVar = {
+        *("--family", "--nsp", "--accept-own-head", "--bos", "--plain", "--engine", "--workers")
+    }
+
+    family: Annotated[str | None, typer.Option(parser=_family, metavar="|".join(_FAMILIES))] = None
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: MaybeCount = None
+    nsp: str = ""
+    accept_own_head: bool = False
+    revision: str = ""
+    endpoint: str = ""
+    bos: str = ""
+    plain: bool = False
+    trust_remote_code: bool = False
+    engine: Engine = "local"
+    workers: MaybeCount = None
+
+
+@dataclass(frozen=True)
+class ChatOptions:
+    """The options for chat models, as they are given; ``ChatSpec`` has the defaults.
+
+    Attributes:
+        prompts (FILE): The prompts; default: prompts.toml in the folder of scores, or those that
+            are included for the language («curation scores prompts»).
+        all_prompts: Ask with every prompt of the file, not only the first of each kind.
+        samples (N): Ask each question N times: for models that do not always answer alike
+            (endpoints only); default: 1.
+        temperature (T): Temperature of sampling, 0 to 2 (endpoints only); default: 0.
+        max_tokens (N): The largest number of tokens of a reply, with the thoughts of a reasoning
+            model (endpoints only); default: 64.
+        concurrency (N): Requests under way at the same time (endpoints only); default: 8.
+        dry_run: Send nothing and write nothing; print how many requests and tokens are still to be
+            sent.
+        price_in (PRICE): Price of a million tokens that are sent, to print the cost.
+        price_out (PRICE): Price of a million tokens that are received.
+    """
+
+    PANEL: ClassVar = "Chat models"
+
+    prompts: Path | None = None
+    all_prompts: bool = False
+    samples: Annotated[int | None, typer.Option(min=1, max=1000)] = None
+    temperature: Annotated[float | None, typer.Option(parser=_temperature)] = None
+    max_tokens: Annotated[int | None, typer.Option(min=1, max=1_000_000)] = None
+    concurrency: Annotated[int | None, typer.Option(min=1, max=256)] = None
+    dry_run: bool = False
+    price_in: Annotated[float | None, typer.Option(parser=_price)] = None
+    price_out: Annotated[float | None, typer.Option(parser=_price)] = None
+
+    def spec(self, prompts: Path = Path()) -> ChatSpec:
         """How the models are asked, with this file of prompts."""
         numbers = ("samples", "temperature", "max_tokens", "concurrency")
         given = {name: value for name in numbers if (value := getattr(self, name)) is not None}
@@ -186,6 +153,9 @@ class ChatOptions(NamedTuple):
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(self.price_in, self.price_out)
+
+
+_MODELS, _CHAT = ModelOptions(), ChatOptions()
 
 
 def named_model(argument: str) -> NamedModel:
@@ -209,33 +179,21 @@ def named_model(argument: str) -> NamedModel:
     return NamedModel(label, name, chat)
 
 
+def _given(options: ModelOptions | ChatOptions) -> list[str]:
+    """The options that are not as by default."""
+    own = (each for each in fields(options) if getattr(options, each.name) != each.default)
+    return [f"--{each.name.replace('_', '-')}" for each in own]
+
+
 def check_chat_options(
-    models: Sequence[NamedModel],
-    options: ChatOptions,
-    *,
-    endpoint: bool,
-    others: Mapping[str, bool],
-    rule: str,
-    profile: str,
+    models: Sequence[NamedModel], how: ModelOptions, chat: ChatOptions, *, rule: str, profile: str
 ) -> None:
     """Check that the options fit the models.
-
-    Args:
-        models: all models of the command.
-        options: the options for chat models.
-        endpoint: whether ``--endpoint`` is given.
-        others: options that chat models do not use, and whether they are given.
-        rule: of ``--rule``.
-        profile: of ``--profile``.
 
     Raises:
         CurationError: an option has no model that uses it, or contradicts another one.
     """
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name, value in options._asdict().items()
-        if value is not None and value is not False
-    ]
+    given = _given(chat)
     if not any(model.chat for model in models):
         if given:
             raise CurationError(
@@ -250,15 +208,15 @@ def check_chat_options(
                 f"leave {option} out, or score chat models with a command of their own",
             )
     plain = [model.name for model in models if not model.chat]
-    useless = [option for option, is_given in others.items() if is_given]
+    useless = [option for option in _given(how) if option in how.NOT_FOR_CHAT]
     if useless and not plain:
         raise CurationError(f"{useless[0]} is not for chat models", f"leave {useless[0]} out")
-    if plain and options.dry_run:
+    if plain and chat.dry_run:
         raise CurationError(
             f"--dry-run plans chat models, and {plain[0]} is not one",
             "name only chat models: chat:NAME",
         )
-    if not endpoint:
+    if not how.endpoint:
         sampling = ("--samples", "--temperature", "--max-tokens", "--concurrency")
         for option in (*sampling, "--price-in", "--price-out"):
             if option in given:
@@ -267,9 +225,9 @@ def check_chat_options(
                     "give --endpoint URL, or leave the option out: a model on this machine gives "
                     "the probabilities of both letters at once",
                 )
-    if (options.price_in is None) != (options.price_out is None):
+    if (chat.price_in is None) != (chat.price_out is None):
         raise CurationError(
-            f"{'--price-in' if options.price_out is None else '--price-out'} is given alone",
+            f"{'--price-in' if chat.price_out is None else '--price-out'} is given alone",
             "give both prices, of tokens that are sent and received; one of them may be 0",
         )
 
@@ -353,110 +311,18 @@ _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, err
 _DISK |= {errno.ENOTDIR, errno.EEXIST, errno.EISDIR}  # of the folder of scores, so of all models
 
 
-_FAMILIES = [name for name in get_args(Family) if name not in ("endpoint", "chat")]
-
-
-def _family(name: str) -> str:
-    """A family that --family may name.
-
-    Raises:
-        BadParameter: it may not.
-    """
-    if name == "chat":
-        raise typer.BadParameter("write chat:NAME for a chat model, without --family")
-    if name not in _FAMILIES:
-        raise typer.BadParameter(f"«{name}» is not one of {', '.join(_FAMILIES)}")
-    return name
-
-
 def models(
-    names: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL...",
-            help="Names on the Hugging Face hub, or folders. Use LABEL=MODEL to set a display "
-            "name, and chat:MODEL for a chat model.",
-        ),
-    ],
+    names: list[str],
     campaign: Where = Path(),
-    gold: GoldFiles = None,
-    scores: Scores = Path("scores"),
-    rule: Annotated[
-        str, typer.Option(help="One rule for all models; «curation scores rules» lists them.")
-    ] = "",
-    profile: Annotated[
-        str,
-        typer.Option(
-            help="A profile, which sets the rule for each family and kind: acl-ll, acl-pll, arxiv, "
-            "choice, code, default."
-        ),
-    ] = "",
-    variant: Annotated[
-        str, typer.Option(help="Change the texts first: lower, capital, unpointed.")
-    ] = "",
-    family: Annotated[
-        str | None,
-        typer.Option(
-            parser=_family,
-            metavar="|".join(_FAMILIES),
-            help="The model's family, if it is not recognized.",
-        ),
-    ] = None,
-    device: Device = "auto",
-    dtype: Dtype = "auto",
-    batch_tokens: BatchTokens = None,
-    nsp: Annotated[
-        str,
-        typer.Option(
-            metavar="DIR",
-            help="The folder that train-nsp wrote for the model: a head for the rule nsp.",
-        ),
-    ] = "",
-    accept_own_head: Annotated[
-        bool,
-        typer.Option(
-            "--accept-own-head",
-            help="Under acl-ll: use the model's own next-sentence head if --nsp is not given; all "
-            "tables then mark the model.",
-        ),
-    ] = False,
-    revision: Revision = "",
-    endpoint: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="An OpenAI-compatible endpoint that serves the models, such as "
-            "http://127.0.0.1:8000/v1. The key is read from CURATION_ENDPOINT_KEY or "
-            "OPENAI_API_KEY.",
-        ),
-    ] = "",
-    bos: Annotated[str, typer.Option(help="BOS token text (endpoints only).")] = "",
-    plain: Annotated[
-        bool,
-        typer.Option("--plain", help="Turn off all optimisations: slow, to check the scores."),
-    ] = False,
-    trust_remote_code: Remote = False,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    tier: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            help="Show results for CATs on whose labels N or more annotators agree; all CATs are "
-            "scored.",
-        ),
-    ] = None,
-    ties: Ties = "half",
-    prompts: PromptsFile = None,
-    all_prompts: AllPrompts = False,
-    samples: Samples = None,
-    temperature: Temperature = None,
-    max_tokens: MaxTokens = None,
-    concurrency: Concurrency = None,
-    dry_run: DryRun = False,
-    price_in: PriceIn = None,
-    price_out: PriceOut = None,
+    gold: list[Path] | None = None,
+    scores: Path = Path("scores"),
+    rule: str = "",
+    profile: str = "",
+    variant: str = "",
+    how: ModelOptions = _MODELS,
+    tier: MaybeCount = None,
+    ties: TieRule = "half",
+    chat: ChatOptions = _CHAT,
 ) -> None:
     """Score models: lms, ss, icat of each. The score of every association is kept.
 
@@ -467,46 +333,37 @@ def models(
 
     chat:MODEL asks a chat model which of two associations is more natural, at an endpoint or on
     this machine. Its replies are kept in 5-scores/MODEL/choice/replies.jsonl.
+
+    Options:
+        names (MODEL...): Names on the Hugging Face hub, or folders. Use LABEL=MODEL to set a
+            display name, and chat:MODEL for a chat model.
+        rule: One rule for all models; «curation scores rules» lists them.
+        profile: A profile, which sets the rule for each family and kind: acl-ll, acl-pll, arxiv,
+            choice, code, default.
+        variant: Change the texts first: lower, capital, unpointed.
+        tier (N): Show results for CATs on whose labels N or more annotators agree; all CATs are
+            scored.
     """
     from curation.models.scoring import ModelSpec
-    from curation.steps.scores.models import check_names
+    from curation.steps.scores.models import check_names, plan_model
 
     named = list(map(named_model, names))
-    chat = ChatOptions(
-        prompts, all_prompts, samples, temperature, max_tokens, concurrency, dry_run, price_in,
-        price_out,
-    )  # fmt: skip
-    check_chat_options(
-        named,
-        chat,
-        endpoint=bool(endpoint),
-        others={
-            "--family": family is not None,
-            "--nsp": bool(nsp),
-            "--accept-own-head": accept_own_head,
-            "--bos": bool(bos),
-            "--plain": plain,
-            "--engine": engine != "local",
-            "--workers": workers is not None,
-        },
-        rule=rule,
-        profile=profile,
-    )
+    check_chat_options(named, how, chat, rule=rule, profile=profile)
     specs = [
         ModelSpec(
             name=model.name,
             label=model.label,
-            family=None if model.chat else cast("Family | None", family),
-            device=device,
-            dtype=dtype,
-            revision=revision or None,
-            trust_remote_code=trust_remote_code,
-            batch_tokens=batch_tokens,
-            plain=plain and not model.chat,
-            nsp="" if model.chat else nsp,
-            url=endpoint,
-            bos="" if model.chat else bos,
-            chat=chat.spec(Path()) if model.chat else None,
+            family=None if model.chat else cast("Family | None", how.family),
+            device=how.device,
+            dtype=how.dtype,
+            revision=how.revision or None,
+            trust_remote_code=how.trust_remote_code,
+            batch_tokens=how.batch_tokens,
+            plain=how.plain and not model.chat,
+            nsp="" if model.chat else how.nsp,
+            url=how.endpoint,
+            bos="" if model.chat else how.bos,
+            chat=chat.spec() if model.chat else None,
         )
         for model in named
     ]
@@ -515,17 +372,15 @@ def models(
         "rule": rule,
         "profile": profile,
         "variant": variant,
-        "accept_own_head": accept_own_head,
-        **options_of_work(engine, workers, device),
+        "accept_own_head": how.accept_own_head,
+        **options_of_work(how.engine, how.workers, how.device),
         "ties": ties,
     }
-    source = _source(campaign, gold, scores, dry_run=dry_run)
+    source = _source(campaign, gold, scores, dry_run=chat.dry_run)
     specs = _with_prompts(specs, source, chat)
-    if dry_run:
-        from curation.steps.scores.models import plan_model
-
+    if chat.dry_run:
         plans = [plan_model(spec, source, variant=variant) for spec in specs]
-        show_plans(plans, chat.spec(Path()), chat.prices)
+        show_plans(plans, chat.spec(), chat.prices)
         return
     source.warn_before_scoring(console)
     shown = source.in_tier(tier, console).cats
@@ -636,20 +491,16 @@ def _score(
 
 
 def prompts(
-    language: Annotated[
-        str,
-        typer.Option(
-            callback=language_code,
-            help="Print the file that is included for this language; default: the file that the "
-            "campaign's chat models are asked with.",
-        ),
-    ] = "",
-    campaign: Where = Path(),
+    language: Annotated[str, typer.Option(callback=language_code)] = "", campaign: Where = Path()
 ) -> None:
     """Print the prompts that chat models are asked with: a file that you can copy and change.
 
     The file is checked first. A campaign uses 5-scores/prompts.toml if there is one, and otherwise
     the file that is included for its language.
+
+    Options:
+        language: Print the file that is included for this language; default: the file that the
+            campaign's chat models are asked with.
     """
     from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts, included_prompts

@@ -4,40 +4,40 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 from curation.campaign import create_campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Where
-from curation.files import CurationError
 from curation.rounds.progress import Progress
-from curation.settings import PAPER, CampaignSettings, Settings, new_id
+from curation.settings import PAPER, CampaignSettings, new_settings
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.release.statement import write_template
 from curation.steps.status import SHOWN, read_status
 from curation.steps.step import Step, current, last_run
-from curation.text.words import AFFIXING, base
 
 ASKED = {
     "name": "the benchmark's name, as it is published",
     "language": "language code of the texts",
     "domains": "the kinds of social group that terms belong to, separated by commas",
 }
-HINTS = {
-    "name": "use printable characters only",
-    "language": "use a language code such as en, de or pt-BR",
-    "domains": "name each domain once, separated by commas, without the character /",
-}
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="The folder to create.", metavar="DIR")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Use the defaults; do not ask.")] = False,
-    name: Annotated[str, typer.Option(help="The benchmark's name.")] = "",
-    language: Annotated[str, typer.Option(help="Language code of the texts.")] = "",
-    domains: Annotated[str, typer.Option(help="Domains, separated by commas.")] = "",
+    folder: Path,
+    yes: Annotated[bool, typer.Option("--yes", "-y")] = False,
+    name: str = "",
+    language: str = "",
+    domains: str = "",
 ) -> None:
-    """Start a campaign: a folder with a commented campaign.toml."""
+    """Start a campaign: a folder with a commented campaign.toml.
+
+    Options:
+        folder (DIR): The folder to create.
+        yes: Use the defaults; do not ask.
+        name: The benchmark's name.
+        language: Language code of the texts.
+        domains: Domains, separated by commas.
+    """
     fields = CampaignSettings.model_fields
     defaults = {
         "name": fields["name"].default,
@@ -50,23 +50,7 @@ def init(
         for key, value in given.items()
     }
     names = [part.strip() for part in answers.pop("domains").split(",") if part.strip()]
-    if len(set(names)) < len(names):
-        raise CurationError("domains: one of them is named twice", HINTS["domains"])
-    try:
-        settings = Settings.model_validate(
-            {
-                "campaign": {**answers, "id": new_id()},
-                "domains": {name: {} for name in names},
-                "rounds": {"blank_alone": base(answers["language"]) not in AFFIXING},
-            }
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "string_pattern_mismatch":
-            message = f"{first['input']!r} is not valid"
-        key = next((str(k) for k in first["loc"] if k in HINTS), "domains")
-        raise CurationError(f"{key}: {message}", HINTS[key]) from None
+    settings = new_settings(**answers, domains=names)
     campaign = create_campaign(folder, settings)
     with campaign.lock():
         write_template(campaign)
@@ -164,6 +148,6 @@ def run(campaign: Where = Path(), as_json: Json = False) -> None:
         bring_up_to_date(opened, tell=tell, reporter=console)
     folder = opened.releases / opened.settings.release.version
     if as_json:
-        console.say_json({"steps": done, "release": str(folder) if folder.exists() else None})
+        console.say_json({"steps": done, "release": folder if folder.exists() else None})
     elif folder.exists():
         console.say(f"release: {folder}")

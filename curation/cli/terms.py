@@ -1,4 +1,8 @@
-"""``curation terms``: where target terms come from, which are kept, and why."""
+"""``curation terms``: where target terms come from, which are kept, and why.
+
+Options:
+    domain (NAME): Only this domain; repeatable.
+"""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -7,11 +11,11 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
-from curation.cli.options import FILE, Json, Where, command_group, locked
+from curation.cli.options import Json, Natural, Where, command_group, locked
 from curation.reasons import REASONS
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.terms import outdated_facts, query_facts, scan_facts, tally_facts
+from curation.steps.terms import query_facts, scan_facts, tally_facts
 from curation.terms.facts import Facts
 from curation.text.wording import amount
 
@@ -65,22 +69,15 @@ app = command_group(
     "campaign.toml, then select.\n\n"
     "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
 )
-Domain = Annotated[
-    list[str] | None,
-    typer.Option("--domain", "-d", help="Only this domain; repeatable.", metavar="NAME"),
-]
+Domain = Annotated[list[str] | None, typer.Option("--domain", "-d")]
 
 
 @app.command("query")
 def query(
     campaign: Where = Path(),
     domain: Domain = None,
-    endpoint: Annotated[
-        str, typer.Option(help="wdqs, qlever or a URL; default: the setting in [terms].")
-    ] = "",
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Query again even if an answer is already saved.")
-    ] = False,
+    endpoint: str = "",
+    fresh: bool = False,
     as_json: Json = False,
 ) -> None:
     """Query Wikidata: which items the domains' properties name, how often, and what these are.
@@ -89,6 +86,10 @@ def query(
     campaign.toml. Every answer is saved in 1-terms/answers/. If the command is interrupted, run it
     again: it continues where it stopped. If a query is too heavy for the service, it is split. If
     even the smallest query is too heavy, use «curation terms scan».
+
+    Options:
+        endpoint: wdqs, qlever or a URL; default: the setting in [terms].
+        fresh: Query again even if an answer is already saved.
     """
     with locked(campaign) as opened:
         done = query_facts(opened, domain, endpoint=endpoint, fresh=fresh, reporter=console)
@@ -103,23 +104,22 @@ def query(
 
 @app.command("scan")
 def scan(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Wikidata's JSON dump: .json.gz, .json or .json.bz2.", **FILE),
-    ],
+    files: list[Path],
     campaign: Where = Path(),
     domain: Domain = None,
-    engine: Annotated[
-        Literal["local", "ray"],
-        typer.Option(help="For several files: this machine (local) or a Ray cluster (ray)."),
-    ] = "local",
-    workers: Annotated[int, typer.Option(help="Number of processes; 0: one per core.", min=0)] = 0,
+    engine: Literal["local", "ray"] = "local",
+    workers: Natural = 0,
     as_json: Json = False,
 ) -> None:
     """Get the same facts as «terms query» from a Wikidata dump, for populations of any size.
 
     The dump (about 140 GB as .gz, https://dumps.wikimedia.org/wikidatawiki/entities/) is read
     twice, in constant memory. Use .gz rather than .bz2: it is read fifteen times faster.
+
+    Options:
+        files (FILE): Wikidata's JSON dump: .json.gz, .json or .json.bz2.
+        engine: For several files: this machine (local) or a Ray cluster (ray).
+        workers: Number of processes; 0: one per core.
     """
     with locked(campaign) as opened:
         done = scan_facts(
@@ -189,58 +189,27 @@ def select(campaign: Where = Path(), as_json: Json = False) -> None:
             ["reason", "count", "meaning"],
             [(code, n, REASONS[code]) for code, n in outcome.reasons.items()],
         )
-    _warn_of_facts(opened)
-    for domain in steps.domains_without_terms(opened):
-        console.warn(steps.no_terms(domain))
-    for text, ids in old.items():
-        shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
-        console.warn(
-            f"items of {text!r} that use an old name or a second spelling: {len(ids)} ({shown})"
-        )
-    if old:
-        console.warn(
-            "readers of a release see only the new name. Before you build one, take the rename "
-            "back (1-terms/edits.csv), leave these items out (leave_out in [decisions]), or have "
-            "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
-            "whose context does not have the new name"
-        )
+    for text in steps.selection_warnings(opened, outcome):
+        console.warn(text)
     console.say(f"{amount(counts['kept'], 'term')} in {opened.terms / 'targets.jsonl'}")
     console.say("To change one, edit 1-terms/edits.csv. «curation terms explain TERM» shows why.")
 
 
-def _warn_of_facts(campaign: Campaign) -> None:
-    """Warn of domains whose facts are missing, or were asked for under other settings."""
-    for domain, changed in outdated_facts(campaign).items():
-        if changed:
-            console.warn(
-                f"domain {domain}: Wikidata was asked under other settings "
-                f"({', '.join(changed)}); ask again with «curation terms query» or «scan»"
-            )
-        else:
-            console.warn(
-                f"domain {domain}: Wikidata has not been asked yet; run «curation terms query»"
-            )
-
-
 @app.command("explain")
 def explain(
-    term: Annotated[
-        str,
-        typer.Argument(
-            help="Any name of a term: its text, an old name, another label or alias in Wikidata, "
-            "its Wikidata id or its own id.",
-            metavar="TERM",
-        ),
-    ],
+    term: str,
     campaign: Where = Path(),
-    domain: Annotated[
-        str | None, typer.Option("--domain", "-d", help="Only in this domain.", metavar="NAME")
-    ] = None,
+    domain: Annotated[str | None, typer.Option("--domain", "-d")] = None,
     as_json: Json = False,
 ) -> None:
     """Explain a term: its sources, the decision and its reason, manual edits, its items.
 
     It shows the line of each edit in edits.csv, and whether the line was applied.
+
+    Options:
+        term (TERM): Any name of a term: its text, an old name, another label or alias in Wikidata,
+            its Wikidata id or its own id.
+        domain (NAME): Only in this domain.
     """
     stories = steps.explain(open_campaign(campaign), term, domain)
     if as_json:

@@ -1,24 +1,28 @@
-"""``curation trust``: measures of bias, and the report that says when they may be trusted."""
+"""``curation trust``: measures of bias, and the report that says when they may be trusted.
+
+Options:
+    groups (NAME): Measure these groups of [groups.NAME]; repeatable. Default: all.
+    source (NAME): Name of what is measured, in the name of the run. Default: the file's or model's.
+    year: Year that the vectors are of; needs --source.
+    file (FILE): Vectors: .bin, .txt or .vec (each also .gz), or .npz.
+    model: A name on the Hugging Face hub, or a folder.
+    files (FILE): The corpus: .txt with a document on each line, .jsonl (both also .gz) or .parquet.
+    layer: The layer to read: 0 for the embeddings, 1 for the first …; default: the last.
+    window: Sentences of a context; default: window in [trust].
+    field: The field (JSON) or column (Parquet) that has the text.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console, options
-from curation.cli.options import (
-    FILE,
-    GoldFiles,
-    Json,
-    Language,
-    LowerIsLikelier,
-    Scores,
-    Where,
-    command_group,
-)
+from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
 from curation.records import Bias, Criterion, Status
 from curation.steps.pipeline import bring_up_to_date
@@ -28,6 +32,10 @@ from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_wo
 from curation.steps.trust.report import ATTEST, PAGE, TrustReport
 from curation.text.wording import amount
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
+from curation.work.engine import Engine
+
+if TYPE_CHECKING:
+    from curation.models.states import StatesSpec
 
 app = command_group(
     "Measure bias towards groups, and report what is known about whether it may be trusted.\n\n"
@@ -35,45 +43,36 @@ app = command_group(
     "6-trust/runs/. «curation trust report» then tests measures, the dataset and scores "
     "against one criterion after another."
 )
-GroupNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME", help="Measure these groups of [groups.NAME]; repeatable. Default: all."
-    ),
-]
-Source = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="Name of what is measured, in the name of the run. Default: the file's or model's.",
-    ),
-]
-Year = Annotated[
-    int | None, typer.Option(min=1, max=9999, help="Year that the vectors are of; needs --source.")
-]
-VectorsFile = Annotated[
-    Path, typer.Argument(help="Vectors: .bin, .txt or .vec (each also .gz), or .npz.", **FILE)
-]
-Model = Annotated[str, typer.Argument(help="A name on the Hugging Face hub, or a folder.")]
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        help="The corpus: .txt with a document on each line, .jsonl (both also .gz) or .parquet.",
-        **FILE,
-    ),
-]
-Layer = Annotated[
-    int | None,
-    typer.Option(
-        help="The layer to read: 0 for the embeddings, 1 for the first …; default: the last."
-    ),
-]
-Window = Annotated[
-    int | None,
-    typer.Option(min=1, max=1000, help="Sentences of a context; default: window in [trust]."),
-]
-Field = Annotated[str, typer.Option(help="The field (JSON) or column (Parquet) that has the text.")]
+Year = Annotated[int | None, typer.Option(min=1, max=9999)]
+Window = Annotated[int | None, typer.Option(min=1, max=1000)]
 
+
+@dataclass(frozen=True)
+class StatesOptions:
+    """How the states of a model are read."""
+
+    device: str = "auto"
+    dtype: str = "auto"
+    batch_tokens: MaybeCount = None
+    revision: str = ""
+    trust_remote_code: bool = False
+    engine: Engine = "local"
+    workers: MaybeCount = None
+
+    def spec(self, model: str, layer: int | None) -> "StatesSpec":
+        """The model, and the layer that is read."""
+        from curation.models.states import StatesSpec
+
+        how = (self.device, self.dtype, self.revision or None, self.trust_remote_code)
+        return StatesSpec(model, *how, layer, self.batch_tokens)
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """What reads the states, as arguments of a measure."""
+        return options.options_of_work(self.engine, self.workers, self.device)
+
+
+_STATES = StatesOptions()
 COUNTS = {"text-automated", "text-human", "probe"}
 """Measures whose strengths are counts; those of no group, or of several, are not in p."""
 
@@ -93,7 +92,7 @@ def show_runs(runs: Sequence[tuple["TrustRun", bool]], *, as_json: bool) -> None
     """
     if as_json:
         rows = [
-            {"run": run.name, "folder": str(run.folder), "measured": measured}
+            {"run": run.name, "folder": run.folder, "measured": measured}
             | {name: run.about[name] for name in FACTS if name in run.about}
             | {"biases": [bias.model_dump() for bias in run.biases]}
             for run, measured in runs
@@ -125,25 +124,15 @@ def _asked(groups: list[str] | None, source: str, **reading: Any) -> dict[str, A
 
 @app.command()
 def text(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="Texts with a document per line (.txt), record (.jsonl) or row (.parquet); the "
-            "first two also as .gz.",
-            **FILE,
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(help="People's labels of passages instead of texts: .csv or .jsonl.", **FILE),
-    ] = None,
-    groups: GroupNames = None,
-    source: Source = "",
+    files: Annotated[list[Path] | None, typer.Argument()] = None,
+    labels: Path | None = None,
+    groups: list[str] | None = None,
+    source: str = "",
     window: Window = None,
-    field: Field = "text",
+    field: str = "text",
     language: Language = "",
-    engine: options.CorpusEngine = "local",
-    workers: options.Processes = 0,
+    engine: Engine = "local",
+    workers: Natural = 0,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -155,6 +144,13 @@ def text(
 
     If the passages are from the texts, give both the same --source: the trust report then compares
     them.
+
+    Options:
+        files (FILE): Texts with a document per line (.txt), record (.jsonl) or row (.parquet); the
+            first two also as .gz.
+        labels (FILE): People's labels of passages instead of texts: .csv or .jsonl.
+        engine: This machine (local) or a Ray cluster (ray).
+        workers: Number of processes; 0: one per core.
     """
     from curation.steps.trust.text import measure_labels, measure_texts
 
@@ -175,9 +171,9 @@ def text(
 
 @app.command()
 def vectors(
-    file: VectorsFile,
-    groups: GroupNames = None,
-    source: Source = "",
+    file: Path,
+    groups: list[str] | None = None,
+    source: str = "",
     year: Year = None,
     campaign: Where = Path(),
     as_json: Json = False,
@@ -196,34 +192,14 @@ def vectors(
 
 @app.command()
 def prior(
-    file: VectorsFile,
-    groups: GroupNames = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="NAME",
-            help="Compute this measure; repeatable. Default: all that fit the number of groups, "
-            "or caliskan with --x and --y.",
-        ),
-    ] = None,
-    scale: Annotated[
-        Literal["own", "raw", "unit"],
-        typer.Option(
-            help="Vectors as in the file (raw), of length 1 (unit), or as the authors of each "
-            "measure use them (own)."
-        ),
-    ] = "own",
-    strictness: Annotated[
-        float, typer.Option(min=0, max=100, help="The exponent c of direct bias.")
-    ] = 1.0,
-    x: Annotated[
-        Path | None, typer.Option(help="Words of WEAT's first target set; needs --y.", **FILE)
-    ] = None,
-    y: Annotated[
-        Path | None, typer.Option(help="Words of WEAT's second target set; needs --x.", **FILE)
-    ] = None,
-    source: Source = "",
+    file: Path,
+    groups: list[str] | None = None,
+    measures: Annotated[list[str] | None, typer.Option("--measure")] = None,
+    scale: Literal["own", "raw", "unit"] = "own",
+    strictness: Annotated[float, typer.Option(min=0, max=100)] = 1.0,
+    x: Path | None = None,
+    y: Path | None = None,
+    source: str = "",
     year: Year = None,
     campaign: Where = Path(),
     as_json: Json = False,
@@ -233,6 +209,15 @@ def prior(
     Each is a run of its own. A positive value means that the target is closer to the first group;
     manzini has no such sign. With --x and --y, only caliskan is computed, and its run
     has the test WEAT.
+
+    Options:
+        measures (NAME): Compute this measure; repeatable. Default: all that fit the number of
+            groups, or caliskan with --x and --y.
+        scale: Vectors as in the file (raw), of length 1 (unit), or as the authors of each measure
+            use them (own).
+        strictness: The exponent c of direct bias.
+        x (FILE): Words of WEAT's first target set; needs --y.
+        y (FILE): Words of WEAT's second target set; needs --x.
     """
     from curation.steps.trust.vectors import VectorFile, measure_prior, read_target_sets
 
@@ -294,42 +279,16 @@ def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:
 
 @app.command()
 def debias(
-    file: VectorsFile,
-    method: Annotated[
-        Literal["hard", "multiclass", "soft"],
-        typer.Option(help="hard: two groups. multiclass: hard, any number. soft: a linear map."),
-    ],
-    groups: Annotated[str, typer.Option(metavar="NAME", help="The groups, [groups.NAME].")],
-    out: Annotated[Path, typer.Option(help="The new file: .bin, .vec, .txt or .npz.", **FILE)],
-    judges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge",
-            metavar="NAME",
-            help="Measure both files with these groups; repeatable. Default: those of --groups, "
-            "whose words show little, since the method was fitted on them.",
-        ),
-    ] = None,
-    keep: Annotated[
-        Path | None, typer.Option(help="Words that keep their bias, one on each line.", **FILE)
-    ] = None,
-    equalise: Annotated[
-        Path | None,
-        typer.Option(
-            help="Sets of words to make equal, one set on each line. Default: the groups' words at "
-            "the same place of their lists.",
-            **FILE,
-        ),
-    ] = None,
-    dimensions: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=100, help="Dimensions of the subspace. Default: one less than groups."
-        ),
-    ] = None,
-    weight: Annotated[
-        float, typer.Option(min=0, max=1e9, help="soft: the weight λ of bias.")
-    ] = 0.2,
+    file: Path,
+    *,
+    method: Literal["hard", "multiclass", "soft"],
+    groups: str,
+    out: Path,
+    judges: Annotated[list[str] | None, typer.Option("--judge")] = None,
+    keep: Path | None = None,
+    equalise: Path | None = None,
+    dimensions: Annotated[int | None, typer.Option(min=1, max=100)] = None,
+    weight: Annotated[float, typer.Option(min=0, max=1000000000.0)] = 0.2,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -338,6 +297,18 @@ def debias(
     All vectors get length 1. A file OUT.json beside the new one says how it was made. Both files
     are measured, too, as by «curation trust vectors» and «curation trust prior»: the runs are in
     6-trust/runs/. To compare them in the trust report, name them in mitigation of [trust].
+
+    Options:
+        method: hard: two groups. multiclass: hard, any number. soft: a linear map.
+        groups (NAME): The groups, [groups.NAME].
+        out (FILE): The new file: .bin, .vec, .txt or .npz.
+        judges (NAME): Measure both files with these groups; repeatable. Default: those of --groups,
+            whose words show little, since the method was fitted on them.
+        keep (FILE): Words that keep their bias, one on each line.
+        equalise (FILE): Sets of words to make equal, one set on each line. Default: the groups'
+            words at the same place of their lists.
+        dimensions: Dimensions of the subspace. Default: one less than groups.
+        weight: soft: the weight λ of bias.
     """
     from curation.steps.trust import vectors as step
 
@@ -354,7 +325,7 @@ def debias(
         reporter=console,
     )
     if as_json:
-        files = {"file": str(made.path), "report": str(made.report)}
+        files = {"file": made.path, "report": made.report}
         runs = [[run.name for run in pair] for pair in made.runs]
         console.say_json({**files, "runs": runs, **made.about})
         return
@@ -381,28 +352,17 @@ def _shown(value: float | None) -> str | None:
 
 @app.command()
 def contextual(
-    model: Model,
-    files: Files,
-    groups: GroupNames = None,
-    source: Source = "",
-    layer: Layer = None,
-    most: Annotated[
-        int, typer.Option(min=0, help="Contexts of each word, at random; 0: all, as in the paper.")
-    ] = 1_000,
-    repeats: Annotated[
-        bool,
-        typer.Option("--repeats", help="Count repeated contexts, as in the paper; default: once."),
-    ] = False,
-    window: Annotated[int, typer.Option(min=1, max=1000, help="Sentences of a context.")] = 1,
+    model: str,
+    files: list[Path],
+    groups: list[str] | None = None,
+    source: str = "",
+    layer: int | None = None,
+    most: Natural = 1_000,
+    repeats: bool = False,
+    window: Annotated[int, typer.Option(min=1, max=1000)] = 1,
     language: Language = "",
-    field: Field = "text",
-    device: options.Device = "auto",
-    dtype: options.Dtype = "auto",
-    batch_tokens: options.BatchTokens = None,
-    revision: options.Revision = "",
-    trust_remote_code: options.Remote = False,
-    engine: options.EngineOption = "local",
-    workers: options.Workers = None,
+    field: str = "text",
+    states: StatesOptions = _STATES,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -413,14 +373,15 @@ def contextual(
     association is the cosine of the mean vectors of the target's words and of the group's words.
     Intervals are over documents. If the command is interrupted, run it again: it goes on where it
     stopped.
+
+    Options:
+        most: Contexts of each word, at random; 0: all, as in the paper.
+        repeats: Count repeated contexts, as in the paper; default: once.
+        window: Sentences of a context.
     """
-    from curation.models.states import StatesSpec
     from curation.steps.trust.contextual import measure_contextual
 
-    spec = StatesSpec(
-        model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
-    )
-    opened, work = open_campaign(campaign), options.options_of_work(engine, workers, device)
+    spec, opened, work = states.spec(model, layer), open_campaign(campaign), states.work
     asked = _asked(groups, source, window=window, language=language, field=field, **work)
     runs = measure_contextual(opened, spec, files, most=most or None, repeats=repeats, **asked)
     show_runs(runs, as_json=as_json)
@@ -428,44 +389,20 @@ def contextual(
 
 @app.command()
 def probe(
-    model: Model,
-    files: Files,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            help="Train on people's labels: a table (CSV, .jsonl) with the columns passage, text, "
-            "target, group, annotator, submitted_at.",
-            **FILE,
-        ),
-    ] = None,
-    automatic: Annotated[
-        bool,
-        typer.Option("--automatic", help="Train on automatic labels of passages of the files."),
-    ] = False,
-    groups: GroupNames = None,
-    source: Source = "",
-    per_target: Annotated[
-        bool,
-        typer.Option("--per-target", help="A probe per target, as in the paper; default: one."),
-    ] = False,
-    every_mention: Annotated[
-        bool,
-        typer.Option("--every-mention", help="Read all mentions, as in the paper; default: first."),
-    ] = False,
-    layer: Layer = None,
-    most: Annotated[
-        int, typer.Option(min=1, help="Passages of each target, a random sample.")
-    ] = 1_000,
+    model: str,
+    files: list[Path],
+    labels: Path | None = None,
+    automatic: bool = False,
+    groups: list[str] | None = None,
+    source: str = "",
+    per_target: bool = False,
+    every_mention: bool = False,
+    layer: int | None = None,
+    most: Count = 1_000,
     window: Window = None,
     language: Language = "",
-    field: Field = "text",
-    device: options.Device = "auto",
-    dtype: options.Dtype = "auto",
-    batch_tokens: options.BatchTokens = None,
-    revision: options.Revision = "",
-    trust_remote_code: options.Remote = False,
-    engine: options.EngineOption = "local",
-    workers: options.Workers = None,
+    field: str = "text",
+    states: StatesOptions = _STATES,
     campaign: Where = Path(),
     as_json: Json = False,
 ) -> None:
@@ -477,8 +414,15 @@ def probe(
     few labels; the paper's text has one for each (--per-target). A passage with several mentions of
     the target counts once, also with --every-mention. Give --labels or --automatic. If the command
     is interrupted, run it again: it goes on where it stopped.
+
+    Options:
+        labels (FILE): Train on people's labels: a table (CSV, .jsonl) with the columns passage,
+            text, target, group, annotator, submitted_at.
+        automatic: Train on automatic labels of passages of the files.
+        per_target: A probe per target, as in the paper; default: one.
+        every_mention: Read all mentions, as in the paper; default: first.
+        most: Passages of each target, a random sample.
     """
-    from curation.models.states import StatesSpec
     from curation.steps.trust.contextual import measure_probe
 
     if automatic is (labels is not None):
@@ -486,10 +430,7 @@ def probe(
             "the probe needs labels: give either --labels or --automatic",
             "use --labels FILE for people's labels, or --automatic",
         )
-    spec = StatesSpec(
-        model, device, dtype, revision or None, trust_remote_code, layer, batch_tokens
-    )
-    opened, work = open_campaign(campaign), options.options_of_work(engine, workers, device)
+    spec, opened, work = states.spec(model, layer), open_campaign(campaign), states.work
     asked = _asked(groups, source, window=window, language=language, field=field, **work)
     asked |= {"labels": labels, "per_target": per_target, "every_mention": every_mention}
     runs = measure_probe(opened, spec, files, most=most, **asked)
@@ -527,35 +468,14 @@ _ASKING = (("test", "fail"), ("test", "inconclusive"), ("control", "fail"), ("so
 @app.command()
 def report(
     campaign: Where = Path(),
-    gold: GoldFiles = None,
-    scores: Scores = _SCORES,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[@RULES]=FILE",
-            help="With --gold: a model's predictions file; @RULES declares the profile or rule it "
-            "was scored by. Repeatable.",
-        ),
-    ] = None,
-    lower_is_likelier: LowerIsLikelier = None,
+    gold: list[Path] | None = None,
+    scores: Path = _SCORES,
+    predictions: list[str] | None = None,
+    lower_is_likelier: list[str] | None = None,
     language: Language = "",
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", help="With --gold: the folder of the report and of attest.toml."
-        ),
-    ] = _OUT,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 1 if a criterion fails; for scripts.")
-    ] = False,
-    every: Annotated[
-        bool,
-        typer.Option(
-            "--all",
-            help="Print all rows, not only those that fail or are inconclusive. The files always "
-            "have all.",
-        ),
-    ] = False,
+    out: Path = _OUT,
+    strict: bool = False,
+    every: Annotated[bool, typer.Option("--all")] = False,
     as_json: Json = False,
 ) -> None:
     """Say criterion by criterion what is known about measures, the dataset and scores.
@@ -566,6 +486,14 @@ def report(
 
     The first report writes attest.toml, with questions about the use of the results that only your
     team can answer. A release takes the report, and first brings it up to date.
+
+    Options:
+        predictions (NAME[@RULES]=FILE): With --gold: a model's predictions file; @RULES declares
+            the profile or rule it was scored by. Repeatable.
+        out (DIR): With --gold: the folder of the report and of attest.toml.
+        strict: Exit with 1 if a criterion fails; for scripts.
+        every: Print all rows, not only those that fail or are inconclusive. The files always have
+            all.
     """
     if gold:
         if scores != _SCORES and not scores.is_dir():
@@ -598,7 +526,7 @@ def report(
         found = step.read_report(step.place(opened))
     if as_json:
         rows = [row.model_dump() for row in found.rows]
-        known = {"file": str(found.path), "counts": found.counts, "open": found.open}
+        known = {"file": found.path, "counts": found.counts, "open": found.open}
         console.say_json({**known, "left_out": found.left_out, "rows": rows})
     else:
         _show_report(found, every=every)

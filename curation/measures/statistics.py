@@ -16,6 +16,7 @@ import numpy as np
 
 from curation.records import GOLDS, KINDS, Cat
 from curation.stats.intervals import FEW, Interval, mean_interval
+from curation.stats.tests import log_choose
 from curation.text.item_form import options
 from curation.text.rules import same_text
 from curation.text.words import UNSPACED, NotCheckedError, base, words
@@ -329,15 +330,11 @@ def different_in_sample(counts: Sequence[int], size: int) -> float | None:
     total = sum(counts)
     if total < size:
         return None
-    whole = _log_choose(total, size)
+    whole = log_choose(total, size)
     missed = (
-        math.exp(_log_choose(total - n, size) - whole) if total - n >= size else 0.0 for n in counts
+        math.exp(log_choose(total - n, size) - whole) if total - n >= size else 0.0 for n in counts
     )
     return math.fsum(1 - share for share in missed)
-
-
-def _log_choose(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 # --- terms and writers --------------------------------------------------------------------------

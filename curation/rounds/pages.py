@@ -353,12 +353,7 @@ def task_data(
     if kind == "review":
         offered = [{"value": _apart(shown), "alias": term} for term, shown in choices]
         offered.append({"value": _apart(texts["review"]["into_other"]), "alias": OTHER})
-        return data | {
-            "term": task.target,
-            "domain": task.domain,
-            "info": info,
-            "choices": offered,
-        }
+        return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
     if kind == "validation":
         data["context"] = task.context or ""

@@ -220,12 +220,7 @@ def _values(answer: RefusedAnswer, field: str, words: Words) -> list[tuple[str, 
 
 
 def _answer(
-    answer: RefusedAnswer,
-    round: Round,
-    texts: Sections,
-    words: Words,
-    *,
-    plain: bool,
+    answer: RefusedAnswer, round: Round, texts: Sections, words: Words, *, plain: bool
 ) -> dict[str, str]:
     """The cells of the answer's fields, as the person sent them."""
     shown = offered(texts)

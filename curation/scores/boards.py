@@ -10,7 +10,7 @@ from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
 from curation.scores.runs import ByIds, Run, from_ids, judge_outcomes
 from curation.stats.intervals import Floats
-from curation.stats.metrics import Ties, judge
+from curation.stats.metrics import Ties, cat_columns, judge
 from curation.text.wording import amount
 
 
@@ -116,17 +116,7 @@ def comparisons(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> pd.Dat
         run: the run, with scores or with comparisons.
         ties: as in ``won``.
     """
-    return _table(_keys(cats), won(cats, run, ties=ties))
-
-
-def _keys(cats: Sequence[Cat]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "kind": [cat.kind for cat in cats],
-            "domain": [cat.domain for cat in cats],
-            "term": [f"{cat.domain}/{cat.target}" for cat in cats],
-        }
-    )
+    return _table(cat_columns(cats), won(cats, run, ties=ties))
 
 
 def _table(cats: pd.DataFrame, results: Floats) -> pd.DataFrame:
@@ -181,7 +171,7 @@ def board(
                 "give one of them another name",
             )
         seen[run.name] = run.where
-    keys = _keys(cats)
+    keys = cat_columns(cats)
     kept: list[Run] = []
     results: list[Floats] = []
     for run in runs:

@@ -146,10 +146,7 @@ def groups(
 
 
 def _groups(
-    key: Key,
-    runs: Sequence[Run],
-    fits: Sequence[frozenset[Key]],
-    skipped: Callable[[str], None],
+    key: Key, runs: Sequence[Run], fits: Sequence[frozenset[Key]], skipped: Callable[[str], None]
 ) -> list[Group]:
     """The runs of one key, by the difference of their heads; that of the ranked ones is first.
 
@@ -219,10 +216,7 @@ def head_of(run: Run) -> str:
     training, own = run.about.get("head_training"), run.about.get("own_head")
     if isinstance(training, Mapping) and not own:
         return json.dumps(training, sort_keys=True)
-    about: Any = run.about
-    for key in ("opened", "nsp", "next_sentence", "head"):
-        about = about.get(key) if isinstance(about, Mapping) else None
-    return OWN if own or about == OWN else NO_RECORD
+    return OWN if own or run.opened_head == OWN else NO_RECORD
 
 
 def mark_heads(runs: Sequence[Run], cats: Sequence[Cat]) -> list[Run]:

@@ -128,11 +128,7 @@ def targets() -> tuple[Target, ...]:
     """The papers' target terms (arXiv Table 9, ACL Table 10)."""
     return tuple(
         Target(
-            row["domain"],
-            row["term"],
-            _list(row["also"]),
-            float(row["agreement"]),
-            row["split"],
+            row["domain"], row["term"], _list(row["also"]), float(row["agreement"]), row["split"]
         )
         for row in _rows("terms.csv")
     )
@@ -423,10 +419,7 @@ def _pair(
 
 def _other_head(row: Printed, run: Run) -> Head:
     """Which kind of next-sentence head a run used, if it is not the table's."""
-    about: Any = run.about
-    for key in ("opened", "nsp", "next_sentence", "head"):
-        about = about.get(key) if isinstance(about, Mapping) else None
-    head = "own" if run.about.get("own_head") else about
+    head = "own" if run.about.get("own_head") else run.opened_head
     if head == "own" and row.profile in TRAINED_HEADS:
         return "own"
     return "trained" if head == "trained" and _table_uses_own_head(row) else ""
@@ -447,13 +440,7 @@ def _rule_text(rules: Sequence[str], variant: str = "", head: Head = "") -> str:
 
 
 def _why(
-    row: Printed,
-    cell: Mapping[str, Any],
-    ties: Ties,
-    *,
-    rules: RowRules,
-    head: Head,
-    full: bool,
+    row: Printed, cell: Mapping[str, Any], ties: Ties, *, rules: RowRules, head: Head, full: bool
 ) -> list[str]:
     """The codes of ``WHY`` that apply to a pair; ``rules`` do not compare heads."""
     model = models()[row.model]

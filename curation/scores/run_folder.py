@@ -257,8 +257,14 @@ def resume(
     """
     claim(folder, identity, notice)
     scores, rejected = (folder / name for name in (SCORES, REJECTED))
-    valid = [s for s in read(scores, Score) if digests.get(s.association, s.asked) == s.asked]
-    refused = [r for r in read(rejected, Rejection) if _is_current(r, digests)]
+    valid = [
+        s
+        for s in read_records(scores, Score, missing_ok=True)
+        if digests.get(s.association, s.asked) == s.asked
+    ]
+    refused = [
+        r for r in read_records(rejected, Rejection, missing_ok=True) if _is_current(r, digests)
+    ]
     if len(valid) < count_whole_lines(scores) or len(refused) < count_whole_lines(rejected):
         aside = set_aside(folder, [SCORES, REJECTED, RESULTS])
         notice(
@@ -376,8 +382,3 @@ def note(folder: Path, **fields: Any) -> None:
     run = read_run(folder)
     if any(name not in run or run[name] != value for name, value in fields.items()):
         write_json(folder / RUN, {**run, **fields})
-
-
-def read(path: Path, record: Any) -> list[Any]:
-    """The records of a file; none if the file does not exist."""
-    return read_records(path, record) if path.exists() else []

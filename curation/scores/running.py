@@ -12,17 +12,10 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from curation.files import CurationError, dump_line
+from curation.files import CurationError, dump_line, read_records
 from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import BOUND
-from curation.models.rules import (
-    TRAINED_HEADS,
-    Refusal,
-    Scored,
-    profiles_of,
-    rules_for,
-    rules_name,
-)
+from curation.models.rules import TRAINED_HEADS, Refusal, Scored, profiles_of, rules_for, rules_name
 from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
 from curation.records import KINDS, Cat, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
@@ -35,7 +28,6 @@ from curation.scores.run_folder import (
     SCORES,
     locked_run,
     note,
-    read,
     read_run,
     resume,
     set_aside_run,
@@ -362,11 +354,7 @@ def _append(job: Job, shard: Shard, done: Done) -> int:
 
 
 def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> bytes:
-    record = {
-        "association": question.association,
-        "asked": question.digest,
-        "rule": rule,
-    }
+    record = {"association": question.association, "asked": question.digest, "rule": rule}
     return dump_line(
         Rejection(
             code=refusal.code, detail=refusal.detail, where=job.identity["model"], record=record
@@ -400,7 +388,9 @@ def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, 
         ``left_out`` counts CATs of the rules' kinds without a score for each association or, of a
         chat model, without all three comparisons. A split with no other CAT is not in ``splits``.
     """
-    scores = {s.association: s.value for s in read(job.folder / SCORES, Score)}
+    scores = {
+        s.association: s.value for s in read_records(job.folder / SCORES, Score, missing_ok=True)
+    }
     about, name = read_run(job.folder), job.identity["model"]
     outcomes = read_outcomes(job.folder / COMPARISONS)
     run = Run(name, rules_name(job.rules), job.variant, scores, about, comparisons=outcomes)

@@ -20,7 +20,6 @@ from curation.scores.run_folder import (
     RUN,
     SCORES,
     check_about,
-    read,
     why_no_outcome,
 )
 from curation.stats.intervals import Floats
@@ -234,6 +233,14 @@ class Run:
         return str(self.about.get("family", ""))
 
     @property
+    def opened_head(self) -> Any:
+        """The next-sentence head that was opened, by ``run.json``; None if it does not say."""
+        about: Any = self.about
+        for key in ("opened", "nsp", "next_sentence", "head"):
+            about = about.get(key) if isinstance(about, Mapping) else None
+        return about
+
+    @property
     def rules(self) -> dict[str, str]:
         """The rule of each kind: from ``run.json``, otherwise from the folder's name."""
         known = self.about.get("rules")
@@ -366,7 +373,7 @@ def _read_run(folder: Path) -> Run:
 
 def _read_refused(path: Path) -> dict[str, str]:
     """What a run has refused, associations or CATs, and the digests of their texts."""
-    records = [rejection.record for rejection in read(path, Rejection)]
+    records = [rejection.record for rejection in read_records(path, Rejection, missing_ok=True)]
     scored = {str(r["association"]): str(r.get("asked", "")) for r in records if "association" in r}
     chosen = {str(r["cat"]): str(r.get("texts", "")) for r in records if "cat" in r}
     return scored | chosen

@@ -38,10 +38,7 @@ def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
 
 
 def by_term(
-    board: Board,
-    chosen: Sequence[int],
-    *,
-    agreement: Mapping[str, Agreement] | None = None,
+    board: Board, chosen: Sequence[int], *, agreement: Mapping[str, Agreement] | None = None
 ) -> list[dict[str, Any]]:
     """How strongly models stereotype each term, and how far annotators agree on it.
 

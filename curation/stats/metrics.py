@@ -43,14 +43,17 @@ def comparisons(
         for of_gold in [{a.gold: scores[a.id] for a in cat.associations}]
     ]
     meaningful, stereotype, tied = judge(np.array(values, float).reshape(-1, 3), ties=ties)
+    table = cat_columns(cats)
+    return table.assign(meaningful=meaningful, stereotype=stereotype, ties=tied.astype(int))
+
+
+def cat_columns(cats: Sequence[Cat]) -> pd.DataFrame:
+    """The first columns of ``comparisons``: kind, domain and term of each CAT."""
     return pd.DataFrame(
         {
             "kind": [cat.kind for cat in cats],
             "domain": [cat.domain for cat in cats],
             "term": [f"{cat.domain}/{cat.target}" for cat in cats],
-            "meaningful": meaningful,
-            "stereotype": stereotype,
-            "ties": tied.astype(int),
         }
     )
 

@@ -299,11 +299,12 @@ def _least(parts: Sequence[_Part]) -> float:
         for end, drawn in enumerate((ordered[: part.size], ordered[-part.size :])):
             last = drawn[-1] if end == 0 else drawn[0]
             alike, needed = int((ordered == last).sum()), int((drawn == last).sum())
-            logs[end] += _log_choose(alike, needed) - _log_choose(len(ordered), part.size)
+            logs[end] += log_choose(alike, needed) - log_choose(len(ordered), part.size)
     return math.exp(min(logs))
 
 
-def _log_choose(n: int, k: int) -> float:
+def log_choose(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose ``k`` of ``n``."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 

@@ -290,10 +290,7 @@ def agreement_report(
     with reporter.tracked("agreement", len(groups)) as advance:
         for group in groups:
             rows += agreement.measured(
-                facts,
-                by=group,
-                measures=measures,
-                confidence=settings.agreement.confidence,
+                facts, by=group, measures=measures, confidence=settings.agreement.confidence
             )
             advance()
     rules = settings.decisions.model_dump(exclude={"count_repeats", "leave_out", "trust_gold"})

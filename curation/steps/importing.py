@@ -69,7 +69,7 @@ def warn_of_people(
         fix: what to do if they are one person; by default, what to do about their answers.
     """
     path = campaign.rounds / "people.jsonl"
-    known = {person.id for person in read_records(path, Person)} if path.exists() else set()
+    known = {person.id for person in read_records(path, Person, missing_ok=True)}
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     # Ids with an @ are the same in capitals and in small letters.
     new = [p for p in dict.fromkeys(named) if p and "@" not in p and pseudonym(p) not in known]

@@ -72,8 +72,7 @@ def classify(
         from curation.models import classifier
     except ImportError as error:
         raise CurationError(
-            f"{settings.sentiment}: models cannot be run: {error}",
-            "pip install 'curation[models]'",
+            f"{settings.sentiment}: models cannot be run: {error}", "pip install 'curation[models]'"
         ) from None
     model = classifier.load(settings.sentiment, labels=settings.labels or None)
     if settings.classes == 3 and "neutral" not in model.classes:

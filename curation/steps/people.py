@@ -133,6 +133,12 @@ class Change(NamedTuple):
     theirs: list[str]
     deleted: list[str]
 
+    @property
+    def to_delete(self) -> list[str]:
+        """After an erasure, the built versions that still hold something of the person."""
+        erased = self.action == "erase"
+        return [version for version in self.theirs if erased and version not in self.deleted]
+
 
 def decide_on_person(
     campaign: Campaign,
@@ -257,7 +263,7 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     """
     name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     met = campaign.rounds / "people.jsonl"
-    known = {person.id for person in read_records(met, Person)} if met.exists() else set()
+    known = {person.id for person in read_records(met, Person, missing_ok=True)}
     known |= {line.person for line in round_files.read_standing(campaign)}
     known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
     for candidate in (who, name(who), name(who.lower())):
@@ -289,7 +295,7 @@ def _counts(campaign: Campaign) -> dict[str, Any]:
 
 def _cats(campaign: Campaign) -> set[str]:
     path = campaign.decisions / "decisions.jsonl"
-    decisions: Sequence[Decision] = read_records(path, Decision) if path.exists() else []
+    decisions: Sequence[Decision] = read_records(path, Decision, missing_ok=True)
     return {decision.item for decision in decisions if decision.kept}
 
 

@@ -249,7 +249,7 @@ def campaign_source(campaign: Campaign, *, language: str = "") -> Source:
     """The CATs that a campaign has kept; there may be none."""
     path = campaign.decisions / "cats.jsonl"
     return Source(
-        read_records(path, Cat) if path.exists() else [],
+        read_records(path, Cat, missing_ok=True),
         ALL,
         language or campaign.settings.campaign.language,
         campaign.scores,

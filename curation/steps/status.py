@@ -35,11 +35,7 @@ IMPORTS = "curation import answers FILE, or curation import stereoset FILE"
 
 
 def before_answers(
-    campaign: Campaign,
-    measures: "Sequence[RunState]",
-    *,
-    current: Collection[str],
-    terms_kept: int,
+    campaign: Campaign, measures: "Sequence[RunState]", *, current: Collection[str], terms_kept: int
 ) -> str:
     """What to do next: for measures of bias if somebody uses them, and for a dataset.
 

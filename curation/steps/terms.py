@@ -116,8 +116,7 @@ def domains_without_words(campaign: Campaign) -> "dict[str, NoWordsError]":
 
 def read_met(campaign: Campaign) -> list[Term]:
     """The terms that answers have named, as they were at that time."""
-    path = campaign.terms / "imported.jsonl"
-    return read_records(path, Term) if path.exists() else []
+    return read_records(campaign.terms / "imported.jsonl", Term, missing_ok=True)
 
 
 def read_edits(campaign: Campaign) -> "list[Edit]":
@@ -532,8 +531,7 @@ def edit_problems(campaign: Campaign) -> list[str]:
     Such lines are not applied. A step reports a line once; ``curation terms select`` and
     ``curation status`` report it until it is corrected.
     """
-    path = campaign.terms / "rejected.jsonl"
-    rejections = read_records(path, Rejection) if path.exists() else []
+    rejections = read_records(campaign.terms / "rejected.jsonl", Rejection, missing_ok=True)
     return [_problem(rejection) for rejection in rejections]
 
 
@@ -635,6 +633,37 @@ def outcome(campaign: Campaign) -> Outcome:
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
     old_texts = items_with_old_texts(candidates, read_items(campaign))
     return Outcome(domains, fates, dict(reasons.most_common()), old_texts, selected.notes)
+
+
+def selection_warnings(campaign: Campaign, outcome: Outcome) -> list[str]:
+    """What users should know of a selection: old facts, domains without terms, and old names.
+
+    Args:
+        campaign: the campaign.
+        outcome: of ``outcome``.
+    """
+    warnings = []
+    for domain, changed in outdated_facts(campaign).items():
+        warnings.append(
+            f"domain {domain}: Wikidata was asked under other settings ({', '.join(changed)}); ask "
+            "again with «curation terms query» or «scan»"
+            if changed
+            else f"domain {domain}: Wikidata has not been asked yet; run «curation terms query»"
+        )
+    warnings += map(no_terms, domains_without_terms(campaign))
+    for text, ids in outcome.old_texts.items():
+        shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
+        warnings.append(
+            f"items of {text!r} that use an old name or a second spelling: {len(ids)} ({shown})"
+        )
+    if outcome.old_texts:
+        warnings.append(
+            "readers of a release see only the new name. Before you build one, take the rename "
+            "back (1-terms/edits.csv), leave these items out (leave_out in [decisions]), or have "
+            "them written again; «curation measures pitfalls --show target_renamed» shows the CATs "
+            "whose context does not have the new name"
+        )
+    return warnings
 
 
 def items_that_need_old_texts(campaign: Campaign) -> list[str]:

@@ -21,7 +21,7 @@ HEADS |= dict.fromkeys(("si", "sv", "ta", "te", "tr", "ur", "zh"), "last")
 HEADS |= dict.fromkeys(("ar", "ca", "es", "fr", "gl", "he", "id", "it", "ms", "pt"), "first")
 HEADS |= dict.fromkeys(("ro", "sw", "th", "tl", "vi"), "first")
 COMPOUNDS = {
-    *("af", "da", "de", "et", "fi", "hu", "is", "ja", "nb", "nl", "nn", "no", "sv", "th", "zh"),
+    *("af", "da", "de", "et", "fi", "hu", "is", "ja", "nb", "nl", "nn", "no", "sv", "th", "zh")
 }
 """Languages that write «film actor» as one word, or have no spaces between words."""
 

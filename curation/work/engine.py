@@ -97,6 +97,19 @@ def each_shard(
         yield from _in_processes(work, shards, workers)
 
 
+def check_device(engine: Engine, device: str) -> None:
+    """Check that an engine can give its workers this device of torch, for a model of their own.
+
+    Raises:
+        CurationError: Ray cannot.
+    """
+    if engine == "ray" and (device == "map" or device.startswith("cuda:")):
+        raise CurationError(
+            f"--device {device} with --engine ray: Ray gives each worker a GPU of its own",
+            "use --device cuda",
+        )
+
+
 def own_workers() -> int:
     """The workers if nobody chose them: in the command one per processor, at most 8, else 1.
 

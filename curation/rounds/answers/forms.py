@@ -334,11 +334,7 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
             elif flag not in flags:
                 flags.append(flag)
     return Given(
-        item=task.item,
-        marks=tuple(marks),
-        flags=tuple(flags),
-        seconds=seconds_of(row),
-        **frame,
+        item=task.item, marks=tuple(marks), flags=tuple(flags), seconds=seconds_of(row), **frame
     )
 
 

@@ -250,10 +250,7 @@ def _row(event: Event | Sent, words: Words | None) -> dict[str, object]:
     if event.source == "forms":
         return forms.file_row(event.payload, words)
     if event.source == "label_studio":
-        return {
-            "task_id": event.payload.get("task"),
-            "annotator": event.payload.get("person"),
-        }
+        return {"task_id": event.payload.get("task"), "annotator": event.payload.get("person")}
     return event.payload
 
 

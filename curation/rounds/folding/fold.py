@@ -67,9 +67,7 @@ class Folded(NamedTuple):
 
 
 def fold(
-    parsed: Iterable[tuple[str, ParsedAnswer]],
-    rules: Rules,
-    pseudonym: Callable[[str], str] = str,
+    parsed: Iterable[tuple[str, ParsedAnswer]], rules: Rules, pseudonym: Callable[[str], str] = str
 ) -> Folded:
     """Fold the answers of all rounds into items, labels, reviews and rejections.
 

@@ -69,12 +69,7 @@ class Row(NamedTuple):
 
 
 def columns(
-    kind: RoundKind,
-    texts: Sections,
-    *,
-    consent: str,
-    personal: bool,
-    plain: bool = False,
+    kind: RoundKind, texts: Sections, *, consent: str, personal: bool, plain: bool = False
 ) -> list[Column]:
     """The columns of a table of tasks, in order.
 
@@ -262,10 +257,7 @@ def _fill_table(
     from openpyxl.styles import Border, PatternFill, Protection, Side
 
     wrapped, cut = _alignment(right_to_left), _alignment(right_to_left, wrap=False)
-    fills = {
-        True: PatternFill("solid", fgColor=ANSWER),
-        False: PatternFill("solid", fgColor=FIXED),
-    }
+    fills = {True: PatternFill("solid", fgColor=ANSWER), False: PatternFill("solid", fgColor=FIXED)}
     free, bold, dark = Protection(locked=False), _bold(), PatternFill("solid", fgColor=HEAD)
     side = Side("thin", color=EDGE)
     border = Border(side, side, side, side)  # a coloured cell hides the lines of the grid

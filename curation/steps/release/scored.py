@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
+from curation.files import read_records
 from curation.records import Cat, Comparison
 from curation.release.contents import SPLITS
 from curation.release.facts import (
@@ -16,7 +17,7 @@ from curation.scores.boards import Board, board
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
 from curation.scores.groups import mark_heads
-from curation.scores.run_folder import COMPARISONS, RUN, read, read_run, why_no_outcome
+from curation.scores.run_folder import COMPARISONS, RUN, read_run, why_no_outcome
 from curation.scores.runs import Run
 from curation.stats.metrics import results
 from curation.steps.measures import VADER
@@ -159,7 +160,7 @@ def unscored(campaign: Campaign) -> tuple[str, ...]:
         for path in sorted(campaign.scores.glob(f"*/*/{RUN}"))
         if (about := read_run(path.parent)).get("family") == "chat"
         and about.get("answers")
-        and not read(path.with_name(COMPARISONS), Comparison)
+        and not read_records(path.with_name(COMPARISONS), Comparison, missing_ok=True)
     )
 
 

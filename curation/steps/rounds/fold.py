@@ -70,8 +70,7 @@ def check_items(campaign: Campaign, results: Results, reporter: Reporter) -> dic
 
 def pitfalls(campaign: Campaign, round: str) -> list[Pitfall]:
     """The pitfalls of a round's items that were let in."""
-    path = campaign.rounds / round / "pitfalls.jsonl"
-    return read_records(path, Pitfall) if path.exists() else []
+    return read_records(campaign.rounds / round / "pitfalls.jsonl", Pitfall, missing_ok=True)
 
 
 def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:

@@ -51,7 +51,7 @@ def agreed(campaign: Campaign, answered: Iterable[tuple[str, str]]) -> list[Agre
     """
     of_round, of_version = _named(campaign)
     people = campaign.rounds / "people.jsonl"
-    consents = {p.id: p.consent for p in read_records(people, Person)} if people.exists() else {}
+    consents = {p.id: p.consent for p in read_records(people, Person, missing_ok=True)}
     by_licence: dict[str, Agreed] = {}
     for person, round in answered:
         licence = of_version.get(consents.get(person) or "", of_round.get(round))

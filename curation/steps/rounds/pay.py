@@ -93,10 +93,10 @@ def write_pay(
         )
     fold_answers(campaign, reporter=reporter)
     out = people.out(round_files.read_standing(campaign))
-    done = [each for each in _on_disk(campaign, names) if each.person not in out]
+    done = [each for each in _done(campaign, names, None) if each.person not in out]
     if out:  # their answers are all refused: only a fold without that rule says which are right
         folded, _ = folded_answers(campaign, {}, reporter)
-        done += [each for each in _in_fold(campaign, names, folded) if each.person in out]
+        done += [each for each in _done(campaign, names, folded) if each.person in out]
     ids, erased = _ids(campaign, names, people.pseudonyms(key))
     tallies = pay.tallied([each for each in done if each.person in ids])
     rates = _rates(campaign)
@@ -168,37 +168,29 @@ def _rates(campaign: Campaign) -> "dict[Job, float]":
     return rates | {Job(r.name, r.kind): r.pay for r in round_files.map_rounds(campaign)}
 
 
-def _on_disk(campaign: Campaign, names: Iterable[str]) -> "list[Done]":
-    """What people did, by the results of the step ``answers``."""
+def _done(campaign: Campaign, names: Iterable[str], folded: "Folded | None") -> "list[Done]":
+    """What people did, by a fold; without one, by the results of the step ``answers``."""
     from curation.rounds import pay
 
     kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
     done: list[Done] = []
     for name in names:
-        if name in kinds:
-            done += pay.in_round(name, kinds[name], round_files.read_answers(campaign, name))
-            continue
         folder = campaign.rounds / name
-        items = read_records(folder / "items.jsonl", Item)
-        labels = read_records(folder / "labels.jsonl", Label)
-        refused = read_records(folder / "rejected.jsonl", Rejection)
-        done += pay.imported(name, items, labels, refused)
-    return done
-
-
-def _in_fold(campaign: Campaign, names: Iterable[str], folded: "Folded") -> "list[Done]":
-    """What people did, by a fold."""
-    from curation.rounds import pay
-
-    kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
-    done: list[Done] = []
-    for name in names:
         if name in kinds:
-            done += pay.in_round(name, kinds[name], folded.answers.get(name, []))
-            continue
-        items = [item for item in folded.items if item.round == name]
-        labels = [label for label in folded.labels if label.round == name]
-        done += pay.imported(name, items, labels, folded.rejections.get(name, []))
+            on_disk = () if folded else round_files.read_answers(campaign, name)
+            answers = folded.answers.get(name, ()) if folded else on_disk
+            done += pay.in_round(name, kinds[name], answers)
+        elif folded:
+            items = [item for item in folded.items if item.round == name]
+            labels = [label for label in folded.labels if label.round == name]
+            done += pay.imported(name, items, labels, folded.rejections.get(name, []))
+        else:
+            done += pay.imported(
+                name,
+                read_records(folder / "items.jsonl", Item),
+                read_records(folder / "labels.jsonl", Label),
+                read_records(folder / "rejected.jsonl", Rejection),
+            )
     return done
 
 

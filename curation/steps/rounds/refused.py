@@ -125,8 +125,7 @@ def _refused(
 
     reasons: dict[str, list[Rejection]] = defaultdict(list)
     folder = campaign.rounds / round.name
-    path = folder / "rejected.jsonl"
-    for rejection in read_records(path, Rejection) if path.exists() else ():
+    for rejection in read_records(folder / "rejected.jsonl", Rejection, missing_ok=True):
         reasons[rejection.where].append(rejection)
     answers, ids = [], dict[str, str]()
     words = round_files.read_words(campaign, round.name)
@@ -191,8 +190,7 @@ def _complete(campaign: Campaign, status: round_status.RoundStatus) -> set[tuple
 
 def _consents(campaign: Campaign) -> dict[str, str]:
     """The version of the consent text to which each person agreed, by pseudonym."""
-    path = campaign.rounds / "people.jsonl"
-    people = read_records(path, Person) if path.exists() else []
+    people = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
     return {person.id: person.consent for person in people if person.consent}
 
 

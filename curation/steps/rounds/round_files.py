@@ -19,13 +19,7 @@ from curation.files import (
     read_records,
     writing,
 )
-from curation.formats.table_words import (
-    Sections,
-    Words,
-    round_words,
-    shipped_words,
-    wrong_text,
-)
+from curation.formats.table_words import Sections, Words, round_words, shipped_words, wrong_text
 from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
 from curation.rounds import people
 from curation.rounds.held import ERASED, Holding, holdings
@@ -212,14 +206,12 @@ def write_asked(campaign: Campaign, name: str, asked: dict[str, int]) -> None:
 
 def read_answers(campaign: Campaign, name: str) -> list[Answer]:
     """What became of each answer to a round's tasks; empty before the first answer."""
-    path = campaign.rounds / name / "answers.jsonl"
-    return read_records(path, Answer) if path.exists() else []
+    return read_records(campaign.rounds / name / "answers.jsonl", Answer, missing_ok=True)
 
 
 def read_flags(campaign: Campaign, name: str) -> list[Flag]:
     """The flags that validators set on a round's items; empty before the first answer."""
-    path = campaign.rounds / name / "flags.jsonl"
-    return read_records(path, Flag) if path.exists() else []
+    return read_records(campaign.rounds / name / "flags.jsonl", Flag, missing_ok=True)
 
 
 def refusals(campaign: Campaign) -> Refusals:
@@ -251,8 +243,7 @@ def standing_file(campaign: Campaign) -> Path:
 
 def read_standing(campaign: Campaign) -> list[Standing]:
     """The decisions about people, in order."""
-    path = standing_file(campaign)
-    return read_records(path, Standing) if path.exists() else []
+    return read_records(standing_file(campaign), Standing, missing_ok=True)
 
 
 def read_texts(campaign: Campaign, name: str) -> Sections | None:
@@ -314,8 +305,7 @@ def ledger_file(campaign: Campaign, name: str) -> Path:
 
 def read_ledger(campaign: Campaign, name: str) -> list[Dealing]:
     """The lines of a round's ledger, in order; empty before the first table."""
-    path = ledger_file(campaign, name)
-    return read_records(path, Dealing) if path.exists() else []
+    return read_records(ledger_file(campaign, name), Dealing, missing_ok=True)
 
 
 def write_ledger(campaign: Campaign, name: str, lines: Iterable[Dealing]) -> None:
@@ -424,11 +414,7 @@ def forget_holder(campaign: Campaign, person: str, erased: Collection[str]) -> N
                 if gone and each.holder not in erased:
                     lines.append(
                         Dealing(
-                            action="recall",
-                            table=each.table,
-                            holder=each.holder,
-                            tasks=gone,
-                            at=at,
+                            action="recall", table=each.table, holder=each.holder, tasks=gone, at=at
                         )
                     )
         if lines != before:

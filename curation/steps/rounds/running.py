@@ -309,8 +309,7 @@ def apply_reviews(
     """
     from curation.rounds.reviews import majority
 
-    path = campaign.rounds / round.name / "reviews.jsonl"
-    reviews = read_records(path, Review) if path.exists() else []
+    reviews = read_records(campaign.rounds / round.name / "reviews.jsonl", Review, missing_ok=True)
     edits = [edit for edit in terms.read_edits(campaign) if edit.action]
     actions = {(edit.domain, edit.term): edit.action for edit in edits}
     # A renamed term is met under its new name.

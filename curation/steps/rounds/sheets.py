@@ -469,8 +469,7 @@ def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) ->
     if not places or not own.isdisjoint(places):
         return
     for other in round_files.planned_rounds(campaign):
-        path = campaign.rounds / other / "tasks.jsonl"
-        for task in read_records(path, Task) if path.exists() else ():
+        for task in read_records(campaign.rounds / other / "tasks.jsonl", Task, missing_ok=True):
             if task.id in places:
                 raise CurationError(
                     f"{places[task.id]}: this table is of round {other}, and not of {round.name}",

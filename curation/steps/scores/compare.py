@@ -167,11 +167,7 @@ def compare(
     if scores and not predictions and all_without_score(scores, answers, reporter=reporter):
         return _about(source, tier, ties)._replace(answers=answers)
     every = read_runs(
-        scores,
-        predictions,
-        lower_is_likelier=lower_is_likelier,
-        partial=partial,
-        reporter=reporter,
+        scores, predictions, lower_is_likelier=lower_is_likelier, partial=partial, reporter=reporter
     )
     runs = mark_heads(current_runs(every, source.cats, reporter=reporter), source.cats)
     warn_if_outdated(source, reporter)

@@ -29,7 +29,7 @@ from curation.steps.source import SAMPLE, Source
 from curation.steps.step import QUIET, Reporter
 from curation.text.wording import amount
 from curation.text.words import base
-from curation.work.engine import Engine
+from curation.work.engine import Engine, check_device
 
 LONGEST = 255  # bytes of a folder's name
 
@@ -114,9 +114,11 @@ def score_model(
         reporter: receives progress, notes and warnings.
 
     Raises:
-        CurationError: the model cannot be scored, or no CAT has all of its scores. If a chat
-            model has no comparison, there is no error, and ``report`` has no splits.
+        CurationError: the model cannot be scored, the engine cannot give its workers the model's
+            device, or no CAT has all of its scores. If a chat model has no comparison, there is no
+            error, and ``report`` has no splits.
     """
+    check_device(engine, model.device)
     if source.campaign:
         refuse_links(source.scores, below=source.campaign.root)
     work = job(

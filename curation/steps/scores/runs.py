@@ -89,11 +89,7 @@ def current_runs(
 
 
 def common_runs(
-    runs: Sequence[Run],
-    cats: Sequence[Cat],
-    *,
-    partial: bool = False,
-    reporter: Reporter = QUIET,
+    runs: Sequence[Run], cats: Sequence[Cat], *, partial: bool = False, reporter: Reporter = QUIET
 ) -> Common:
     """The runs to compare, and the CATs on which they can be compared.
 

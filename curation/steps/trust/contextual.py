@@ -49,7 +49,7 @@ from curation.trust.text.automated import LabelledPassage, passages
 from curation.trust.text.matching import lists
 from curation.trust.text.scanning import Texts, scanner
 from curation.trust.vectors.cosine import known_words, vector_biases
-from curation.work.engine import each_shard
+from curation.work.engine import check_device, each_shard
 from curation.work.run_folder import locked, read_identity, write_json
 
 if TYPE_CHECKING:
@@ -154,6 +154,7 @@ class Corpus:
             work: measures groups; it receives them and the folder of their run.
             identity: what identifies the measure, beside the corpus.
         """
+        check_device(self.texts.engine, self.spec.device)
         self.texts.shards(1)  # so that errors of files show before the work
         source, found = self.source, list[tuple[TrustRun, bool]]()
         if not source:

@@ -194,7 +194,7 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
     """
     path = campaign.decisions / "decisions.jsonl"
     early = stopped_early(campaign)
-    decisions = read_records(path, Decision) if path.exists() else []
+    decisions = read_records(path, Decision, missing_ok=True)
     by_id = {
         verdict.id: verdict.votes
         for decision in decisions

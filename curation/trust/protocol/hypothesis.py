@@ -33,12 +33,7 @@ from curation.stats.metrics import icat
 from curation.text.wording import some
 from curation.trust.protocol import judges
 from curation.trust.protocol.checks import Found
-from curation.trust.protocol.datasets import (
-    ScoresCase,
-    more_terms,
-    resting_on,
-    span,
-)
+from curation.trust.protocol.datasets import ScoresCase, more_terms, resting_on, span
 from curation.trust.protocol.measures import COUNTED, MeasureCase, MeasureRun, mean_change, size
 
 Name = Literal["amplification", "mitigation"]

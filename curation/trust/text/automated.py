@@ -192,12 +192,7 @@ Drawn = list[dict[str, LabelledPassage]]
 
 
 def passages(
-    texts: Texts,
-    groups: Groups,
-    *,
-    most: int,
-    seed: int,
-    tell: Callable[[int], None] | None = None,
+    texts: Texts, groups: Groups, *, most: int, seed: int, tell: Callable[[int], None] | None = None
 ) -> list[LabelledPassage]:
     """A random sample of the passages that mention each target, each with its automatic label.
 

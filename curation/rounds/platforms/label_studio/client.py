@@ -432,35 +432,23 @@ class LabelStudio:
             there = merge_tasks(self.to, project)
         if bars:
             # An import counts barred users as people who answered, and closes the task.
-            self._set_overlap(project, {there[id]: None for id in bars if id in there})
+            self.set_overlap(project, {there[id]: None for id in bars if id in there})
         return there
 
     def set_overlap(
-        self,
-        project: int,
-        overlaps: Mapping[int, int],
-        *,
-        advance: Advance = lambda _: None,
+        self, project: int, overlaps: Mapping[int, int | None], *, advance: Advance = lambda _: None
     ) -> int:
         """Set how many people get each task; this opens a task again, or closes it.
 
         Args:
             project: the project's id.
-            overlaps: by the server's task ids, how many answers each is to get.
+            overlaps: by the server's task ids, how many answers each is to get; None for as many as
+                now.
             advance: called with the number of further tasks that are as wanted.
 
         Returns:
             How many tasks were changed.
         """
-        return self._set_overlap(project, overlaps, advance)
-
-    def _set_overlap(
-        self,
-        project: int,
-        overlaps: Mapping[int, int | None],
-        advance: Advance = lambda _: None,
-    ) -> int:
-        """Set the overlap of tasks, unless it is None, and mark which are done."""
         changed = 0
         fields = "id,overlap,total_annotations,is_labeled"
         for task in self.to.tasks(project, fields) if overlaps else ():
