@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.rounds.platforms.label_studio.connection import (
-    LONGER,
     PAGE,
     PROJECT,
     Connection,
@@ -417,7 +416,7 @@ class LabelStudio:
                 made = self.to.do(
                     lambda body=body: self.to.sdk.projects.import_tasks(  # type: ignore[misc]
                         project, request=body, return_task_ids=True,
-                        request_options={"timeout_in_seconds": self.to.timeout * LONGER},
+                        request_options={"timeout_in_seconds": self.to.longest},
                     ),
                     sure=False,
                 )  # fmt: skip
@@ -432,13 +431,13 @@ class LabelStudio:
             there = merge_tasks(self.to, project)
         if bars:
             # An import counts barred users as people who answered, and closes the task.
-            self._set_overlap(project, {there[id]: None for id in bars if id in there})
+            self.set_overlap(project, {there[id]: None for id in bars if id in there})
         return there
 
     def set_overlap(
         self,
         project: int,
-        overlaps: Mapping[int, int],
+        overlaps: Mapping[int, int | None],
         *,
         advance: Advance = lambda _: None,
     ) -> int:
@@ -446,21 +445,12 @@ class LabelStudio:
 
         Args:
             project: the project's id.
-            overlaps: by the server's task ids, how many answers each is to get.
+            overlaps: by the server's task ids, how many answers each is to get; None as before.
             advance: called with the number of further tasks that are as wanted.
 
         Returns:
             How many tasks were changed.
         """
-        return self._set_overlap(project, overlaps, advance)
-
-    def _set_overlap(
-        self,
-        project: int,
-        overlaps: Mapping[int, int | None],
-        advance: Advance = lambda _: None,
-    ) -> int:
-        """Set the overlap of tasks, unless it is None, and mark which are done."""
         changed = 0
         fields = "id,overlap,total_annotations,is_labeled"
         for task in self.to.tasks(project, fields) if overlaps else ():
