@@ -209,11 +209,12 @@ class Connection:
             raise CurationError(f"no key for {self.url}", KEY)
         self._server = Server(self.url, timeout=timeout, advice=ADDRESS, resumes=GOES_ON)
         self._server.authorize("Token", self._key)
+        self._reply = Reply(0, {}, b"")  # the last one
         self.sdk = self._open_sdk(timeout)
         self._check()
 
     def _open_sdk(self, timeout: float) -> Any:
-        """The SDK's client; it sends its requests as ``ask`` does."""
+        """The SDK's client, whose requests go through the server, too."""
         try:
             sdk = importlib.import_module("label_studio_sdk")
             errors = importlib.import_module("label_studio_sdk.core.api_error")
@@ -326,35 +327,33 @@ class Connection:
 
         def ask() -> Any:
             reply = self._send(method, f"/api/{path}", params=params, json=json)
+            if reply.status >= 300:
+                raise FailedError(self._judged())
             return orjson.loads(reply.content) if reply.content else None
 
         return self.do(ask, sure=sure)
 
     def _send(self, method: str, path: str, **content: Any) -> Reply:
-        """Send a request once. Returns a reply that has the result.
+        """Send a request once.
 
         Raises:
-            FailedError: another try may succeed.
-            CurationError: no other try will.
+            FailedError: there is no reply.
         """
         reply = self._server.send(method, path, **content)
         if isinstance(reply, Reply) and reply.status == 401 and self._key.count(".") == 2:
             # A personal access token only gives the token for the next minutes.
-            renewal: dict[str, Any] = {
-                "json": {"refresh": self._key},
-                "auth": lambda request: request,
-            }
-            reply = self._server.send("POST", "/api/token/refresh/", **renewal)
+            body, no_key = {"refresh": self._key}, lambda request: request
+            reply = self._server.send("POST", "/api/token/refresh/", json=body, auth=no_key)
             if isinstance(reply, Reply) and reply.status == 200:
+                self._reply = reply
                 access = orjson.loads(reply.content)
                 if not isinstance(access, dict):
                     raise ValueError("this has no token")
                 self._server.authorize("Bearer", str(access.get("access")))
                 reply = self._server.send(method, path, **content)
-        if isinstance(reply, Reply) and reply.status >= 300:
-            reply = self._judged(reply)
         if isinstance(reply, Failure):
             raise FailedError(reply)
+        self._reply = reply
         return reply
 
     def do(self, act: Callable[[], T], *, sure: bool = True) -> T:
@@ -373,12 +372,12 @@ class Connection:
             try:
                 return act()
             except FailedError as error:
-                if error.failure.acted and not sure:
-                    raise UnsureError(error.failure) from None
-                return error.failure
+                failure = error.failure
             except (self._sdk_error, ValueError):
-                message = f"{self.url}: the answer is not from Label Studio"
-                raise CurationError(message, ADDRESS) from None
+                failure = self._judged()
+            if failure.acted and not sure:
+                raise UnsureError(failure)
+            return failure
 
         return Gate(self._waits, notice=self._tell, pause=self._pause).run(send)
 
@@ -406,24 +405,26 @@ class Connection:
             self._pause(LATE)
         return done
 
-    def _judged(self, reply: Reply) -> Failure:
-        """Why a request was refused, if another try may succeed.
+    def _judged(self) -> Failure:
+        """Why the last reply is of no use, if another try may succeed.
 
         Raises:
             CurationError: no other try will.
         """
-        status, reason = reply.status, self._server.hidden(_gist(reply.text))
+        status, reason = self._reply.status, self._server.hidden(_gist(self._reply.text))
         message = f"{self.url}: answered {status}: {reason}"
+        if status < 300:
+            raise CurationError(f"{self.url}: the answer is not from Label Studio", ADDRESS)
         if status in PASSING or status >= 500:
             # 425, 429 and 503 say that the server did not act; after 500 a part may have been done.
-            acted, wait = status not in {425, 429, 503}, asked_wait(reply.headers)
+            acted, wait = status not in {425, 429, 503}, asked_wait(self._reply.headers)
             return Failure(message, f"it may be busy: {GOES_ON}", wait, acted=acted)
         if status in {401, 403}:
             raise CurationError(f"{self.url}: does not accept the key ({reason})", KEY)
         if status == 404:
             raise GoneError(f"{self.url}: does not have this, or is not Label Studio", ADDRESS)
         refused = "Label Studio does not accept what was sent; its answer says why"
-        raise CurationError(message, self._server.moved(reply.headers) or refused)
+        raise CurationError(message, self._server.moved(self._reply.headers) or refused)
 
 
 def check_address(url: str) -> None:
