@@ -138,6 +138,20 @@ def shorten(text: object) -> str:
     return f"{line[:200]}…" if len(line) > 200 else line
 
 
+def gist(content: Any) -> str:
+    """The message of an answer, in one line.
+
+    >>> gist({"error": {"message": "no such model"}})
+    'no such model'
+    """
+    if isinstance(content, list) and len(content) == 1:
+        content = content[0]
+    for name in ("error", "message", "validation_errors", "detail", "list"):
+        if isinstance(content, dict):
+            content = content.get(name) or content
+    return shorten(content)
+
+
 # --- one request
 
 
@@ -323,10 +337,28 @@ class Server:
         fix = f"check that the server runs and can be reached; {self._resumes}"
         return Failure(self.hidden(f"{self.name}: {why}"), fix, acted=acted)
 
-    def moved(self, headers: Mapping[str, str]) -> str:
-        """What to do if the server refers to another address; empty if it does not."""
-        place = headers.get("Location")
-        return f"if you trust this address, use it: {self.hidden(place)}" if place else ""
+    def judged(self, reply: Reply, message: str, fix: str) -> Failure:
+        """Why a reply has no result, if another try may get one.
+
+        Args:
+            reply: the reply.
+            message: what it says.
+            fix: what to do if no other try helps, unless it names another address.
+
+        Raises:
+            CurationError: no other try helps.
+        """
+        status, wait = reply.status, asked_wait(reply.headers)
+        reason = self.hidden(f"{self.name}: answered {status}: {message}")
+        if status in PASSING or status >= 500:
+            limited = status == 429 or (status == 503 and wait > 0)
+            busy = f"the server may be busy, try again later; {self._resumes}"
+            # These say that the server did not act. After 500 a part may have been done.
+            acted = status not in {425, 429, 503}
+            return Failure(reason, busy, wait, limited, acted, status=status)
+        if place := reply.headers.get("Location"):
+            fix = f"if you trust this address, use it: {self.hidden(place)}"
+        raise CurationError(reason, fix)
 
     def hidden(self, text: str) -> str:
         """A text without what is secret: some servers repeat it in errors."""

@@ -57,8 +57,32 @@ def test_no_redirect_is_followed_so_no_other_host_gets_the_key() -> None:
         reply = server.send("GET")
         assert isinstance(reply, http.Reply)
         assert (reply.status, there.keys, other.keys) == (307, ["Bearer s3cret"], [])
-        assert server.moved(reply.headers) == f"if you trust this address, use it: {other.url}"
-        assert server.moved({}) == ""
+        with fails("answered 307: no", fix=f"if you trust this address, use it: {other.url}"):
+            server.judged(reply, "no", "correct it")
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "limited", "acted"),
+    [
+        (408, {}, False, True),
+        (429, {}, True, False),
+        (500, {}, False, True),
+        (503, {}, False, False),
+        (503, {"Retry-After": "7"}, True, False),
+    ],
+)
+def test_what_may_be_answered_later(
+    status: int, headers: dict[str, str], *, limited: bool, acted: bool
+) -> None:
+    failure = served("http://h.invalid").judged(http.Reply(status, headers, b""), "no", "no")
+    assert failure.reason == f"http://h.invalid: answered {status}: no"
+    assert (failure.status, failure.limited, failure.acted) == (status, limited, acted)
+    assert failure.wait == (7 if headers else 0)
+
+
+def test_what_is_not_answered_later_is_an_error() -> None:
+    with fails("http://h.invalid: answered 418: no", fix="look at it"):
+        served("http://h.invalid").judged(http.Reply(418, {}, b""), "no", "look at it")
 
 
 def test_the_credentials_of_an_address_are_sent_and_not_told() -> None:

@@ -487,9 +487,7 @@ class Service:
             return Failure(message, busy, ASKED_TO_WAIT, acted=False)
         if status in {413, 414, 429}:  # QLever answers 429 if it ran out of time
             raise TooHeavyError(f"answered {status}: {excerpt}")
-        if status == 408 or status >= 500:
-            return Failure(message, busy)
-        fix = self._server.moved(reply.headers) or "check the endpoint's address"
+        fix = "check the endpoint's address"
         if status == 403:
             fix = (
                 "the service does not accept your requests: "
@@ -498,7 +496,7 @@ class Service:
             )
         elif status == 400:
             fix = "the service does not support standard SPARQL 1.1, or this is a bug: report it"
-        raise CurationError(message, fix)
+        return self._server.judged(reply, excerpt, fix)._replace(acted=True)
 
 
 def _address(endpoint: str) -> str:

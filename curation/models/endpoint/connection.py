@@ -20,9 +20,8 @@ from curation.http import (
     RefusedError,
     Reply,
     Server,
-    asked_wait,
+    gist,
     plain_address,
-    shorten,
     split_address,
 )
 from curation.models.endpoint.echoes import NEVER, TOO_LONG
@@ -70,20 +69,6 @@ def error_in(content: Any) -> Any:
     choices = content.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     return choice.get("error") if isinstance(choice, dict) else None
-
-
-def gist(content: Any) -> str:
-    """The message of an answer, in one line.
-
-    >>> gist({"error": {"message": "no such model"}})
-    'no such model'
-    """
-    if isinstance(content, list) and len(content) == 1:
-        content = content[0]
-    for name in ("error", "message", "detail", "list"):
-        if isinstance(content, dict):
-            content = content.get(name) or content
-    return shorten(content)
 
 
 def words(content: Any) -> str:
@@ -268,52 +253,42 @@ class Connection:
             RefusedError: the server might accept another request.
             CurationError: no request will work.
         """
-        status, text = reply.status, reply.text
-        content = read_reply(text, self._service.constant)
+        text, content = reply.text, read_reply(reply.text, self._service.constant)
+        error = error_in(content) if reply.status == 200 else None
+        if reply.status == 200 and content is not None and not error:
+            return self._without_keys(content, text)
         line = gist(text if content is None else content)
-        reason = self._server.hidden(f"answered {status}: {line}")
-        if status == 200:
-            if content is None and text.lstrip().startswith("<"):
-                raise CurationError(
-                    f"{self.url}: answered with a web page instead of results: "
-                    f"{self._server.hidden(line)}",
-                    f"{self._service.address}; or open it in a browser: the network may require a "
-                    "log-in",
-                )
-            if content is None:
+        reason = self._server.hidden(f"answered {reply.status}: {line}")
+        body = self._error_body(content, text)
+        if reply.status == 200 and content is None:
+            if not text.lstrip().startswith("<"):
                 return Failure(f"{self.url}: the answer was cut off", RESUMES)
-            error = error_in(content)
-            if not error:
-                return self._without_keys(content, text)
+            raise CurationError(
+                f"{self.url}: answered with a web page instead of results: "
+                f"{self._server.hidden(line)}",
+                f"{self._service.address}; or open it in a browser: the network may require a "
+                "log-in",
+            )
+        if reply.status == 200:
             # A relay reports a failure of the server behind it as a success.
             code = error.get("code") if isinstance(error, dict) else None
             if not isinstance(code, int) or not (code in PASSING or code >= 500):
-                raise RefusedError(reason, status, self._error_body(content, text))
-            status, first = code, False
+                raise RefusedError(reason, reply.status, body)
+            reply, first = reply._replace(status=code), False
+        status = reply.status
         # The reason may be a single text, or the form of the request.
         filtered = status in {403, 451} and FILTERED.search(words(content))
         untaken = status in {400, 413, 422} or (status in {500, 501} and first)
         if untaken or filtered or (status >= 500 and TOO_LONG.search(line)):
             reason += " (too long)" if status == 413 else ""
-            raise RefusedError(reason, status, self._error_body(content, text))
+            raise RefusedError(reason, status, body)
         if status == 402 or (status == 429 and "insufficient_quota" in text):
             raise CurationError(f"{self.url}: {reason}", f"your account is used up; {RESUMES}")
-        if status in PASSING or status >= 500:
-            wait = asked_wait(reply.headers)
-            return Failure(
-                f"{self.url}: {reason}",
-                f"the server may be busy, try again later; {RESUMES}",
-                wait,
-                limited=status == 429 or (status == 503 and wait > 0),
-                status=status,
-                body=self._error_body(content, text),
-            )
         if status in {401, 403}:
             raise self._no_key(reason)
         if status == 404:
             raise self._not_there(reason, line if isinstance(content, dict) else "")
-        fix = self._server.moved(reply.headers) or self._service.address
-        raise CurationError(f"{self.url}: {reason}", fix)
+        return self._server.judged(reply, line, self._service.address)._replace(body=body)
 
     def _no_key(self, reason: str) -> CurationError:
         fix = KEY

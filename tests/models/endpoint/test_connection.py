@@ -2,6 +2,7 @@
 
 import pytest
 
+from curation.http import gist
 from curation.models.endpoint import connection
 from curation.models.endpoint.echoes import TOO_LONG
 from support.written import beside
@@ -37,9 +38,9 @@ def test_words_of_an_error_leave_out_what_it_repeats_of_the_request() -> None:
 
 
 def test_gist_and_error_of_odd_contents() -> None:
-    assert connection.gist([{"error": {"message": "blocked"}}]) == "blocked"
-    assert connection.gist({"message": " two\n lines "}) == "two lines"
-    assert connection.gist("x" * 300) == "x" * 200 + "…"
+    assert gist([{"error": {"message": "blocked"}}]) == "blocked"
+    assert gist({"message": " two\n lines "}) == "two lines"
+    assert gist("x" * 300) == "x" * 200 + "…"
     odd = ({}, [], None, 1, {"choices": None}, {"choices": []}, {"choices": [1]}, {"error": None})
     assert [connection.error_in(content) for content in odd] == [None] * len(odd)
     assert connection.error_in({"error": "no"}) == "no"

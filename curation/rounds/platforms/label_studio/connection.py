@@ -8,7 +8,6 @@ import importlib
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any, TypeVar
@@ -18,15 +17,13 @@ import orjson
 
 from curation.files import CurationError
 from curation.http import (
-    PASSING,
     PATIENCE,
     FailedError,
     Failure,
     Gate,
     Reply,
     Server,
-    asked_wait,
-    shorten,
+    gist,
     split_address,
 )
 from curation.text.addresses import has_secrets, show_address
@@ -411,20 +408,16 @@ class Connection:
         Raises:
             CurationError: no other try will.
         """
-        status, reason = self._reply.status, self._server.hidden(_gist(self._reply.text))
-        message = f"{self.url}: answered {status}: {reason}"
+        status, message = self._reply.status, _gist(self._reply.text)
         if status < 300:
             raise CurationError(f"{self.url}: the answer is not from Label Studio", ADDRESS)
-        if status in PASSING or status >= 500:
-            # 425, 429 and 503 say that the server did not act; after 500 a part may have been done.
-            acted, wait = status not in {425, 429, 503}, asked_wait(self._reply.headers)
-            return Failure(message, f"it may be busy: {GOES_ON}", wait, acted=acted)
         if status in {401, 403}:
+            reason = self._server.hidden(message)
             raise CurationError(f"{self.url}: does not accept the key ({reason})", KEY)
         if status == 404:
             raise GoneError(f"{self.url}: does not have this, or is not Label Studio", ADDRESS)
-        refused = "Label Studio does not accept what was sent; its answer says why"
-        raise CurationError(message, self._server.moved(self._reply.headers) or refused)
+        fix = "Label Studio does not accept what was sent; its answer says why"
+        return self._server.judged(self._reply, message, fix)
 
 
 def check_address(url: str) -> None:
@@ -465,11 +458,8 @@ def _filter(name: str, kind: str, above: object) -> dict[str, object]:
 
 
 def _gist(text: str) -> str:
-    """A short form of a reply, on one line."""
-    content: Any = text
-    if text.lstrip().startswith("{"):
-        with suppress(orjson.JSONDecodeError):
-            content = orjson.loads(text)
-    if isinstance(content, dict):
-        content = content.get("validation_errors") or content.get("detail") or content
-    return shorten(content)
+    """The message of a reply."""
+    try:
+        return gist(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return gist(text)
