@@ -324,6 +324,9 @@ class Workbook:
             return None
         return moment if isinstance(moment, datetime) else None
 
+    # python-calamine 0.9 cannot replace openpyxl's parser of rows. It gives error values as "", and
+    # says nothing of formulas, number formats and hidden rows. It reserves memory for a sheet's
+    # whole area: with a cell XFD1048576, Python is aborted.
     def rows(self, sheet: Sheet, merged: list[CellRange] | None = None) -> Iterator[Row]:
         """The rows of a sheet that have cells with content, one at a time.
 
