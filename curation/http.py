@@ -22,7 +22,13 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from requests.exceptions import InvalidProxyURL, InvalidSchema, InvalidURL, ProxyError, SSLError
-from urllib3.exceptions import HTTPError, InvalidHeader, MaxRetryError, ReadTimeoutError
+from urllib3.exceptions import (
+    HTTPError,
+    InvalidHeader,
+    MaxRetryError,
+    ProxySchemeUnknown,
+    ReadTimeoutError,
+)
 from urllib3.util import Retry
 
 from curation import __version__
@@ -40,7 +46,8 @@ LONG = 15.0  # seconds; waits for a rate limit that are at least so long are alw
 OFTEN = 60.0  # seconds; short waits after other failures are not reported more often than this
 _PART = 1 << 16
 _FAR = 1e8  # seconds, about three years: a longer wait is the same to the user
-_HOPELESS = (InvalidSchema, InvalidURL, SSLError)
+_HOPELESS = (InvalidURL, SSLError)
+_OF_PROXIES = (ProxyError, InvalidProxyURL, InvalidSchema)  # the last without PySocks
 _PROXIES = "correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them"
 _WHERE = re.compile(r"<[^>]*>: |HTTPS?Connection\([^)]*\): ")  # precedes the reason
 _SECRET = re.compile(r"key|token|secret|password|sig|code", re.IGNORECASE)  # in a query
@@ -319,7 +326,7 @@ class Server:
     def _broken(self, error: Exception, seconds: float) -> Failure:
         cause = next((part for part in error.args if isinstance(part, Exception)), error)
         why = _WHERE.sub("", str(getattr(cause, "reason", cause)))
-        if isinstance(error, ProxyError | InvalidProxyURL):
+        if isinstance(error, _OF_PROXIES) or isinstance(cause, ProxySchemeUnknown):
             what = self.hidden(f"the environment names a proxy that cannot be used ({why})")
             raise CurationError(f"{self.name}: {what}", _PROXIES) from None
         if isinstance(error, _HOPELESS):

@@ -108,7 +108,7 @@ def test_no_connection_says_that_the_server_did_not_act() -> None:
 def test_a_proxy_that_cannot_be_used_is_named(monkeypatch: Patch) -> None:
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    for proxy in ("http://127.0.0.1:9", "http:///"):
+    for proxy in ("http://127.0.0.1:9", "http:///", "strange://a.invalid", "socks5://a.invalid"):
         monkeypatch.setenv("http_proxy", proxy)
         with fails("http://example.invalid: the environment names a proxy", fix="HTTP_PROXY"):
             served("http://example.invalid").send("GET")
