@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from curation.http import hide_secrets
 from curation.records import Record
+from curation.text.addresses import hide_secrets
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,7 +32,7 @@ from curation.cli import (
 )
 from curation.cli.options import Commands
 from curation.files import CurationError
-from curation.http import hide_secrets
+from curation.text.addresses import hide_secrets
 
 # Commands and groups of commands, in the order in which ``curation --help`` shows them.
 COMMANDS: dict[str, typer.Typer | Callable[..., None]] = {

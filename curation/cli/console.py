@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from curation.files import dump_json
-from curation.http import hide_secrets
+from curation.text.addresses import hide_secrets
 from curation.text.characters import inert
 
 # A pipe has no width of its own, so tables are not cut there.

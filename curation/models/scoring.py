@@ -134,9 +134,9 @@ class Scorer:
         return lambda rule, requests: nsp.score(head, rule, requests)
 
     def _endpoint(self) -> Score:
-        from curation.models.endpoint.client import open_endpoint
+        from curation.models.endpoint.client import Endpoint
 
-        endpoint = open_endpoint(
+        endpoint = Endpoint(
             self.spec.url, self.spec.name, bos=self.spec.bos, notice=self.notices.append
         )
 

@@ -1,7 +1,6 @@
 """Wikidata's facts from a query service; the only module of this stage that uses the network."""
 
 import json
-import math
 import re
 import time
 from collections import defaultdict
@@ -11,20 +10,13 @@ from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Self
-from urllib.parse import unquote, urlsplit
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 
 import orjson
-import requests
-from requests.adapters import HTTPAdapter
-from requests.exceptions import ChunkedEncodingError, ContentDecodingError, ProxyError, SSLError
-from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import InvalidHeader, MaxRetryError, ReadTimeoutError
-from urllib3.util import Retry
 
-from curation import __version__
 from curation.files import CurationError, read_bytes, writing
-from curation.http import hide_secrets, login_secrets, show_address
+from curation.http import FailedError, Failure, Gate, Reply, Server, asked_wait, shorten
 from curation.records import Count, Entity
 from curation.terms.facts import (
     DEMONYM,
@@ -39,9 +31,11 @@ from curation.terms.facts import (
     number,
     wiki,
 )
+from curation.text.addresses import hide_secrets, show_address
 from curation.text.times import now
 
 Row = dict[str, dict[str, Any]]  # one binding: variable -> type, value and perhaps xml:lang
+T = TypeVar("T")
 Population = Sequence[tuple[str, Sequence[str]]]
 ItemFacts = dict[str, dict[str, set[str]]]  # kind of fact -> language or "" -> values of one item
 
@@ -66,27 +60,24 @@ OWN_TEXTS = {  # kind of fact -> its predicate, for texts in the campaign's lang
 # --- queries --------------------------------------------------------------------------------
 
 
-def count_query(property: str, population: Population = ()) -> str:
+def count_query(property: str, population: Population = (), items: Sequence[str] = ()) -> str:
     """The query for the number of subjects that state each object of a property.
 
     Without a population this is exactly the form that Blazegraph answers from its index
     (ASTSimpleGroupByAndCountOptimizer). With any other column, filter or triple it would count row
     by row.
 
+    Args:
+        property: the property.
+        population: properties that subjects must have, each with its items.
+        items: count these objects only; empty for all.
+
     >>> print(count_query("P106").splitlines()[-1])
     SELECT ?o (COUNT(?s) AS ?n) WHERE { ?s wdt:P106 ?o } GROUP BY ?o
     """
-    return _count_query(property, population, "")
-
-
-def counts_of(items: Iterable[str], property: str, population: Population = ()) -> str:
-    """The same query for some objects only."""
-    return _count_query(property, population, _values("o", items))
-
-
-def _count_query(property: str, population: Population, values: str) -> str:
     # A subject that states two items of the population matches twice; other matches are unique.
     twice = "DISTINCT " if any(len(items) > 1 for _, items in population) else ""
+    values = _values("o", items) if items else ""
     where = f"{values}{_members(population)}?s wdt:{property} ?o"
     return f"{PREFIXES}SELECT ?o (COUNT({twice}?s) AS ?n) WHERE {{ {where} }} GROUP BY ?o"
 
@@ -202,8 +193,7 @@ def gist(text: str) -> str:
     """
     # Bounded, because an answer may be one long word.
     error = re.search(r"[\w.$]{1,200}Exception\b[^\n]{0,200}", text[:100_000])
-    shown = " ".join((error[0] if error else text[:100_000]).split())
-    return f"«{shown[:200]}…»" if len(shown) > 200 else f"«{shown}»"
+    return f"«{shorten(error[0] if error else text[:100_000])}»"
 
 
 def item(cell: Mapping[str, Any] | None) -> str | None:
@@ -321,49 +311,16 @@ ENDPOINTS = {
 ADDRESS = re.compile(r"https?://[\w.:@%-]+([/?]\S*)?")
 WITH_NAME = re.compile(r"(?<=://)[^/?#]*@")
 CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+\.[^\s()<>]+")
-NEVER_THERE = (MaxRetryError, ProxyError, SSLError)
-HALFWAY = (requests.ConnectionError, ChunkedEncodingError, ContentDecodingError)
 ASKED_TO_WAIT = 60.0  # seconds, if the service does not say how long; its operators' advice
 AGAIN = (5.0, 30.0)  # seconds before the second and the third try
+UNREACHED = (2.0, 4.0, 8.0)  # the same if there is no connection,
+IN_TURN = (0.0,) * 5  # and if the service says how long to wait
 GOES_ON = "nothing is lost: the answers so far are saved, and the next run continues from there"
 SCAN = "use a dump instead: curation terms scan"
 
 
 class TooHeavyError(Exception):
     """The service could not answer, but may answer a smaller query; the message has its answer."""
-
-
-class _Flaw(NamedTuple):
-    """A useless answer; another try may give a better one.
-
-    ``wait`` is the time in seconds before the next try. ``fix`` is set if a smaller query would not
-    help.
-    """
-
-    message: str
-    wait: float = 0.0
-    fix: str = ""
-
-
-class _Patience(Retry):
-    """Waits as long as the service says, with ``wait``, which informs the user first."""
-
-    wait: Callable[[float, str], None]
-
-    def new(self, **changes: Any) -> Self:
-        made = super().new(**changes)
-        made.wait = self.wait
-        return made
-
-    def sleep(self, response: BaseHTTPResponse | None = None) -> None:
-        if response is None:
-            self.wait(2.0 ** len(self.history), "no connection; trying again in")
-            return
-        try:
-            asked = self.get_retry_after(response)
-        except InvalidHeader:
-            asked = None
-        self.wait(asked or ASKED_TO_WAIT, "the service asks to wait")
 
 
 class Service:
@@ -386,7 +343,7 @@ class Service:
         fresh: bool = False,
         tell: Callable[[str], None] | None = None,
         pause: Callable[[float], None] = time.sleep,
-        timeout: tuple[float, float] = (10, 90),
+        timeout: float = 90,
     ) -> None:
         """Open it; nothing is sent yet.
 
@@ -397,72 +354,59 @@ class Service:
             fresh: ignore answers that were saved before this moment.
             tell: called with the reason before each wait.
             pause: waits for a number of seconds.
-            timeout: seconds to connect, and seconds between two bytes of an answer.
+            timeout: seconds without any answer after which a query has failed.
 
         Raises:
             CurationError: the endpoint or the contact is not valid.
         """
         self.url = _address(endpoint)
-        parts = urlsplit(self.url)
-        self.host = parts.netloc.rpartition("@")[2]
-        name, password = (unquote(part or "") for part in (parts.username, parts.password))
-        self._secrets = (*login_secrets(name, password), parts.password or "")
+        self.host = urlsplit(self.url).netloc.rpartition("@")[2]
         self.asked = self.cached = 0
         self.oldest: str | None = None
-        self._cache, self._fresh, self._timeout = cache, fresh, timeout
-        self._tell, self._pause = tell or (lambda _: None), pause
+        self._cache, self._fresh = cache, fresh
         self._new: set[Path] = set()
         self._contact = _contact(contact)
-        self._session = requests.Session()
-        self._session.headers["Accept"] = "application/sparql-results+json"
-        self._session.headers["User-Agent"] = (
-            f"curation/{__version__} ({self._contact}) requests/{requests.__version__}"
-        )
-        # urllib3 repeats failed connections, and waits if the service gives a time.
-        patience = _Patience(
-            total=10, connect=3, read=False, status=5, other=0, allowed_methods=None,
-            raise_on_status=False,
+        self._server = Server(
+            self.url,
+            timeout=timeout, name=self.host, contact=contact, resumes=GOES_ON,
+            advice=f"check the network and the endpoint's address; {GOES_ON}",
         )  # fmt: skip
-        patience.wait = self._wait
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(max_retries=patience))
+        self._gate = Gate(AGAIN, notice=tell or (lambda _: None), pause=pause)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._session.close()
+        self._server.close()
 
     def holds(self, query: str) -> bool:
         """Whether the answer to a query is already on disk."""
-        return self._kept(query, lambda rows: None) is not None
+        return self._kept(query, list) is not None
 
-    def select(
-        self, query: str, *, check: Callable[[list[Row]], object] = lambda rows: None
-    ) -> list[Row]:
-        """The rows that answer a SELECT query, from disk or from the service.
+    def select(self, query: str, read: Callable[[list[Row]], T]) -> T:
+        """The answer to a SELECT query, from disk or from the service.
 
         Args:
             query: the query.
-            check: reads the rows; raises ``OddValueError`` if they are not what was asked
+            read: reads the rows; raises ``OddValueError`` if they are not what was asked
                 for. Such an answer is not saved.
 
         Raises:
             TooHeavyError: each try failed as if the service ran out of time; a smaller query may
                 work.
             CurationError: the service refuses or does not understand the query, cannot be reached,
-                or sends a value that the check refuses.
+                or sends a value that cannot be read.
         """
         path = self._path(query)
-        if kept := self._kept(query, check):
-            asked_at, rows = kept
+        if kept := self._kept(query, read):
+            asked_at, answer = kept
             if path not in self._new:
                 self.cached += 1
                 self.oldest = min(self.oldest or asked_at, asked_at)
-            return rows
+            return answer
         rows = self._ask(query)
         try:
-            check(rows)
+            answer = read(rows)
         except OddValueError as error:
             excerpt = " ".join(query.split())[-200:]
             raise CurationError(
@@ -474,7 +418,7 @@ class Service:
         with writing(path) as file:
             file.write(orjson.dumps({**about, "results": {"bindings": rows}}))
         self._new.add(path)
-        return rows
+        return answer
 
     # --- the answers on disk
 
@@ -482,82 +426,67 @@ class Service:
         address = WITH_NAME.sub("", self.url)  # a password can be guessed from its digest
         return self._cache / f"{sha256((address + query).encode()).hexdigest()}.json"
 
-    def _kept(
-        self, query: str, check: Callable[[list[Row]], object]
-    ) -> tuple[str, list[Row]] | None:
+    def _kept(self, query: str, read: Callable[[list[Row]], T]) -> tuple[str, T] | None:
+        """When a query was answered, and the answer; None if it is missing or damaged."""
         path = self._path(query)
         if self._fresh and path not in self._new:
             return None
         try:
             content = orjson.loads(read_bytes(path))
             rows, asked_at = decode_rows(content), content["asked_at"]
-            fits = isinstance(asked_at, str) and content["query"] == query
-            if fits and rows is not None:
-                check(rows)
+            if rows is None or not isinstance(asked_at, str) or content["query"] != query:
+                return None
+            return asked_at, read(rows)
         except (CurationError, ValueError, KeyError, TypeError):
-            return None  # missing or damaged: the service is asked again
-        return (asked_at, rows) if fits and rows is not None else None
+            return None
 
     # --- one query
 
     def _ask(self, query: str) -> list[Row]:
-        waits = iter(AGAIN)
-        while isinstance(answer := self._post(query), _Flaw):
-            wait = next(waits, None)
-            if wait is None:
-                end = CurationError(f"{self.host}: {answer.message}", answer.fix)
-                raise end if answer.fix else TooHeavyError(answer.message)
-            self._wait(max(wait, answer.wait), f"{answer.message}; asking again in")
-        return answer
-
-    def _wait(self, seconds: float, why: str) -> None:
-        self._tell(f"{self.host}: {why} {math.ceil(seconds)} s")
-        self._pause(seconds)
-
-    def _post(self, query: str) -> list[Row] | _Flaw:
-        try:
+        def post() -> list[Row] | Failure:
             # POST, because a few hundred items are too long for a URL.
-            answer = self._session.post(
-                self.url, data={"query": query}, timeout=self._timeout, allow_redirects=False
-            )
-        except requests.RequestException as error:
-            return self._broken(error)
-        rows = bindings(answer.content) if answer.status_code == 200 else None
-        return self._flaw(answer) if rows is None else rows
+            accept = {"Accept": "application/sparql-results+json"}
+            reply = self._server.send("POST", data={"query": query}, headers=accept)
+            if isinstance(reply, Failure):
+                return reply if reply.acted else reply._replace(waits=UNREACHED)
+            rows = bindings(reply.content) if reply.status == 200 else None
+            return self._failure(reply) if rows is None else rows
 
-    def _broken(self, error: requests.RequestException) -> _Flaw:
-        cause = error.args[0] if error.args else error
-        if isinstance(error, requests.ReadTimeout) or isinstance(cause, ReadTimeoutError):
-            return _Flaw(f"no answer within {self._timeout[1]:g} s")
-        never = isinstance(error, NEVER_THERE) or isinstance(cause, NEVER_THERE)
-        if isinstance(error, HALFWAY) and not never:
-            return _Flaw("the answer broke off")
-        why = str(getattr(cause, "reason", cause)).split(": ", 1)[-1]
-        raise CurationError(
-            f"{self.host}: no connection ({why})",
-            f"check the network and the endpoint's address; {GOES_ON}",
-        ) from None
+        try:
+            return self._gate.run(post)
+        except FailedError as error:
+            if error.failure.acted:
+                raise TooHeavyError(error.what.removeprefix(f"{self.host}: ")) from None
+            raise
 
-    def _flaw(self, answer: requests.Response) -> _Flaw:
-        status, text = answer.status_code, answer.content.decode("utf-8", "replace")
-        excerpt = hide_secrets(gist(text), *self._secrets)
-        time_given = "Retry-After" in answer.headers
-        message = f"answered {status}: {excerpt}"
-        if status == 200 and text.lstrip().startswith("<"):  # a smaller query would not help
-            fix = (
+    def _failure(self, reply: Reply) -> Failure:
+        """What failed; if the service may have tried to answer, a smaller query may help.
+
+        Raises:
+            TooHeavyError: the service asks for a smaller query.
+            CurationError: no other try will help.
+        """
+        status, text = reply.status, reply.text
+        excerpt = self._server.hidden(gist(text))
+        message = f"{self.host}: answered {status}: {excerpt}"
+        busy = f"the service is busy; run this again later; {GOES_ON}"
+        if status == 200 and text.lstrip().startswith("<"):
+            return Failure(
+                f"{self.host}: answered with a page instead of results: {excerpt}",
                 "open the endpoint in a browser: the network may need a log-in, or the address is "
-                "not an endpoint"
+                "not an endpoint",
+                acted=False,
             )
-            return _Flaw(f"answered with a page instead of results: {excerpt}", fix=fix)
         if status == 200:
-            return _Flaw(f"the answer was cut off: {excerpt}")
-        if status == 429 and not time_given and '"exception"' not in text:
-            busy = f"the service is busy; run this again later; {GOES_ON}"
-            return _Flaw(message, ASKED_TO_WAIT, busy)
-        if status in {413, 414, 429} and not time_given:  # QLever answers 429 if it ran out of time
-            raise TooHeavyError(message)
-        if status == 408 or (status >= 500 and not (status == 503 and time_given)):
-            return _Flaw(message)
+            return Failure(f"{self.host}: the answer was cut off: {excerpt}", busy)
+        if status in {413, 429, 503} and "Retry-After" in reply.headers:
+            reason = f"{self.host}: the service asks to wait (answered {status}: {excerpt})"
+            wait = asked_wait(reply.headers) or ASKED_TO_WAIT
+            return Failure(reason, busy, wait, acted=False, waits=IN_TURN)
+        if status == 429 and '"exception"' not in text:
+            return Failure(message, busy, ASKED_TO_WAIT, acted=False)
+        if status in {413, 414, 429}:  # QLever answers 429 if it ran out of time
+            raise TooHeavyError(f"answered {status}: {excerpt}")
         fix = "check the endpoint's address"
         if status == 403:
             fix = (
@@ -567,12 +496,7 @@ class Service:
             )
         elif status == 400:
             fix = "the service does not support standard SPARQL 1.1, or this is a bug: report it"
-        elif "Location" in answer.headers:
-            place = hide_secrets(answer.headers["Location"], *self._secrets)
-            fix = f"if you trust this address, set the endpoint to {place}"
-        elif status in {429, 503}:
-            fix = f"the service is busy; run this again later; {GOES_ON}"
-        raise CurationError(f"{self.host}: {message}", fix)
+        return self._server.judged(reply, excerpt, fix)._replace(acted=True)
 
 
 def _address(endpoint: str) -> str:
@@ -596,7 +520,6 @@ def _contact(contact: str) -> str:
 
 
 Question = Callable[[Sequence[str]], str]  # makes the query about some items
-Check = Callable[[list[Row]], object]  # reads the rows of an answer
 
 
 def query(
@@ -642,8 +565,7 @@ def query(
     while waiting:
         done, seen = len(seen), seen | waiting
         above: set[str] = set()
-        for size, rows in _in_batches(service, waiting, batch, everything, entities_in):
-            entities = entities_in(rows)
+        for size, entities in _in_batches(service, waiting, batch, everything, entities_in):
             known.update(entities)
             above.update(parent for entity in entities.values() for parent in entity.parents)
             done += size
@@ -655,8 +577,9 @@ def query(
     while waiting:
         done, above = len(bare), set()
         bare.update(dict.fromkeys(waiting, ()))
-        for size, rows in _in_batches(service, waiting, 5 * batch, parents_query, read_parents):
-            parents_of = read_parents(rows)
+        for size, parents_of in _in_batches(
+            service, waiting, 5 * batch, parents_query, read_parents
+        ):
             bare.update(parents_of)
             above.update(parent for parents in parents_of.values() for parent in parents)
             done += size
@@ -673,28 +596,32 @@ def _counts(service: Service, ask: FactRequest, property: str, batch: int) -> di
     # If an earlier run had to split the query, the single query would fail again.
     if service.holds(whole) or not service.holds(which):
         with suppress(TooHeavyError):
-            return read_counts(service.select(whole, check=read_counts))
+            return service.select(whole, read_counts)
     try:
-        objects = read_objects(service.select(which))
+        objects = service.select(which, read_objects)
     except TooHeavyError as error:
         raise CurationError(
             f"{service.host}: the objects of {property} are too many for the service: {error}",
             f"run this again later, or {SCAN}; {GOES_ON}",
         ) from None
-    some = partial(counts_of, property=property, population=ask.population)
+    some = partial(count_query, property, ask.population)
     totals: dict[str, int] = {}
-    for _, rows in _in_batches(service, objects, batch, some, read_counts):
-        totals.update(read_counts(rows))
+    for _, counts in _in_batches(service, objects, batch, some, read_counts):
+        totals.update(counts)
     return totals
 
 
 def _in_batches(
-    service: Service, items: Iterable[str], size: int, about: Question, check: Check
-) -> Iterator[tuple[int, list[Row]]]:
+    service: Service,
+    items: Iterable[str],
+    size: int,
+    about: Question,
+    read: Callable[[list[Row]], T],
+) -> Iterator[tuple[int, T]]:
     """Ask about items, ``size`` at once; a batch that is too heavy is split into halves.
 
     Yields:
-        The number of items that an answer is about, and its rows.
+        The number of items that an answer is about, and what was read.
     """
     ordered = sorted(items, key=number)  # the same batches each time, so that the cache has them
     waiting = [ordered[start : start + size] for start in range(0, len(ordered), size)][::-1]
@@ -704,7 +631,7 @@ def _in_batches(
         try:
             if _was_halved(service, part, about):
                 raise TooHeavyError
-            yield len(part), service.select(about(part), check=check)
+            yield len(part), service.select(about(part), read)
         except TooHeavyError as error:
             if not middle:
                 raise CurationError(

@@ -247,15 +247,3 @@ class Endpoint:
         if isinstance(answer.get("system_fingerprint"), str):
             self._fingerprints.add(answer["system_fingerprint"])
         return read_echoes(answer, count=len(prompts), max_tokens=form.max_tokens)
-
-
-def open_endpoint(
-    url: str,
-    model: str,
-    *,
-    bos: str = "",
-    key: str | None = None,
-    notice: Callable[[str], None] = lambda _: None,
-) -> Endpoint:
-    """Open a model on a server with the default waits; arguments and errors: see ``Endpoint``."""
-    return Endpoint(url, model, bos=bos, key=key, notice=notice)

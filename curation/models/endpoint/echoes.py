@@ -265,18 +265,15 @@ class Echoes:
         Raises:
             CurationError: it is not for endpoints or for these CATs, or its BOS is not known.
         """
-        known = RULES.get(rule)
-        if known is None or "endpoint" not in known.families:
-            fit = ", ".join(name for name, of in RULES.items() if "endpoint" in of.families)
+        fitting = [name for name, known in RULES.items() if "endpoint" in known.families]
+        if rule not in fitting:
             raise CurationError(
-                f"the rule «{rule}» is not for endpoint models", f"use one of: {fit}"
+                f"the rule «{rule}» is not for endpoint models",
+                f"use one of: {', '.join(fitting)}",
             )
-        if other := next((each.kind for each in requests if each.kind not in known.kinds), None):
-            fit = ", ".join(
-                name
-                for name, of in RULES.items()
-                if "endpoint" in of.families and other in of.kinds
-            )
+        kinds = RULES[rule].kinds
+        if other := next((each.kind for each in requests if each.kind not in kinds), None):
+            fit = ", ".join(name for name in fitting if other in RULES[name].kinds)
             raise CurationError(f"the rule «{rule}» is not for {other} CATs", f"use one of: {fit}")
         if rule in NEEDS_BOS and not (self.bos or self.own_bos):
             raise CurationError(

@@ -136,7 +136,7 @@ def read_table(
     ``words`` are those of a round's own texts, None for those of the shipped languages.
     """
     if is_workbook(path):
-        return _sheet(path, warn, words)
+        return _read_workbook(path, warn, words)
     return Table([row for _, row in _text_rows(path)], TablePlace(str(path)))
 
 
@@ -163,7 +163,7 @@ def read_rows(
             changed answers in a workbook. The error names file and line, or sheet and cell.
     """
     if is_workbook(path):
-        table = _sheet(path, warn)
+        table = _read_workbook(path, warn, None)
         yield from zip(table.place.numbers, table.rows, strict=True)
     else:
         yield from _text_rows(path)
@@ -184,20 +184,6 @@ def _text_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _restored(cell: str | list[str]) -> str | list[str]:
     return restored(cell) if isinstance(cell, str) else [restored(each) for each in cell]
-
-
-def _sheet(path: Path, warn: Callable[[str], None] | None, words: Words | None = None) -> Table:
-
-    grid = read_grid(path, warn, words)
-    check_width(len(grid.header), f"{grid.place} row {grid.row}")
-    cells: dict[str, str] = {}
-    for name, cell in grid.header:
-        if name in cells:
-            raise doubled(name, f"{grid.place} cells {cells[name]} and {cell}")
-        cells[name] = cell
-    rows = [dict(zip(cells, texts, strict=True)) for _, texts in grid.rows]
-    numbers = [number for number, _ in grid.rows]
-    return Table(rows, TablePlace(grid.place, numbers, cells))
 
 
 def _checked(
@@ -338,6 +324,9 @@ class Workbook:
             return None
         return moment if isinstance(moment, datetime) else None
 
+    # python-calamine 0.9 cannot replace openpyxl's parser of rows. It gives error values as "", and
+    # says nothing of formulas, number formats and hidden rows. It reserves memory for a sheet's
+    # whole area: with a cell XFD1048576, Python is aborted.
     def rows(self, sheet: Sheet, merged: list[CellRange] | None = None) -> Iterator[Row]:
         """The rows of a sheet that have cells with content, one at a time.
 
@@ -539,22 +528,6 @@ Columns = Callable[[Iterable[str]], set[str]]
 """Gives the columns that headings mean."""
 
 
-class Grid(NamedTuple):
-    """A table of a sheet, as texts.
-
-    Attributes:
-        place: the file and the sheet, for messages.
-        row: the number of the row with the header.
-        header: the headings, each with its cell.
-        rows: the texts of each row in the order of the header, with the row's number.
-    """
-
-    place: str
-    row: int
-    header: list[tuple[str, str]]
-    rows: list[tuple[int, list[str]]]
-
-
 class _Peeked(NamedTuple):
     """The first rows of a sheet, and what they say about it."""
 
@@ -566,14 +539,8 @@ class _Peeked(NamedTuple):
     describes: bool  # the sheet is about the columns of another
 
 
-def read_grid(path: Path, warn: Warn | None = None, words: Words | None = None) -> Grid:
+def _read_workbook(path: Path, warn: Warn | None, words: Words | None) -> Table:
     """The table of answers of a workbook; dates and numbers are texts, and empty rows are left out.
-
-    Args:
-        path: the workbook.
-        warn: gets warnings of what is not read. Without it, a second sheet with data is an
-            error.
-        words: the words of a round's own texts; None for those of the shipped languages.
 
     Raises:
         CurationError: the workbook is damaged or too large, or it is not clear which sheet has the
@@ -655,13 +622,21 @@ def _names(sheets: Sequence[_Peeked]) -> str:
 # --- its cells ----------------------------------------------------------------------------------
 
 
-def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Columns) -> Grid:
+def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Columns) -> Table:
     place, row = f"{path} sheet {peeked.sheet.name!r}", peeked.header.number
     heads = {n: cell.text.strip() for n, cell in sorted(peeked.header.cells.items())}
     heads = {n: name for n, name in heads.items() if name}
+    check_width(len(heads), f"{place} row {row}")
+    places: dict[str, str] = {}
+    for n, name in heads.items():
+        cell = f"{get_column_letter(n)}{row}"
+        if name in places:
+            raise doubled(name, f"{place} cells {places[name]} and {cell}")
+        places[name] = cell
     meanings = {n: next(iter(columns([name])), "") for n, name in heads.items()}
     problems: dict[str, list[str]] = {}
-    rows: list[tuple[int, list[str]]] = []
+    rows: list[dict[str, Any]] = []
+    numbers: list[int] = []
     hidden: list[int] = []
     outside: list[str] = []
     merged: list[CellRange] = []
@@ -678,13 +653,13 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
         cells = {n: cell for n, cell in line.cells.items() if n in heads}
         if not any(cell.text.strip() or cell.formula for cell in cells.values()):
             continue
-        texts = []
-        for n in heads:
-            text, problem = _text(cells[n], meanings[n], book) if n in cells else ("", "")
-            texts.append(text)
+        texts = {}
+        for n, name in heads.items():
+            texts[name], problem = _text(cells[n], meanings[n], book) if n in cells else ("", "")
             if problem:
                 problems.setdefault(problem, []).append(f"{get_column_letter(n)}{line.number}")
-        rows.append((line.number, texts))
+        rows.append(texts)
+        numbers.append(line.number)
         last = max(last, line.number)
         if line.hidden:
             hidden.append(line.number)
@@ -702,8 +677,7 @@ def _read(path: Path, book: Workbook, peeked: _Peeked, warn: Warn, columns: Colu
         warn(f"{place}: cells in columns without a heading are not read: {some(outside, SHOWN)}")
     if hidden:
         warn(f"{place}: hidden rows are read, too: {some(map(str, hidden), SHOWN)}")
-    header = [(name, f"{get_column_letter(n)}{row}") for n, name in heads.items()]
-    return Grid(place, row, header, rows)
+    return Table(rows, TablePlace(place, numbers, places))
 
 
 def _text(cell: Cell, meaning: str, book: Workbook) -> tuple[str, str]:

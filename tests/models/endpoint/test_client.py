@@ -14,7 +14,7 @@ import pytest
 
 from curation.files import CurationError
 from curation.models.endpoint import connection
-from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint, open_endpoint
+from curation.models.endpoint.client import ECHO, NO_ECHO, Endpoint
 from curation.models.endpoint.connection import host
 from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
@@ -292,13 +292,13 @@ def test_the_key_is_sent_and_not_told(monkeypatch: Patch) -> None:
         with Endpoint(server.url, "tiny", key="s3cret") as found:
             assert "s3cret" not in json.dumps(found.about())
         monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
-        open_endpoint(server.url, "tiny")
+        Endpoint(server.url, "tiny")
         monkeypatch.setenv("CURATION_ENDPOINT_KEY", "wr0ng")
         with fails("does not accept the key", fix="CURATION_ENDPOINT_KEY") as failed:
-            open_endpoint(server.url, "tiny")
+            Endpoint(server.url, "tiny")
         assert "wr0ng" not in failed.value.what + failed.value.fix
         with pytest.raises(CurationError, match="characters that a key cannot have"):
-            open_endpoint(server.url, "tiny", key="schlüssel")
+            Endpoint(server.url, "tiny", key="schlüssel")
 
 
 def test_the_address_is_told_without_credentials() -> None:
@@ -367,15 +367,15 @@ def test_what_no_new_try_fixes(fault: Fault, what: str, fix: str) -> None:
 
 def test_a_wrong_address_and_a_wrong_model() -> None:
     with serving(tiny()) as server, fails("404", fix="ends in /v1"):
-        open_endpoint(server.url.removesuffix("/v1"), "tiny")
+        Endpoint(server.url.removesuffix("/v1"), "tiny")
     found = failure(model="huge")
     assert "`huge` does not exist" in found.what
     assert found.fix == "name a model that it has: tiny"
     for url in ("models.example/v1", "ftp://models.example", "http://", "http://a:port/v1"):
         with pytest.raises(CurationError, match="is not an address"):
-            open_endpoint(url, "tiny")
+            Endpoint(url, "tiny")
     with pytest.raises(CurationError) as caught:
-        open_endpoint("ada:s3cret@models.example", "tiny")
+        Endpoint("ada:s3cret@models.example", "tiny")
     assert "s3cret" not in caught.value.what
 
 
@@ -451,8 +451,8 @@ def test_tokens_that_are_no_text_are_shown() -> None:
         (Fault(503, '{"message": "loading"}'), "answered 503: loading"),
         (Fault(500, "oh"), "answered 500: oh"),
         (Fault(408), "answered 408"),
-        (Fault(RESET), "no connection"),
-        (Fault(HALF), "no connection"),
+        (Fault(RESET), "the connection failed"),
+        (Fault(HALF), "the connection failed"),
         (Fault(200, '{"choices": [{"te'), "the answer was cut off"),
         (Fault(SLOW), "no answer within 0.5 s"),
     ],

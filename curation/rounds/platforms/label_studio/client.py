@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.rounds.platforms.label_studio.connection import (
-    LONGER,
     PAGE,
     PROJECT,
     Connection,
@@ -146,7 +145,6 @@ class Pulled:
     Attributes:
         batches: payloads; archive each batch before you take the next one.
         since: the ``since`` of the next pull; None until the last batch was taken.
-        tasks: how many tasks the project has.
         new: annotations that the archive did not have.
         changed: annotations that it had in another version.
         deleted: annotations that it had and that no longer exist.
@@ -155,7 +153,6 @@ class Pulled:
 
     batches: Iterator[list[dict[str, Any]]] = field(default_factory=lambda: iter(()))
     since: str | None = None
-    tasks: int = 0
     new: int = 0
     changed: int = 0
     deleted: int = 0
@@ -196,7 +193,6 @@ def _batches(
 ) -> Iterator[list[dict[str, Any]]]:
     # Tasks that change while this runs are later than this one; the next pull takes them.
     newest = to.page(project, "id,updated_at", order="-tasks:updated_at", size=1)
-    pulled.tasks = newest["total"]
     changes = [readable_time(task.get("updated_at")) for task in newest["tasks"]]
     latest = max(filter(None, changes), default=since)
     names = people()
@@ -417,7 +413,7 @@ class LabelStudio:
                 made = self.to.do(
                     lambda body=body: self.to.sdk.projects.import_tasks(  # type: ignore[misc]
                         project, request=body, return_task_ids=True,
-                        request_options={"timeout_in_seconds": self.to.timeout * LONGER},
+                        request_options={"timeout_in_seconds": self.to.longest},
                     ),
                     sure=False,
                 )  # fmt: skip

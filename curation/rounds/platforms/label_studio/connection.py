@@ -5,27 +5,28 @@ sent again. Before a request that changes something is sent again, it is checked
 """
 
 import importlib
-import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
-import requests
 
 from curation.files import CurationError
 from curation.http import (
-    TooLargeError,
-    TooSlowError,
-    has_secrets,
-    hide_secrets,
-    read_body,
-    show_address,
+    PATIENCE,
+    FailedError,
+    Failure,
+    Gate,
+    Reply,
+    Server,
+    gist,
+    split_address,
 )
+from curation.text.addresses import has_secrets, show_address
 from curation.text.times import moment, read_time
 
 _TYPES: dict[str, type] = {
@@ -140,15 +141,12 @@ Tell = Callable[[str], None]
 
 OLDEST = (1, 23)
 WAITS = (1.0, 4.0, 15.0)  # seconds before a second, third and fourth try
-LOCAL = {"127.0.0.1", "localhost", "::1"}  # no proxy is used for these
 PAGE = 250  # tasks per request: takes a few seconds and little memory
 OVERLAP = timedelta(
     seconds=60
 )  # changes that the server may still have been writing at the last pull
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATE = 5.0  # seconds within which a server still acts on most requests whose answer was lost
-LONGER = 10  # times the timeout, for requests with much data, and for a whole reply
-LARGEST = 128 << 20  # bytes of a reply; a page of tasks has a few MiB
 FEWEST = 10  # tasks on a page: more pages than that are not what a project has
 GOES_ON = "nothing is lost: run this again, and it goes on from there"
 ADDRESS = "check the address: the browser shows it before /projects or /user"
@@ -159,25 +157,12 @@ KEY = (
 )
 
 
-_OF_PACKING = ("content-encoding", "content-length", "transfer-encoding")
-
-
-class UnsureError(CurationError):
+class UnsureError(FailedError):
     """A change was sent, and it is not known whether it was made."""
 
 
 class GoneError(CurationError):
     """The requested object does not exist."""
-
-
-class _Flaw(NamedTuple):
-    """Why a request failed."""
-
-    message: str
-    fix: str
-    passing: bool = False  # another try may succeed
-    unsent: bool = False  # the server did certainly not act on it
-    gone: bool = False
 
 
 class Connection:
@@ -186,7 +171,7 @@ class Connection:
     Attributes:
         url: the server's address.
         sdk: the SDK's client; use it within ``do``.
-        timeout: seconds within which the server must answer.
+        longest: seconds within which it must answer a request with much data.
     """
 
     def __init__(
@@ -203,7 +188,7 @@ class Connection:
 
         Args:
             url: the server's address.
-            key: an access token, or a personal access token (which the SDK renews by itself).
+            key: an access token, or a personal access token, which is renewed.
             tell: called before each wait with a line that explains it.
             timeout: seconds within which the server must answer.
             waits: seconds before each new try.
@@ -213,16 +198,20 @@ class Connection:
             CurationError: nothing answers, or it is not a Label Studio, or it is too old, or the
                 key is wrong.
         """
-        self.url, self.timeout, self._key = url.rstrip("/"), timeout, key.strip()
-        self._tell, self._waits, self._pause = tell, tuple(waits), pause
-        parts = urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise CurationError(
-                f"{show_address(url)!r} is not an address", "write it as http://… or https://…"
-            )
+        self.url, self.longest, self._key = url.rstrip("/"), PATIENCE * timeout, key.strip()
+        self._waits, self._tell, self._pause = waits, tell, pause
+        split_address(url)
         check_address(url)
-        if not key.strip() or not key.isascii():
+        if not self._key or not key.isascii():
             raise CurationError(f"no key for {self.url}", KEY)
+        self._server = Server(self.url, timeout=timeout, advice=ADDRESS, resumes=GOES_ON)
+        self._server.authorize("Token", self._key)
+        self._reply = Reply(0, {}, b"")  # the last one
+        self.sdk = self._open_sdk(timeout)
+        self._check()
+
+    def _open_sdk(self, timeout: float) -> Any:
+        """The SDK's client, whose requests go through the server, too."""
         try:
             sdk = importlib.import_module("label_studio_sdk")
             errors = importlib.import_module("label_studio_sdk.core.api_error")
@@ -231,50 +220,23 @@ class Connection:
             raise CurationError(
                 f"this needs label-studio-sdk ({error})", "pip install 'curation[label-studio]'"
             ) from None
-        self._refused: type[Exception] = errors.ApiError
-        self._lost: type[Exception] = httpx.TransportError
-        self._unsent = (httpx.ConnectError, httpx.ConnectTimeout)
-        try:
-            client = httpx.Client(timeout=timeout, trust_env=parts.hostname not in LOCAL)
-            client.send = self._bounded(client.send, httpx)
-        except (ValueError, ImportError, httpx.InvalidURL) as error:  # of HTTP_PROXY and the like
-            raise CurationError(
-                f"{self.url}: the environment names a proxy that cannot be used ({error})",
-                "correct HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or unset them",
-            ) from None
-        self.sdk: Any = self.do(
-            lambda: sdk.LabelStudio(
-                # without the final slash the SDK renews tokens at the wrong address
-                base_url=f"{self.url}/",
-                api_key=key.strip(),
-                httpx_client=client,
-                max_retries=0,
-            )
-        )
-        self._check()
+        self._sdk_error: type[Exception] = errors.ApiError
+        send, above = self._send, urlsplit(self.url).path
 
-    def _bounded(self, send: Callable[..., Any], httpx: Any) -> Callable[..., Any]:
-        """Send requests as ``send`` does, and read replies up to a size and a time."""
-
-        def bounded(request: Any, **options: Any) -> Any:
-            answer = send(request, **{**options, "stream": True})
-            parts = answer.iter_bytes()
-            try:
-                body = read_body(
-                    lambda _: next(parts, b""), seconds=LONGER * self.timeout, largest=LARGEST
+        class Transport(httpx.BaseTransport):  # type: ignore[misc, name-defined]
+            def handle_request(self, request: Any) -> Any:
+                reply = send(
+                    request.method,
+                    request.url.raw_path.decode().removeprefix(above),
+                    timeout=request.extensions["timeout"]["read"],
+                    data=request.read(),
+                    headers={"Content-Type": request.headers.get("Content-Type")},
                 )
-            except TooLargeError as error:
-                raise CurationError(f"{self.url}: {error}", ADDRESS) from None
-            except TooSlowError as error:
-                raise httpx.ReadTimeout(str(error)) from None
-            finally:
-                answer.close()
-            headers = [(k, v) for k, v in answer.headers.items() if k not in _OF_PACKING]
-            return httpx.Response(
-                answer.status_code, headers=headers, content=body, request=request
-            )
+                return httpx.Response(reply.status, content=reply.content)
 
-        return bounded
+        client = httpx.Client(transport=Transport(), timeout=timeout)
+        # The server sends the key, and not the SDK.
+        return sdk.LabelStudio(base_url=self.url, api_key="-", httpx_client=client, max_retries=0)
 
     def tasks(self, project: int, fields: str) -> Iterator[dict[str, Any]]:
         """All tasks of a project, by id, with these fields of tasks and of their annotations."""
@@ -355,19 +317,41 @@ class Connection:
         json: object = None,
         sure: bool = True,
     ) -> Any:
-        """Send a request that the SDK does not offer, or whose reply it would change."""
+        """Send a request that the SDK does not offer, or whose reply it would change.
+
+        For the errors and ``sure`` see ``do``.
+        """
 
         def ask() -> Any:
-            answer = self.sdk._client_wrapper.httpx_client.request(
-                f"api/{path}", method=method, params=params, json=json
-            )
-            if answer.status_code >= 300:
-                raise self._refused(  # type: ignore[call-arg]
-                    status_code=answer.status_code, headers=dict(answer.headers), body=answer.text
-                )
-            return orjson.loads(answer.content) if answer.content else None
+            reply = self._send(method, f"/api/{path}", params=params, json=json)
+            if reply.status >= 300:
+                raise FailedError(self._judged())
+            return orjson.loads(reply.content) if reply.content else None
 
         return self.do(ask, sure=sure)
+
+    def _send(self, method: str, path: str, **content: Any) -> Reply:
+        """Send a request once.
+
+        Raises:
+            FailedError: there is no reply.
+        """
+        reply = self._server.send(method, path, **content)
+        if isinstance(reply, Reply) and reply.status == 401 and self._key.count(".") == 2:
+            # A personal access token only gives the token for the next minutes.
+            body, no_key = {"refresh": self._key}, lambda request: request
+            reply = self._server.send("POST", "/api/token/refresh/", json=body, auth=no_key)
+            if isinstance(reply, Reply) and reply.status == 200:
+                self._reply = reply
+                access = orjson.loads(reply.content)
+                if not isinstance(access, dict):
+                    raise ValueError("this has no token")
+                self._server.authorize("Bearer", str(access.get("access")))
+                reply = self._server.send(method, path, **content)
+        if isinstance(reply, Failure):
+            raise FailedError(reply)
+        self._reply = reply
+        return reply
 
     def do(self, act: Callable[[], T], *, sure: bool = True) -> T:
         """Send a request, and send it again if it failed for a passing reason.
@@ -380,19 +364,19 @@ class Connection:
             UnsureError: it may not be sent twice, and the server may have acted on it.
             CurationError: it failed finally.
         """
-        waits = iter(self._waits)
-        while True:
+
+        def send() -> T | Failure:
             try:
                 return act()
-            except (self._lost, self._refused, ValueError) as error:
-                flaw = self._flaw(error)
-            if flaw.gone:
-                raise GoneError(f"{self.url}: {flaw.message}", flaw.fix)
-            if not flaw.passing:
-                raise CurationError(f"{self.url}: {flaw.message}", flaw.fix)
-            if not (sure or flaw.unsent):
-                raise UnsureError(f"{self.url}: {flaw.message}", flaw.fix)
-            self._wait(next(waits, None), flaw.message, flaw.fix)
+            except FailedError as error:
+                failure = error.failure
+            except (self._sdk_error, ValueError):
+                failure = self._judged()
+            if failure.acted and not sure:
+                raise UnsureError(failure)
+            return failure
+
+        return Gate(self._waits, notice=self._tell, pause=self._pause).run(send)
 
     def settle(self, act: Callable[[], T]) -> T:
         """Make a change that first checks what is there; repeat it if its outcome is not known.
@@ -403,53 +387,37 @@ class Connection:
         Raises:
             CurationError: it failed finally.
         """
-        waits, unsure = iter(self._waits), False
-        while True:
+        unsure = False
+
+        def send() -> T | Failure:
+            nonlocal unsure
             try:
-                done = act()
-                break
+                return act()
             except UnsureError as error:
-                message, fix = error.what.removeprefix(f"{self.url}: "), error.fix
-            unsure = True
-            self._wait(next(waits, None), message, fix)
+                unsure = True
+                return error.failure
+
+        done = Gate(self._waits, notice=self._tell, pause=self._pause).run(send)
         if unsure:
             self._pause(LATE)
         return done
 
-    def _wait(self, seconds: float | None, message: str, fix: str) -> None:
-        if seconds is None:
-            raise CurationError(f"{self.url}: {message}", fix)
-        self._tell(f"{self.url}: {message}; trying again in {math.ceil(seconds)} s")
-        self._pause(seconds)
+    def _judged(self) -> Failure:
+        """Why the last reply is of no use, if another try may succeed.
 
-    def _flaw(self, error: Exception) -> _Flaw:
-        flaw = self._why(error)
-        message, fix = (hide_secrets(text, self._key) for text in (flaw.message, flaw.fix))
-        return flaw._replace(message=message, fix=fix)
-
-    def _why(self, error: Exception) -> _Flaw:
-        if isinstance(error, self._lost):
-            unsent = isinstance(error, self._unsent)
-            why = str(error) or f"no answer within {self.timeout:g} s"
-            message = f"no connection ({why})" if unsent else f"the connection failed ({why})"
-            return _Flaw(
-                message, f"check that the server runs and can be reached; {GOES_ON}", True, unsent
-            )
-        status, body = getattr(error, "status_code", None), getattr(error, "body", None)
-        if status is None or status < 300:
-            return _Flaw("the answer is not from Label Studio", ADDRESS)
-        message = f"answered {status}: {_gist(body)}"
-        if status in {408, 425, 429} or status >= 500:
-            # 425, 429 and 503 say that the server did not act; after 500 a part may have been done.
-            return _Flaw(message, f"it may be busy: {GOES_ON}", True, status in {425, 429, 503})
+        Raises:
+            CurationError: no other try will.
+        """
+        status, message = self._reply.status, _gist(self._reply.text)
+        if status < 300:
+            raise CurationError(f"{self.url}: the answer is not from Label Studio", ADDRESS)
         if status in {401, 403}:
-            return _Flaw(f"does not accept the key ({_gist(body)})", KEY)
+            reason = self._server.hidden(message)
+            raise CurationError(f"{self.url}: does not accept the key ({reason})", KEY)
         if status == 404:
-            return _Flaw("does not have this, or is not Label Studio", ADDRESS, gone=True)
-        headers = {k.lower(): v for k, v in (getattr(error, "headers", None) or {}).items()}
-        if place := headers.get("location"):
-            return _Flaw(message, f"if you trust this server, use its address: {place}")
-        return _Flaw(message, "Label Studio does not accept what was sent; its answer says why")
+            raise GoneError(f"{self.url}: does not have this, or is not Label Studio", ADDRESS)
+        fix = "Label Studio does not accept what was sent; its answer says why"
+        return self._server.judged(self._reply, message, fix)
 
 
 def check_address(url: str) -> None:
@@ -468,13 +436,12 @@ def check_address(url: str) -> None:
 
 def healthy(url: str) -> bool:
     """Whether a Label Studio on this machine answers at an address."""
-    with requests.Session() as session:
-        session.trust_env = False
-        try:
-            answer = session.get(f"{url}/health", timeout=5, allow_redirects=False, stream=True)
-        except requests.RequestException:
-            return False
-        return answer.status_code == 200
+    server = Server(url, timeout=5, advice="", resumes="", here=True)
+    try:
+        reply = server.send("GET", "/health")
+    finally:
+        server.close()
+    return isinstance(reply, Reply) and reply.status == 200
 
 
 def taken(host: str, port: int) -> bool:
@@ -490,15 +457,9 @@ def _filter(name: str, kind: str, above: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _gist(body: object) -> str:
-    """A short form of a reply, on one line."""
-    content = body
-    if isinstance(body, str) and body.lstrip().startswith("{"):
-        try:
-            content = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            content = body
-    if isinstance(content, dict):
-        content = content.get("validation_errors") or content.get("detail") or content
-    line = " ".join(str(content).split())
-    return f"{line[:200]}…" if len(line) > 200 else line
+def _gist(text: str) -> str:
+    """The message of a reply."""
+    try:
+        return gist(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return gist(text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from curation.rounds.platforms.label_studio import connection
+from curation import http
 from curation.rounds.platforms.label_studio.client import LabelStudio, connect, projects
 from curation.rounds.platforms.label_studio.connection import Connection, healthy, taken
 from support.expected import fails
@@ -58,7 +58,7 @@ def replying(head: bytes, *parts: bytes, pause: float = 0) -> Serving:
 
 
 def test_a_reply_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LARGEST", 1 << 20)
+    monkeypatch.setattr(http, "LARGEST", 1 << 20)
     body = b" " * (3 << 20)
     for head, sent in ((b"Content-Encoding: gzip\r\n", gzip.compress(body)), (b"", body)):
         with replying(head, sent) as there, fails(f"{there.url}: the answer is larger than 1 MiB"):
@@ -73,7 +73,7 @@ def test_a_packed_reply_is_read() -> None:
 
 
 def test_a_reply_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LONGER", 0.02)
+    monkeypatch.setattr(http, "PATIENCE", 0.02)
     trickle = replying(b"", *[b" "] * 200, pause=0.05)
     with trickle as there, fails("the answer did not end within 0.1 s"):
         opened(there.url, waits=())
@@ -120,8 +120,8 @@ def test_a_server_that_never_answers_is_given_up() -> None:
         end.listen()
         url = f"http://127.0.0.1:{end.getsockname()[1]}"
         assert taken("127.0.0.1", end.getsockname()[1])
-        with fails("failed"):
-            opened(url, tell=told.append, timeout=0.2, waits=(0, 0))
+        with fails("no answer within 0.2 s"):
+            opened(url, tell=told.append, timeout=0.2, waits=(0.1, 0.2))
     assert len(told) == 2
 
 

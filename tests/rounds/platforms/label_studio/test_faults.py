@@ -167,7 +167,7 @@ def test_a_server_that_never_answers(desk: Any, own: Own, wanted: dict[str, Any]
         end.listen()
         url = f"http://127.0.0.1:{end.getsockname()[1]}"
         at(desk, url)
-        says = (f"{url}: the connection failed", "run this again")
+        says = (f"{url}: no answer within 0.5 s", "run this again")
         check_refused(desk, *says, before=lambda: impatient(0.5))
     check_pulled(desk, own, wanted)
 
