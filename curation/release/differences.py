@@ -18,6 +18,7 @@ from curation.formats.markdown import inline
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_json_lines
 from curation.records import GOLDS, KINDS, Gold, Kind, SplitName
+from curation.release.columns import COMPARED
 from curation.release.contents import (
     SEALED,
     SPLITS,
@@ -37,7 +38,6 @@ from curation.text.wording import amount
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
 WHATS: tuple[What, ...] = ("added", "removed", "changed", "relabelled", "moved", "renumbered")
 GOLD = "gold_label"
-_FIELDS = ("kind", "domain", "target", "target_original", "context")
 TermKey = tuple[str, str]
 """The domain and the text of a term."""
 
@@ -182,7 +182,7 @@ def _difference(before: Version, after: Version) -> Difference:
     pairs, added, removed = _matched(before.cats, after.cats)
     by_after = {pair.after.id: pair for pair in pairs}
     has_splits = before.has_splits and after.has_splits
-    fields = [name for name in _FIELDS if _known(name, before) and _known(name, after)]
+    fields = [name for name in COMPARED if _known(name, before) and _known(name, after)]
     has_tiers = all(any(c.tier is not None for c in version.cats) for version in (before, after))
     changes: list[Change] = []
     for cat in after.cats:
@@ -512,16 +512,15 @@ def _hidden(where: str, kind: Kind, item: dict[str, Any], split: SplitName) -> P
             "their gold labels must be hidden, or one of each",
             "restore the file: build the release again, or download it again",
         )
-    options = [
+    first, second, third = (
         PublishedOption(s["id"], s["sentence"], gold)
         for s, gold in zip(sentences, golds, strict=True)
-    ]
-    tier = item.get("tier")
-    return PublishedCat(
-        *(item["id"], kind, item["bias_type"], item["target"], item.get("target_original")),
-        *(split, item["context"], tier if type(tier) is int else None),
-        (options[0], options[1], options[2]),
     )
+    tier = item.get("tier")
+    own = {name: item.get(name) for name in PublishedCat._fields}
+    own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
+    own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
+    return PublishedCat(**own)
 
 
 # --- scores ---------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from curation.catsets.entries import HIDDEN
 from curation.files import CurationError, digest
 from curation.release.check.findings import Finding, finding, named
 from curation.release.check.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
+from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
@@ -160,7 +161,7 @@ _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")
 _PUBLIC_DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
 """Files that have the hidden CATs; every other file must not name one."""
-_TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti_stereotype"})
+_TELLING = TELLING | {"agreement", "votes", "flags"}
 """Fields that a hidden CAT must not have a value of."""
 _NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
 _START = 8  # letters by which texts are looked up

@@ -162,7 +162,7 @@ def conceal(contents: Contents, golds: Sequence[HiddenGold], split: SplitName) -
         split: the split that is hidden.
     """
     public = _without(contents, golds)
-    concealed = (_concealed(gold, split) for gold in sorted(golds, key=lambda gold: gold.id))
+    concealed = (published_gold(gold, split) for gold in sorted(golds, key=lambda gold: gold.id))
     return replace(public, cats=(*public.cats, *concealed))
 
 
@@ -205,12 +205,18 @@ def _without(contents: Contents, golds: Iterable[HiddenGold]) -> Contents:
     )
 
 
-def _concealed(gold: HiddenGold, split: SplitName) -> PublishedCat:
+def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> PublishedCat:
+    """A hidden CAT as it is published: without its gold labels, unless ``others`` replace them.
+
+    Args:
+        gold: the CAT.
+        split: the split that is hidden.
+        others: fields of ``PublishedCat`` with another value.
+    """
     first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
-    return PublishedCat(
-        *(gold.id, gold.kind, gold.bias_type, gold.target, gold.target_original, split),
-        *(gold.context, None, (first, second, third), gold.commitment),
-    )
+    own = {name: getattr(gold, name) for name in PublishedCat._fields if hasattr(gold, name)}
+    own |= {"domain": gold.bias_type, "split": split, "options": (first, second, third)}
+    return PublishedCat(**{"tier": None, **own, **others})
 
 
 def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:

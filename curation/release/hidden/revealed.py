@@ -13,7 +13,7 @@ from curation.formats.toml_files import read_toml
 from curation.records import Annotation
 from curation.release import data_files
 from curation.release.contents import Contents, PublishedCat, PublishedOption
-from curation.release.hidden.commitments import HiddenGold, reveal_rows
+from curation.release.hidden.commitments import HiddenGold, published_gold, reveal_rows
 from curation.text.wording import amount
 
 _TEXTS = read_toml(shipped("data", "release", "revealed.toml"), fix="see its first lines")
@@ -55,11 +55,9 @@ def files(
 
 
 def _opened(gold: HiddenGold, cat: PublishedCat | None) -> PublishedCat:
-    first, second, third = (PublishedOption(o.id, o.sentence, o.gold_label) for o in gold.sentences)
-    return PublishedCat(
-        *(gold.id, gold.kind, gold.bias_type, gold.target, gold.target_original, "test"),
-        *(gold.context, cat.tier if cat else None, (first, second, third)),
-    )
+    options = tuple(PublishedOption(o.id, o.sentence, o.gold_label) for o in gold.sentences)
+    tier = cat.tier if cat else None
+    return published_gold(gold, "test", tier=tier, options=options, commitment=None)
 
 
 def _annotations(

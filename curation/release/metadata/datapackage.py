@@ -6,19 +6,21 @@ size and a hash: frictionless would take ``dev.json`` for a descriptor of a pack
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from curation.files import dump_json
-from curation.records import GOLD_COLUMNS, KINDS, VALUES
-from curation.release import data_files
+from curation.records import KINDS, VALUES
+from curation.release.columns import COLUMNS, TYPES, Column, Table
 from curation.release.contents import ANNOTATIONS, SEALED, SPLITS, TERMS, DataFile
+from curation.release.data_files import flat_path
 from curation.release.facts import Author, Facts
 from curation.release.metadata import citation
 from curation.release.metadata.responsible import summary
 
 Json = dict[str, Any]
+TIERS = (3, 4, 5)
 _UNSAFE = re.compile(r"[^a-z0-9._]+")
 
 
@@ -88,101 +90,42 @@ def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:
 
 def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
     """The schema of a table; None for a file that is not one."""
-    if path == ANNOTATIONS:
-        return _annotations()
-    if path == TERMS:
-        return _terms(facts)
-    if path == SEALED:
-        return _sealed(facts)
-    for kind in KINDS:
-        for split in SPLITS:
-            if path == data_files.flat_path(kind, split):
-                schema = _cats(facts, kind, split)
-                if TERMS in paths:
-                    schema["foreignKeys"] = [_key_of_terms()]
-                return schema
+    domains = list(dict.fromkeys(size.domain for size in facts.sizes))
+    allowed = {"domain": domains, "kind": KINDS, "split": SPLITS, "label": VALUES, "tier": TIERS}
+    tables: dict[str, Table] = {ANNOTATIONS: "annotations", TERMS: "terms", SEALED: "sealed"}
+    if path in tables:
+        return _of_table(tables[path], allowed)
+    for kind, split in ((kind, split) for kind in KINDS for split in SPLITS):
+        if path == flat_path(kind, split):
+            hidden = facts.hidden is not None and facts.hidden.split == split
+            allowed |= {"kind": [kind], "split": [split]}
+            schema = _of_table("hidden" if hidden else "cats", allowed)
+            return {**schema, "foreignKeys": [_key_of_terms()]} if TERMS in paths else schema
     return None
 
 
-def _cats(facts: Facts, kind: str, split: str) -> Json:
-    hidden = facts.hidden is not None and facts.hidden.split == split
-    fields = [
-        _text("id", unique=True),
-        _text("kind", enum=[kind]),
-        _text("split", enum=[split]),
-        _domain(facts),
-        _text("target"),
-        _text("target_original", required=False),
-        _text("context"),
-    ]
-    if hidden:
-        fields += [{"name": "options", "type": "array", **_REQUIRED}, _text("commitment")]
-    else:
-        fields += map(_text, GOLD_COLUMNS)
-        fields.append(_tier())
-    return {"fields": fields, "primaryKey": ["id"]}
+def _of_table(table: Table, allowed: Mapping[str, Sequence[object]]) -> Json:
+    fields = [_field(c, allowed.get(c.name)) for c in COLUMNS[table] if "." not in c.name]
+    key = next((column.name for column in COLUMNS[table] if column.unique), "")
+    return {"fields": fields, **({"primaryKey": [key]} if key else {"missingValues": [""]})}
 
 
-def _sealed(facts: Facts) -> Json:
-    fields = [_text("id", unique=True), _text("kind", enum=list(KINDS)), _domain(facts)]
-    fields.append(_text("commitment", unique=True))
-    return {"fields": fields, "primaryKey": ["id"]}
-
-
-def _annotations() -> Json:
-    return {
-        "fields": [
-            *map(_text, ("cat_id", "association_id", "annotator")),
-            _text("label", enum=list(VALUES)),
-            _text("round"),
-            {
-                **{"name": "counted", "type": "boolean", **_REQUIRED},
-                **{"trueValues": ["True"], "falseValues": ["False"]},
-            },
-            _tier(),
-        ],
-        "missingValues": [""],
-    }
-
-
-def _terms(facts: Facts) -> Json:
-    return {
-        "fields": [
-            _text("id", unique=True),
-            _text("text"),
-            _domain(facts),
-            _text("family", required=False),
-            *({"name": name, "type": "array", **_REQUIRED} for name in ("wikidata", "names")),
-            _text("split", enum=list(SPLITS)),
-            *(
-                {"name": kind, "type": "integer", "constraints": {"required": True, "minimum": 0}}
-                for kind in KINDS
-            ),
-        ],
-        "primaryKey": ["id"],
-    }
-
-
-_REQUIRED: Json = {"constraints": {"required": True}}
-
-
-def _text(
-    name: str, *, required: bool = True, unique: bool = False, enum: Sequence[str] = ()
-) -> Json:
+def _field(column: Column, allowed: Sequence[object] | None) -> Json:
     constraints: Json = {
-        **({"required": True} if required else {}),
-        **({"unique": True} if unique else {}),
-        **({"enum": list(enum)} if enum else {}),
+        **({} if column.optional else {"required": True}),
+        **({"unique": True} if column.unique else {}),
+        **({"enum": list(allowed)} if allowed is not None else {}),
+        **({"minimum": 0} if column.type == "count" else {}),
     }
-    return {"name": name, "type": "string", **({"constraints": constraints} if constraints else {})}
+    return {
+        "name": column.name,
+        "type": TYPES[column.type].frictionless,
+        **({"constraints": constraints} if constraints else {}),
+        **(_TRUE if column.type == "boolean" else {}),
+    }
 
 
-def _domain(facts: Facts) -> Json:
-    return _text("domain", enum=list(dict.fromkeys(size.domain for size in facts.sizes)))
-
-
-def _tier() -> Json:
-    return {"name": "tier", "type": "integer", "constraints": {"enum": [3, 4, 5]}}
+_TRUE = {"trueValues": ["True"], "falseValues": ["False"]}
 
 
 def _key_of_terms() -> Json:
