@@ -9,7 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import Decision, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
-from curation.release.differences import data_files, read_version
+from curation.release.folder import data_files, read_version
 from curation.steps.read import (
     item_files,
     label_files,

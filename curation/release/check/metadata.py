@@ -7,16 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from curation.files import CurationError, digest, read_json
-from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import (
-    LARGEST_YAML,
-    Release,
-    is_metadata,
-    read_yaml,
-    readable,
-    unreadable,
-)
+from curation.files import CurationError
 from curation.release.contents import (
     CARD,
     CITATION,
@@ -26,6 +17,15 @@ from curation.release.contents import (
     LICENSE,
     STATEMENT,
     TERMS,
+)
+from curation.release.findings import Finding, finding, named
+from curation.release.folder import (
+    LARGEST_YAML,
+    Release,
+    is_metadata,
+    read_yaml,
+    readable,
+    unreadable,
 )
 from curation.text.wording import amount, some
 from curation.work.manifest import is_inside
@@ -150,7 +150,7 @@ def _descriptor(release: Release, name: str) -> tuple[dict[str, Any] | None, lis
     if problem := readable(release, name, most=_LARGEST):
         return None, [problem]
     try:
-        content = read_json(release.root / name)
+        content = release.json(name)
     except CurationError as error:
         return None, [unreadable(release, error)]
     if not isinstance(content, dict):
@@ -228,7 +228,7 @@ def _described(
             detail = f"{path} has {release.files[path]} bytes, not {size}"
             yield finding("descriptor", name, detail)
         try:
-            actual = digest(release.root / path) if sha is not None else None
+            actual = release.digest(path) if sha is not None else None
         except OSError:
             return  # reported as unreadable
         if sha is not None and actual != sha:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from curation.campaign import PRIVATE
 from curation.catsets.entries import HIDDEN
-from curation.files import CurationError, digest
-from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
+from curation.files import CurationError
 from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
+from curation.release.findings import Finding, finding, named
+from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
 
@@ -205,7 +205,7 @@ def _sealed(release: Release) -> Iterator[Finding]:
     if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
         stated = facts.hidden.cats if facts.hidden else 0
         yield finding("sizes_differ", FACTS, f"says {stated} sealed CATs; {SEALED} has {len(rows)}")
-    actual = digest(release.root / SEALED)
+    actual = release.digest(SEALED)
     if facts and facts.hidden and facts.hidden.sealed != actual:
         yield finding("canonical_hash", FACTS, f"{SEALED} has the sha256 {actual}")
     for form, cats in release.forms.items():

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
 from curation.release.between import Judge, ScoreChange, Way, score_changes, way
-from curation.release.differences import Difference, difference, read_version
+from curation.release.differences import Difference, difference
+from curation.release.folder import read_version
 from curation.scores.boards import by_preferences, by_scores
 from curation.scores.incomplete import missing_cats
 from curation.scores.run_folder import has_runs

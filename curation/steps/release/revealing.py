@@ -18,7 +18,7 @@ from curation.files import (
 )
 from curation.records import Cat
 from curation.release.contents import STEREOSET, SUMS, Contents, published
-from curation.release.differences import committed
+from curation.release.folder import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
 from curation.rounds.pages import release_warning

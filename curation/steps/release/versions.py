@@ -31,15 +31,9 @@ from curation.formats.tables import read_json_lines
 from curation.records import KINDS, Id, Record, SplitName
 from curation.release import differences
 from curation.release.contents import ERRATA, FACTS, SEALED, SPLITS, SUMS, TERMS, Contents
-from curation.release.differences import (
-    Change,
-    Difference,
-    Version,
-    data_files,
-    difference,
-    read_version,
-)
+from curation.release.differences import Change, Difference, Version, difference
 from curation.release.facts import Changes
+from curation.release.folder import data_files, read_version
 from curation.release.hidden.commitments import texts
 from curation.steps.rounds.round_files import read_standing
 from curation.steps.step import UnlessNamedError

@@ -1,30 +1,31 @@
-"""A release folder, ours or another's: its files, and what was read of them."""
+"""Reads release folders and other versions of a dataset, ours or another's.
+
+``read_release`` reads everything in a folder and says in findings what it could not read.
+``read_version`` and what is below it read only what two versions are compared by, and stop at the
+first fault.
+"""
 
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.util import find_spec
 from io import TextIOWrapper
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
-from curation.catsets.entries import HIDDEN, Part, Row, is_hidden
+from curation.catsets.entries import MADE, Part, Row, is_hidden, sentences_of
 from curation.catsets.reading import read_dataset
-from curation.catsets.stereoset import FileSettings
-from curation.files import CurationError, open_input, read_json, read_text
+from curation.catsets.stereoset import FileSettings, read_gold_file
+from curation.files import CurationError, digest, open_input, read_bytes, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import GOLD_COLUMNS, GOLDS, KINDS, Severity
-from curation.release.check.findings import Finding, finding, named
+from curation.records import GOLDS, KINDS, Kind, Severity, SplitName
 from curation.release.contents import (
     ANNOTATIONS,
     CARD,
@@ -34,172 +35,21 @@ from curation.release.contents import (
     FACTS,
     REVEAL,
     SEALED,
+    SPLITS,
     STEREOSET,
     TASKS,
     TERMS,
+    PublishedCat,
+    PublishedOption,
+    SealedCat,
+    published,
     split_of,
 )
-from curation.release.differences import committed
+from curation.release.differences import TermKey, Version
 from curation.release.facts import Facts
-
-
-class Option(NamedTuple):
-    """An association; ``gold`` may be any text, and ``labels`` are (annotator, label)."""
-
-    id: str
-    sentence: str
-    gold: str
-    labels: tuple[tuple[str, str], ...] = ()
-
-
-class Seen(NamedTuple):
-    """A CAT as a file has it; ``fields`` are the names of all its fields."""
-
-    id: str
-    kind: str
-    domain: str
-    target: str
-    context: str
-    split: str
-    tier: Any
-    options: tuple[Option, ...]
-    where: str
-    commitment: str | None = None
-    fields: frozenset[str] = frozenset()
-
-    @property
-    def hidden(self) -> bool:
-        """Whether its gold labels are hidden."""
-        return self.commitment is not None or any(o.gold == HIDDEN for o in self.options)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it has texts and three options, one of each gold label."""
-        texts = (self.id, self.kind, self.domain, self.target, self.context)
-        golds = sorted(option.gold for option in self.options)
-        return all(texts) and golds == sorted(GOLDS) and all(o.sentence for o in self.options)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        """What all forms must have in the same way."""
-        options = sorted((option.gold, option.sentence) for option in self.options)
-        return (self.kind, self.domain, self.target, self.context, *options)
-
-
-Form = list[Seen]
-
-
-def from_item(item: Mapping[str, Any], kind: str, where: str, split: str) -> Seen:
-    """A CAT from an item in StereoSet's form."""
-    sentences = item.get("sentences")
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(sentence.get("gold_label")),
-            _labels(sentence.get("labels"), {}),
-        )
-        for sentence in (sentences if isinstance(sentences, list) else ())
-        if isinstance(sentence, dict)
-    ]
-    seen = _seen(item, kind, where, split or _text(item.get("split")), options)
-    return seen._replace(commitment=_commitment(item))
-
-
-def from_parquet(
-    row: Mapping[str, Any], classes: Mapping[str, Sequence[str]], kind: str, where: str, split: str
-) -> Seen:
-    """A CAT from a row as in ``McGill-NLP/stereoset``: sentences are lists, labels are numbers."""
-    names = classes.get("gold_label", ())
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(_name(sentence.get("gold_label"), names)),
-            _labels(sentence.get("labels"), classes),
-        )
-        for sentence in _rows(row.get("sentences"))
-    ]
-    return _seen(row, kind, where, split, options)
-
-
-def from_row(row: Mapping[str, Any], where: str) -> Seen:
-    """A CAT from a line of the flat form; a hidden one has ``options`` and ``commitment``."""
-    options = [
-        Option("", _text(row.get(column)), gold)
-        for column, gold in GOLD_COLUMNS.items()
-        if column in row
-    ]
-    options += [
-        Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
-        for option in _rows(row.get("options"))
-    ]
-    seen = _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
-    return seen._replace(commitment=_commitment(row))
-
-
-def _commitment(row: Mapping[str, Any]) -> str | None:
-    return _text(row["commitment"]) if row.get("commitment") is not None else None
-
-
-def _seen(
-    item: Mapping[str, Any], kind: str, where: str, split: str, options: Sequence[Option]
-) -> Seen:
-    domain = item.get("domain", item.get("bias_type"))
-    return Seen(
-        id=_text(item.get("id")),
-        kind=kind,
-        domain=_text(domain),
-        target=_text(item.get("target")),
-        context=_text(item.get("context")),
-        split=split,
-        tier=item.get("tier"),
-        options=tuple(options),
-        where=where,
-        fields=_fields(tuple(item)),
-    )
-
-
-@lru_cache
-def _fields(names: tuple[Any, ...]) -> frozenset[str]:
-    return frozenset(map(str, names))
-
-
-def _text(value: Any) -> str:
-    """A text, which is one in memory for all forms that have it."""
-    return intern(value) if type(value) is str else "" if value is None else str(value)[:200]
-
-
-def _gold(value: Any) -> str:
-    text = _text(value)
-    return HIDDEN if is_hidden(text) else read_label(text) or text
-
-
-def _name(value: Any, names: Sequence[str]) -> Any:
-    known = type(value) is int and 0 <= value < len(names)
-    return names[value] if known else value
-
-
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list of objects, or of an object of lists."""
-    if isinstance(value, dict):
-        columns = [column if isinstance(column, list) else [] for column in value.values()]
-        return [dict(zip(value, cells, strict=True)) for cells in zip_longest(*columns)]
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _labels(value: Any, classes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    names = classes.get("label", ())
-    return tuple(
-        _label(_text(row.get("human_id")), _text(_name(row.get("label"), names)))
-        for row in _rows(value)
-    )
-
-
-@lru_cache(1 << 16)  # a release has many labels, and few different ones of each annotator
-def _label(annotator: str, label: str) -> tuple[str, str]:
-    return annotator, _gold(label)
-
+from curation.release.findings import Finding, finding, named
+from curation.release.hidden.commitments import public_rows
+from curation.release.seen import Form, from_item, from_parquet, from_row
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 BLOCK = 1 << 20  # characters of a file that are searched at once
@@ -316,6 +166,22 @@ class Release:
         """Whether gold labels are hidden."""
         return self.sealed is not None or any(cat.hidden for f in self.forms.values() for cat in f)
 
+    def json(self, name: str) -> Any:
+        """The content of a JSON file.
+
+        Raises:
+            CurationError: the file is not JSON, or may not be read.
+        """
+        return read_json(self.root / name)
+
+    def digest(self, name: str) -> str | None:
+        """The sha256 of a file; None if it is not there.
+
+        Raises:
+            OSError: it may not be read.
+        """
+        return digest(self.root / name)
+
     def text(self, name: str) -> str:
         """The text of a file.
 
@@ -323,6 +189,16 @@ class Release:
             CurationError: the file is not text, or may not be read.
         """
         return read_text(self.root / name)
+
+    def raw_blocks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file in blocks.
+
+        Raises:
+            CurationError: the file may not be read.
+        """
+        with open_input(self.root / name) as file:
+            while block := file.read(BLOCK):
+                yield block
 
     def blocks(self, name: str) -> Iterator[str]:
         """The text of a file in blocks of whole lines, each of about a million characters.
@@ -388,12 +264,24 @@ def list_files(release: Release) -> Iterator[Finding]:
         yield finding("unreadable", place, failed.strerror or "may not be read")
 
 
+def refuse_first(release: Release, findings: Iterable[Finding]) -> None:
+    """Raise the first of some findings as an error.
+
+    Raises:
+        CurationError: there is a finding.
+    """
+    for found in findings:
+        raise CurationError(f"{release.root}: {found.where} {found.detail}", found.fix)
+
+
 def read_yaml(text: str) -> Any:
     """The content of YAML that anybody may have written.
 
     Raises:
         ValueError: it is not YAML; the message says why, and in which line.
     """
+    import yaml
+
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -476,7 +364,7 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 
 
 def _facts(release: Release) -> Iterator[Finding]:
-    content = read_json(release.root / FACTS)
+    content = release.json(FACTS)
     try:
         release.facts = Facts.model_validate(content)
     except ValidationError as error:
@@ -577,7 +465,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     try:
         if release.ours and _ours(release, name):
             return
-        read_parts(path)
+        content = read_parts(path)
     except CurationError as error:
         if release.ours or _OTHER not in error.what:
             yield unreadable(release, error)
@@ -585,7 +473,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
             yield finding("not_read", name, "is other data, such as predictions", fix=error.fix)
         return
     try:
-        dataset = read_dataset(path)
+        dataset = read_dataset(path, content)
     except CurationError as error:
         detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
         yield finding("not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix)
@@ -606,12 +494,7 @@ def _ours(release: Release, name: str) -> bool:
     """Read a data file of a release by curation; False if it is not such a file."""
     path, parts = release.root / name, PurePosixPath(name).parts
     if name in STEREOSET:
-        file_parts, about = read_parts(path)
-        cats = [
-            from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
-            for part in file_parts
-            for row in _drained(part)
-        ]
+        cats, about = _stereoset(path)
         _settings(release, about)
         return _add(release, "StereoSet", cats)
     if len(parts) != 2:
@@ -642,6 +525,35 @@ def _ours(release: Release, name: str) -> bool:
     return _add(release, "flat Parquet", cats)
 
 
+def _stereoset(path: Path) -> tuple[Form, Any]:
+    """The CATs of ``dev.json`` or ``test.json``, and the field ``curation``."""
+    parts, about = read_parts(path)
+    cats = [
+        from_item(row.values, part.kind or "", f"{path.name}, {row.where}", path.stem)
+        for part in parts
+        for row in _drained(part)
+    ]
+    return cats, about
+
+
+def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
+    """The CATs of a release's files in StereoSet's format, unchecked and without their labels.
+
+    Args:
+        folder: the folder of a release; it need not have these files.
+        splits: the splits to read.
+
+    Raises:
+        CurationError: a file is damaged.
+    """
+    paths = (folder / f"{split}.json" for split in splits)
+    cats = (cat for path in paths if path.is_file() for cat in _stereoset(path)[0])
+    return [
+        cat._replace(options=tuple(option._replace(labels=()) for option in cat.options))
+        for cat in cats
+    ]
+
+
 def _drained(part: Part) -> Iterator[Row]:
     """The rows of a part, each of which is free after its turn."""
     part.rows.reverse()
@@ -664,3 +576,160 @@ def _settings(release: Release, about: Any) -> None:
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
     return split_of(PurePosixPath(name)) or ""
+
+
+# --- the CATs of a version ------------------------------------------------------------------------
+
+
+_PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
+           "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The files of a folder that have its CATs.
+
+    These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
+    whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
+    """
+    own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
+    if own:
+        return own
+    for pattern in _PLACES:
+        files = [path for path in sorted(folder.glob(pattern)) if split_of(path)]
+        if files:
+            return files
+    return []
+
+
+def read_version(path: Path, *, name: str = "") -> Version:
+    """A release's folder, or a file of CATs.
+
+    Args:
+        path: the folder or the file.
+        name: what messages call it; by default, the name of the folder or file.
+
+    Raises:
+        CurationError: there is nothing at the path; the folder has no files of CATs; a file is
+            damaged; or an id is in two of them.
+    """
+    is_folder = path.is_dir()
+    files = data_files(path) if is_folder else [path]
+    if not files:
+        raise CurationError(
+            f"{path}: is not a release: it has no dev.json or test.json, and no other file of CATs "
+            "whose name says dev, validation or test",
+            "name the folder of a release, or a file of CATs",
+        )
+    cats: list[PublishedCat] = []
+    place: dict[str, Path] = {}
+    every = True
+    for file in files:
+        own, has_ids = _cats(file, split_of(file) or "test")
+        every = every and has_ids
+        for cat in own:
+            for id in (cat.id, *(option.id for option in cat.options)):
+                if id in place:
+                    raise CurationError(
+                        f"{file}: the id {id} of CAT {cat.id} is already used in {place[id]}",
+                        "make ids unique in a version: delete what is there twice",
+                    )
+                place[id] = file
+        cats += own
+    terms = path / TERMS
+    sealed = committed(path) if is_folder and os.path.lexists(path / SEALED) else []
+    return Version(
+        name or path.resolve().name,
+        tuple(cats),
+        _term_ids(terms) if is_folder and os.path.lexists(terms) else None,
+        is_folder or split_of(path) is not None,
+        every,
+        tuple(SealedCat(**row) for row in sealed),
+    )
+
+
+def committed(folder: Path) -> list[dict[str, Any]]:
+    """The hidden CATs of a release's folder, as rows for ``commitments.verify``.
+
+    Args:
+        folder: the folder; ``sealed.jsonl`` or ``test.json`` has the commitments.
+
+    Raises:
+        CurationError: there is neither file, or it is damaged.
+    """
+    path, fix = folder / SEALED, "put back the folder as it was published"
+    if not os.path.lexists(path):
+        path = folder / STEREOSET[1]
+        try:
+            return public_rows(read_json(path))
+        except ValueError as error:
+            raise CurationError(f"{path}: {error}", fix) from None
+    rows = []
+    for number, row in read_json_lines(read_text(path), path):
+        if row.keys() != set(SealedCat._fields) or not all(
+            isinstance(v, str) for v in row.values()
+        ):
+            raise CurationError(f"{path} line {number}: is not a sealed CAT", fix)
+        rows.append(row)
+    return rows
+
+
+def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
+    """The CATs of a file, and whether they have ids."""
+    try:
+        content = read_parts(path) if path.suffix.lower() == ".json" else None
+        if content and all(part.whole for part in content[0]):
+            items = [(part.kind, row) for part in content[0] for row in part.rows if part.kind]
+            labels = (s.get("gold_label") for _, row in items for s in sentences_of(row.values))
+            if any(map(is_hidden, labels)):
+                return [_hidden(row, kind, split) for kind, row in items], True
+        file = read_gold_file(path, content)
+    except CurationError as error:
+        if str(path) in error.what:
+            raise
+        # Both versions may have a file of this name.
+        raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
+    has_ids = not any(note.endswith(MADE) for note in file.notes)
+    return [published(cat)._replace(split=split) for cat in file.cats], has_ids
+
+
+def _term_ids(path: Path) -> dict[TermKey, str]:
+    """The ids of terms by domain and text."""
+    if not read_bytes(path).strip():
+        return {}
+    ids: dict[TermKey, str] = {}
+    for number, row in read_json_lines(read_text(path), path):
+        missing = [key for key in ("id", "domain", "text") if not isinstance(row.get(key), str)]
+        if missing:
+            raise CurationError(
+                f"{path} line {number}, field {missing[0]!r}: is not a text",
+                "restore the file, or delete it: terms are then compared by their texts",
+            )
+        ids[row["domain"], row["text"]] = row["id"]
+    return ids
+
+
+def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
+    """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
+    item = row.values
+    sentences = sentences_of(item)
+    texts = [item.get(key) for key in ("id", "bias_type", "target", "context")]
+    texts += [s.get(key) for s in sentences for key in ("id", "sentence")]
+    labels = [s.get("gold_label") for s in sentences]
+    golds = [next((g for g in GOLDS if g == read_label(str(label))), None) for label in labels]
+    damaged = not all(isinstance(text, str) and text for text in texts)
+    all_or_none = set(golds) == set(GOLDS) or all(map(is_hidden, labels))
+    if damaged or len(sentences) != len(GOLDS) or not all_or_none:
+        raise CurationError(
+            f"{row.where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
+            "their gold labels must be hidden, or one of each",
+            "restore the file: build the release again, or download it again",
+        )
+    first, second, third = (
+        PublishedOption(s["id"], s["sentence"], gold)
+        for s, gold in zip(sentences, golds, strict=True)
+    )
+    tier = item.get("tier")
+    own = {name: item.get(name) for name in PublishedCat._fields}
+    own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
+    own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
+    return PublishedCat(**own)
