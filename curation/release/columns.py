@@ -79,6 +79,11 @@ def names(table: Table) -> list[str]:
     return [column.name for column in COLUMNS[table] if "." not in column.name]
 
 
+def key_of(table: Table) -> str:
+    """The column by which rows of a table are told apart; empty if there is none."""
+    return next((column.name for column in COLUMNS[table] if column.unique), "")
+
+
 def features(table: Table) -> dict[str, Feature]:
     """The columns of a table as features of datasets."""
     built: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from curation.formats.markdown import inline
-from curation.records import KINDS, Gold, Kind
+from curation.records import KINDS, Kind
 from curation.release.columns import COMPARED
 from curation.release.contents import (
     SPLITS,
@@ -439,31 +439,6 @@ def term_names(terms: Iterable[TermKey]) -> tuple[str, ...]:
 def errata_text(changes: Iterable[Change]) -> str:
     """The file ``errata.jsonl``: a JSON object per change, with the fields of ``Change``."""
     return b"".join(orjson.dumps(change._asdict()) + b"\n" for change in changes).decode()
-
-
-def labels_after(
-    before: Iterable[PublishedCat], changes: Iterable[Change]
-) -> dict[str, dict[str, Gold]]:
-    """The gold labels of the later version, from those of the earlier one and the errata.
-
-    Args:
-        before: the CATs of the earlier version.
-        changes: all changes, as in ``Difference.changes``.
-
-    Returns:
-        Gold labels by id of the CAT and of the association, without CATs that were added.
-    """
-    labels = {c.id: {o.id: o.gold for o in c.options if o.gold is not None} for c in before}
-    for change in changes:
-        if change.what == "removed":
-            labels.pop(change.id, None)
-        elif change.what == "renumbered" and change.sentence is None:
-            labels[change.id] = labels.pop(change.before)
-        elif change.what == "renumbered" and change.before in labels[change.id]:
-            labels[change.id][change.after] = labels[change.id].pop(change.before)
-        elif change.what == "relabelled":
-            labels[change.id][str(change.sentence)] = change.after
-    return labels
 
 
 def errata_markdown(difference: Difference, changes: Sequence[Change]) -> str:

@@ -9,11 +9,12 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path, PurePosixPath
 from sys import intern
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -52,6 +53,7 @@ from curation.release.hidden.commitments import public_rows
 from curation.release.seen import Form, from_item, from_parquet, from_row
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
+T = TypeVar("T")
 BLOCK = 1 << 20  # characters of a file that are searched at once
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
@@ -309,6 +311,27 @@ def readable(release: Release, name: str, *, most: int = LARGEST) -> Finding | N
     return finding("not_read", name, f"has {size:,} bytes, and {most:,} are read at most")
 
 
+def load(
+    release: Release, name: str, read: Callable[[str], T], *, most: int = LARGEST
+) -> tuple[T | None, list[Finding]]:
+    """What is read of a file, or the finding why it cannot be; neither if it is not there.
+
+    Args:
+        release: the release.
+        name: the file.
+        read: reads the file of this name.
+        most: the most bytes that are read.
+    """
+    if name not in release.files:
+        return None, []
+    if problem := readable(release, name, most=most):
+        return None, [problem]
+    try:
+        return read(name), []
+    except CurationError as error:
+        return None, [unreadable(release, error)]
+
+
 def is_metadata(name: str) -> bool:
     """Whether a file is about the data, so that it is not read as data."""
     path = PurePosixPath(name)
@@ -347,15 +370,9 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
     release.ours = FACTS in release.files
     for name, read in _PARTS.items():
-        if name not in release.files:
-            continue
-        if problem := readable(release, name, most=LARGEST_CARD if name == CARD else LARGEST):
-            findings.append(problem)
-            continue
-        try:
-            findings += read(release)
-        except CurationError as error:
-            findings.append(unreadable(release, error))
+        most = LARGEST_CARD if name == CARD else LARGEST
+        found, problems = load(release, name, partial(read, release), most=most)
+        findings += found or problems
     findings += _forms(release)
     return release, findings
 
@@ -363,22 +380,22 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 # --- single files ---------------------------------------------------------------------------------
 
 
-def _facts(release: Release) -> Iterator[Finding]:
-    content = release.json(FACTS)
+def _facts(release: Release, name: str) -> list[Finding]:
+    content = release.json(name)
     try:
         release.facts = Facts.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
-        yield finding("facts_damaged", FACTS, f"{field}: {first['msg']}")
+        return [finding("facts_damaged", name, f"{field}: {first['msg']}")]
+    return []
 
 
-def _card(release: Release) -> Iterator[Finding]:
-    text = release.text(CARD)
-    data, problem_text = _front_matter(text)
+def _card(release: Release, name: str) -> list[Finding]:
+    text = release.text(name)
+    data, problem = _front_matter(text)
     release.card = Card(data, text)
-    if problem_text:
-        yield finding("card_yaml", CARD, problem_text)
+    return [finding("card_yaml", name, problem)] if problem else []
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -401,27 +418,26 @@ def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
     return (data, "") if isinstance(data, dict) else (None, "the YAML is not a list of fields")
 
 
-def _annotations(release: Release) -> tuple[Finding, ...]:
-    path = release.root / ANNOTATIONS
-    _, rows = read_csv(read_text(path), path)
+def _annotations(release: Release, name: str) -> list[Finding]:
+    _, rows = read_csv(release.text(name), release.root / name)
     release.annotations = Table()
     release.annotations.add(row for _, row in rows)
-    return ()
+    return []
 
 
-def _terms(release: Release) -> Iterator[Finding]:
-    path = release.root / TERMS
-    release.terms = [row for _, row in read_json_lines(read_text(path), path)]
-    if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
-        yield finding("unreadable", TERMS, f"terms without a text: {named(bad)}")
+def _terms(release: Release, name: str) -> list[Finding]:
+    lines = read_json_lines(release.text(name), release.root / name)
+    release.terms = [row for _, row in lines]
+    bad = [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]
+    return [finding("unreadable", name, f"terms without a text: {named(bad)}")] if bad else []
 
 
-def _sealed(release: Release) -> tuple[Finding, ...]:
+def _sealed(release: Release, name: str) -> list[Finding]:
     release.sealed = committed(release.root)
-    return ()
+    return []
 
 
-_PARTS: dict[str, Callable[[Release], Iterable[Finding]]] = {
+_PARTS: dict[str, Callable[[Release, str], list[Finding]]] = {
     FACTS: _facts,
     CARD: _card,
     ANNOTATIONS: _annotations,
@@ -540,14 +556,19 @@ def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
     """The CATs of a release's files in StereoSet's format, unchecked and without their labels.
 
     Args:
-        folder: the folder of a release; it need not have these files.
+        folder: the folder of a release. A file that is missing or has no CATs is left out.
         splits: the splits to read.
 
     Raises:
         CurationError: a file is damaged.
     """
-    paths = (folder / f"{split}.json" for split in splits)
-    cats = (cat for path in paths if path.is_file() for cat in _stereoset(path)[0])
+    cats: Form = []
+    for path in (folder / f"{split}.json" for split in splits):
+        try:
+            cats += _stereoset(path)[0] if path.is_file() else ()
+        except CurationError as error:
+            if _OTHER not in error.what:
+                raise
     return [
         cat._replace(options=tuple(option._replace(labels=()) for option in cat.options))
         for cat in cats
@@ -729,7 +750,7 @@ def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
         for s, gold in zip(sentences, golds, strict=True)
     )
     tier = item.get("tier")
-    own = {name: item.get(name) for name in PublishedCat._fields}
+    own: dict[str, Any] = {name: item.get(name) for name in PublishedCat._fields}
     own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
     own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
     return PublishedCat(**own)

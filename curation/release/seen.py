@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from curation.catsets.entries import HIDDEN, is_hidden
 from curation.formats.table_words import read_label
-from curation.records import GOLD_COLUMNS, GOLDS
+from curation.records import GOLD_COLUMNS, GOLDS, KINDS
 
 
 class Option(NamedTuple):
@@ -39,6 +39,11 @@ class Seen(NamedTuple):
     def hidden(self) -> bool:
         """Whether its gold labels are hidden."""
         return self.commitment is not None or any(o.gold == HIDDEN for o in self.options)
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether it has a kind, a context and a sentence, so that its texts can be compared."""
+        return self.kind in KINDS and bool(self.context and any(o.sentence for o in self.options))
 
     @property
     def labelled(self) -> bool:

@@ -20,7 +20,7 @@ from curation.steps.read import (
     terms_of,
 )
 from curation.steps.release import versions
-from curation.steps.release.hidden import gold_file, read_golds
+from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step

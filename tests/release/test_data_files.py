@@ -21,8 +21,7 @@ from curation.release import build, data_files
 from curation.release.contents import Contents, DataFile, PublishedCat
 from curation.release.facts import Author, Facts, Hidden, Statement
 from curation.release.metadata.citation import bibtex, citation
-from curation.release.metadata.croissant import croissant
-from curation.release.metadata.datapackage import datapackage
+from curation.release.metadata.descriptors import croissant, datapackage
 from curation.release.metadata.responsible import NOT_RECORDED, responsible
 from support import releases
 from support.expected import fails

@@ -32,7 +32,7 @@ from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.texts.card_results import agreement, sentiment
 from curation.steps.release import hidden
-from curation.steps.release.hidden import gold_file
+from curation.steps.release.history import History, gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
@@ -130,8 +130,9 @@ def test_other_labels_give_the_same_public_bytes_but_for_commitments() -> None:
 def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     contents = made()
     dev = replace(contents, cats=tuple(contents.part("dev")))
+    history = History(hidden.with_hide(campaign, "labels"))
     with fails("there are no test CATs to hide"):
-        hidden.hide(hidden.with_hide(campaign, "labels"), dev, Results(campaign.releases), QUIET)
+        hidden.hide(history, dev, Results(campaign.releases), QUIET)
 
 
 # --- try to win -----------------------------------------------------------------------------------
@@ -508,8 +509,8 @@ def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaig
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
-        made = contents, *hide(contents), Results(campaign.releases)
-        return len(hidden.public_facts(opened, facts(), *made, QUIET).agreement)
+        made = *hide(contents), Results(campaign.releases)
+        return len(hidden.public_facts(History(opened), facts(), *made, QUIET).agreement)
 
     golds = hide(contents)[1]
     assert shown(golds) == 1
@@ -518,5 +519,5 @@ def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaig
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 176 CATs"):
         assert shown(golds[176:]) == 0
     assert shown(golds[177:]) == 1
-    open_ = (contents, contents, [], Results(path))  # nothing is hidden
-    assert hidden.public_facts(campaign, facts(), *open_, QUIET) == facts()
+    open_ = (contents, [], Results(path))  # nothing is hidden
+    assert hidden.public_facts(History(campaign), facts(), *open_, QUIET) == facts()

@@ -16,8 +16,8 @@ from curation.campaign import open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.files import CurationError
 from curation.records import GOLDS
+from curation.release.build import SNIPPET
 from curation.release.hidden.commitments import HiddenGold
-from curation.release.hidden.revealed import SNIPPET
 from curation.steps.release import hidden as hiding
 from curation.steps.release import versions
 from curation.steps.release.checking import check_release

@@ -25,7 +25,7 @@ from curation.settings import (
     Settings,
     new_id,
 )
-from curation.steps.release import scored as baselines
+from curation.steps.release import quality as baselines
 from support.strike import strike, times
 
 MEANT = ("stereotype", "anti_stereotype", "unrelated")

@@ -10,7 +10,7 @@ from curation.files import CurationError
 from curation.records import VALUES
 from curation.release.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
 from curation.release.findings import Finding, finding, named
-from curation.release.folder import Release, Table, readable, unreadable
+from curation.release.folder import Release, Table, load
 from curation.release.seen import Form, Seen
 from curation.text.rules import FULL, same_text
 from curation.work.manifest import is_inside
@@ -304,16 +304,12 @@ def _sums(release: Release) -> Iterator[Finding]:
     if SUMS not in release.files:
         yield finding("no_checksums", SUMS, "is not there", severity=release.lacking)
         return
-    if problem := readable(release, SUMS, most=_LARGEST):
-        yield problem
-        return
-    try:
-        lines = release.text(SUMS).splitlines()
-    except CurationError as error:
-        yield unreadable(release, error)
+    text, problems = load(release, SUMS, release.text, most=_LARGEST)
+    yield from problems
+    if text is None:
         return
     listed: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         where = f"{SUMS} line {number}"
         if not match:

@@ -67,6 +67,11 @@ class HiddenGold(Record):
     commitment: Hash
     sealed: bool
 
+    @property
+    def texts(self) -> tuple[object, ...]:
+        """What makes it the same CAT for a reader as another: see the function ``texts``."""
+        return texts(self.kind, self.context, (option.sentence for option in self.sentences))
+
 
 def message(gold: HiddenGold) -> str:
     """The text whose HMAC is a CAT's commitment: JSON with these keys, without spaces.

@@ -19,7 +19,7 @@ from curation.release.facts import (
     TrustFacts,
     TrustRow,
 )
-from curation.release.hidden.commitments import Hash, HiddenGold, texts
+from curation.release.hidden.commitments import Hash, HiddenGold
 from curation.text.wording import amount, some
 
 GAIN = 0.03
@@ -82,14 +82,7 @@ def fingerprint(golds: Iterable[HiddenGold]) -> str:
 
 def names(golds: Iterable[HiddenGold]) -> frozenset[object]:
     """By what CATs of two versions are recognised as the same: by their own id, or their texts."""
-    return frozenset(
-        name
-        for gold in golds
-        for name in (
-            gold.original,
-            texts(gold.kind, gold.context, (option.sentence for option in gold.sentences)),
-        )
-    )
+    return frozenset(name for gold in golds for name in (gold.original, gold.texts))
 
 
 def room(

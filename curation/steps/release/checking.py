@@ -40,7 +40,7 @@ from curation.release.seen import Seen, from_item
 from curation.scores.baselines import measured
 from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
-from curation.steps.release.hidden import read_golds
+from curation.steps.release.history import read_golds
 from curation.steps.release.statement import read_statement
 from curation.steps.release.versions import ANONYMOUS
 from curation.steps.source import FORM
