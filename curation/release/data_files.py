@@ -27,7 +27,6 @@ from curation.release.contents import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as arrow
 
     Rows = pd.DataFrame | Sequence[Mapping[str, Any]]
@@ -230,7 +229,6 @@ def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parquet(features: Mapping[str, Feature], rows: "Rows") -> bytes:
-    import pandas as pd
     import pyarrow as arrow
     from pyarrow import parquet
 

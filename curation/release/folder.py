@@ -50,7 +50,7 @@ from curation.release.differences import TermKey, Version
 from curation.release.facts import Facts
 from curation.release.findings import Finding, finding, named
 from curation.release.hidden.commitments import public_rows
-from curation.release.seen import Form, from_item, from_parquet, from_row
+from curation.release.seen import Form, from_item, from_row
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 T = TypeVar("T")
@@ -533,7 +533,7 @@ def _ours(release: Release, name: str) -> bool:
         return True
     if parts[0] in KINDS:
         cats = [
-            from_parquet(row.values, part.classes, parts[0], f"{name} {row.where}", _split(name))
+            from_item(row.values, parts[0], f"{name} {row.where}", _split(name), part.classes)
             for part, row in rows
         ]
         return _add(release, "Parquet", cats)

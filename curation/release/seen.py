@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from sys import intern
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from curation.catsets.entries import HIDDEN, is_hidden
@@ -67,38 +68,32 @@ class Seen(NamedTuple):
 Form = list[Seen]
 
 
-def from_item(item: Mapping[str, Any], kind: str, where: str, split: str) -> Seen:
-    """A CAT from an item in StereoSet's form."""
-    sentences = item.get("sentences")
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(sentence.get("gold_label")),
-            _labels(sentence.get("labels"), {}),
-        )
-        for sentence in (sentences if isinstance(sentences, list) else ())
-        if isinstance(sentence, dict)
-    ]
-    seen = _seen(item, kind, where, split or _text(item.get("split")), options)
-    return seen._replace(commitment=_commitment(item))
-
-
-def from_parquet(
-    row: Mapping[str, Any], classes: Mapping[str, Sequence[str]], kind: str, where: str, split: str
+def from_item(
+    item: Mapping[str, Any],
+    kind: str,
+    where: str,
+    split: str,
+    classes: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Seen:
-    """A CAT from a row as in ``McGill-NLP/stereoset``: sentences are lists, labels are numbers."""
-    names = classes.get("gold_label", ())
+    """A CAT from an item in StereoSet's form, or from a row as in ``McGill-NLP/stereoset``.
+
+    Args:
+        item: the item; its sentences may also be an object of lists.
+        kind: the kind of the CAT.
+        where: the file, and the place in it.
+        split: the split that the name of the file says, if it does.
+        classes: the names of labels that are numbers, by column.
+    """
     options = [
         Option(
             _text(sentence.get("id")),
             _text(sentence.get("sentence")),
-            _gold(_name(sentence.get("gold_label"), names)),
+            _gold(_name(sentence.get("gold_label"), classes.get("gold_label", ()))),
             _labels(sentence.get("labels"), classes),
         )
-        for sentence in _rows(row.get("sentences"))
+        for sentence in _rows(item.get("sentences"))
     ]
-    return _seen(row, kind, where, split, options)
+    return _seen(item, kind, where, split or _text(item.get("split")), options)
 
 
 def from_row(row: Mapping[str, Any], where: str) -> Seen:
@@ -112,18 +107,13 @@ def from_row(row: Mapping[str, Any], where: str) -> Seen:
         Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
         for option in _rows(row.get("options"))
     ]
-    seen = _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
-    return seen._replace(commitment=_commitment(row))
-
-
-def _commitment(row: Mapping[str, Any]) -> str | None:
-    return _text(row["commitment"]) if row.get("commitment") is not None else None
+    return _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
 
 
 def _seen(
     item: Mapping[str, Any], kind: str, where: str, split: str, options: Sequence[Option]
 ) -> Seen:
-    domain = item.get("domain", item.get("bias_type"))
+    domain, proof = item.get("domain", item.get("bias_type")), item.get("commitment")
     return Seen(
         id=_text(item.get("id")),
         kind=kind,
@@ -134,6 +124,7 @@ def _seen(
         tier=item.get("tier"),
         options=tuple(options),
         where=where,
+        commitment=None if proof is None else _text(proof),
         fields=_fields(tuple(item)),
     )
 

@@ -135,7 +135,7 @@ def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: C
     assert public.sentiment == ()
     assert public.hidden is not None
     assert public.hidden.left_out == ("model c (default)", "baseline Words", "sentiment")
-    lines = history.read_ledger(campaign)
+    lines = History(campaign).ledger
     assert [line.name for line in lines] == ["model a (default)", "model b (default)"]
     path = campaign.releases / history.LEDGER
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -186,7 +186,7 @@ def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
     campaign.releases.mkdir()
     (campaign.releases / history.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
     with fails("given-out.jsonl line 1", fix="How many values"):
-        history.read_ledger(campaign)
+        assert History(campaign).ledger
 
 
 @quiet
@@ -195,7 +195,7 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
     settings = campaign.settings.model_copy(update={"release": release})
     public = built(replace(campaign, settings=settings), made(800), full())
     assert shown(public) == ["c"]
-    names = [line.name for line in history.read_ledger(campaign)]
+    names = [line.name for line in History(campaign).ledger]
     assert names == ["baseline Words", "model c (default)"]
     assert public.baselines[0].rows[0].ss == 61.0
     assert public.baselines[0].beyond == full().baselines[0].beyond

@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import PurePosixPath
@@ -15,7 +14,7 @@ from curation.files import CurationError
 from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
 from curation.release.findings import Finding, finding, named
-from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
+from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, load
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
 
@@ -223,16 +222,14 @@ def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
     for text in map(same_text, texts):
         by_start[text[:_START]].add(text)
     for name in release.files:
-        if not is_metadata(name) or name == ANNOTATIONS or readable(release, name):
+        if not is_metadata(name) or name == ANNOTATIONS:
             continue
-        with suppress(CurationError):  # reported as unreadable
-            content = same_text(release.text(name).replace("\\", ""))  # escapes of JSON, Markdown
-            places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
-            found = {
-                t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)
-            }
-            if found:
-                yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
+        content, _ = load(release, name, release.text)  # reported as unreadable
+        content = same_text((content or "").replace("\\", ""))  # escapes of JSON, Markdown
+        places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
+        found = {t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)}
+        if found:
+            yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:

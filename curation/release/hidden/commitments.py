@@ -227,21 +227,19 @@ def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> Publish
 def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:
     """The original ids of CATs that are not the same in a gold file: changed, added or removed."""
     now = {cat.id: _content(cat) for cat in cats}
-    before = {
-        gold.original: (
-            *(gold.kind, gold.bias_type, gold.target, gold.target_original, gold.context),
-            frozenset((o.original, o.sentence, o.gold_label) for o in gold.sentences),
-        )
-        for gold in golds
-    }
+    before = {gold.original: _content(_own(gold)) for gold in golds}
     return sorted(id for id in now.keys() | before.keys() if now.get(id) != before.get(id))
 
 
+def _own(gold: HiddenGold) -> PublishedCat:
+    """A hidden CAT under its ids in the campaign."""
+    options = tuple(PublishedOption(o.original, o.sentence, o.gold_label) for o in gold.sentences)
+    return published_gold(gold, "test", id=gold.original, options=options)
+
+
 def _content(cat: PublishedCat) -> tuple[object, ...]:
-    return (
-        *(cat.kind, cat.domain, cat.target, cat.target_original, cat.context),
-        frozenset((option.id, option.sentence, option.gold) for option in cat.options),
-    )
+    fields = (cat.kind, cat.domain, cat.target, cat.target_original, cat.context)
+    return *fields, frozenset(cat.options)
 
 
 def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ...]:

@@ -32,11 +32,6 @@ def gold_file(campaign: Campaign, version: str) -> Path:
     return campaign.releases / f"gold-{version}.jsonl"
 
 
-def is_revealed(campaign: Campaign, version: str) -> bool:
-    """Whether a version was revealed: its folder VERSION-revealed is there."""
-    return (campaign.releases / f"{version}{REVEALED}").is_dir()
-
-
 def read_golds(path: Path) -> list[HiddenGold]:
     """The lines of a gold file, each proved by its commitment.
 
@@ -81,20 +76,6 @@ def _gold(where: str, line: bytes) -> HiddenGold:
             _RESTORE,
         )
     return gold
-
-
-def read_ledger(campaign: Campaign) -> list[GivenOut]:
-    """The lines of the ledger; none if there is no such file.
-
-    Raises:
-        CurationError: a line is damaged.
-    """
-    path = campaign.releases / LEDGER
-    try:
-        return read_records(path, GivenOut) if path.exists() else []
-    except CurationError as error:
-        fix = "correct the line (docs/release.md, How many values), or restore the file"
-        raise CurationError(error.what, fix) from None
 
 
 @dataclass
@@ -154,12 +135,21 @@ class History:
 
     @cached_property
     def ledger(self) -> list[GivenOut]:
-        """The values that were given out."""
-        return read_ledger(self.campaign)
+        """The values that were given out.
+
+        Raises:
+            CurationError: a line is damaged.
+        """
+        path = self.campaign.releases / LEDGER
+        try:
+            return read_records(path, GivenOut) if path.exists() else []
+        except CurationError as error:
+            fix = "correct the line (docs/release.md, How many values), or restore the file"
+            raise CurationError(error.what, fix) from None
 
     def revealed(self, version: str) -> bool:
-        """Whether a version was revealed."""
-        return is_revealed(self.campaign, version)
+        """Whether a version was revealed: its folder VERSION-revealed is there."""
+        return (self.campaign.releases / f"{version}{REVEALED}").is_dir()
 
     def golds(self, version: str) -> list[HiddenGold]:
         """The lines of a version's gold file.

@@ -204,6 +204,7 @@ def _ends(ends: Any) -> Interval:
 
 # --- baselines and scores ------------------------------------------------------------------------
 
+_NUMBERS = ("cats", "terms", "lms", "ss", "icat")
 _CI = ("lms_ci", "ss_ci", "icat_ci")
 
 
@@ -313,20 +314,16 @@ def _row(
     flags: Sequence[str] = (),
 ) -> ScoreRow:
     """A row of facts; ``flags`` are codes, of which the row has the meaning."""
-    ends = {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
+    numbers: dict[str, Any] = {name: cell[name] for name in _NUMBERS}
+    numbers |= {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
     return ScoreRow(
         model=model,
         rules=rules,
         split=split,
         kind=kind,
-        cats=cell["cats"],
-        terms=cell["terms"],
-        lms=cell["lms"],
-        ss=cell["ss"],
-        icat=cell["icat"],
         few=cell["few_terms"],
         flags=tuple(FLAGS[flag] for flag in flags),
-        **ends,
+        **numbers,
     )
 
 
