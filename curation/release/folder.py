@@ -553,7 +553,9 @@ def _stereoset(path: Path) -> tuple[Form, Any]:
 
 
 def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
-    """The CATs of a release's files in StereoSet's format, unchecked and without their labels.
+    """The CATs of a release's files in StereoSet's format, unchecked.
+
+    They have no labels and no ``where``, which take much memory.
 
     Args:
         folder: the folder of a release. A file that is missing or has no CATs is left out.
@@ -570,7 +572,7 @@ def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
             if _OTHER not in error.what:
                 raise
     return [
-        cat._replace(options=tuple(option._replace(labels=()) for option in cat.options))
+        cat._replace(where="", options=tuple(option._replace(labels=()) for option in cat.options))
         for cat in cats
     ]
 

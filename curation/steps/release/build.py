@@ -166,10 +166,11 @@ def _build(
 ) -> dict[str, int]:
     from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
+    from curation.steps.release import quality
 
     campaign = hidden.as_built(campaign)
     history = History(campaign)
-    # Read everything.
+    # Read all but runs, which take much memory.
     check_settings(campaign)
     inputs = collecting.read_inputs(campaign, reporter, anonymous=anonymous)
     # Check everything that forbids the release, before what takes long.
@@ -190,8 +191,10 @@ def _build(
         "hidden": sum(cat.commitment is not None for cat in contents.cats) + len(contents.sealed),
     }
     # Compute.
-    facts = collecting.facts(inputs, first, reporter)
-    del inputs  # its CATs and runs take more memory than all that follows
+    why = inputs.measured.sentiment_why
+    scores = quality.read_scores(campaign, inputs.cats, why, reporter)
+    facts = collecting.facts(inputs, scores, first, reporter)
+    del inputs, scores  # CATs and runs take more memory than all that follows
     facts = hidden.public_facts(history, facts, contents, golds, results, reporter)
     before = [place.name for place in versions.earlier(campaign)]
     near, _ = near_public(history, whole.cats, versions=before)

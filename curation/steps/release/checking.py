@@ -42,7 +42,7 @@ from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
 from curation.steps.release.history import read_golds
 from curation.steps.release.statement import read_statement
-from curation.steps.release.versions import ANONYMOUS
+from curation.steps.release.versions import ANONYMOUS, built_versions
 from curation.steps.source import FORM
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
@@ -73,10 +73,10 @@ def folder_of(campaign: Campaign, version: str = "") -> Path:
     name = version or campaign.settings.release.version
     folder = campaign.releases / name
     if "/" in name or name.startswith(".") or not folder.is_dir():
-        built = [p.name for p in campaign.releases.glob("*") if p.is_dir() and p.name[0] != "."]
+        built = [place.name for place in built_versions(campaign)]
         raise CurationError(
             f"version {name} is not built",
-            f"«curation release build», or name one of: {some(sorted(built), 8)}"
+            f"«curation release build», or name one of: {some(built, 8)}"
             if built
             else "run «curation release build» first",
         )

@@ -1,7 +1,7 @@
 """From a campaign to what a release publishes (``Contents``) and says about itself (``Facts``).
 
-``read_inputs`` reads everything into one record; what follows are functions of it. Each number is
-read from the report that has it, or computed by the function that the commands use.
+``read_inputs`` reads all but the runs of models into one record; what follows are functions of it.
+Each number is read from the report that has it, or computed by the function that the commands use.
 """
 
 from collections import Counter, defaultdict
@@ -221,7 +221,6 @@ class ReleaseInputs:
         warning: the content warning.
         measured: what the reports say.
         packages: the versions of the packages that the measures were computed with.
-        scores: what the scores are computed from.
         statement: what only the team can say.
         secrets: names and addresses that a release for review must not have; empty of others.
         own_licence: the text of the team's own licence; empty if there is none.
@@ -240,7 +239,6 @@ class ReleaseInputs:
     warning: str
     measured: "Measured"
     packages: dict[str, str]
-    scores: "Scores"
     statement: Statement
     secrets: list[str]
     own_licence: str
@@ -282,7 +280,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
             not allow it; or a file of the campaign is damaged.
     """
     from curation.release import data_files
-    from curation.steps.release.quality import package_versions, read_measured, read_scores
+    from curation.steps.release.quality import package_versions, read_measured
 
     # Items, all labels and CATs are never in memory together.
     items = read_items(campaign)
@@ -316,7 +314,6 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
-    measured = read_measured(campaign)
     said, own = team.read_statement(campaign), campaign.releases / OWN
     return ReleaseInputs(
         campaign.settings,
@@ -329,9 +326,8 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
         not_kept=dict(sorted(not_kept.items())),
         other_licences=licences.others(campaign, answered, reporter),
         warning=warning(campaign),
-        measured=measured,
+        measured=read_measured(campaign),
         packages=package_versions(campaign),
-        scores=read_scores(campaign, cats, measured.sentiment_why, reporter),
         statement=said,
         secrets=team.secrets(campaign, said) if anonymous else [],
         own_licence=read_text(own) if own.exists() else "",
@@ -375,7 +371,7 @@ def file_settings(
 # --- facts ------------------------------------------------------------------------------------
 
 
-def facts(inputs: ReleaseInputs, build: Built, reporter: Reporter) -> Facts:
+def facts(inputs: ReleaseInputs, scores: "Scores", build: Built, reporter: Reporter) -> Facts:
     """Everything that a release says about itself, apart from what other versions have to do with.
 
     ``changes``, ``near``, ``hidden`` and ``canonical`` are empty. If CATs are to be hidden,
@@ -383,6 +379,7 @@ def facts(inputs: ReleaseInputs, build: Built, reporter: Reporter) -> Facts:
 
     Args:
         inputs: what the campaign gives.
+        scores: what baselines and scores are computed from.
         build: the first build of this version.
         reporter: receives warnings and progress.
 
@@ -420,11 +417,9 @@ def facts(inputs: ReleaseInputs, build: Built, reporter: Reporter) -> Facts:
         rounds=inputs.rounds,
         decisions=_decisions(settings),
         rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
-        baselines=baseline_facts(
-            cats, inputs.scores.sentiment, language=language, reporter=reporter
-        ),
-        scores=score_facts(inputs.scores.runs, cats, reporter),
-        unscored=inputs.scores.unscored,
+        baselines=baseline_facts(cats, scores.sentiment, language=language, reporter=reporter),
+        scores=score_facts(scores.runs, cats, reporter),
+        unscored=scores.unscored,
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,

@@ -362,10 +362,11 @@ def check_published(history: History, cats: Iterable[PublishedCat], hide: Hide =
         CurationError: some are hidden in another way in a version that is not revealed, and
             ``accept`` does not allow it.
     """
-    by_id = {cat.id: cat for cat in cats}
-    keys = {texts_of(cat) for cat in by_id.values()}
+    others = list(_unrevealed(history))
+    by_id = {cat.id: cat for cat in cats if others}
+    keys = set(map(texts_of, by_id.values()))
     release = history.release
-    for version, level, hidden_cats in _unrevealed(history):
+    for version, level, hidden_cats in others:
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
         other = level != hide and not (hide and version == release.version)
         if known and other:
