@@ -104,11 +104,6 @@ class Contents:
             labels[association].append(once.setdefault(pair, pair))
         return labels
 
-    @property
-    def hidden(self) -> bool:
-        """Whether the gold labels of some CATs are hidden."""
-        return any(cat.commitment is not None for cat in self.cats)
-
 
 class DataFile(NamedTuple):
     """A file of a release as metadata describe it.

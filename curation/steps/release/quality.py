@@ -277,7 +277,7 @@ def baseline_facts(
                     update={
                         "why": known.why or result.get("why", ""),
                         "beyond": known.beyond + _beyond(result, split),
-                        "rows": known.rows + _rows(result, split),
+                        "rows": known.rows + _rows(result, split, flags=result["flags"]),
                     }
                 )
             advance()
@@ -293,38 +293,21 @@ def _beyond(result: Mapping[str, Any], split: str) -> tuple[str, ...]:
     )
 
 
-def _rows(result: Mapping[str, Any], split: str) -> tuple[ScoreRow, ...]:
-    """A result's rows: of each kind, and of both if it has both."""
+def _rows(
+    result: Mapping[str, Any], split: str, *, rules: str = "", flags: Sequence[str]
+) -> tuple[ScoreRow, ...]:
+    """A result's rows: of each kind, and of both if it has both; ``flags`` are codes."""
     cells = {kind: cells["overall"] for kind, cells in result["kinds"].items()}
     if len(cells) > 1 and result["overall"]:
         cells[BOTH] = result["overall"]
-    return tuple(
-        _row(cell, model=result["model"], split=split, kind=kind, flags=result["flags"])
-        for kind, cell in cells.items()
-    )
-
-
-def _row(
-    cell: Mapping[str, Any],
-    *,
-    model: str,
-    split: str,
-    kind: str,
-    rules: str = "",
-    flags: Sequence[str] = (),
-) -> ScoreRow:
-    """A row of facts; ``flags`` are codes, of which the row has the meaning."""
-    numbers: dict[str, Any] = {name: cell[name] for name in _NUMBERS}
-    numbers |= {name: cell[name] and (cell[name][0], cell[name][1]) for name in _CI}
-    return ScoreRow(
-        model=model,
-        rules=rules,
-        split=split,
-        kind=kind,
-        few=cell["few_terms"],
-        flags=tuple(FLAGS[flag] for flag in flags),
-        **numbers,
-    )
+    about: dict[str, Any] = {"model": result["model"], "rules": rules, "split": split}
+    about |= {"flags": tuple(FLAGS[flag] for flag in flags)}
+    rows = []
+    for kind, cell in cells.items():
+        numbers: dict[str, Any] = {name: cell[name] for name in _NUMBERS}
+        numbers |= {name: _ends(cell[name]) for name in _CI}
+        rows.append(ScoreRow(**about, kind=kind, few=cell["few_terms"], **numbers))
+    return tuple(rows)
 
 
 def score_facts(
@@ -383,16 +366,8 @@ def _counts(run: Run, cats: Sequence[Cat], split: str, reporter: Reporter) -> bo
 
 def _of_split(won: Board, split: str) -> list[ScoreRow]:
     """The rows of all runs of a board."""
-    rows = []
+    rows: list[ScoreRow] = []
     for number, run in enumerate(won.runs):
-        table = won.table(number)
-        result = results(table, model=run.model, overall=True)
-        cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
-        if len(cells) > 1:
-            cells[BOTH] = result["overall"]
-        flags = flags_of(result, run.about)
-        rows += [
-            _row(cell, model=run.model, rules=run.way, split=split, kind=kind, flags=flags)
-            for kind, cell in cells.items()
-        ]
+        result = results(won.table(number), model=run.model, overall=True)
+        rows += _rows(result, split, rules=run.way, flags=flags_of(result, run.about))
     return rows
