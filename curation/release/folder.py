@@ -161,7 +161,7 @@ class Release:
     @property
     def reveals(self) -> bool:
         """Whether it has revealed gold labels; card and licence are those of the release."""
-        return not self.ours and "reveal.jsonl" in self.files
+        return not self.ours and REVEAL in self.files
 
     @property
     def hidden(self) -> bool:

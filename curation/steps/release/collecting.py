@@ -67,12 +67,6 @@ class _Answered(NamedTuple):
     day: str | None
 
 
-def people_inputs(campaign: Campaign) -> list[Path]:
-    """The rounds' own files that are read here, besides items and labels."""
-    folders = [campaign.rounds / name for name in campaign.round_names()]
-    return [path for folder in folders for name in _FILES if (path := folder / name).exists()]
-
-
 def round_facts(
     campaign: Campaign, items: Sequence[Item], labels: "pd.DataFrame"
 ) -> tuple[tuple[RoundFacts, ...], dict[str, int]]:
@@ -248,6 +242,7 @@ def inputs(campaign: Campaign) -> list[Path]:
     """Every file of the campaign that contents and facts are read from."""
     from curation.steps.release.quality import measured_inputs
 
+    folders = [campaign.rounds / name for name in campaign.round_names()]
     paths = [
         *item_files(campaign),
         *label_files(campaign),
@@ -255,7 +250,7 @@ def inputs(campaign: Campaign) -> list[Path]:
         campaign.decisions / "cats.jsonl",
         campaign.decisions / "decisions.jsonl",
         *measured_inputs(campaign),
-        *people_inputs(campaign),
+        *(path for folder in folders for name in _FILES if (path := folder / name).exists()),
         *licences.inputs(campaign),
         *run_files(campaign),
     ]
