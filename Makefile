@@ -59,6 +59,7 @@ $(VENV)/test.ready: $(VENV)/bin/python pyproject.toml constraints.txt
 
 docs: $(VENV)/test.ready
 	$(IN)/python docs/make_commands.py
+	$(IN)/python docs/make_columns.py
 
 # The forms are tested in a real Chromium. On Debian and Ubuntu, root gets it here; else install it.
 browser:

@@ -61,6 +61,7 @@ def rows(text: str) -> list[list[str]]:
 
 
 MADE = runpy.run_path(str(ROOT / "docs" / "make_commands.py"))
+COLUMNS_MADE = runpy.run_path(str(ROOT / "docs" / "make_columns.py"))
 TOP = MADE["TOP"]
 ALL: dict[tuple[str, ...], Any] = dict(MADE["walk"](TOP))
 LEAVES = {path: command for path, command in ALL.items() if not hasattr(command, "commands")}
@@ -90,6 +91,12 @@ def test_the_tables_of_options_are_those_of_the_commands() -> None:
     old, new = page("commands.md"), MADE["written"](page("commands.md"))
     found = [line for line in difflib.ndiff(old.split("\n"), new.split("\n")) if line[:2] in "+ - "]
     refuse(found, fix="run make docs; what the help does not say goes below the table")
+
+
+def test_the_tables_of_columns_are_those_of_releases() -> None:
+    old, new = page("formats.md"), COLUMNS_MADE["written"](page("formats.md"))
+    found = [line for line in difflib.ndiff(old.split("\n"), new.split("\n")) if line[:2] in "+ - "]
+    refuse(found, fix="change data/release/columns.toml, and run make docs")
 
 
 def test_every_command_is_a_heading_and_no_other_is() -> None:

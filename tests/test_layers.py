@@ -245,6 +245,52 @@ def test_the_rule_sees_comparisons_of_names() -> None:
         assert not names_compared(ast.parse(text)), text
 
 
+# --- files of releases --------------------------------------------------------------------------
+
+# The only modules of release/ that open files other than those that are shipped with curation.
+MAY_OPEN = {
+    "curation.release.folder": "folders of releases, and other versions of a dataset",
+    "curation.release.texts.questions": "statement.toml",
+    "curation.release.hub": "the files that go up",
+    "curation.release.anonymous": "the texts for annotators that are shipped",
+    "curation.release.harness_files": "lm_eval_metrics.py, which releases contain",
+}
+OPENING = {
+    *("open", "open_input", "digest", "writing", "append_lines", "each_columns"),
+    *("read_bytes", "read_text", "read_json", "read_records", "read_table", "read_toml"),
+    *("read_parts", "read_dataset", "read_entries", "read_cats", "read_gold_file"),
+}
+
+
+def opened(tree: ast.AST) -> list[tuple[int, str]]:
+    """Calls that open a file that is not shipped: the number of the line, and what is called."""
+    return [
+        (node.lineno, name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (name := ast.unparse(node.func).split(".")[-1]) in OPENING
+        and (isinstance(node.func, ast.Name) or name in {"open", "read_bytes", "read_text"})
+        and not ast.unparse(node).startswith(f"{name}(shipped(")
+    ]
+
+
+def test_only_readers_and_writers_of_releases_open_files() -> None:
+    found = (
+        f"{place(module, line)}: calls {name}"
+        for module in MODULES
+        if module.startswith("curation.release.") and module not in MAY_OPEN
+        for line, name in opened(tree_of(module))
+    )
+    refuse(found, fix="read it in steps/release/ or release/folder.py, and pass in what is read")
+
+
+def test_the_rule_sees_what_opens_a_file() -> None:
+    for text in ("open(a)", "path.read_text()", "read_json(path)", "read_toml(place(x), fix='')"):
+        assert opened(ast.parse(text)), text
+    for text in ("read_toml(shipped('data'), fix='')", "release.digest(name)", "read_label(x)"):
+        assert not opened(ast.parse(text)), text
+
+
 # --- models, printing, the command line ---------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from curation.catsets.entries import (
     IN_SENTENCES,
     Dataset,
     Entry,
+    Part,
     hidden_error,
     in_order_of_ids,
     is_hidden,
@@ -36,10 +37,14 @@ _SHOWN = 8
 _NEEDED = {"context": "«context»", "target": "«target»", "domain": "«domain» or «bias_type»"}
 
 
-def read_dataset(path: Path) -> Dataset:
+def read_dataset(path: Path, content: tuple[list[Part], Any] | None = None) -> Dataset:
     """The items of a file in any known layout, or of the files that a mapping file names.
 
     The items are not checked: they may lack fields, or have labels that are not known.
+
+    Args:
+        path: the file.
+        content: what ``content.read_parts`` gave of it, if it was read already.
 
     Raises:
         CurationError: a file cannot be read, is not a set of CATs, lacks a column, or no gold label
@@ -52,7 +57,7 @@ def read_dataset(path: Path) -> Dataset:
     curation: Any = {}
     for named in mapping.files if mapping else [path.name]:
         new_entries, layout, own_notes, own = (
-            _named_in(path, named, mapping) if mapping else _read(path, path, None)
+            _named_in(path, named, mapping) if mapping else _read(path, path, None, content)
         )
         entries += new_entries
         layouts[layout] = None
@@ -114,10 +119,14 @@ def _named(files: Sequence[str]) -> str:
 
 
 def _read(
-    path: Path, file: Path, mapping: MappingFile | None
+    path: Path,
+    file: Path,
+    mapping: MappingFile | None,
+    content: tuple[list[Part], Any] | None = None,
 ) -> tuple[list[Entry], str, list[str], Any]:
     """The items of one file, the name of its layout, notes, and its field ``curation``."""
-    parts, curation = read_parts(file, named=mapping.columns.values() if mapping else None)
+    named = mapping.columns.values() if mapping else None
+    parts, curation = content or read_parts(file, named=named)
     layout, notes, entries, ordered = "", [], [], []
     for part in parts:
         names = resolve(part.columns(), mapping.columns if mapping else None)

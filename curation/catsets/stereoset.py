@@ -16,6 +16,7 @@ from curation.catsets.entries import (
     HIDDEN,
     Dataset,
     Entry,
+    Part,
     declared,
     hidden_error,
     is_hidden,
@@ -129,13 +130,17 @@ class GoldFile(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_gold_file(path: Path) -> GoldFile:
+def read_gold_file(path: Path, content: tuple[list[Part], Any] | None = None) -> GoldFile:
     """A gold file with its settings and notes.
+
+    Args:
+        path: the file.
+        content: what ``content.read_parts`` gave of it, if it was read already.
 
     Raises:
         CurationError: as for ``read_cats``; or the field ``curation`` is damaged.
     """
-    dataset = read_dataset(path)
+    dataset = read_dataset(path, content)
     cats, entries = _cats(path, dataset)
     skipped = len(dataset.entries) - len(entries)
     bad = f"{path.name}: {amount(skipped, 'item')} left out by «skip», not CATs or repeated"

@@ -18,18 +18,18 @@ from curation.release.contents import published
 from curation.release.differences import WHATS, Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import revealing, versions
+from curation.steps.release import revealing
 from curation.steps.release import statement as step
 from curation.steps.release.build import build_release, near_public
-from curation.steps.release.hidden import as_built, gold_file, set_hide
+from curation.steps.release.hidden import as_built, set_hide
+from curation.steps.release.history import History, gold_file
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.source import campaign_source
 from curation.text.wording import amount, some
 
 if TYPE_CHECKING:
-    from curation.release.between import ScoreChange
     from curation.release.harness_files import Mangled
-    from curation.steps.release.comparing import Comparison
+    from curation.steps.release.comparing import Comparison, ScoreChange
     from curation.steps.release.exporting import Exported
 
 
@@ -264,7 +264,7 @@ def _show_scores(comparison: "Comparison") -> None:
 
 
 def _row(row: "ScoreChange", metric: str) -> list[Any]:
-    from curation.release.between import PARTS
+    from curation.steps.release.comparing import PARTS
 
     cats = ", ".join(str(cell["cats"]) if cell else "0" for cell in (row.before, row.after))
     values: list[Any] = []
@@ -420,9 +420,10 @@ def near(
     cats = campaign_source(opened).cats
     version = opened.settings.release.version
     own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
-    others = [place.name for place in versions.built_versions(opened) if place.name not in own]
+    history = History(as_built(opened))
+    others = [place.folder.name for place in history.built if place.folder.name not in own]
     counts, pairs = near_public(
-        opened, [published(cat) for cat in cats], versions=others, files=files or ()
+        history, [published(cat) for cat in cats], versions=others, files=files or ()
     )
     if as_json:
         console.say_json(

@@ -1,16 +1,27 @@
-"""All files of a release, from its contents and its facts."""
+"""All files of a release, from its contents and its facts; and those that reveal gold labels."""
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import orjson
 
 from curation.files import dump_json
 from curation.release import contents as layout
 from curation.release import data_files, harness_files
-from curation.release.contents import SPLITS, Contents, DataFile
+from curation.release.columns import names
+from curation.release.contents import SPLITS, Contents, DataFile, PublishedCat, PublishedOption
 from curation.release.facts import Facts
-from curation.release.metadata import citation, croissant, datapackage
+from curation.release.hidden.commitments import HiddenGold, published_gold, reveal_rows
+from curation.release.metadata import citation
+from curation.release.metadata.descriptors import croissant, datapackage
 from curation.release.texts import card, statement
+from curation.release.texts.render import markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALGORITHM = 9
 
@@ -73,8 +84,8 @@ def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> 
         layout.STATEMENT: statement.statement(facts),
         layout.LICENSE: facts.licence.text.encode(),
         layout.CITATION: citation.citation(facts),
-        layout.CROISSANT: croissant.croissant(facts, data),
-        layout.DATAPACKAGE: datapackage.datapackage(facts, data),
+        layout.CROISSANT: croissant(facts, data),
+        layout.DATAPACKAGE: datapackage(facts, data),
         layout.FACTS: dump_json(facts.model_dump(mode="json")),
     }
 
@@ -89,3 +100,65 @@ def _rows(contents: Contents, path: str, content: bytes) -> int | None:
         return content.count(b"\n")
     cats = {f"{split}.json": len(contents.part(split)) for split in SPLITS}
     return {**cats, layout.ANNOTATIONS: len(contents.annotations)}.get(path)
+
+
+# --- the folder that reveals hidden gold labels ---------------------------------------------------
+
+
+def revealed_files(
+    golds: Sequence[HiddenGold],
+    contents: Contents,
+    *,
+    name: str,
+    warning: str,
+) -> dict[str, bytes]:
+    """The files of a revealed folder, but for ``SHA256SUMS``.
+
+    Args:
+        golds: the hidden CATs, in the order of the release.
+        contents: the campaign's CATs and annotations with their own ids. Only CATs that still have
+            the texts and gold labels of the release get tiers and annotations.
+        name: the benchmark's name.
+        warning: the content warning.
+    """
+    known = {cat.id: cat for cat in contents.cats if cat.id in {gold.original for gold in golds}}
+    table = _annotations(golds, contents.annotations, known)
+    opened = replace(
+        contents,
+        cats=tuple(_opened(gold, known.get(gold.original)) for gold in golds),
+        annotations=table,
+        terms=(),
+        without_votes=frozenset(g.id for g in golds if g.original in contents.without_votes),
+    )
+    return {
+        layout.CARD: markdown(
+            "revealed.md",
+            name=name,
+            version=contents.version,
+            warning=warning,
+            hidden="texts and gold labels" if golds[0].sealed else "gold labels",
+            cats=len(golds),
+            labels=len(table),
+        ).encode(),
+        layout.ANNOTATIONS: table.to_csv(index=False, lineterminator="\n").encode(),
+        layout.REVEAL: b"".join(orjson.dumps(row) + b"\n" for row in reveal_rows(golds)),
+        "test.json": dict(data_files.stereoset_files(opened))["test.json"],
+    }
+
+
+def _opened(gold: HiddenGold, cat: PublishedCat | None) -> PublishedCat:
+    options = tuple(PublishedOption(o.id, o.sentence, o.gold_label) for o in gold.sentences)
+    tier = cat.tier if cat else None
+    return published_gold(gold, "test", tier=tier, options=options, commitment=None)
+
+
+def _annotations(
+    golds: Sequence[HiddenGold], table: "pd.DataFrame", known: dict[str, PublishedCat]
+) -> "pd.DataFrame":
+    """The annotations of the revealed CATs, under the ids of the release."""
+    cats = {gold.original: gold.id for gold in golds if gold.original in known}
+    options = {o.original: o.id for gold in golds for o in gold.sentences}
+    rows = table[table["cat_id"].isin(list(cats))].reset_index(drop=True)
+    return rows.assign(
+        cat_id=rows["cat_id"].map(cats), association_id=rows["association_id"].map(options)
+    )[names("annotations")]

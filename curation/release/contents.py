@@ -104,11 +104,6 @@ class Contents:
             labels[association].append(once.setdefault(pair, pair))
         return labels
 
-    @property
-    def hidden(self) -> bool:
-        """Whether the gold labels of some CATs are hidden."""
-        return any(cat.commitment is not None for cat in self.cats)
-
 
 class DataFile(NamedTuple):
     """A file of a release as metadata describe it.
@@ -130,10 +125,8 @@ class DataFile(NamedTuple):
 def published(cat: Cat) -> PublishedCat:
     """A CAT as it is published if nothing of it is hidden."""
     first, second, third = (PublishedOption(a.id, a.sentence, a.gold) for a in cat.associations)
-    return PublishedCat(
-        *(cat.id, cat.kind, cat.domain, cat.target, cat.target_original, cat.split),
-        *(cat.context, cat.tier, (first, second, third)),
-    )
+    own = {name: getattr(cat, name) for name in PublishedCat._fields if name in Cat.model_fields}
+    return PublishedCat(**own, options=(first, second, third))
 
 
 CARD, STATEMENT, LICENSE, CITATION = "README.md", "STATEMENT.md", "LICENSE", "CITATION.cff"

@@ -11,7 +11,8 @@ import pandas as pd
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import CurationError, dump_json
-from curation.records import GOLD_COLUMNS, KINDS, Annotation, Cat, SplitName, Value
+from curation.records import GOLD_COLUMNS, KINDS, Cat, SplitName, Value
+from curation.release.columns import Feature, Table, features, names
 from curation.release.contents import (
     ANNOTATIONS,
     CONFIGS,
@@ -26,7 +27,6 @@ from curation.release.contents import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as arrow
 
     Rows = pd.DataFrame | Sequence[Mapping[str, Any]]
@@ -72,7 +72,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
         labels: rows of ``records.Label`` with the column ``code`` of ``filter.count``.
 
     Returns:
-        The columns of ``records.Annotation``, in order of submission.
+        The columns of the table, in order of submission.
     """
     published = {a.id: cat.id for cat in cats for a in cat.associations}
     tiers = pd.Series({cat.id: cat.tier for cat in cats}, dtype="Int64")
@@ -89,7 +89,7 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
             "tier": association.map(published).map(tiers),
         }
     )
-    return table[list(Annotation.model_fields)].reset_index(drop=True)
+    return table[names("annotations")].reset_index(drop=True)
 
 
 def flat_path(kind: str, split: str) -> str:
@@ -128,92 +128,24 @@ def _line(row: Mapping[str, Any]) -> bytes:
 
 def row(cat: PublishedCat) -> dict[str, Any]:
     """A line of ``cats/``; a hidden CAT has its options and its commitment."""
-    fields: dict[str, Any] = {
-        "id": cat.id,
-        "kind": cat.kind,
-        "split": cat.split,
-        "domain": cat.domain,
-        "target": cat.target,
-        "target_original": cat.target_original,
-        "context": cat.context,
+    shown = {option.gold: option.sentence for option in cat.options}
+    values = {
+        **cat._asdict(),
+        **{column: shown.get(gold) for column, gold in GOLD_COLUMNS.items()},
+        "options": [{"id": option.id, "sentence": option.sentence} for option in cat.options],
     }
-    if cat.commitment is not None:
-        options = [{"id": option.id, "sentence": option.sentence} for option in cat.options]
-        return {**fields, "options": options, "commitment": cat.commitment}
-    sentences = {option.gold: option.sentence for option in cat.options}
-    return {
-        **fields,
-        **{column: sentences[gold] for column, gold in GOLD_COLUMNS.items()},
-        "tier": cat.tier,
-    }
+    return {name: values[name] for name in names("cats" if cat.commitment is None else "hidden")}
 
 
 def term_row(published: PublishedTerm) -> dict[str, Any]:
     """A line of ``terms.jsonl``."""
-    term = published.term
-    return {
-        "id": term.id,
-        "text": term.text,
-        "domain": term.domain,
-        "family": term.family,
-        "wikidata": term.wikidata,
-        "names": term.names,
-        "split": published.split,
-        "intrasentence": published.intrasentence,
-        "intersentence": published.intersentence,
-    }
+    values = {**published.term.model_dump(), **published._asdict()}
+    return {name: values[name] for name in names("terms")}
 
 
-Feature = Mapping[str, Any]
 ClassLabels = Mapping[str, Sequence[tuple[str, Value]]]
 _NO_CLASS = -1  # the gold label of a hidden CAT
 _SPLITS = ("dev", "validation", "test", WHOLE)
-
-
-def _value(kind: str) -> Feature:
-    return {"dtype": kind, "_type": "Value"}
-
-
-def _sequence(of: Feature) -> Feature:
-    # Versions of datasets before 4 know «Sequence» only, and later ones read it as well.
-    return {"feature": of, "_type": "Sequence"}
-
-
-_TEXT, _INTEGER = _value("string"), _value("int64")
-_GOLD: Feature = {"names": list(GOLD_ORDER), "_type": "ClassLabel"}
-_LABEL: Feature = {"names": list(LABEL_ORDER), "_type": "ClassLabel"}
-_LABELS = _sequence({"label": _LABEL, "human_id": _TEXT})
-_CATS: dict[str, Feature] = {
-    **dict.fromkeys(("id", "target", "bias_type", "context"), _TEXT),
-    "sentences": _sequence(
-        {"sentence": _TEXT, "id": _TEXT, "labels": _LABELS, "gold_label": _GOLD}
-    ),
-}
-_FLAT: dict[str, Feature] = {
-    **dict.fromkeys(("id", "kind", "split", "domain", "target", "target_original"), _TEXT),
-    "context": _TEXT,
-}
-_OPEN: dict[str, Feature] = {
-    **_FLAT,
-    **dict.fromkeys(GOLD_COLUMNS, _TEXT),
-    "tier": _INTEGER,
-}
-_HIDDEN: dict[str, Feature] = {
-    **_FLAT,
-    "options": _sequence({"id": _TEXT, "sentence": _TEXT}),
-    "commitment": _TEXT,
-}
-_ANNOTATIONS: dict[str, Feature] = {
-    **dict.fromkeys(("cat_id", "association_id", "annotator", "label", "round"), _TEXT),
-    "counted": _value("bool"),
-    "tier": _INTEGER,
-}
-_TERMS: dict[str, Feature] = {
-    **dict.fromkeys(("id", "text", "domain", "family"), _TEXT),
-    **dict.fromkeys(("wikidata", "names"), _sequence(_TEXT)),
-    "split": _TEXT,
-    **dict.fromkeys(KINDS, _INTEGER),
-}
 
 
 def check_installed() -> None:
@@ -268,29 +200,26 @@ def parquet_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
         CurationError: pyarrow is not installed.
     """
     check_installed()
-    for config, split, features, rows in _tables(contents):
+    for config, split, table, rows in _tables(contents):
         if len(rows):
-            yield parquet_path(config, split), _parquet(features, rows)
+            yield parquet_path(config, split), _parquet(features(table), rows)
 
 
-def _tables(
-    contents: Contents,
-) -> Iterator[tuple[str, str, Mapping[str, Feature], "Rows"]]:
-    """Configuration, split, fields and rows of each file, also of those without rows."""
+def _tables(contents: Contents) -> Iterator[tuple[str, str, Table, "Rows"]]:
+    """Configuration, split, table and rows of each file, also of those without rows."""
     labels = contents.labels()
     for kind in reversed(KINDS):
         for split in SPLITS:
             cats = contents.part(split, kind)
-            yield kind, HUB_SPLITS[split], _CATS, [_as_on_the_hub(cat, labels) for cat in cats]
+            yield kind, HUB_SPLITS[split], "hub", [_as_on_the_hub(cat, labels) for cat in cats]
     del labels
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
-        public = [row(cat) for cat in cats if cat.commitment is None]
-        yield "cats", split, _OPEN, public
+        yield "cats", split, "cats", [row(cat) for cat in cats if cat.commitment is None]
         hidden = [row(cat) for cat in cats if cat.commitment is not None]
-        yield "hidden", split, _HIDDEN, [_listed(row) for row in hidden]
-    yield "annotations", WHOLE, _ANNOTATIONS, contents.annotations
-    yield "terms", WHOLE, _TERMS, [term_row(term) for term in contents.terms]
+        yield "hidden", split, "hidden", [_listed(row) for row in hidden]
+    yield "annotations", WHOLE, "annotations", contents.annotations
+    yield "terms", WHOLE, "terms", [term_row(term) for term in contents.terms]
 
 
 def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,7 +229,6 @@ def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parquet(features: Mapping[str, Feature], rows: "Rows") -> bytes:
-    import pandas as pd
     import pyarrow as arrow
     from pyarrow import parquet
 

@@ -14,9 +14,9 @@ from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
 from curation.checks.similar import similar
-from curation.records import Kind
 from curation.release.contents import PublishedCat
 from curation.release.facts import Near
+from curation.release.seen import Seen
 
 SIMILARITY = 0.95
 
@@ -25,7 +25,7 @@ class Texts(NamedTuple):
     """What is compared of a CAT."""
 
     id: str
-    kind: Kind
+    kind: str
     context: str
     sentences: tuple[str, ...]
 
@@ -38,8 +38,8 @@ class Pair(NamedTuple):
     other: str
 
 
-def texts_of(cat: PublishedCat) -> Texts:
-    """What is compared of a CAT of a release."""
+def texts_of(cat: PublishedCat | Seen) -> Texts:
+    """What is compared of a CAT."""
     return Texts(cat.id, cat.kind, cat.context, tuple(o.sentence for o in cat.options))
 
 

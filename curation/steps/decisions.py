@@ -9,7 +9,7 @@ from curation.campaign import Campaign
 from curation.files import CurationError, read_records
 from curation.records import Decision, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
-from curation.release.differences import data_files, read_version
+from curation.release.folder import data_files, read_version
 from curation.steps.read import (
     item_files,
     label_files,
@@ -20,7 +20,7 @@ from curation.steps.read import (
     terms_of,
 )
 from curation.steps.release import versions
-from curation.steps.release.hidden import gold_file, read_golds
+from curation.steps.release.history import gold_file, read_golds
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step

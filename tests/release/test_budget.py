@@ -20,8 +20,8 @@ from curation.release.hidden import commitments as scheme
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import HiddenGold
 from curation.release.hidden.numbers import GivenOut, budget, fingerprint, room, shared_out
-from curation.steps.release import hidden
-from curation.steps.release.hidden import gold_file
+from curation.steps.release import hidden, history
+from curation.steps.release.history import History, gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
@@ -113,7 +113,7 @@ def built(campaign: Campaign, contents: Contents, of: Facts, version: str = "0.1
         path.write_bytes(b"".join(map(dump_line, golds)))
     public = scheme.conceal(contents, golds, "test")
     results = Results(campaign.releases)
-    made = hidden.public_facts(opened, of, contents, public, golds, results, QUIET)
+    made = hidden.public_facts(History(opened), of, public, golds, results, QUIET)
     results.commit()
     return made
 
@@ -135,9 +135,9 @@ def test_a_build_publishes_what_is_allowed_and_says_what_it_left_out(campaign: C
     assert public.sentiment == ()
     assert public.hidden is not None
     assert public.hidden.left_out == ("model c (default)", "baseline Words", "sentiment")
-    lines = hidden.read_ledger(campaign)
+    lines = History(campaign).ledger
     assert [line.name for line in lines] == ["model a (default)", "model b (default)"]
-    path = campaign.releases / hidden.LEDGER
+    path = campaign.releases / history.LEDGER
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert numbers.too_much(public) == []
 
@@ -147,13 +147,13 @@ def test_the_budget_belongs_to_the_cats_and_not_to_a_version(campaign: Campaign)
     contents = made(800)
     built(campaign, contents, full())
     assert shown(built(campaign, contents, full())) == ["a", "b"]  # the same version again
-    before = (campaign.releases / hidden.LEDGER).read_bytes()
+    before = (campaign.releases / history.LEDGER).read_bytes()
     later = full().model_copy(update={"scores": full().scores[5:]})
     assert shown(built(campaign, contents, later, "0.2.0")) == []
     rescored = full().scores[3].model_copy(update={"ss": 55.0})
     again = full().model_copy(update={"scores": (*full().scores[:3], rescored, full().scores[4])})
     assert shown(built(campaign, contents, again, "0.3.0")) == ["b"]
-    assert (campaign.releases / hidden.LEDGER).read_bytes().startswith(before)
+    assert (campaign.releases / history.LEDGER).read_bytes().startswith(before)
     (campaign.releases / "0.1.0-revealed").mkdir()
     for version in ("0.2.0", "0.3.0"):
         (campaign.releases / f"{version}-revealed").mkdir()
@@ -184,9 +184,9 @@ def test_a_sealed_version_leaves_no_values_for_one_with_texts(campaign: Campaign
 
 def test_a_damaged_ledger_names_line_and_fix(campaign: Campaign) -> None:
     campaign.releases.mkdir()
-    (campaign.releases / hidden.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
+    (campaign.releases / history.LEDGER).write_text('{"version": "1", "cats": "zz"}\n', "utf-8")
     with fails("given-out.jsonl line 1", fix="How many values"):
-        hidden.read_ledger(campaign)
+        assert History(campaign).ledger
 
 
 @quiet
@@ -195,7 +195,7 @@ def test_the_team_says_which_values_come_first(campaign: Campaign) -> None:
     settings = campaign.settings.model_copy(update={"release": release})
     public = built(replace(campaign, settings=settings), made(800), full())
     assert shown(public) == ["c"]
-    names = [line.name for line in hidden.read_ledger(campaign)]
+    names = [line.name for line in History(campaign).ledger]
     assert names == ["baseline Words", "model c (default)"]
     assert public.baselines[0].rows[0].ss == 61.0
     assert public.baselines[0].beyond == full().baselines[0].beyond
@@ -210,7 +210,7 @@ def test_a_lost_ledger_gives_nothing_back(campaign: Campaign, gold_is_lost: bool
     folder.mkdir()
     (folder / "release.json").write_bytes(dump_json(public.model_dump(mode="json")))
     (folder / "test.json").write_text('{"data": {}}', "utf-8")
-    (campaign.releases / hidden.LEDGER).unlink()
+    (campaign.releases / history.LEDGER).unlink()
     if gold_is_lost:
         gold_file(campaign, "0.1.0").unlink()
     later = full().model_copy(update={"scores": full().scores[5:]})

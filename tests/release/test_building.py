@@ -10,8 +10,9 @@ import pytest
 
 from curation.records import Cat
 from curation.scores.flags import FLAGS
+from curation.scores.runs import Run, found_runs
 from curation.steps.pipeline import bring_up_to_date
-from curation.steps.release import scored, statement, versions
+from curation.steps.release import quality, statement, versions
 from curation.steps.release.build import build_release
 from curation.steps.rounds import licences
 from curation.steps.step import QUIET, Quiet
@@ -140,7 +141,9 @@ def test_without_pyarrow_nothing_is_written_and_run_goes_on(desk: Desk) -> None:
 def test_an_anonymous_version_does_not_name_who_planned_a_round(desk: Desk) -> None:
     texts = desk.rounds / "text.toml"
     texts.write_text(texts.read_text("utf-8").replace("the Academy", "Another Place"), "utf-8")
-    assert {"the Academy", "Another Place"} <= set(statement.secrets(desk.campaign))
+    assert {"the Academy", "Another Place"} <= set(
+        statement.secrets(desk.campaign, statement.read_statement(desk.campaign))
+    )
 
 
 def test_an_anonymous_version_has_a_folder_and_a_canary_of_its_own(desk: Desk) -> None:
@@ -189,6 +192,10 @@ def put_run(desk: Desk, model: str, *, leave_out: int = 0, **about: Any) -> None
     )  # fmt: skip
 
 
+def runs(desk: Desk) -> list[Run]:
+    return found_runs(desk.campaign.scores)
+
+
 def sentence(cat: Cat, gold: str) -> str:
     return next(a.sentence for a in cat.associations if a.gold == gold)
 
@@ -197,7 +204,7 @@ def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: Desk) -> N
     put_run(desk, "whole")
     put_run(desk, "half", leave_out=1)
     reporter = Warned()
-    rows = scored.score_facts(desk.campaign, desk.cats(), reporter)
+    rows = quality.score_facts(runs(desk), desk.cats(), reporter)
     assert {(row.model, row.split, row.kind) for row in rows} == {
         ("whole", split, "intrasentence") for split in ("dev", "test")
     }
@@ -210,7 +217,7 @@ def test_runs_that_are_not_complete_are_left_out_with_a_warning(desk: Desk) -> N
 def test_an_ensemble_is_left_out_of_the_split_that_it_was_fitted_on(desk: Desk) -> None:
     put_run(desk, "both", dev_cats=[cat.id for cat in desk.cats("dev")])
     reporter = Warned()
-    rows = scored.score_facts(desk.campaign, desk.cats(), reporter)
+    rows = quality.score_facts(runs(desk), desk.cats(), reporter)
     assert {row.split for row in rows} == {"test"}
     assert reporter.warnings[0].startswith("both/ll was fitted on dev")
 
@@ -221,7 +228,7 @@ def test_a_head_of_another_training_is_said_in_the_rows(desk: Desk) -> None:
     for model, seed in (("a", 1), ("b", 1), ("c", 2)):
         rules = {"intrasentence": "ll", "intersentence": "nsp"}
         put_run(desk, model, rules=rules, head_training={"seed": seed})
-    rows = scored.score_facts(desk.campaign, cats, Warned())
+    rows = quality.score_facts(runs(desk), cats, Warned())
     assert {row.model for row in rows if FLAGS["other_head"] in row.flags} == {"c"}
 
 
@@ -266,7 +273,7 @@ def test_chat_models_are_in_the_release_under_their_own_rule(desk: Desk) -> None
 def test_a_chat_model_that_lacks_cats_is_left_out_with_its_command(desk: Desk) -> None:
     cats, reporter = desk.cats(), Warned()
     choice_run(desk.root / "5-scores", "talker", lambda _: [1, 1, 1], cats[1:])
-    assert scored.score_facts(desk.campaign, cats, reporter) == ()
+    assert quality.score_facts(runs(desk), cats, reporter) == ()
     (warning,) = reporter.warnings
     assert warning.endswith("score it again: curation scores models chat:talker --endpoint URL")
 

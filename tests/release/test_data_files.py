@@ -16,13 +16,20 @@ import yaml
 from pyarrow import parquet
 
 from curation.catsets.stereoset import read_cats
-from curation.records import GOLDS, KINDS, Cat
+from curation.records import GOLDS, KINDS, Annotation, Cat, Term
 from curation.release import build, data_files
-from curation.release.contents import Contents, DataFile, PublishedCat
+from curation.release.columns import COMPARED, TELLING
+from curation.release.columns import names as columns_of
+from curation.release.contents import (
+    Contents,
+    DataFile,
+    PublishedCat,
+    PublishedTerm,
+    SealedCat,
+)
 from curation.release.facts import Author, Facts, Hidden, Statement
 from curation.release.metadata.citation import bibtex, citation
-from curation.release.metadata.croissant import croissant
-from curation.release.metadata.datapackage import datapackage
+from curation.release.metadata.descriptors import croissant, datapackage
 from curation.release.metadata.responsible import responsible
 from support import releases
 from support.expected import fails
@@ -48,6 +55,24 @@ def rows(content: bytes) -> list[dict[str, Any]]:
 
 def table(content: bytes) -> Any:
     return parquet.read_table(io.BytesIO(content))
+
+
+# --- the table of columns -------------------------------------------------------------------------
+
+
+def test_columns_are_fields_of_their_records() -> None:
+    assert columns_of("annotations") == list(Annotation.model_fields)
+    assert columns_of("sealed") == list(SealedCat._fields)
+    assert set(columns_of("hidden")) <= set(PublishedCat._fields)
+    own = {*Term.model_fields, *PublishedTerm._fields}
+    assert set(columns_of("terms")) <= own
+    only_hidden = {"options", "commitment"}
+    assert set(columns_of("hidden")) - only_hidden == set(columns_of("cats")) - TELLING
+
+
+def test_what_tells_of_gold_labels_and_what_versions_may_differ_in() -> None:
+    assert {"stereotype", "anti_stereotype", "unrelated", "tier"} == TELLING
+    assert COMPARED == ("kind", "domain", "target", "target_original", "context")
 
 
 # --- flat files, in a form that never changes -----------------------------------------------------

@@ -33,7 +33,7 @@ from curation.release.hidden.commitments import HiddenGold
 from curation.release.texts.card import card
 from curation.release.texts.statement import statement
 from curation.steps.release import hidden
-from curation.steps.release.hidden import gold_file
+from curation.steps.release.history import History, gold_file
 from curation.steps.step import QUIET
 from curation.work.manifest import Results
 from support import releases
@@ -95,7 +95,7 @@ def test_nothing_of_a_hidden_cat_is_left_in_the_contents() -> None:
     public, golds = hide(contents)
     own = {gold.original for gold in golds}
     assert own == {cat.id for cat in contents.part("test")}
-    assert public.hidden
+    assert any(cat.commitment for cat in public.cats)
     assert not own & {cat.id for cat in public.cats}
     assert not own & set(public.annotations["cat_id"])
     assert set(public.annotations["cat_id"]) == {cat.id for cat in contents.part("dev")}
@@ -131,8 +131,9 @@ def test_other_labels_give_the_same_public_bytes_but_for_commitments() -> None:
 def test_there_must_be_cats_to_hide(campaign: Campaign) -> None:
     contents = made()
     dev = replace(contents, cats=tuple(contents.part("dev")))
+    history = History(hidden.with_hide(campaign, "labels"))
     with fails("there are no test CATs to hide"):
-        hidden.hide(hidden.with_hide(campaign, "labels"), dev, Results(campaign.releases), QUIET)
+        hidden.hide(history, dev, Results(campaign.releases), QUIET)
 
 
 # --- try to win -----------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_six_permutations_and_guessed_nonces_do_not_give_a_commitment() -> None:
             made_up = {hmac.new(key, text, hashlib.sha256).hexdigest() for key in guessed}
             made_up |= {hashlib.sha256(text).hexdigest(), hashlib.sha256(text * 2).hexdigest()}
             assert not made_up & known
-    assert public.hidden
+    assert any(cat.commitment for cat in public.cats)
 
 
 def chi_square(counts: np.ndarray[Any, Any]) -> float:
@@ -509,8 +510,8 @@ def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaig
 
     def shown(golds: list[HiddenGold]) -> int:
         path.write_bytes(b"".join(map(dump_line, golds)))
-        made = contents, *hide(contents), Results(campaign.releases)
-        return len(hidden.public_facts(opened, facts(), *made, QUIET).agreement)
+        made = *hide(contents), Results(campaign.releases)
+        return len(hidden.public_facts(History(opened), facts(), *made, QUIET).agreement)
 
     golds = hide(contents)[1]
     assert shown(golds) == 1
@@ -519,5 +520,5 @@ def test_no_numbers_if_few_cats_differ_from_an_earlier_version(campaign: Campaig
     with pytest.warns(UserWarning, match=r"version 0.0.1 in 176 CATs"):
         assert shown(golds[176:]) == 0
     assert shown(golds[177:]) == 1
-    open_ = (contents, contents, [], Results(path))  # nothing is hidden
-    assert hidden.public_facts(campaign, facts(), *open_, QUIET) == facts()
+    open_ = (contents, [], Results(path))  # nothing is hidden
+    assert hidden.public_facts(History(campaign), facts(), *open_, QUIET) == facts()

@@ -11,9 +11,10 @@ import pytest
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import FileSettings
+from curation.files import CurationError
 from curation.records import Cat, Task, Term
 from curation.release.contents import Contents, PublishedTerm, SealedCat, published
-from curation.steps.release import versions
+from curation.steps.release import quality, versions
 from support.desk import read_csv
 from support.expected import fails
 from support.labelled import Desk, answer, written
@@ -267,6 +268,20 @@ def test_hidden_cats_are_counted_and_not_named(old: Campaign) -> None:
     facts, rows = changes(old, replace(whole, cats=(*whole.part("dev"), *hidden)))
     assert (facts.removed, facts.changed, facts.relabelled) == (1, 0, 0)
     assert rows == {("removed", "c1")}
+
+
+def test_a_release_is_refused_before_its_scores_are_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*given: object) -> None:
+        raise CurationError("scores are read", "this is a test")
+
+    monkeypatch.setattr(quality, "read_scores", read)
+    desk.not_built("scores are read")
+    desk.set(hide="labels")
+    desk.not_built("hidden_in_vain")
+    desk.set(hide="", seed=4, leave_out=[cat.id for cat in desk.cats("test")[:2]])
+    desk.not_built("moved_to_test")
 
 
 # --- terms stay in their split --------------------------------------------------------------------

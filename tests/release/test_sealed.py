@@ -15,7 +15,7 @@ from rapidfuzz import fuzz, process
 from curation.catsets.stereoset import FileSettings
 from curation.records import Cat
 from curation.release.contents import Contents
-from curation.release.differences import committed, read_version
+from curation.release.folder import committed, read_version
 from curation.release.hidden import commitments as scheme
 from curation.release.hidden.commitments import HiddenGold
 from curation.steps.release import hidden as hiding

@@ -123,7 +123,7 @@ def test_the_names_of_a_team_come_from_both_files(campaign: Campaign) -> None:
     assert {
         *("Nowhere Lab", "us@example.invalid", "data@example.invalid", "Ann Baker"),
         *("example-lab/mild-set", "example-lab", "https://example.invalid/set"),
-    } <= set(team.secrets(campaign))
+    } <= set(team.secrets(campaign, team.read_statement(campaign)))
 
 
 WRONG = beside(__file__, "wrong_statements.toml")

@@ -13,9 +13,8 @@ from curation.release.facts import TrustFacts, TrustRow
 from curation.release.hidden.numbers import FEW, _trust
 from curation.release.texts.statement import statement
 from curation.steps.release import hidden
-from curation.steps.step import QUIET
+from curation.steps.release.history import History
 from curation.trust.protocol import table
-from curation.work.manifest import Results
 from support.expected import fails
 from support.labelled import Desk
 from support.releases import facts
@@ -203,8 +202,7 @@ def test_a_release_with_few_hidden_cats_has_no_row_about_them(desk: Desk) -> Non
 def test_a_row_that_names_a_hidden_cat_stops_the_build(desk: Desk) -> None:
     name = desk.cats()[0].id
     desk.set(hide="labels")
-    facts: Any = SimpleNamespace(trust=facts_of({**ROW, "name": name}))
-    before: Any = SimpleNamespace(part=lambda split: [SimpleNamespace(id=name)])
-    after: Any = SimpleNamespace(hidden=True)
+    trust = facts_of({**ROW, "name": name})
+    contents: Any = SimpleNamespace(part=lambda split: [SimpleNamespace(id=name)])
     with fails("names 1 CAT whose gold labels"):
-        hidden.public_facts(desk.campaign, facts, before, after, [], Results(desk.root), QUIET)
+        hidden.check_trust(History(desk.campaign), trust, contents)

@@ -24,7 +24,7 @@ import typer.main
 import curation
 from curation import __main__ as entry
 from curation.decisions import agreement
-from curation.steps.release import scored
+from curation.steps.release import quality
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +114,7 @@ def load() -> None:
         importlib.import_module(name)
     typer.main.get_command = cache(typer.main.get_command)
     typer.main.get_command(curation.cli.app)
-    for module, name in ((agreement, "measured"), (scored, "baseline_results")):
+    for module, name in ((agreement, "measured"), (quality, "baseline_results")):
         setattr(module, name, _once(getattr(module, name)))
 
 

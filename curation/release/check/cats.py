@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from operator import eq
 
-from curation.files import CurationError, digest, open_input
+from curation.files import CurationError
 from curation.records import VALUES
-from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import Form, Release, Seen, Table, readable, unreadable
 from curation.release.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
+from curation.release.findings import Finding, finding, named
+from curation.release.folder import Release, Table, load
+from curation.release.seen import Form, Seen
 from curation.text.rules import FULL, same_text
 from curation.work.manifest import is_inside
 
@@ -303,16 +304,12 @@ def _sums(release: Release) -> Iterator[Finding]:
     if SUMS not in release.files:
         yield finding("no_checksums", SUMS, "is not there", severity=release.lacking)
         return
-    if problem := readable(release, SUMS, most=_LARGEST):
-        yield problem
-        return
-    try:
-        lines = release.text(SUMS).splitlines()
-    except CurationError as error:
-        yield unreadable(release, error)
+    text, problems = load(release, SUMS, release.text, most=_LARGEST)
+    yield from problems
+    if text is None:
         return
     listed: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         where = f"{SUMS} line {number}"
         if not match:
@@ -329,7 +326,7 @@ def _sums(release: Release) -> Iterator[Finding]:
     for name, sha in listed.items():
         if name in release.files:
             try:
-                actual = digest(release.root / name)
+                actual = release.digest(name)
             except OSError as error:
                 yield finding("unreadable", name, error.strerror or "may not be read")
                 continue
@@ -351,9 +348,8 @@ def _canonical(release: Release) -> Iterator[Finding]:
     whole = hashlib.sha256()
     for name in names:
         try:
-            with open_input(release.root / name) as file:
-                while block := file.read(1 << 20):
-                    whole.update(block)
+            for block in release.raw_blocks(name):
+                whole.update(block)
         except CurationError:
             return  # reported as unreadable
     actual = whole.hexdigest()

@@ -7,16 +7,6 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Any
 
-from curation.files import CurationError, digest, read_json
-from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import (
-    LARGEST_YAML,
-    Release,
-    is_metadata,
-    read_yaml,
-    readable,
-    unreadable,
-)
 from curation.release.contents import (
     CARD,
     CITATION,
@@ -26,6 +16,14 @@ from curation.release.contents import (
     LICENSE,
     STATEMENT,
     TERMS,
+)
+from curation.release.findings import Finding, finding, named
+from curation.release.folder import (
+    LARGEST_YAML,
+    Release,
+    is_metadata,
+    load,
+    read_yaml,
 )
 from curation.text.wording import amount, some
 from curation.work.manifest import is_inside
@@ -123,39 +121,26 @@ def _tier(value: Any) -> str:
 
 
 def _citation(release: Release) -> Iterator[Finding]:
-    name = CITATION
-    if name not in release.files:
-        return
-    if problem := readable(release, name, most=LARGEST_YAML):
-        yield problem
+    text, problems = load(release, CITATION, release.text, most=LARGEST_YAML)
+    yield from problems
+    if text is None:
         return
     try:
-        data = read_yaml(release.text(name))
-    except CurationError as error:
-        yield unreadable(release, error)
-        return
+        data = read_yaml(text)
     except ValueError as error:
-        yield finding("citation", name, str(error))
+        yield finding("citation", CITATION, str(error))
         return
     if not isinstance(data, dict):
-        yield finding("citation", name, "is not a list of fields")
-        return
-    if missing := [key for key in CITED if not data.get(key)]:
-        yield finding("citation", name, f"has no {', '.join(missing)}")
+        yield finding("citation", CITATION, "is not a list of fields")
+    elif missing := [key for key in CITED if not data.get(key)]:
+        yield finding("citation", CITATION, f"has no {', '.join(missing)}")
 
 
 def _descriptor(release: Release, name: str) -> tuple[dict[str, Any] | None, list[Finding]]:
-    if name not in release.files:
-        return None, []
-    if problem := readable(release, name, most=_LARGEST):
-        return None, [problem]
-    try:
-        content = read_json(release.root / name)
-    except CurationError as error:
-        return None, [unreadable(release, error)]
-    if not isinstance(content, dict):
+    content, problems = load(release, name, release.json, most=_LARGEST)
+    if name in release.files and not problems and not isinstance(content, dict):
         return None, [finding("descriptor", name, "is not a JSON object")]
-    return content, []
+    return content, problems
 
 
 def _croissant(release: Release) -> Iterator[Finding]:
@@ -228,7 +213,7 @@ def _described(
             detail = f"{path} has {release.files[path]} bytes, not {size}"
             yield finding("descriptor", name, detail)
         try:
-            actual = digest(release.root / path) if sha is not None else None
+            actual = release.digest(path) if sha is not None else None
         except OSError:
             return  # reported as unreadable
         if sha is not None and actual != sha:

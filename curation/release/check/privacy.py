@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import PurePosixPath
@@ -11,10 +10,11 @@ from typing import NamedTuple
 
 from curation.campaign import PRIVATE
 from curation.catsets.entries import HIDDEN
-from curation.files import CurationError, digest
-from curation.release.check.findings import Finding, finding, named
-from curation.release.check.folder import FORMS, LARGEST, Release, Table, is_metadata, readable
+from curation.files import CurationError
+from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
+from curation.release.findings import Finding, finding, named
+from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, load
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
 
@@ -160,7 +160,7 @@ _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 _WORD = re.compile(r"[\w.-]+")
 _PUBLIC_DATA = ("test.json", "cats/", "hidden/", "intrasentence/", "intersentence/")
 """Files that have the hidden CATs; every other file must not name one."""
-_TELLING = frozenset({"tier", "agreement", "votes", "flags", "stereotype", "anti_stereotype"})
+_TELLING = TELLING | {"agreement", "votes", "flags"}
 """Fields that a hidden CAT must not have a value of."""
 _NUMBERED = re.compile(r"(.*?)[-_.]?\d{1,7}")
 _START = 8  # letters by which texts are looked up
@@ -204,7 +204,7 @@ def _sealed(release: Release) -> Iterator[Finding]:
     if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
         stated = facts.hidden.cats if facts.hidden else 0
         yield finding("sizes_differ", FACTS, f"says {stated} sealed CATs; {SEALED} has {len(rows)}")
-    actual = digest(release.root / SEALED)
+    actual = release.digest(SEALED)
     if facts and facts.hidden and facts.hidden.sealed != actual:
         yield finding("canonical_hash", FACTS, f"{SEALED} has the sha256 {actual}")
     for form, cats in release.forms.items():
@@ -222,16 +222,14 @@ def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
     for text in map(same_text, texts):
         by_start[text[:_START]].add(text)
     for name in release.files:
-        if not is_metadata(name) or name == ANNOTATIONS or readable(release, name):
+        if not is_metadata(name) or name == ANNOTATIONS:
             continue
-        with suppress(CurationError):  # reported as unreadable
-            content = same_text(release.text(name).replace("\\", ""))  # escapes of JSON, Markdown
-            places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
-            found = {
-                t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)
-            }
-            if found:
-                yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
+        content, _ = load(release, name, release.text)  # reported as unreadable
+        content = same_text((content or "").replace("\\", ""))  # escapes of JSON, Markdown
+        places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
+        found = {t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)}
+        if found:
+            yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:

@@ -67,6 +67,11 @@ class HiddenGold(Record):
     commitment: Hash
     sealed: bool
 
+    @property
+    def texts(self) -> tuple[object, ...]:
+        """What makes it the same CAT for a reader as another: see the function ``texts``."""
+        return texts(self.kind, self.context, (option.sentence for option in self.sentences))
+
 
 def message(gold: HiddenGold) -> str:
     """The text whose HMAC is a CAT's commitment: JSON with these keys, without spaces.
@@ -162,7 +167,7 @@ def conceal(contents: Contents, golds: Sequence[HiddenGold], split: SplitName) -
         split: the split that is hidden.
     """
     public = _without(contents, golds)
-    concealed = (_concealed(gold, split) for gold in sorted(golds, key=lambda gold: gold.id))
+    concealed = (published_gold(gold, split) for gold in sorted(golds, key=lambda gold: gold.id))
     return replace(public, cats=(*public.cats, *concealed))
 
 
@@ -205,32 +210,36 @@ def _without(contents: Contents, golds: Iterable[HiddenGold]) -> Contents:
     )
 
 
-def _concealed(gold: HiddenGold, split: SplitName) -> PublishedCat:
+def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> PublishedCat:
+    """A hidden CAT as it is published: without its gold labels, unless ``others`` replace them.
+
+    Args:
+        gold: the CAT.
+        split: the split that is hidden.
+        others: fields of ``PublishedCat`` with another value.
+    """
     first, second, third = (PublishedOption(o.id, o.sentence, None) for o in gold.sentences)
-    return PublishedCat(
-        *(gold.id, gold.kind, gold.bias_type, gold.target, gold.target_original, split),
-        *(gold.context, None, (first, second, third), gold.commitment),
-    )
+    own = {name: getattr(gold, name) for name in PublishedCat._fields if hasattr(gold, name)}
+    own |= {"domain": gold.bias_type, "split": split, "options": (first, second, third)}
+    return PublishedCat(**{"tier": None, **own, **others})
 
 
 def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:
     """The original ids of CATs that are not the same in a gold file: changed, added or removed."""
     now = {cat.id: _content(cat) for cat in cats}
-    before = {
-        gold.original: (
-            *(gold.kind, gold.bias_type, gold.target, gold.target_original, gold.context),
-            frozenset((o.original, o.sentence, o.gold_label) for o in gold.sentences),
-        )
-        for gold in golds
-    }
+    before = {gold.original: _content(_own(gold)) for gold in golds}
     return sorted(id for id in now.keys() | before.keys() if now.get(id) != before.get(id))
 
 
+def _own(gold: HiddenGold) -> PublishedCat:
+    """A hidden CAT under its ids in the campaign."""
+    options = tuple(PublishedOption(o.original, o.sentence, o.gold_label) for o in gold.sentences)
+    return published_gold(gold, "test", id=gold.original, options=options)
+
+
 def _content(cat: PublishedCat) -> tuple[object, ...]:
-    return (
-        *(cat.kind, cat.domain, cat.target, cat.target_original, cat.context),
-        frozenset((option.id, option.sentence, option.gold) for option in cat.options),
-    )
+    fields = (cat.kind, cat.domain, cat.target, cat.target_original, cat.context)
+    return *fields, frozenset(cat.options)
 
 
 def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ...]:

@@ -1,6 +1,6 @@
 """What a release may say of all hidden CATs together, without giving away the labels of one."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from math import ceil, floor, pi
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from curation.checks.codes import PITFALLS
 from curation.records import Record, SplitName
 from curation.release.contents import Contents
 from curation.release.facts import (
+    Baseline,
     Facts,
     Hidden,
     Part,
@@ -19,7 +20,7 @@ from curation.release.facts import (
     TrustFacts,
     TrustRow,
 )
-from curation.release.hidden.commitments import Hash, HiddenGold, texts
+from curation.release.hidden.commitments import Hash, HiddenGold
 from curation.text.wording import amount, some
 
 GAIN = 0.03
@@ -82,14 +83,7 @@ def fingerprint(golds: Iterable[HiddenGold]) -> str:
 
 def names(golds: Iterable[HiddenGold]) -> frozenset[object]:
     """By what CATs of two versions are recognised as the same: by their own id, or their texts."""
-    return frozenset(
-        name
-        for gold in golds
-        for name in (
-            gold.original,
-            texts(gold.kind, gold.context, (option.sentence for option in gold.sentences)),
-        )
-    )
+    return frozenset(name for gold in golds for name in (gold.original, gold.texts))
 
 
 def room(
@@ -190,22 +184,33 @@ def _overall_only(facts: Facts, hidden: Hidden, *, numbers: bool = True) -> Fact
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
             "scores": _rows(facts.scores, hidden.split, kind if enough else ""),
             "unscored": (),
-            "baselines": tuple(
-                baseline.model_copy(
-                    update={
-                        "rows": _rows(baseline.rows, hidden.split, kind if enough else ""),
-                        "beyond": tuple(
-                            text
-                            for text in baseline.beyond
-                            if not text.endswith(f", {hidden.split}")
-                            or (enough and text.endswith(f", {kind}, {hidden.split}"))
-                        ),
-                    }
-                )
-                for baseline in facts.baselines
+            "baselines": _baselines(
+                facts,
+                lambda base: _rows(base.rows, hidden.split, kind if enough else ""),
+                lambda _, text: (
+                    not text.endswith(f", {hidden.split}")
+                    or (enough and text.endswith(f", {kind}, {hidden.split}"))
+                ),
             ),
             "trust": facts.trust and _trust(facts.trust, enough=enough),
         }
+    )
+
+
+def _baselines(
+    facts: Facts,
+    rows: Callable[[Baseline], tuple[ScoreRow, ...]],
+    keeps: Callable[[Baseline, str], bool],
+) -> tuple[Baseline, ...]:
+    """The baselines with other rows, and without some of the values beyond chance."""
+    return tuple(
+        base.model_copy(
+            update={
+                "rows": rows(base),
+                "beyond": tuple(text for text in base.beyond if keeps(base, text)),
+            }
+        )
+        for base in facts.baselines
     )
 
 
@@ -348,23 +353,6 @@ def without(facts: Facts, names: Collection[str]) -> Facts:
         none = dict.fromkeys(("ss", "ss_ci", "icat", "icat_ci"))
         return row.model_copy(update=none) if row.split == split and name in names else row
 
-    baselines = []
-    for base in facts.baselines:
-        name = f"baseline {base.model}"
-        baselines.append(
-            base.model_copy(
-                update={
-                    "rows": tuple(cut(row, name) for row in base.rows),
-                    "beyond": tuple(
-                        text
-                        for text in base.beyond
-                        if name not in names
-                        or not text.endswith(f", {split}")
-                        or text.startswith("lms ")
-                    ),
-                }
-            )
-        )
     trust = facts.trust
     if trust:
         rows = tuple(r for r in trust.rows if not _about_gold(r) or _trust_name(r) not in names)
@@ -373,7 +361,15 @@ def without(facts: Facts, names: Collection[str]) -> Facts:
     return facts.model_copy(
         update={
             "scores": tuple(cut(row, _model_name(row)) for row in facts.scores),
-            "baselines": tuple(baselines),
+            "baselines": _baselines(
+                facts,
+                lambda base: tuple(cut(row, _base_name(base)) for row in base.rows),
+                lambda base, text: (
+                    _base_name(base) not in names
+                    or not text.endswith(f", {split}")
+                    or text.startswith("lms ")
+                ),
+            ),
             "sentiment": () if SENTIMENT in names else facts.sentiment,
             "trust": trust,
             "hidden": facts.hidden.model_copy(update={"left_out": tuple(names)}),
@@ -388,7 +384,11 @@ def _by_name(facts: Facts) -> Iterable[tuple[str, Sequence[ScoreRow]]]:
     yield from models.items()
     for base in facts.baselines:
         if base.model not in _FIXED:
-            yield f"baseline {base.model}", base.rows
+            yield _base_name(base), base.rows
+
+
+def _base_name(base: Baseline) -> str:
+    return f"baseline {base.model}"
 
 
 def _model_name(row: ScoreRow) -> str:

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.catsets.entries import sentences_of
 from curation.catsets.stereoset import read_entries
-from curation.files import CurationError, read_bytes, read_json, read_text, writing
-from curation.records import KINDS, Cat
+from curation.files import CurationError, read_bytes, read_json, writing
+from curation.records import Cat
 from curation.release.contents import FACTS, SPLITS, PublishedCat
-from curation.release.facts import Licence, Near, Statement
-from curation.release.texts.licences import OWN, licence
+from curation.release.facts import Near
+from curation.release.seen import from_item
+from curation.release.texts.licences import OWN
 from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
-from curation.steps.release import collecting, hidden, measured, statement, versions
-from curation.steps.release.hidden import as_built
-from curation.steps.release.versions import is_hidden_item, items_of
+from curation.steps.release import collecting, hidden, statement, versions
+from curation.steps.release.collecting import ReleaseInputs
+from curation.steps.release.history import History
 from curation.steps.rounds import licences
 from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step, run_steps
@@ -35,7 +35,7 @@ from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
 
 if TYPE_CHECKING:
-    from curation.release.near import Pair, Texts
+    from curation.release.near import Pair
 
 ONE_SPLIT = "domain_in_one_split"
 """The code in ``accept`` that lets a domain have all its CATs in one split."""
@@ -70,19 +70,19 @@ def check_settings(campaign: Campaign) -> None:
             )
 
 
-def check_content(campaign: Campaign, cats: Iterable[Cat]) -> None:
+def check_content(inputs: ReleaseInputs) -> None:
     """Check that no pitfall blocks the release, and that every domain has CATs in both splits.
-
-    Args:
-        campaign: the campaign; its step pitfalls is up to date.
-        cats: the CATs.
 
     Raises:
         CurationError: something is wrong that ``accept`` does not name; the message has all codes.
     """
-    accept = campaign.settings.release.accept
-    pitfalls = {code: n for code, n in _blocking(campaign).items() if code not in accept}
-    empty = [] if ONE_SPLIT in accept else _empty(cats)
+    accept = inputs.settings.release.accept
+    pitfalls = {
+        row.code: row.count
+        for row in inputs.measured.pitfalls
+        if row.severity == "block" and row.count and row.code not in accept
+    }
+    empty = [] if ONE_SPLIT in accept else _empty(inputs.cats)
     problems, fixes = [], []
     if pitfalls:
         counts = ", ".join(f"{code} {count}" for code, count in pitfalls.items())
@@ -103,12 +103,6 @@ def check_content(campaign: Campaign, cats: Iterable[Cat]) -> None:
         )
 
 
-def _blocking(campaign: Campaign) -> dict[str, int]:
-    """How often each pitfall was found that blocks a release."""
-    rows = read_json(campaign.measures / "pitfalls.json")["table"]
-    return {r["code"]: r["count"] for r in rows if r["severity"] == "block" and r["count"]}
-
-
 def _empty(cats: Iterable[Cat]) -> list[str]:
     """The domains that have no CAT in a split."""
     terms: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -124,6 +118,8 @@ def _empty(cats: Iterable[Cat]) -> list[str]:
 
 def settings(campaign: Campaign) -> dict[str, Any]:
     """What a release depends on."""
+    from curation.steps.release.quality import package_versions
+
     settings = hidden.as_built(campaign).settings
     return {
         **settings.release.model_dump(),
@@ -136,7 +132,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "decisions": settings.decisions.model_dump(),
         "rounds": settings.rounds.model_dump(),
         "sentiment": settings.measures.sentiment,
-        "packages": measured.package_versions(campaign),
+        "packages": package_versions(campaign),
     }
 
 
@@ -170,38 +166,49 @@ def _build(
 ) -> dict[str, int]:
     from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
+    from curation.steps.release import quality
 
     campaign = hidden.as_built(campaign)
+    history = History(campaign)
+    # Read all but runs, which take much memory.
     check_settings(campaign)
-    collected = collecting.contents(campaign, reporter)
-    check_content(campaign, collected.cats)
+    inputs = collecting.read_inputs(campaign, reporter, anonymous=anonymous)
+    # Check everything that forbids the release, before what takes long.
+    check_content(inputs)
     first = versions.first_build(campaign, anonymous=anonymous)
-    answers = statement.read_statement(campaign)
-    facts = collecting.facts(
-        campaign,
-        collected,
-        first,
-        licence=_licence(campaign, answers, first.date),
-        statement=answers,
-        open_questions=[question.key for question in statement.open_questions(answers)],
-        reporter=reporter,
-    )
-    collected.cats.clear()  # they take more memory than all that follows
-    whole = collected.contents
-    contents, golds = hidden.hide(campaign, whole, results, reporter)
-    facts = hidden.public_facts(campaign, facts, whole, contents, golds, results, reporter)
+    collecting.release_licence(inputs, first.date)
+    whole, secrets = inputs.contents, inputs.secrets
+    hidden.check_trust(history, inputs.measured.trust, whole)
+    contents, golds = hidden.hide(history, whole, results, reporter)
+    since = versions.changes(campaign, contents, whole if contents.sealed else None)
+    versions.check_not_erased(campaign, anonymous=anonymous)
+    counts = {
+        "cats": len(contents.cats) + len(contents.sealed),
+        "labels_in": inputs.labels_in,
+        "labels_of_dropped_items": inputs.labels_of_dropped_items,
+        "annotations": len(contents.annotations),
+        "without_votes": len(contents.without_votes),
+        "hidden": sum(cat.commitment is not None for cat in contents.cats) + len(contents.sealed),
+    }
+    # Compute.
+    why = inputs.measured.sentiment_why
+    scores = quality.read_scores(campaign, inputs.cats, why, reporter)
+    facts = collecting.facts(inputs, scores, first, reporter)
+    del inputs, scores  # CATs and runs take more memory than all that follows
+    facts = hidden.public_facts(history, facts, contents, golds, results, reporter)
     before = [place.name for place in versions.earlier(campaign)]
-    near, _ = near_public(campaign, whole.cats, versions=before)
+    near, _ = near_public(history, whole.cats, versions=before)
+    del history, whole
     for place in near if contents.sealed else ():
         if place.cats:
             reporter.warn(
                 f"{amount(place.cats, 'sealed CAT')} nearly repeat public CATs of {place.place}, "
                 "so their texts are known; «curation release near» lists them"
             )
-    since = versions.changes(campaign, contents, whole if contents.sealed else None)
     facts = facts.model_copy(update={"near": near, "changes": since[0] if since else None})
     if anonymous:
-        facts = anonymize(facts, statement.secrets(campaign))
+        facts = anonymize(facts, secrets)
+    # Write.
     with reporter.stages() as tell:
         errata_lines = differences.errata_text(since[1]).encode() if since else b""
         staged = results.new_folder(versions.name(campaign, anonymous=anonymous))
@@ -211,26 +218,11 @@ def _build(
                 file.write(data)
             del data
     if anonymous:
-        _check_anonymous(staged, statement.secrets(campaign), reporter)
+        _check_anonymous(staged, secrets, reporter)
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
     versions.record_build(campaign, first)
-    return {
-        "cats": len(contents.cats) + len(contents.sealed),
-        "labels_in": collected.labels_in,
-        "labels_of_dropped_items": collected.labels_of_dropped_items,
-        "annotations": len(contents.annotations),
-        "without_votes": len(contents.without_votes),
-        "hidden": sum(cat.commitment is not None for cat in contents.cats) + len(contents.sealed),
-        "models": len({(row.model, row.rules) for row in facts.scores}),
-        "open_questions": len(facts.open),
-    }
-
-
-def _licence(campaign: Campaign, statement: Statement, date: str) -> Licence:
-    path = campaign.releases / OWN
-    own = read_text(path) if path.exists() else ""
-    holders = [author.name for author in statement.authors]
-    return licence(campaign.settings.release.licence, own, holders=holders, year=date[:4])
+    models = {(row.model, row.rules) for row in facts.scores}
+    return {**counts, "models": len(models), "open_questions": len(facts.open)}
 
 
 def _check_anonymous(staged: Path, secrets: Collection[str], reporter: Reporter) -> None:
@@ -281,10 +273,10 @@ ANONYMOUS = Step(
 
 
 def near_public(
-    campaign: Campaign,
+    history: History,
     cats: Sequence[PublishedCat],
     *,
-    versions: Iterable[str] = (),
+    versions: Collection[str] = (),
     files: Iterable[Path] = (),
 ) -> tuple[tuple[Near, ...], list["Pair"]]:
     """How many test CATs nearly repeat CATs of each public place, and the pairs.
@@ -294,7 +286,7 @@ def near_public(
     CATs with texts if they are to be sealed.
 
     Args:
-        campaign: the campaign.
+        history: the built versions.
         cats: the CATs of the release with the ids of the campaign, both splits.
         versions: the names of folders in ``7-release``, such as 0.1.0 or 0.1.0-revealed.
         files: files with CATs, in any layout.
@@ -305,34 +297,21 @@ def near_public(
     from curation.release.near import near, texts_of
 
     places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
-    hide = as_built(campaign).settings.release.hide
+    hide, built = history.release.hide, {place.folder.name: place for place in history.built}
     for name in versions:
-        place = campaign.releases / name
-        items = items_of(place, ["dev"])
-        if hide:
-            test = items_of(place, ["test"])
-            items += [item for item in test if hide == "all" or not is_hidden_item(item)]
-        places[name] = [texts for item in items if (texts := _texts(item["kind"], item))]
+        places[name] = [
+            texts_of(cat)
+            for cat in built[name].cats
+            if cat.has_texts and (cat.split == "dev" or hide == "all" or (hide and cat.labelled))
+        ]
     for path in files:
-        entries = read_entries(path)
-        places[str(path)] = [texts for e in entries if (texts := _texts(e.kind, e.item))]
+        items = (from_item(each.item, each.kind, "", "") for each in read_entries(path))
+        places[str(path)] = [texts_of(cat) for cat in items if cat.has_texts]
         if not places[str(path)]:
             raise CurationError(
                 f"{path}: no item has a context and sentences", "see docs/datasets.md"
             )
     return near([texts_of(cat) for cat in cats if cat.split == "test"], places)
-
-
-def _texts(kind: Any, item: dict[str, Any]) -> "Texts | None":
-    """What is compared of an item of a file; None if it has no context or no sentences."""
-    from curation.release.near import Texts
-
-    context = item.get("context")
-    given = [sentence.get("sentence") for sentence in sentences_of(item)]
-    sentences = tuple(sentence for sentence in given if isinstance(sentence, str))
-    if kind not in KINDS or not isinstance(context, str) or not sentences:
-        return None
-    return Texts(str(item.get("id")), kind, context, sentences)
 
 
 class MadeRelease(NamedTuple):

@@ -19,24 +19,30 @@ from curation.catsets.stereoset import read_entries
 from curation.files import CurationError, read_bytes, read_json, read_text
 from curation.formats.tables import read_json_lines
 from curation.measures.pitfalls import pitfalls
-from curation.records import Cat, CatAssociation, Kind, Severity
+from curation.records import Cat, CatAssociation, Severity
 from curation.release import hub
 from curation.release.anonymous import names, scan
 from curation.release.check import check
-from curation.release.check.findings import Finding, finding, in_order, named, strictly
-from curation.release.check.folder import Release, Seen, from_item, list_files, refuse_no_folder
 from curation.release.check.privacy import quoted
 from curation.release.contents import FACTS, REVEAL
-from curation.release.differences import committed
 from curation.release.facts import Facts, Hub
+from curation.release.findings import Finding, finding, in_order, named, strictly
+from curation.release.folder import (
+    Release,
+    committed,
+    list_files,
+    refuse_first,
+    refuse_no_folder,
+)
 from curation.release.hidden.commitments import verify
-from curation.release.near import Pair, Texts, near
+from curation.release.near import Pair, Texts, near, texts_of
+from curation.release.seen import Seen, from_item
 from curation.scores.baselines import measured
 from curation.stats.artefacts import artefacts
 from curation.steps.release import hidden
-from curation.steps.release.hidden import read_golds
+from curation.steps.release.history import read_golds
 from curation.steps.release.statement import read_statement
-from curation.steps.release.versions import ANONYMOUS
+from curation.steps.release.versions import ANONYMOUS, built_versions
 from curation.steps.source import FORM
 from curation.steps.step import QUIET, Reporter
 from curation.text.rules import stable_id
@@ -67,10 +73,10 @@ def folder_of(campaign: Campaign, version: str = "") -> Path:
     name = version or campaign.settings.release.version
     folder = campaign.releases / name
     if "/" in name or name.startswith(".") or not folder.is_dir():
-        built = [p.name for p in campaign.releases.glob("*") if p.is_dir() and p.name[0] != "."]
+        built = [place.name for place in built_versions(campaign)]
         raise CurationError(
             f"version {name} is not built",
-            f"«curation release build», or name one of: {some(sorted(built), 8)}"
+            f"«curation release build», or name one of: {some(built, 8)}"
             if built
             else "run «curation release build» first",
         )
@@ -300,7 +306,7 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
 
 def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
     """CATs of test that nearly repeat CATs of dev."""
-    dev = [_texts(cat) for cat in checked.release.main if cat.split == "dev"]
+    dev = [texts_of(cat) for cat in checked.release.main if cat.split == "dev"]
     if dev:
         reporter.note("comparing test with dev")
         _, pairs = near(_test(checked), {"dev": dev})
@@ -309,21 +315,16 @@ def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
 
 def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
     """CATs of test that nearly repeat public CATs."""
-    test = _test(checked) or [_texts(cat) for cat in checked.release.main]
+    test = _test(checked) or [texts_of(cat) for cat in checked.release.main]
     for path in files:
         reporter.note(f"comparing with {path}")
         public = [from_item(entry.item, entry.kind, "", "") for entry in read_entries(path)]
-        _, pairs = near(test, {str(path): [_texts(cat) for cat in public]})
+        _, pairs = near(test, {str(path): [texts_of(cat) for cat in public]})
         yield from _alike("near_public", pairs)
 
 
 def _test(checked: Checked) -> list[Texts]:
-    return [_texts(c) for c in checked.release.main if c.split == "test"] or checked.sealed
-
-
-def _texts(cat: Seen) -> Texts:
-    kind: Kind = "intersentence" if cat.kind == "intersentence" else "intrasentence"
-    return Texts(cat.id, kind, cat.context, tuple(option.sentence for option in cat.options))
+    return [texts_of(c) for c in checked.release.main if c.split == "test"] or checked.sealed
 
 
 def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
@@ -444,9 +445,7 @@ def _is_anonymous(folder: Path) -> CurationError:
 def local_files(folder: Path) -> list[hub.Local]:
     """The files of a release folder, by path."""
     release = Release(folder)
-    problems = list(list_files(release))
-    if problems:
-        raise CurationError(f"{folder}: {problems[0].where} {problems[0].detail}", problems[0].fix)
+    refuse_first(release, list_files(release))
     return [hub.Local(name, folder / name, size) for name, size in sorted(release.files.items())]
 
 

@@ -1,17 +1,19 @@
 """From a campaign to what a release publishes (``Contents``) and says about itself (``Facts``).
 
+``read_inputs`` reads all but the runs of models into one record; what follows are functions of it.
 Each number is read from the report that has it, or computed by the function that the commands use.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.catsets.stereoset import FileSettings
-from curation.files import CurationError, read_records
-from curation.records import KINDS, Answer, Cat, Decision, Item, Rejection, Round
+from curation.files import CurationError, read_records, read_text
+from curation.records import KINDS, Answer, Cat, Decision, Item, Rejection, Round, Term
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import (
     Facts,
@@ -22,8 +24,10 @@ from curation.release.facts import (
     Statement,
     TermCount,
 )
+from curation.release.texts.licences import OWN, licence
 from curation.rounds import pay
 from curation.rounds.pages import plain_parts, release_warning
+from curation.settings import Settings
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import (
     forget_answers,
@@ -35,15 +39,7 @@ from curation.steps.read import (
     read_terms,
     run_files,
 )
-from curation.steps.release.measured import (
-    agreement_facts,
-    length_facts,
-    measured_inputs,
-    package_versions,
-    pitfall_facts,
-    sentiment_facts,
-    trust_facts,
-)
+from curation.steps.release import statement as team
 from curation.steps.release.versions import Built
 from curation.steps.rounds import licences, round_files
 from curation.steps.rounds.round_status import own_texts
@@ -53,6 +49,8 @@ from curation.text.item_form import names
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from curation.steps.release.quality import Measured, Scores
 
 
 IMPORT = "import"
@@ -67,12 +65,6 @@ class _Answered(NamedTuple):
     person: str
     kind: str
     day: str | None
-
-
-def people_inputs(campaign: Campaign) -> list[Path]:
-    """The rounds' own files that are read here, besides items and labels."""
-    folders = [campaign.rounds / name for name in campaign.round_names()]
-    return [path for folder in folders for name in _FILES if (path := folder / name).exists()]
 
 
 def round_facts(
@@ -111,8 +103,8 @@ def round_facts(
         for answer in accepted:
             people[answer.kind].add(answer.person)
         published = any(a.intent is None for item in written[name] for a in item.associations)
-        facts = _round(campaign, name, planned.get(name), accepted, refused)
-        rounds.append(facts.model_copy(update={"published": published}))
+        fields = _round(campaign, name, planned.get(name), accepted, refused)
+        rounds.append(RoundFacts(**fields, published=published))
     return tuple(rounds), {kind: len(those) for kind, those in sorted(people.items())}
 
 
@@ -163,30 +155,24 @@ def _round(
     round: Round | None,
     accepted: Sequence[_Answered],
     refused: int,
-) -> RoundFacts:
+) -> dict[str, Any]:
+    """The fields of ``RoundFacts``, but for ``published``."""
     days = sorted(answer.day for answer in accepted if answer.day)
-    counted = RoundFacts(
-        name=name,
-        kind=round.kind if round else IMPORT,
-        people=len({answer.person for answer in accepted}),
-        answers=len(accepted),
-        refused=refused,
-        first=days[0] if days else None,
-        last=days[-1] if days else None,
-    )
-    if round is None:
-        return counted
-    read, consent = _read_by_people(campaign, round)
-    return counted.model_copy(
-        update={
-            "platform": round.platform,
-            "consent": round.consent,
-            "pay": round.pay or None,
-            "currency": campaign.settings.rounds.currency if round.pay else "",
-            "read": read,
-            "consent_text": consent,
-        }
-    )
+    about: dict[str, Any] = {"kind": IMPORT}
+    if round:
+        read, consent = _read_by_people(campaign, round)
+        about = {"kind": round.kind, "platform": round.platform, "consent": round.consent}
+        about |= {"read": read, "consent_text": consent, "pay": round.pay or None}
+        about |= {"currency": campaign.settings.rounds.currency if round.pay else ""}
+    return {
+        "name": name,
+        "people": len({answer.person for answer in accepted}),
+        "answers": len(accepted),
+        "refused": refused,
+        "first": days[0] if days else None,
+        "last": days[-1] if days else None,
+        **about,
+    }
 
 
 def _read_by_people(
@@ -211,30 +197,52 @@ _UNKNOWN = "unknown"
 _PAY = {"pay_review", "pay_write", "pay_label", "currency"}
 
 
-class Collected(NamedTuple):
-    """What a campaign gives for a release.
+@dataclass(frozen=True)
+class ReleaseInputs:
+    """What a campaign gives for a release, read once.
 
     Attributes:
+        settings: the campaign's settings.
         cats: the CATs, in the order of the files.
         contents: what is published if nothing is hidden.
-        answered: person and round of the answers in the release.
-        rounds: the facts about each round, and the numbers of people: of ``people.round_facts``.
+        rounds: the facts about each round.
+        people: the number of people by what they did.
         labels_in: the number of labels of the campaign.
         labels_of_dropped_items: how many of them are about items that are not CATs.
         not_counted: how many of them do not count, by reason code.
+        not_kept: how many items are not CATs, by reason code.
+        other_licences: how many people agreed to each other licence than that of the release.
+        warning: the content warning.
+        measured: what the reports say.
+        packages: the versions of the packages that the measures were computed with.
+        statement: what only the team can say.
+        secrets: names and addresses that a release for review must not have; empty of others.
+        own_licence: the text of the team's own licence; empty if there is none.
     """
 
+    settings: Settings
     cats: list[Cat]
     contents: Contents
-    answered: set[tuple[str, str]]
-    rounds: tuple[tuple[RoundFacts, ...], dict[str, int]]
+    rounds: tuple[RoundFacts, ...]
+    people: dict[str, int]
     labels_in: int
     labels_of_dropped_items: int
     not_counted: dict[str, int]
+    not_kept: dict[str, int]
+    other_licences: dict[str, int]
+    warning: str
+    measured: "Measured"
+    packages: dict[str, str]
+    statement: Statement
+    secrets: list[str]
+    own_licence: str
 
 
 def inputs(campaign: Campaign) -> list[Path]:
     """Every file of the campaign that contents and facts are read from."""
+    from curation.steps.release.quality import measured_inputs
+
+    folders = [campaign.rounds / name for name in campaign.round_names()]
     paths = [
         *item_files(campaign),
         *label_files(campaign),
@@ -242,7 +250,7 @@ def inputs(campaign: Campaign) -> list[Path]:
         campaign.decisions / "cats.jsonl",
         campaign.decisions / "decisions.jsonl",
         *measured_inputs(campaign),
-        *people_inputs(campaign),
+        *(path for folder in folders for name in _FILES if (path := folder / name).exists()),
         *licences.inputs(campaign),
         *run_files(campaign),
     ]
@@ -254,21 +262,24 @@ def warning(campaign: Campaign) -> str:
     return release_warning(campaign.settings.campaign.language, own_texts(campaign))
 
 
-def contents(campaign: Campaign, reporter: Reporter) -> Collected:
-    """What a release publishes.
+def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> ReleaseInputs:
+    """Read everything that a release is made from.
 
     Args:
-        campaign: the campaign; its steps up to the split are up to date.
-        reporter: receives a warning about contexts that name their target by an old name.
+        campaign: the campaign; its steps up to the pitfalls are up to date.
+        reporter: receives warnings, such as of contexts that name their target by an old name.
+        anonymous: whether the release is for review.
 
     Raises:
-        CurationError: there are no CATs.
+        CurationError: there are no CATs; annotators agreed to another licence, and ``accept`` does
+            not allow it; or a file of the campaign is damaged.
     """
     from curation.release import data_files
+    from curation.steps.release.quality import package_versions, read_measured
 
     # Items, all labels and CATs are never in memory together.
     items = read_items(campaign)
-    rounds = round_facts(campaign, items, read_labels(campaign))
+    rounds, people = round_facts(campaign, items, read_labels(campaign))
     labels = read_counted(campaign, items).labels
     written = {(i.id, i.writer, i.round) for i in items if i.writer}
     del items
@@ -280,26 +291,46 @@ def contents(campaign: Campaign, reporter: Reporter) -> Collected:
             "«curation decisions filter» shows why items are dropped; check that labels are in, or "
             "set trust_gold in [decisions] if published gold labels are to decide",
         )
+    terms = read_terms(campaign)
     made = Contents(
         version=campaign.settings.release.version,
         cats=tuple(map(published, cats)),
         annotations=data_files.annotations(cats, labels),
-        terms=_terms(campaign, cats),
-        settings=file_settings(campaign, cats, reporter),
+        terms=_terms(terms, cats),
+        settings=file_settings(campaign.settings, terms, cats, reporter),
         without_votes=frozenset(kept_without_votes(campaign)),
     )
     ids = {cat.id for cat in cats}
-    dropped = ~labels["item"].isin(list(ids))
+    counts = len(labels), int((~labels["item"].isin(list(ids))).sum())
     codes = Counter(code for code in labels["code"] if code)
+    del labels
     answered = {(writer, round) for item, writer, round in written if item in ids}
     answered |= set(zip(made.annotations["annotator"], made.annotations["round"], strict=True))
-    numbers = len(labels), int(dropped.sum()), dict(sorted(codes.items()))
-    return Collected(cats, made, answered, rounds, *numbers)
+    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
+    not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
+    del decisions
+    said, own = team.read_statement(campaign), campaign.releases / OWN
+    return ReleaseInputs(
+        campaign.settings,
+        cats,
+        made,
+        rounds,
+        people,
+        *counts,
+        not_counted=dict(sorted(codes.items())),
+        not_kept=dict(sorted(not_kept.items())),
+        other_licences=licences.others(campaign, answered, reporter),
+        warning=warning(campaign),
+        measured=read_measured(campaign),
+        packages=package_versions(campaign),
+        statement=said,
+        secrets=team.secrets(campaign, said) if anonymous else [],
+        own_licence=read_text(own) if own.exists() else "",
+    )
 
 
-def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
+def _terms(every: Mapping[str, Term], cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]:
     """The terms that have CATs, in the order of their domain and text."""
-    every = read_terms(campaign)
     tally: dict[str, Counter[str]] = defaultdict(Counter)
     splits = {}
     for cat in cats:
@@ -311,9 +342,10 @@ def _terms(campaign: Campaign, cats: Iterable[Cat]) -> tuple[PublishedTerm, ...]
     return tuple(sorted(terms, key=lambda p: (p.term.domain, p.term.text, p.term.id)))
 
 
-def file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -> FileSettings:
+def file_settings(
+    settings: Settings, terms: Mapping[str, Term], cats: Iterable[Cat], reporter: Reporter
+) -> FileSettings:
     """How the CATs were checked; warns of contexts that name their target by an old name."""
-    terms = read_terms(campaign)
     old: dict[str, dict[str, list[str]]] = defaultdict(dict)
     count = 0
     for cat in cats:
@@ -322,98 +354,85 @@ def file_settings(campaign: Campaign, cats: Iterable[Cat], reporter: Reporter) -
             known = old[cat.domain].setdefault(cat.target, []) if used else []
             known += [name for name in used if name not in known]
             count += bool(used)
-    form = campaign.settings.rounds.model_dump(include=set(FORM.values()))
+    form = settings.rounds.model_dump(include=set(FORM.values()))
     if count and form["name_target"]:
         reporter.warn(
             "CATs whose context names the target only by an old name or another spelling: "
             f"{count}; «curation measures pitfalls --show target_renamed» shows them"
         )
-    return FileSettings(language=campaign.settings.campaign.language, names=dict(old), **form)
+    return FileSettings(language=settings.campaign.language, names=dict(old), **form)
 
 
 # --- facts ------------------------------------------------------------------------------------
 
 
-def facts(
-    campaign: Campaign,
-    collected: Collected,
-    build: Built,
-    *,
-    licence: Licence,
-    statement: Statement,
-    open_questions: Sequence[str],
-    reporter: Reporter,
-) -> Facts:
+def facts(inputs: ReleaseInputs, scores: "Scores", build: Built, reporter: Reporter) -> Facts:
     """Everything that a release says about itself, apart from what other versions have to do with.
 
     ``changes``, ``near``, ``hidden`` and ``canonical`` are empty. If CATs are to be hidden,
     ``release.hidden`` takes out what would say too much of them.
 
     Args:
-        campaign: the campaign; its steps up to the pitfalls are up to date.
-        collected: as from ``contents``.
+        inputs: what the campaign gives.
+        scores: what baselines and scores are computed from.
         build: the first build of this version.
-        licence: the licence of the data.
-        statement: what the team says.
-        open_questions: the keys of the questions that the team has not answered.
         reporter: receives warnings and progress.
 
     Raises:
-        CurationError: annotators agreed to another licence, or a file of the campaign is damaged.
+        CurationError: the licence is not known, and there is no text of it.
     """
-    from curation.steps.release import scored
+    from curation.steps.release.quality import baseline_facts, score_facts
 
-    settings, cats = campaign.settings, collected.cats
-    table = collected.contents.annotations
-    rounds, by_kind = collected.rounds
-    agreement, retention = agreement_facts(campaign)
-    sentiment, sentiment_by, sentiment_why = sentiment_facts(campaign)
+    settings, cats, table = inputs.settings, inputs.cats, inputs.contents.annotations
+    statement, language = inputs.statement, settings.campaign.language
     translated, in_both = _translated(cats)
-    decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
-    not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     return Facts(
         name=settings.campaign.name,
         version=settings.release.version,
-        language=settings.campaign.language,
+        language=language,
         date=build.date,
         canary=build.canary,
-        warning=warning(campaign),
-        licence=licence,
-        other_licences=licences.others(campaign, collected.answered, reporter),
+        warning=inputs.warning,
+        licence=release_licence(inputs, build.date),
+        other_licences=inputs.other_licences,
         statement=statement,
-        open=tuple(open_questions),
+        open=tuple(question.key for question in team.open_questions(statement)),
         sizes=_sizes(cats),
-        terms=_term_counts(collected.contents.terms),
-        lengths=length_facts(campaign),
+        terms=_term_counts(inputs.contents.terms),
         tiers=_tiers(cats),
-        without_votes=len(collected.contents.without_votes),
+        without_votes=len(inputs.contents.without_votes),
         translated=translated,
         originals_in_both=in_both,
         annotations=len(table),
         annotators=int(table["annotator"].nunique()),
         counted=int(table["counted"].sum()),
-        people=by_kind,
-        not_counted=collected.not_counted,
-        not_kept=dict(sorted(not_kept.items())),
-        rounds=rounds,
-        decisions=_decisions(campaign),
+        people=inputs.people,
+        not_counted=inputs.not_counted,
+        not_kept=inputs.not_kept,
+        rounds=inputs.rounds,
+        decisions=_decisions(settings),
         rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
-        agreement=agreement,
-        retention=retention,
-        sentiment=sentiment,
-        sentiment_by=sentiment_by,
-        sentiment_why=sentiment_why,
-        pitfalls=pitfall_facts(campaign),
-        baselines=scored.baseline_facts(campaign, cats, reporter),
-        scores=scored.score_facts(campaign, cats, reporter),
-        unscored=scored.unscored(campaign),
+        baselines=baseline_facts(cats, scores.sentiment, language=language, reporter=reporter),
+        scores=score_facts(scores.runs, cats, reporter),
+        unscored=scores.unscored,
         seed=settings.campaign.seed,
         dev=settings.split.dev,
         keep=settings.split.keep,
-        versions={"curation": build.curation, **package_versions(campaign)},
-        trust=trust_facts(campaign),
+        versions={"curation": build.curation, **inputs.packages},
         anonymous=build.anonymous,
+        **inputs.measured._asdict(),
     )
+
+
+def release_licence(inputs: ReleaseInputs, date: str) -> Licence:
+    """The licence of a release that is first built on a day.
+
+    Raises:
+        CurationError: the licence is not known, and there is no text of it.
+    """
+    holders = [author.name for author in inputs.statement.authors]
+    name = inputs.settings.release.licence
+    return licence(name, inputs.own_licence, holders=holders, year=date[:4])
 
 
 def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:
@@ -460,7 +479,7 @@ def _translated(cats: Iterable[Cat]) -> tuple[int, int]:
     return count, sum(len(of) > 1 for of in splits.values()) if count else 0
 
 
-def _decisions(campaign: Campaign) -> dict[str, Any]:
+def _decisions(settings: Settings) -> dict[str, Any]:
     """The rules of [decisions]; of the items that were left out, only how many there are."""
-    rules = campaign.settings.decisions.model_dump(mode="json", exclude={"leave_out"})
-    return {**rules, "left_out": len(campaign.settings.decisions.leave_out)}
+    rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})
+    return {**rules, "left_out": len(settings.decisions.leave_out)}

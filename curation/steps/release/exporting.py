@@ -2,12 +2,14 @@
 
 import os
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+import pandas as pd
 
 from curation.campaign import Campaign, open_campaign
 from curation.catsets.stereoset import FileSettings, dataset, read_cat_entries
@@ -144,16 +146,14 @@ def export(
     return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
 
 
-def _counted(campaign: Campaign, cats: Iterable[Cat]) -> Labels:
+def _counted(campaign: Campaign, cats: Sequence[Cat]) -> Labels:
     """The labels that decided the gold labels of a campaign's CATs, by association."""
-    table = read_counted(campaign, read_items(campaign)).labels
-    table = table[(table["code"] == "").to_numpy()]
-    labels: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for association, annotator, value in zip(
-        table["association"], table["annotator"], table["value"], strict=True
-    ):
-        labels[association].append((annotator, value))
-    return {a.id: labels[a.id] for cat in cats for a in cat.associations}
+    labels = read_counted(campaign, read_items(campaign)).labels
+    return _contents(cats, data_files.annotations(cats, labels)).labels()
+
+
+def _contents(cats: Iterable[Cat], annotations: pd.DataFrame, version: str = "1.0") -> Contents:
+    return Contents(version, tuple(map(published, cats)), annotations, (), settings=FileSettings())
 
 
 def _of_files(gold: Sequence[Path], reporter: Reporter) -> tuple[Source, Labels]:
@@ -192,14 +192,8 @@ def _lists(cats: Iterable[Cat], misread: Iterable[Mangled], refused: set[str]) -
 
 def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
     """The flat files that the tasks read, as in a release."""
-    import pandas as pd
-
-    contents = Contents(
-        version, tuple(map(published, cats)), pd.DataFrame(), (), settings=FileSettings()
-    )
-    return {
-        path: data for path, data in data_files.flat_files(contents) if path.startswith("cats/")
-    }
+    files = data_files.flat_files(_contents(cats, pd.DataFrame(), version))
+    return {path: data for path, data in files if path.startswith("cats/")}
 
 
 def _check_free(to: Path, files: Mapping[str, bytes] | None = None) -> bool:

@@ -1,110 +1,39 @@
-"""Hidden test sets: private gold files, the ledger of values given out, and what hiding needs."""
+"""Hidden test sets: what may be hidden or published, and how many values about hidden labels."""
 
 import secrets
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import orjson
-from pydantic import ValidationError
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
-from curation.files import CurationError, read_bytes, read_json, read_records
-from curation.release.contents import FACTS, SEALED, Contents, PublishedCat
-from curation.release.facts import Facts
+from curation.files import CurationError
+from curation.release.contents import SEALED, Contents, PublishedCat
+from curation.release.facts import Facts, TrustFacts
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
-from curation.release.hidden.commitments import Draw, HiddenGold, holds
+from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import ONE, GivenOut, fingerprint
-from curation.settings import Hide, write_setting
-from curation.steps.release.versions import (
-    ANONYMOUS,
-    REVEALED,
-    built_versions,
-    is_hidden_item,
-    items_of,
-    texts_of_item,
+from curation.release.seen import Form
+from curation.settings import Hide, ReleaseSettings, write_setting
+from curation.steps.release.history import (
+    LEDGER,
+    BuiltVersion,
+    History,
+    gold_file,
+    texts_of,
+    values_of,
 )
+from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.step import Reporter
 from curation.text.wording import amount, some
 from curation.work.manifest import Results
 
-_RESTORE = (
-    "restore the file from a backup; without its gold labels and nonces this version cannot be "
-    "revealed, and you have to publish a new one"
-)
-
-
-def gold_file(campaign: Campaign, version: str) -> Path:
-    """The private file with the hidden gold labels of a version."""
-    return campaign.releases / f"gold-{version}.jsonl"
-
-
-def hidden_versions(campaign: Campaign) -> Iterator[tuple[str, Path]]:
-    """The versions that have a gold file, with the file."""
-    for path in sorted(campaign.releases.glob("gold-*.jsonl")):
-        yield path.stem.removeprefix("gold-"), path
-
-
-def is_revealed(campaign: Campaign, version: str) -> bool:
-    """Whether a version was revealed: its folder VERSION-revealed is there."""
-    return (campaign.releases / f"{version}{REVEALED}").is_dir()
-
-
-def read_golds(path: Path) -> list[HiddenGold]:
-    """The lines of a gold file, each proved by its commitment.
-
-    Raises:
-        CurationError: a line is damaged, occurs twice, or does not match its commitment; the
-            message names the line and the CAT.
-    """
-    golds: list[HiddenGold] = []
-    seen: dict[str, int] = {}
-    for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        gold = _gold(f"{path} line {number}", line)
-        for id in (gold.id, gold.original):
-            if seen.setdefault(id, number) != number:
-                raise CurationError(
-                    f"{path} line {number} (CAT {gold.original}): the id {id} is already in line "
-                    f"{seen[id]}",
-                    _RESTORE,
-                )
-        golds.append(gold)
-    if not golds:
-        raise CurationError(f"{path}: is empty", _RESTORE)
-    return golds
-
-
-def _gold(where: str, line: bytes) -> HiddenGold:
-    try:
-        content = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        raise CurationError(f"{where}: not a JSON record; it may be cut off", _RESTORE) from None
-    own = content.get("original") if isinstance(content, dict) else None
-    shown = f" (CAT {str(own)[:80]})" if own else ""
-    try:
-        gold = HiddenGold.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise CurationError(f"{where}{shown}, field {field!r}: {first['msg']}", _RESTORE) from None
-    if not holds(gold):
-        raise CurationError(
-            f"{where}{shown}: gold labels, texts and nonce do not match the commitment: one of "
-            "them was changed",
-            _RESTORE,
-        )
-    return gold
-
-
-LEDGER = "given-out.jsonl"
 _VALUES_SHOWN = 5  # values that a message names
 
 
 def affordable(
-    campaign: Campaign,
+    history: History,
     facts: Facts,
     golds: Sequence[HiddenGold],
     results: Results,
@@ -116,23 +45,23 @@ def affordable(
     its order; if it is empty, those of models.
 
     Args:
-        campaign: the campaign.
+        history: what was given out before.
         facts: the facts, as from ``numbers.coarse``.
-        golds: the hidden CATs of the version whose gold labels nobody knows, as from ``secret``.
+        golds: the hidden CATs of the version whose gold labels nobody knows.
         results: where the ledger is staged.
         reporter: receives the values that are left out.
     """
-    release = campaign.settings.release
-    every = {**hidden_golds(campaign), release.version: golds}
-    found = _values(facts, release.version, golds)
-    wanted = _wanted(found, release.show, reporter)
-    given = _standing(campaign, every)
+    version = history.release.version
+    every = {**history.hidden, version: golds}
+    found = values_of(facts, version, golds)
+    wanted = _wanted(found, history.release.show, reporter)
+    given = history.given(every)
     dev = numbers.dev_cats(facts)
-    room = numbers.room(release.version, every, given, dev=dev)
-    shown, left_out = numbers.shared_out(wanted, given, room)
-    before = read_ledger(campaign)
-    new = [value for value in shown if value not in before]
-    results.records(LEDGER, [*before, *new], private=True)
+    shown, left_out = numbers.shared_out(
+        wanted, given, numbers.room(version, every, given, dev=dev)
+    )
+    new = [value for value in shown if value not in history.ledger]
+    results.records(LEDGER, [*history.ledger, *new], private=True)
     if left_out:
         names = some([value.name for value in left_out], _VALUES_SHOWN)
         allowed = amount(numbers.budget(len(golds), dev), "value")
@@ -148,14 +77,6 @@ def affordable(
             f"{some(others, _VALUES_SHOWN)}"
         )
     return numbers.without(facts, [value.name for value in found if value not in shown])
-
-
-def _values(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
-    cats = numbers.fingerprint(golds)
-    return [
-        GivenOut(version=version, cats=cats, name=name, value=value)
-        for name, value in numbers.values(facts).items()
-    ]
 
 
 def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter) -> list[GivenOut]:
@@ -190,77 +111,25 @@ def remaining(path: Path) -> str:
     version, folder = path.stem.removeprefix("gold-"), path.resolve().parent
     if version == path.stem or not (folder.parent / SETTINGS).is_file():
         return ""
-    campaign = open_campaign(folder.parent)
-    golds = hidden_golds(campaign)
-    if version not in golds or gold_file(campaign, version).resolve() != path.resolve():
+    history = History(open_campaign(folder.parent))
+    golds = history.hidden
+    if version not in golds or history.files[version].resolve() != path.resolve():
         return ""
     if golds[version][0].sealed:  # all results may be published
         return ""
-    folders = (campaign.releases / f"{version}{end}" / FACTS for end in ("", ANONYMOUS))
-    facts = next((_facts(path) for path in folders if path.is_file()), None)
+    built = {place.folder.name: place for place in history.built}
+    places = (built[name] for name in (version, f"{version}{ANONYMOUS}") if name in built)
+    facts = next((place.facts for place in places if place.facts), None)
     if facts is None:  # it was not built, or its folder was deleted
         return ""
     dev = numbers.dev_cats(facts)
-    left = max(numbers.room(version, golds, _standing(campaign, golds), dev=dev), 0)
+    left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
     allowed = amount(numbers.budget(len(golds[version]), dev), "value")
     return (
         f"{path.name} has hidden gold labels: {left} of {allowed} about them may still be given "
         "out, each the overall ss and icat of one model, rounded to one decimal; lms does not "
         "count. More would give the labels away (docs/release.md, What hidden labels protect)"
     )
-
-
-def read_ledger(campaign: Campaign) -> list[GivenOut]:
-    """The lines of the ledger; none if there is no such file.
-
-    Raises:
-        CurationError: a line is damaged.
-    """
-    path = campaign.releases / LEDGER
-    try:
-        return read_records(path, GivenOut) if path.exists() else []
-    except CurationError as error:
-        fix = "correct the line (docs/release.md, How many values), or restore the file"
-        raise CurationError(error.what, fix) from None
-
-
-def hidden_golds(campaign: Campaign) -> dict[str, Sequence[HiddenGold]]:
-    """The CATs of each version that is not revealed whose gold labels nobody knows."""
-    return {
-        version: secret_golds(campaign, read_golds(path))
-        for version, path in hidden_versions(campaign)
-        if not is_revealed(campaign, version)
-    }
-
-
-def secret_golds(campaign: Campaign, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
-    """The hidden CATs whose gold labels no other version has published or revealed."""
-    public: set[object] = set()
-    for version, path in hidden_versions(campaign):
-        if is_revealed(campaign, version):
-            public |= numbers.names(read_golds(path))
-    for place in built_versions(campaign):
-        for item in items_of(place):
-            if not is_hidden_item(item):
-                public |= {str(item.get("id")), texts_of_item(item)}
-    return [gold for gold in golds if not public & numbers.names([gold])]
-
-
-def _standing(campaign: Campaign, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:
-    """The values that were given out about gold labels that are still hidden.
-
-    They are those of the ledger, and those of built versions, in case the ledger was lost.
-    """
-    found = [f for f in read_ledger(campaign) if not is_revealed(campaign, f.version)]
-    for place in built_versions(campaign):
-        version = place.name.removesuffix(ANONYMOUS)
-        if not is_revealed(campaign, version) and (place / FACTS).is_file():
-            found += _values(_facts(place / FACTS), version, golds.get(version, ()))
-    return found
-
-
-def _facts(path: Path) -> Facts:
-    return Facts.model_validate(read_json(path))
 
 
 IN_VAIN = "hidden_in_vain"
@@ -310,7 +179,7 @@ def as_built(campaign: Campaign) -> Campaign:
 
 
 def hide(
-    campaign: Campaign,
+    history: History,
     contents: Contents,
     results: Results,
     reporter: Reporter,
@@ -319,11 +188,12 @@ def hide(
 ) -> tuple[Contents, list[HiddenGold]]:
     """The contents as they are published: with ``hide`` in ``[release]``, test is hidden.
 
-    The private gold file is staged. It comes to its place before the folder of the version does.
-    If it is there already, its ids and nonces are used again. So the same CATs give the same bytes.
+    All that forbids it is checked first. The private gold file is staged. It comes to its place
+    before the folder of the version does. If it is there already, its ids and nonces are used
+    again. So the same CATs give the same bytes.
 
     Args:
-        campaign: the campaign.
+        history: what was hidden and published before.
         contents: the release with all gold labels and the ids of the campaign.
         results: where the gold file is staged.
         reporter: where it warns that nothing is hidden.
@@ -337,9 +207,9 @@ def hide(
             hidden gold labels would be published, or published ones hidden, and ``accept`` does not
             allow it.
     """
-    release = campaign.settings.release
+    release = history.release
     if not release.hide:
-        check_published(campaign, contents.cats)
+        check_published(history, contents.cats)
         return contents, []
     cats, public = contents.part("test"), contents.part("dev")
     if not cats:
@@ -352,15 +222,15 @@ def hide(
             "there are no dev CATs, so a release without the test CATs would be empty",
             'set hide = "labels" in [release], or set dev in [split]',
         )
-    check_published(campaign, public)
-    check_published(campaign, cats, release.hide)
-    path = gold_file(campaign, release.version)
+    check_published(history, public)
+    check_published(history, cats, release.hide)
+    path = gold_file(history.campaign, release.version)
     if path.exists():
-        golds = read_golds(path)
-        _check_same(campaign, path, cats, golds)
+        golds = history.golds(release.version)
+        _check_same(release, path, cats, golds)
     else:
-        _check_not_lost(campaign, path)
-        _check_in_vain(campaign, cats, reporter)
+        _check_not_lost(history, path)
+        _check_in_vain(history, cats, reporter)
         is_sealed = release.hide == "all"
         golds = hidden.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
     results.records(path.name, golds, private=True)
@@ -369,11 +239,26 @@ def hide(
     return hidden.conceal(contents, golds, "test"), golds
 
 
+def check_trust(history: History, trust: TrustFacts | None, contents: Contents) -> None:
+    """Check that the trust report does not name CATs that are to be hidden.
+
+    Raises:
+        CurationError: it does.
+    """
+    text = trust.model_dump_json() if trust and history.release.hide else ""
+    if named := [cat.id for cat in contents.part("test") if f'"{cat.id}"' in text]:
+        raise CurationError(
+            f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
+            f"hidden, such as {some(named, _SHOWN)}",
+            "delete 6-trust/report.json to go on without it, and report this: it is an error of "
+            "curation",
+        )
+
+
 def public_facts(
-    campaign: Campaign,
+    history: History,
     facts: Facts,
-    before: Contents,
-    after: Contents,
+    contents: Contents,
     golds: Sequence[HiddenGold],
     results: Results,
     reporter: Reporter,
@@ -381,31 +266,19 @@ def public_facts(
     """The facts as they are published: without numbers that give away hidden gold labels.
 
     Args:
-        campaign: the campaign.
+        history: what was hidden and published before.
         facts: the facts of the whole release.
-        before: its contents, as given to ``hide``.
-        after: its contents, as from ``hide``.
+        contents: what is published, as from ``hide``.
         golds: the hidden CATs, as from ``hide``.
         results: where the ledger of published values is staged.
         reporter: where it warns that numbers are left out.
-
-    Raises:
-        CurationError: the trust report names hidden CATs.
     """
-    if not campaign.settings.release.hide:
+    if not history.release.hide:
         return facts
-    trust = facts.trust.model_dump_json() if facts.trust else ""
-    if named := [cat.id for cat in before.part("test") if f'"{cat.id}"' in trust]:
-        raise CurationError(
-            f"6-trust/report.json names {amount(len(named), 'CAT')} whose gold labels are to be "
-            f"hidden, such as {some(named, _SHOWN)}",
-            "delete 6-trust/report.json to go on without it, and report this: it is an error of "
-            "curation",
-        )
-    if after.sealed:
-        return numbers.sealed_facts(facts, after)
-    secret = secret_golds(campaign, golds)
-    few = _nearly_the_same(campaign, secret)
+    if contents.sealed:
+        return numbers.sealed_facts(facts, contents)
+    secret = history.secret(golds)
+    few = _nearly_the_same(history, secret)
     for version, count in few.items():
         reporter.warn(
             f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
@@ -413,17 +286,17 @@ def public_facts(
             "version would be about few CATs"
         )
     enough = not few and len(secret) >= numbers.FEW
-    public = numbers.coarse(facts, after, split="test", numbers=enough)
-    return affordable(campaign, public, secret, results, reporter)
+    public = numbers.coarse(facts, contents, split="test", numbers=enough)
+    return affordable(history, public, secret, results, reporter)
 
 
-def _nearly_the_same(campaign: Campaign, golds: Sequence[HiddenGold]) -> dict[str, int]:
+def _nearly_the_same(history: History, golds: Sequence[HiddenGold]) -> dict[str, int]:
     """By version with hidden CATs, in how many CATs these differ, if in few."""
     own = {fingerprint([gold]) for gold in golds}
     return {
         version: count
-        for version, others in hidden_golds(campaign).items()
-        if version != campaign.settings.release.version
+        for version, others in history.hidden.items()
+        if version != history.release.version
         and 0 < (count := len(own ^ {fingerprint([gold]) for gold in others})) < ONE
     }
 
@@ -432,9 +305,12 @@ def _nearly_the_same(campaign: Campaign, golds: Sequence[HiddenGold]) -> dict[st
 
 
 def _check_same(
-    campaign: Campaign, path: Path, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]
+    release: ReleaseSettings,
+    path: Path,
+    cats: Sequence[PublishedCat],
+    golds: Sequence[HiddenGold],
 ) -> None:
-    was, now = "all" if golds[0].sealed else "labels", campaign.settings.release.hide
+    was, now = "all" if golds[0].sealed else "labels", release.hide
     if was != now:
         raise CurationError(
             f'{path}: is of a version with hide = "{was}" in [release], which is "{now}" now',
@@ -450,14 +326,13 @@ def _check_same(
         )
 
 
-def _check_not_lost(campaign: Campaign, path: Path) -> None:
+def _check_not_lost(history: History, path: Path) -> None:
     """Check that a version without a gold file was not built yet."""
-    version = campaign.settings.release.version
-    for place in (campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)):
-        if not place.exists():
+    for place in history.built:
+        if place.version != history.release.version:
             continue
-        where = f"{campaign.releases.name}/{place.name}"
-        if _committed(place):
+        where = f"{place.folder.parent.name}/{place.folder.name}"
+        if place.is_sealed or not all(cat.labelled for cat in place.cats):
             raise CurationError(
                 f"{path}: is lost, but {where} was built with it. Only this file has the hidden "
                 "gold labels under the published ids, and the nonces that prove them",
@@ -472,19 +347,14 @@ def _check_not_lost(campaign: Campaign, path: Path) -> None:
         )
 
 
-def _committed(place: Path) -> bool:
-    """Whether a built version has hidden CATs."""
-    return (place / SEALED).exists() or any(is_hidden_item(item) for item in items_of(place))
-
-
-def check_published(campaign: Campaign, cats: Iterable[PublishedCat], hide: Hide = "") -> None:
+def check_published(history: History, cats: Iterable[PublishedCat], hide: Hide = "") -> None:
     """Check that no gold label that is hidden in a version would be published or given away.
 
     All scores on a sealed test set are public, so together with texts they give away gold labels.
     So no CAT may be sealed in one version and have its texts in another.
 
     Args:
-        campaign: the campaign.
+        history: what was hidden before.
         cats: the CATs that are to be published, with the ids of the campaign.
         hide: what is to be hidden of them.
 
@@ -492,10 +362,11 @@ def check_published(campaign: Campaign, cats: Iterable[PublishedCat], hide: Hide
         CurationError: some are hidden in another way in a version that is not revealed, and
             ``accept`` does not allow it.
     """
-    by_id = {cat.id: cat for cat in cats}
-    keys = {_texts(cat) for cat in by_id.values()}
-    release = campaign.settings.release
-    for version, level, hidden_cats in () if PUBLISHED in release.accept else _unrevealed(campaign):
+    others = list(_unrevealed(history))
+    by_id = {cat.id: cat for cat in cats if others}
+    keys = set(map(texts_of, by_id.values()))
+    release = history.release
+    for version, level, hidden_cats in others:
         known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
         other = level != hide and not (hide and version == release.version)
         if known and other:
@@ -516,14 +387,11 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
     Raises:
         CurationError: it has some, and ``accept`` does not allow it.
     """
-    if PUBLISHED in campaign.settings.release.accept:
-        return
-    every = items_of(folder)
-    for version, level, hidden_cats in _unrevealed(campaign):
+    every = BuiltVersion(folder).cats
+    for version, level, hidden_cats in _unrevealed(History(campaign)):
         # With the texts of a sealed test set, its scores give away gold labels.
-        items = [item for item in every if level == "all" or not is_hidden_item(item)]
-        ids = {str(item.get("id")) for item in items}
-        keys = {texts_of_item(item) for item in items}
+        cats = [cat for cat in every if level == "all" or cat.labelled]
+        ids, keys = {cat.id for cat in cats}, set(map(texts_of, cats))
         known = [id for id, texts in hidden_cats if id in ids or texts in keys]
         if known:
             raise CurationError(
@@ -534,39 +402,43 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
             )
 
 
-def _unrevealed(campaign: Campaign) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
+def _unrevealed(history: History) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
     """The versions that hide gold labels, with the level, and id and texts of each hidden CAT.
 
-    The ids are those of the campaign; if the gold file is lost, they are the public ones.
+    The ids are those of the campaign; if the gold file is lost, they are the public ones. There are
+    none if ``accept`` says that they may be published.
     """
-    for version, path in hidden_versions(campaign):
-        if not is_revealed(campaign, version):
-            golds = read_golds(path)
-            known: list[tuple[str, object]] = [(g.original, _texts_of_gold(g)) for g in golds]
+    if PUBLISHED in history.release.accept:
+        return
+    for version in history.files:
+        if not history.revealed(version):
+            golds = history.golds(version)
+            known: list[tuple[str, object]] = [(gold.original, gold.texts) for gold in golds]
             yield version, "all" if golds[0].sealed else "labels", known
-    for place in built_versions(campaign):
-        version = place.name.removesuffix(ANONYMOUS)
-        if gold_file(campaign, version).exists() or is_revealed(campaign, version):
+    for place in history.built:
+        version = place.version
+        if version in history.files or history.revealed(version):
             continue
-        if (place / SEALED).exists() and version != campaign.settings.release.version:
+        if place.is_sealed and version != history.release.version:
             raise CurationError(
-                f"{gold_file(campaign, version)}: is lost, so nobody knows which CATs {place.name} "
-                "seals, and which must not be published",
+                f"{gold_file(history.campaign, version)}: is lost, so nobody knows which CATs "
+                f"{place.folder.name} seals, and which must not be published",
                 f'restore the file from a backup; or, if they may be known, add "{PUBLISHED}" to '
                 "accept in [release]",
             )
-        items: list[dict[str, Any]] = []
+        cats: Form = []
         with suppress(CurationError):  # a damaged version is reported when it is compared
-            items = [item for item in items_of(place) if is_hidden_item(item)]
-        yield version, "labels", [(str(item.get("id")), texts_of_item(item)) for item in items]
+            cats = [cat for cat in place.cats if not cat.labelled]
+        yield version, "labels", [(cat.id, texts_of(cat)) for cat in cats]
 
 
 def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) -> None:
     """Warn that CATs with these ids have gold labels that are hidden in a version."""
-    for version, path in hidden_versions(campaign):
-        golds = read_golds(path)
+    history = History(campaign)
+    for version in history.files:
+        golds = history.golds(version)
         count = sum(gold.original in ids for gold in golds)
-        if count and not is_revealed(campaign, version):
+        if count and not history.revealed(version):
             texts = "texts and " if golds[0].sealed else ""
             reporter.warn(
                 f"the {texts}gold labels of {amount(count, 'CAT')} are hidden in version "
@@ -574,29 +446,24 @@ def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) 
             )
 
 
-def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: Reporter) -> None:
+def _check_in_vain(history: History, cats: Sequence[PublishedCat], reporter: Reporter) -> None:
     """Check that the gold labels that are to be hidden are not in another built version."""
     ids = {cat.id for cat in cats}
-    keys = {_texts(cat): cat.id for cat in cats}
-    version = campaign.settings.release.version
-    own = {f"{version}{end}" for end in ("", ANONYMOUS, REVEALED)}
-    for place in built_versions(campaign):
-        if place.name in own:
+    keys = {texts_of(cat): cat.id for cat in cats}
+    version = history.release.version
+    for place in history.built:
+        if place.version in (version, f"{version}{REVEALED}"):
             continue
-        known = set()
-        for item in items_of(place):
-            if is_hidden_item(item):
-                continue
-            id = str(item.get("id"))
-            known.add(id if id in ids else keys.get(texts_of_item(item), ""))
+        labelled = (cat for cat in place.cats if cat.labelled)
+        known = {cat.id if cat.id in ids else keys.get(texts_of(cat), "") for cat in labelled}
         known.discard("")
         if not known:
             continue
         says = (
             f"the gold labels of {len(known)} of {amount(len(cats), 'CAT')} to hide are in "
-            f"{campaign.releases.name}/{place.name}"
+            f"{place.folder.parent.name}/{place.folder.name}"
         )
-        if IN_VAIN not in campaign.settings.release.accept:
+        if IN_VAIN not in history.release.accept:
             raise CurationError(
                 f"{IN_VAIN}: {says}, such as {some(sorted(known), _SHOWN)}",
                 "if that version was never published, delete its folder; else collect new CATs for "
@@ -604,11 +471,3 @@ def _check_in_vain(campaign: Campaign, cats: Sequence[PublishedCat], reporter: R
                 f'"{IN_VAIN}" to accept there',
             )
         reporter.warn(f"{says}; everybody who has that version knows them ({IN_VAIN})")
-
-
-def _texts(cat: PublishedCat) -> tuple[object, ...]:
-    return hidden.texts(cat.kind, cat.context, (option.sentence for option in cat.options))
-
-
-def _texts_of_gold(gold: HiddenGold) -> tuple[object, ...]:
-    return hidden.texts(gold.kind, gold.context, (option.sentence for option in gold.sentences))

@@ -18,14 +18,14 @@ from curation.files import (
 )
 from curation.records import Cat
 from curation.release.contents import STEREOSET, SUMS, Contents, published
-from curation.release.differences import committed
+from curation.release.folder import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
 from curation.rounds.pages import release_warning
 from curation.steps.decisions import kept_without_votes
-from curation.steps.read import read_counted, read_items
+from curation.steps.read import read_counted, read_items, read_terms
 from curation.steps.release.collecting import file_settings
-from curation.steps.release.hidden import gold_file, hidden_versions, is_revealed, read_golds
+from curation.steps.release.history import History, gold_file, read_golds
 from curation.steps.release.versions import ANONYMOUS, REVEALED
 from curation.steps.rounds.round_status import own_texts
 from curation.steps.step import QUIET
@@ -59,7 +59,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
         CurationError: the version has no hidden gold labels; a file is missing, damaged or was
             changed; or a commitment does not hold.
     """
-    from curation.release.hidden.revealed import files
+    from curation.release.build import revealed_files
 
     path = gold_file(campaign, version)
     if not path.exists():
@@ -71,7 +71,7 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
     contents = _contents(campaign, version, golds)
     settings = campaign.settings.campaign
     warning = release_warning(settings.language, own_texts(campaign))
-    content = files(golds, contents, name=settings.name, warning=warning)
+    content = revealed_files(golds, contents, name=settings.name, warning=warning)
     content[SUMS] = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(content.items())
     ).encode()
@@ -102,7 +102,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     file = place / STEREOSET[0 if golds[0].sealed else 1]
     settings = FileSettings.model_validate(read_json(file).get("curation", {}))
     if golds[0].sealed and cats:  # other names of test targets are not public
-        names = file_settings(campaign, cats, QUIET).names
+        names = file_settings(campaign.settings, read_terms(campaign), cats, QUIET).names
         settings = settings.model_copy(update={"names": names})
     return Contents(
         version,
@@ -115,7 +115,7 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
 
 
 def _no_golds(campaign: Campaign, version: str) -> CurationError:
-    known = [name for name, _ in hidden_versions(campaign)]
+    known = list(History(campaign).files)
     path = gold_file(campaign, version)
     if (campaign.releases / version).is_dir():
         return CurationError(
@@ -181,7 +181,7 @@ def _check_proved(place: Path, path: Path, golds: Sequence[HiddenGold]) -> None:
 def _check_not_other(campaign: Campaign, folder: Path, content: dict[str, bytes]) -> None:
     """Check that an earlier reveal of the version has the same content, as far as it is there."""
     refuse_links(folder, below=campaign.root)
-    if not is_revealed(campaign, folder.name.removesuffix(REVEALED)):
+    if not folder.is_dir():
         return
     changed = [
         name

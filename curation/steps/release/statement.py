@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_bytes, read_text, writing
@@ -33,50 +34,52 @@ def read_statement(campaign: Campaign) -> Statement:
     ethical review is ``ethics`` there, so that nothing is written twice.
 
     Raises:
-        CurationError: the file has an error; the message names line and key.
+        CurationError: a file has an error; the message names line and key.
     """
     path = place(campaign)
     statement = questions.read_statement(path) if _is_filled(path) else Statement()
-    contact, ethics = study(campaign, "contact"), study(campaign, "ethics")
+    study = _own_study(campaign)
     changes: dict[str, object] = {}
-    if contact and not statement.contact:
-        changes["contact"] = contact
-    if ethics and "review" not in statement.answers:
-        changes["answers"] = {**statement.answers, "review": ethics}
+    if study["contact"] and not statement.contact:
+        changes["contact"] = study["contact"]
+    if study["ethics"] and "review" not in statement.answers:
+        changes["answers"] = {**statement.answers, "review": study["ethics"]}
     return statement.model_copy(update=changes)
 
 
-def study(campaign: Campaign, key: str) -> str:
-    """A fact of ``[study]`` in the campaign's own ``2-rounds/text.toml``; empty if it is not there.
-
-    Raises:
-        CurationError: the file is not TOML.
-    """
-    path = own_texts(campaign)
-    if not path.exists():
-        return ""
-    section = read_toml(path, fix="see the shipped file for an example").get("study")
-    value = section.get(key) if isinstance(section, dict) else None
-    return " ".join(value.split()) if isinstance(value, str) else ""
-
-
-def secrets(campaign: Campaign) -> list[str]:
+def secrets(campaign: Campaign, statement: Statement) -> list[str]:
     """Names and addresses that a release for review must not have.
 
     They are those of the statement, and the institution, the approval and the contact in
     ``[study]`` of ``2-rounds/text.toml``, also as they were when rounds were planned.
+
+    Args:
+        campaign: the campaign.
+        statement: what the team says, as from ``read_statement``.
 
     Raises:
         CurationError: a file has an error.
     """
     from curation.release.anonymous import names
 
-    known = [study(campaign, key) for key in _WHO]
-    for name in campaign.round_names():
-        planned = (read_texts(campaign, name) or {}).get("study")
-        given = planned if isinstance(planned, Mapping) else {}
-        known += [" ".join(str(given.get(key, "")).split()) for key in _WHO]
-    return list(dict.fromkeys([*names(read_statement(campaign)), *filter(None, known)]))
+    planned = (read_texts(campaign, name) or {} for name in campaign.round_names())
+    studies = [_own_study(campaign), *map(_study, planned)]
+    known = (text for study in studies for text in study.values() if text)
+    return list(dict.fromkeys([*names(statement), *known]))
+
+
+def _own_study(campaign: Campaign) -> dict[str, str]:
+    path = own_texts(campaign)
+    fix = "see the shipped file for an example"
+    return _study(read_toml(path, fix=fix) if path.exists() else {})
+
+
+def _study(texts: Mapping[str, Any]) -> dict[str, str]:
+    """Who carries out the study, from ``[study]`` of texts for annotators; empty if not there."""
+    section = texts.get("study")
+    given = section if isinstance(section, Mapping) else {}
+    values = {key: given.get(key) for key in _WHO}
+    return {key: " ".join(v.split()) if isinstance(v, str) else "" for key, v in values.items()}
 
 
 def open_questions(statement: Statement) -> list[Question]:

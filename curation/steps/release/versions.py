@@ -16,7 +16,6 @@ from pydantic import StringConstraints, ValidationError
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.catsets.entries import is_hidden, sentences_of
 from curation.files import (
     CurationError,
     beside,
@@ -28,19 +27,12 @@ from curation.files import (
     refuse_links,
 )
 from curation.formats.tables import read_json_lines
-from curation.records import KINDS, Id, Record, SplitName
+from curation.records import Id, Record
 from curation.release import differences
-from curation.release.contents import ERRATA, FACTS, SEALED, SPLITS, SUMS, TERMS, Contents
-from curation.release.differences import (
-    Change,
-    Difference,
-    Version,
-    data_files,
-    difference,
-    read_version,
-)
+from curation.release.contents import ERRATA, FACTS, SEALED, SUMS, TERMS, Contents
+from curation.release.differences import Change, Difference, Version, difference
 from curation.release.facts import Changes
-from curation.release.hidden.commitments import texts
+from curation.release.folder import data_files, read_version
 from curation.steps.rounds.round_files import read_standing
 from curation.steps.step import UnlessNamedError
 from curation.text.times import now
@@ -119,6 +111,21 @@ def linked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | No
     return None
 
 
+def check_not_erased(campaign: Campaign, *, anonymous: bool = False) -> None:
+    """Check that the version was not deleted after an erasure.
+
+    Raises:
+        BuiltError: it was.
+    """
+    place = folder(campaign, anonymous=anonymous)
+    if not place.exists() and place.name in _erased(campaign):
+        raise BuiltError(
+            f"version {place.name} was deleted because a person had their answers erased; it "
+            "is not built again with other content",
+            "raise version in [release]",
+        )
+
+
 def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False) -> None:
     """Check that a version is not built yet, or has exactly the content that would be written.
 
@@ -131,16 +138,10 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
 
     Raises:
         BuiltError: the version is built, and a file would change or disappear; the message names
-            the first ones. Or the version was deleted after an erasure.
+            the first ones.
     """
     place = folder(campaign, anonymous=anonymous)
     if not place.exists():
-        if place.name in _erased(campaign):
-            raise BuiltError(
-                f"version {place.name} was deleted because a person had their answers erased; it "
-                "is not built again with other content",
-                "raise version in [release]",
-            )
         return
     sums = {name: digest(staged / name) for name in file_names(staged)}
     recorded = _recorded(campaign, place)
@@ -184,41 +185,7 @@ def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     return sums | made
 
 
-# --- their items ----------------------------------------------------------------------------------
-
-
-def items_of(place: Path, splits: Iterable[SplitName] = SPLITS) -> list[dict[str, Any]]:
-    """The items of a built version's JSON files, with their kind as ``kind``.
-
-    What does not have the form of such a file is left out.
-
-    Raises:
-        CurationError: a file is not JSON.
-    """
-    every: list[dict[str, Any]] = []
-    for name in splits:
-        path = place / f"{name}.json"
-        content = read_json(path) if path.is_file() else None
-        data = content.get("data") if isinstance(content, dict) else None
-        if not isinstance(data, dict):
-            continue
-        for kind in KINDS:
-            items = data.get(kind)
-            rows = items if isinstance(items, list) else ()
-            every += [{**item, "kind": kind} for item in rows if isinstance(item, dict)]
-    return every
-
-
-def is_hidden_item(item: dict[str, Any]) -> bool:
-    """Whether an item of a file has no gold labels."""
-    golds = [sentence.get("gold_label") for sentence in sentences_of(item)]
-    return not golds or any(gold is None or is_hidden(gold) for gold in golds)
-
-
-def texts_of_item(item: dict[str, Any]) -> tuple[object, ...]:
-    """What makes an item of a version the same CAT for a reader, whatever its id and labels are."""
-    sentences = (str(s.get("sentence")) for s in sentences_of(item))
-    return texts(item["kind"], str(item.get("context")), sentences)
+# --- first builds --------------------------------------------------------------------------------
 
 
 Day = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\d$")]
@@ -415,8 +382,6 @@ def _originals(path: Path) -> set[str]:
 
 MOVED = "moved_to_test"
 """The code in ``accept`` that lets a release have public dev data in test."""
-BUILT = "built.jsonl"
-_OTHERS = ("-anonymous", "-revealed")
 _SHOWN = 5
 _NUMBERS = re.compile(r"(\d+)")
 
@@ -430,8 +395,9 @@ def earlier(campaign: Campaign) -> list[Path]:
     0.10.0. Anonymous and revealed versions do not count.
     """
     own = campaign.settings.release.version
-    folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(_OTHERS)}
-    built = _first_built(campaign.releases / BUILT)
+    ends = (ANONYMOUS, REVEALED)
+    folders = {p.name: p for p in built_versions(campaign) if not p.name.endswith(ends)}
+    built = _first_built(first_builds_file(campaign))
     below = [name for name in folders if name not in built and natural(name) < natural(own)]
     if own in built:
         built = built[: built.index(own)]

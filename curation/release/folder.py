@@ -1,30 +1,32 @@
-"""A release folder, ours or another's: its files, and what was read of them."""
+"""Reads release folders and other versions of a dataset, ours or another's.
+
+``read_release`` reads everything in a folder and says in findings what it could not read.
+``read_version`` and what is below it read only what two versions are compared by, and stop at the
+first fault.
+"""
 
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import partial
 from importlib.util import find_spec
 from io import TextIOWrapper
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from curation.catsets.content import read_parts
-from curation.catsets.entries import HIDDEN, Part, Row, is_hidden
+from curation.catsets.entries import MADE, Part, Row, is_hidden, sentences_of
 from curation.catsets.reading import read_dataset
-from curation.catsets.stereoset import FileSettings
-from curation.files import CurationError, open_input, read_json, read_text
+from curation.catsets.stereoset import FileSettings, read_gold_file
+from curation.files import CurationError, digest, open_input, read_bytes, read_json, read_text
 from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
-from curation.records import GOLD_COLUMNS, GOLDS, KINDS, Severity
-from curation.release.check.findings import Finding, finding, named
+from curation.records import GOLDS, KINDS, Kind, Severity, SplitName
 from curation.release.contents import (
     ANNOTATIONS,
     CARD,
@@ -34,174 +36,24 @@ from curation.release.contents import (
     FACTS,
     REVEAL,
     SEALED,
+    SPLITS,
     STEREOSET,
     TASKS,
     TERMS,
+    PublishedCat,
+    PublishedOption,
+    SealedCat,
+    published,
     split_of,
 )
-from curation.release.differences import committed
+from curation.release.differences import TermKey, Version
 from curation.release.facts import Facts
-
-
-class Option(NamedTuple):
-    """An association; ``gold`` may be any text, and ``labels`` are (annotator, label)."""
-
-    id: str
-    sentence: str
-    gold: str
-    labels: tuple[tuple[str, str], ...] = ()
-
-
-class Seen(NamedTuple):
-    """A CAT as a file has it; ``fields`` are the names of all its fields."""
-
-    id: str
-    kind: str
-    domain: str
-    target: str
-    context: str
-    split: str
-    tier: Any
-    options: tuple[Option, ...]
-    where: str
-    commitment: str | None = None
-    fields: frozenset[str] = frozenset()
-
-    @property
-    def hidden(self) -> bool:
-        """Whether its gold labels are hidden."""
-        return self.commitment is not None or any(o.gold == HIDDEN for o in self.options)
-
-    @property
-    def whole(self) -> bool:
-        """Whether it has texts and three options, one of each gold label."""
-        texts = (self.id, self.kind, self.domain, self.target, self.context)
-        golds = sorted(option.gold for option in self.options)
-        return all(texts) and golds == sorted(GOLDS) and all(o.sentence for o in self.options)
-
-    @property
-    def content(self) -> tuple[object, ...]:
-        """What all forms must have in the same way."""
-        options = sorted((option.gold, option.sentence) for option in self.options)
-        return (self.kind, self.domain, self.target, self.context, *options)
-
-
-Form = list[Seen]
-
-
-def from_item(item: Mapping[str, Any], kind: str, where: str, split: str) -> Seen:
-    """A CAT from an item in StereoSet's form."""
-    sentences = item.get("sentences")
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(sentence.get("gold_label")),
-            _labels(sentence.get("labels"), {}),
-        )
-        for sentence in (sentences if isinstance(sentences, list) else ())
-        if isinstance(sentence, dict)
-    ]
-    seen = _seen(item, kind, where, split or _text(item.get("split")), options)
-    return seen._replace(commitment=_commitment(item))
-
-
-def from_parquet(
-    row: Mapping[str, Any], classes: Mapping[str, Sequence[str]], kind: str, where: str, split: str
-) -> Seen:
-    """A CAT from a row as in ``McGill-NLP/stereoset``: sentences are lists, labels are numbers."""
-    names = classes.get("gold_label", ())
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(_name(sentence.get("gold_label"), names)),
-            _labels(sentence.get("labels"), classes),
-        )
-        for sentence in _rows(row.get("sentences"))
-    ]
-    return _seen(row, kind, where, split, options)
-
-
-def from_row(row: Mapping[str, Any], where: str) -> Seen:
-    """A CAT from a line of the flat form; a hidden one has ``options`` and ``commitment``."""
-    options = [
-        Option("", _text(row.get(column)), gold)
-        for column, gold in GOLD_COLUMNS.items()
-        if column in row
-    ]
-    options += [
-        Option(_text(option.get("id")), _text(option.get("sentence")), HIDDEN)
-        for option in _rows(row.get("options"))
-    ]
-    seen = _seen(row, _text(row.get("kind")), where, _text(row.get("split")), options)
-    return seen._replace(commitment=_commitment(row))
-
-
-def _commitment(row: Mapping[str, Any]) -> str | None:
-    return _text(row["commitment"]) if row.get("commitment") is not None else None
-
-
-def _seen(
-    item: Mapping[str, Any], kind: str, where: str, split: str, options: Sequence[Option]
-) -> Seen:
-    domain = item.get("domain", item.get("bias_type"))
-    return Seen(
-        id=_text(item.get("id")),
-        kind=kind,
-        domain=_text(domain),
-        target=_text(item.get("target")),
-        context=_text(item.get("context")),
-        split=split,
-        tier=item.get("tier"),
-        options=tuple(options),
-        where=where,
-        fields=_fields(tuple(item)),
-    )
-
-
-@lru_cache
-def _fields(names: tuple[Any, ...]) -> frozenset[str]:
-    return frozenset(map(str, names))
-
-
-def _text(value: Any) -> str:
-    """A text, which is one in memory for all forms that have it."""
-    return intern(value) if type(value) is str else "" if value is None else str(value)[:200]
-
-
-def _gold(value: Any) -> str:
-    text = _text(value)
-    return HIDDEN if is_hidden(text) else read_label(text) or text
-
-
-def _name(value: Any, names: Sequence[str]) -> Any:
-    known = type(value) is int and 0 <= value < len(names)
-    return names[value] if known else value
-
-
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """The objects of a list of objects, or of an object of lists."""
-    if isinstance(value, dict):
-        columns = [column if isinstance(column, list) else [] for column in value.values()]
-        return [dict(zip(value, cells, strict=True)) for cells in zip_longest(*columns)]
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _labels(value: Any, classes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    names = classes.get("label", ())
-    return tuple(
-        _label(_text(row.get("human_id")), _text(_name(row.get("label"), names)))
-        for row in _rows(value)
-    )
-
-
-@lru_cache(1 << 16)  # a release has many labels, and few different ones of each annotator
-def _label(annotator: str, label: str) -> tuple[str, str]:
-    return annotator, _gold(label)
-
+from curation.release.findings import Finding, finding, named
+from curation.release.hidden.commitments import public_rows
+from curation.release.seen import Form, from_item, from_row
 
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
+T = TypeVar("T")
 BLOCK = 1 << 20  # characters of a file that are searched at once
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
@@ -309,12 +161,28 @@ class Release:
     @property
     def reveals(self) -> bool:
         """Whether it has revealed gold labels; card and licence are those of the release."""
-        return not self.ours and "reveal.jsonl" in self.files
+        return not self.ours and REVEAL in self.files
 
     @property
     def hidden(self) -> bool:
         """Whether gold labels are hidden."""
         return self.sealed is not None or any(cat.hidden for f in self.forms.values() for cat in f)
+
+    def json(self, name: str) -> Any:
+        """The content of a JSON file.
+
+        Raises:
+            CurationError: the file is not JSON, or may not be read.
+        """
+        return read_json(self.root / name)
+
+    def digest(self, name: str) -> str | None:
+        """The sha256 of a file; None if it is not there.
+
+        Raises:
+            OSError: it may not be read.
+        """
+        return digest(self.root / name)
 
     def text(self, name: str) -> str:
         """The text of a file.
@@ -323,6 +191,16 @@ class Release:
             CurationError: the file is not text, or may not be read.
         """
         return read_text(self.root / name)
+
+    def raw_blocks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file in blocks.
+
+        Raises:
+            CurationError: the file may not be read.
+        """
+        with open_input(self.root / name) as file:
+            while block := file.read(BLOCK):
+                yield block
 
     def blocks(self, name: str) -> Iterator[str]:
         """The text of a file in blocks of whole lines, each of about a million characters.
@@ -388,12 +266,24 @@ def list_files(release: Release) -> Iterator[Finding]:
         yield finding("unreadable", place, failed.strerror or "may not be read")
 
 
+def refuse_first(release: Release, findings: Iterable[Finding]) -> None:
+    """Raise the first of some findings as an error.
+
+    Raises:
+        CurationError: there is a finding.
+    """
+    for found in findings:
+        raise CurationError(f"{release.root}: {found.where} {found.detail}", found.fix)
+
+
 def read_yaml(text: str) -> Any:
     """The content of YAML that anybody may have written.
 
     Raises:
         ValueError: it is not YAML; the message says why, and in which line.
     """
+    import yaml
+
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -419,6 +309,27 @@ def readable(release: Release, name: str, *, most: int = LARGEST) -> Finding | N
     if size <= most:
         return None
     return finding("not_read", name, f"has {size:,} bytes, and {most:,} are read at most")
+
+
+def load(
+    release: Release, name: str, read: Callable[[str], T], *, most: int = LARGEST
+) -> tuple[T | None, list[Finding]]:
+    """What is read of a file, or the finding why it cannot be; neither if it is not there.
+
+    Args:
+        release: the release.
+        name: the file.
+        read: reads the file of this name.
+        most: the most bytes that are read.
+    """
+    if name not in release.files:
+        return None, []
+    if problem := readable(release, name, most=most):
+        return None, [problem]
+    try:
+        return read(name), []
+    except CurationError as error:
+        return None, [unreadable(release, error)]
 
 
 def is_metadata(name: str) -> bool:
@@ -459,15 +370,9 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
     release.ours = FACTS in release.files
     for name, read in _PARTS.items():
-        if name not in release.files:
-            continue
-        if problem := readable(release, name, most=LARGEST_CARD if name == CARD else LARGEST):
-            findings.append(problem)
-            continue
-        try:
-            findings += read(release)
-        except CurationError as error:
-            findings.append(unreadable(release, error))
+        most = LARGEST_CARD if name == CARD else LARGEST
+        found, problems = load(release, name, partial(read, release), most=most)
+        findings += found or problems
     findings += _forms(release)
     return release, findings
 
@@ -475,22 +380,22 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
 # --- single files ---------------------------------------------------------------------------------
 
 
-def _facts(release: Release) -> Iterator[Finding]:
-    content = read_json(release.root / FACTS)
+def _facts(release: Release, name: str) -> list[Finding]:
+    content = release.json(name)
     try:
         release.facts = Facts.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "the file"
-        yield finding("facts_damaged", FACTS, f"{field}: {first['msg']}")
+        return [finding("facts_damaged", name, f"{field}: {first['msg']}")]
+    return []
 
 
-def _card(release: Release) -> Iterator[Finding]:
-    text = release.text(CARD)
-    data, problem_text = _front_matter(text)
+def _card(release: Release, name: str) -> list[Finding]:
+    text = release.text(name)
+    data, problem = _front_matter(text)
     release.card = Card(data, text)
-    if problem_text:
-        yield finding("card_yaml", CARD, problem_text)
+    return [finding("card_yaml", name, problem)] if problem else []
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
@@ -513,27 +418,26 @@ def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
     return (data, "") if isinstance(data, dict) else (None, "the YAML is not a list of fields")
 
 
-def _annotations(release: Release) -> tuple[Finding, ...]:
-    path = release.root / ANNOTATIONS
-    _, rows = read_csv(read_text(path), path)
+def _annotations(release: Release, name: str) -> list[Finding]:
+    _, rows = read_csv(release.text(name), release.root / name)
     release.annotations = Table()
     release.annotations.add(row for _, row in rows)
-    return ()
+    return []
 
 
-def _terms(release: Release) -> Iterator[Finding]:
-    path = release.root / TERMS
-    release.terms = [row for _, row in read_json_lines(read_text(path), path)]
-    if bad := [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]:
-        yield finding("unreadable", TERMS, f"terms without a text: {named(bad)}")
+def _terms(release: Release, name: str) -> list[Finding]:
+    lines = read_json_lines(release.text(name), release.root / name)
+    release.terms = [row for _, row in lines]
+    bad = [str(row.get("id")) for row in release.terms if not isinstance(row.get("text"), str)]
+    return [finding("unreadable", name, f"terms without a text: {named(bad)}")] if bad else []
 
 
-def _sealed(release: Release) -> tuple[Finding, ...]:
+def _sealed(release: Release, name: str) -> list[Finding]:
     release.sealed = committed(release.root)
-    return ()
+    return []
 
 
-_PARTS: dict[str, Callable[[Release], Iterable[Finding]]] = {
+_PARTS: dict[str, Callable[[Release, str], list[Finding]]] = {
     FACTS: _facts,
     CARD: _card,
     ANNOTATIONS: _annotations,
@@ -577,7 +481,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
     try:
         if release.ours and _ours(release, name):
             return
-        read_parts(path)
+        content = read_parts(path)
     except CurationError as error:
         if release.ours or _OTHER not in error.what:
             yield unreadable(release, error)
@@ -585,7 +489,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
             yield finding("not_read", name, "is other data, such as predictions", fix=error.fix)
         return
     try:
-        dataset = read_dataset(path)
+        dataset = read_dataset(path, content)
     except CurationError as error:
         detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
         yield finding("not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix)
@@ -606,12 +510,7 @@ def _ours(release: Release, name: str) -> bool:
     """Read a data file of a release by curation; False if it is not such a file."""
     path, parts = release.root / name, PurePosixPath(name).parts
     if name in STEREOSET:
-        file_parts, about = read_parts(path)
-        cats = [
-            from_item(row.values, part.kind or "", f"{name}, {row.where}", _split(name))
-            for part in file_parts
-            for row in _drained(part)
-        ]
+        cats, about = _stereoset(path)
         _settings(release, about)
         return _add(release, "StereoSet", cats)
     if len(parts) != 2:
@@ -634,12 +533,48 @@ def _ours(release: Release, name: str) -> bool:
         return True
     if parts[0] in KINDS:
         cats = [
-            from_parquet(row.values, part.classes, parts[0], f"{name} {row.where}", _split(name))
+            from_item(row.values, parts[0], f"{name} {row.where}", _split(name), part.classes)
             for part, row in rows
         ]
         return _add(release, "Parquet", cats)
     cats = [from_row(row.values, f"{name} {row.where}") for _, row in rows]
     return _add(release, "flat Parquet", cats)
+
+
+def _stereoset(path: Path) -> tuple[Form, Any]:
+    """The CATs of ``dev.json`` or ``test.json``, and the field ``curation``."""
+    parts, about = read_parts(path)
+    cats = [
+        from_item(row.values, part.kind or "", f"{path.name}, {row.where}", path.stem)
+        for part in parts
+        for row in _drained(part)
+    ]
+    return cats, about
+
+
+def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
+    """The CATs of a release's files in StereoSet's format, unchecked.
+
+    They have no labels and no ``where``, which take much memory.
+
+    Args:
+        folder: the folder of a release. A file that is missing or has no CATs is left out.
+        splits: the splits to read.
+
+    Raises:
+        CurationError: a file is damaged.
+    """
+    cats: Form = []
+    for path in (folder / f"{split}.json" for split in splits):
+        try:
+            cats += _stereoset(path)[0] if path.is_file() else ()
+        except CurationError as error:
+            if _OTHER not in error.what:
+                raise
+    return [
+        cat._replace(where="", options=tuple(option._replace(labels=()) for option in cat.options))
+        for cat in cats
+    ]
 
 
 def _drained(part: Part) -> Iterator[Row]:
@@ -664,3 +599,160 @@ def _settings(release: Release, about: Any) -> None:
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
     return split_of(PurePosixPath(name)) or ""
+
+
+# --- the CATs of a version ------------------------------------------------------------------------
+
+
+_PLACES = ("*.parquet", "*/*.parquet", "*.json", "*.jsonl", "*.json.gz", "*.jsonl.gz", "*.csv",
+           "cats/*.jsonl", "data/*.json*", "data/*.csv")  # fmt: skip
+
+
+def data_files(folder: Path) -> list[Path]:
+    """The files of a folder that have its CATs.
+
+    These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
+    whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
+    """
+    own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
+    if own:
+        return own
+    for pattern in _PLACES:
+        files = [path for path in sorted(folder.glob(pattern)) if split_of(path)]
+        if files:
+            return files
+    return []
+
+
+def read_version(path: Path, *, name: str = "") -> Version:
+    """A release's folder, or a file of CATs.
+
+    Args:
+        path: the folder or the file.
+        name: what messages call it; by default, the name of the folder or file.
+
+    Raises:
+        CurationError: there is nothing at the path; the folder has no files of CATs; a file is
+            damaged; or an id is in two of them.
+    """
+    is_folder = path.is_dir()
+    files = data_files(path) if is_folder else [path]
+    if not files:
+        raise CurationError(
+            f"{path}: is not a release: it has no dev.json or test.json, and no other file of CATs "
+            "whose name says dev, validation or test",
+            "name the folder of a release, or a file of CATs",
+        )
+    cats: list[PublishedCat] = []
+    place: dict[str, Path] = {}
+    every = True
+    for file in files:
+        own, has_ids = _cats(file, split_of(file) or "test")
+        every = every and has_ids
+        for cat in own:
+            for id in (cat.id, *(option.id for option in cat.options)):
+                if id in place:
+                    raise CurationError(
+                        f"{file}: the id {id} of CAT {cat.id} is already used in {place[id]}",
+                        "make ids unique in a version: delete what is there twice",
+                    )
+                place[id] = file
+        cats += own
+    terms = path / TERMS
+    sealed = committed(path) if is_folder and os.path.lexists(path / SEALED) else []
+    return Version(
+        name or path.resolve().name,
+        tuple(cats),
+        _term_ids(terms) if is_folder and os.path.lexists(terms) else None,
+        is_folder or split_of(path) is not None,
+        every,
+        tuple(SealedCat(**row) for row in sealed),
+    )
+
+
+def committed(folder: Path) -> list[dict[str, Any]]:
+    """The hidden CATs of a release's folder, as rows for ``commitments.verify``.
+
+    Args:
+        folder: the folder; ``sealed.jsonl`` or ``test.json`` has the commitments.
+
+    Raises:
+        CurationError: there is neither file, or it is damaged.
+    """
+    path, fix = folder / SEALED, "put back the folder as it was published"
+    if not os.path.lexists(path):
+        path = folder / STEREOSET[1]
+        try:
+            return public_rows(read_json(path))
+        except ValueError as error:
+            raise CurationError(f"{path}: {error}", fix) from None
+    rows = []
+    for number, row in read_json_lines(read_text(path), path):
+        if row.keys() != set(SealedCat._fields) or not all(
+            isinstance(v, str) for v in row.values()
+        ):
+            raise CurationError(f"{path} line {number}: is not a sealed CAT", fix)
+        rows.append(row)
+    return rows
+
+
+def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
+    """The CATs of a file, and whether they have ids."""
+    try:
+        content = read_parts(path) if path.suffix.lower() == ".json" else None
+        if content and all(part.whole for part in content[0]):
+            items = [(part.kind, row) for part in content[0] for row in part.rows if part.kind]
+            labels = (s.get("gold_label") for _, row in items for s in sentences_of(row.values))
+            if any(map(is_hidden, labels)):
+                return [_hidden(row, kind, split) for kind, row in items], True
+        file = read_gold_file(path, content)
+    except CurationError as error:
+        if str(path) in error.what:
+            raise
+        # Both versions may have a file of this name.
+        raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
+    has_ids = not any(note.endswith(MADE) for note in file.notes)
+    return [published(cat)._replace(split=split) for cat in file.cats], has_ids
+
+
+def _term_ids(path: Path) -> dict[TermKey, str]:
+    """The ids of terms by domain and text."""
+    if not read_bytes(path).strip():
+        return {}
+    ids: dict[TermKey, str] = {}
+    for number, row in read_json_lines(read_text(path), path):
+        missing = [key for key in ("id", "domain", "text") if not isinstance(row.get(key), str)]
+        if missing:
+            raise CurationError(
+                f"{path} line {number}, field {missing[0]!r}: is not a text",
+                "restore the file, or delete it: terms are then compared by their texts",
+            )
+        ids[row["domain"], row["text"]] = row["id"]
+    return ids
+
+
+def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
+    """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
+    item = row.values
+    sentences = sentences_of(item)
+    texts = [item.get(key) for key in ("id", "bias_type", "target", "context")]
+    texts += [s.get(key) for s in sentences for key in ("id", "sentence")]
+    labels = [s.get("gold_label") for s in sentences]
+    golds = [next((g for g in GOLDS if g == read_label(str(label))), None) for label in labels]
+    damaged = not all(isinstance(text, str) and text for text in texts)
+    all_or_none = set(golds) == set(GOLDS) or all(map(is_hidden, labels))
+    if damaged or len(sentences) != len(GOLDS) or not all_or_none:
+        raise CurationError(
+            f"{row.where} (id {str(item.get('id'))[:60]}): not a CAT with three sentences; "
+            "their gold labels must be hidden, or one of each",
+            "restore the file: build the release again, or download it again",
+        )
+    first, second, third = (
+        PublishedOption(s["id"], s["sentence"], gold)
+        for s, gold in zip(sentences, golds, strict=True)
+    )
+    tier = item.get("tier")
+    own: dict[str, Any] = {name: item.get(name) for name in PublishedCat._fields}
+    own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
+    own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
+    return PublishedCat(**own)

@@ -1,0 +1,97 @@
+"""The columns of the tables of a release, from which every format and its metadata are written."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
+from curation.files import shipped
+from curation.formats.toml_files import read_toml
+
+Feature = Mapping[str, Any]
+Table = Literal["hub", "cats", "hidden", "sealed", "annotations", "terms"]
+
+
+class Column(NamedTuple):
+    """A column of a table, or a part of one: a section of ``data/release/columns.toml``."""
+
+    name: str
+    says: str
+    docs: str = ""
+    type: str = "text"
+    shape: str = ""
+    tables: tuple[str, ...] = ()
+    optional: bool = False
+    unique: bool = False
+    telling: bool = False
+    compared: bool = False
+
+
+class Type(NamedTuple):
+    """A type of values: as a feature of datasets, in Croissant, in a data package, and in words."""
+
+    feature: Feature
+    croissant: str
+    frictionless: str
+    says: str
+
+
+def _value(kind: str) -> Feature:
+    return {"dtype": kind, "_type": "Value"}
+
+
+def _classes(names: tuple[str, ...]) -> Feature:
+    return {"names": list(names), "_type": "ClassLabel"}
+
+
+def _sequence(of: Feature) -> Feature:
+    # Versions of datasets before 4 know «Sequence» only, and later ones read it as well.
+    return {"feature": of, "_type": "Sequence"}
+
+
+TYPES = {
+    "text": Type(_value("string"), "sc:Text", "string", "text"),
+    "integer": Type(_value("int64"), "sc:Integer", "integer", "whole number"),
+    "count": Type(_value("int64"), "sc:Integer", "integer", "whole number"),
+    "boolean": Type(_value("bool"), "sc:Boolean", "boolean", "true or false"),
+    "texts": Type(_sequence(_value("string")), "sc:Text", "array", "list of texts"),
+    "list": Type(_sequence({}), "", "array", "list"),
+    "gold": Type(_classes(GOLD_ORDER), "cr:Int64", "integer", "whole number"),
+    "label": Type(_classes(LABEL_ORDER), "cr:Int64", "integer", "whole number"),
+}
+_CONTENT = read_toml(shipped("data", "release", "columns.toml"), fix="see its first lines")
+TABLES: dict[str, str] = _CONTENT.pop("tables")
+"""What a row of each table is."""
+_ALL = [
+    Column(name, **{**about, "tables": tuple(about.get("tables", (table,)))})
+    for table, columns in _CONTENT.items()
+    for name, about in columns.items()
+]
+COLUMNS = {table: tuple(c for c in _ALL if table in c.tables) for table in TABLES}
+"""The columns of each table in their order; parts of a column come after it."""
+TELLING = frozenset(column.name for column in COLUMNS["cats"] if column.telling)
+"""What a hidden CAT has no value of."""
+COMPARED = tuple(column.name for column in COLUMNS["cats"] if column.compared)
+"""What two versions of a CAT may differ in, besides its split, tier, associations and ids."""
+
+
+def names(table: Table) -> list[str]:
+    """The names of a table's columns, without those that are parts of another."""
+    return [column.name for column in COLUMNS[table] if "." not in column.name]
+
+
+def key_of(table: Table) -> str:
+    """The column by which rows of a table are told apart; empty if there is none."""
+    return next((column.name for column in COLUMNS[table] if column.unique), "")
+
+
+def features(table: Table) -> dict[str, Feature]:
+    """The columns of a table as features of datasets."""
+    built: dict[str, Any] = {}
+    for column in COLUMNS[table]:
+        *above, last = column.name.split(".")
+        parts = built
+        for name in above:
+            parts = parts.setdefault(name, _sequence({}))["feature"]
+        is_list = column.type == "list"
+        parts[last] = _sequence({}) if is_list else TYPES[column.type].feature
+    return built

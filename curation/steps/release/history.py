@@ -1,0 +1,207 @@
+"""What was hidden, published and given out before: gold files, the ledger and built versions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import orjson
+from pydantic import ValidationError
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_bytes, read_json, read_records
+from curation.release.contents import FACTS, SEALED, PublishedCat
+from curation.release.facts import Facts
+from curation.release.folder import stereoset_cats
+from curation.release.hidden import numbers
+from curation.release.hidden.commitments import HiddenGold, holds, texts
+from curation.release.hidden.numbers import GivenOut
+from curation.release.seen import Form, Seen
+from curation.settings import ReleaseSettings
+from curation.steps.release.versions import ANONYMOUS, REVEALED, built_versions
+
+LEDGER = "given-out.jsonl"
+_RESTORE = (
+    "restore the file from a backup; without its gold labels and nonces this version cannot be "
+    "revealed, and you have to publish a new one"
+)
+
+
+def gold_file(campaign: Campaign, version: str) -> Path:
+    """The private file with the hidden gold labels of a version."""
+    return campaign.releases / f"gold-{version}.jsonl"
+
+
+def read_golds(path: Path) -> list[HiddenGold]:
+    """The lines of a gold file, each proved by its commitment.
+
+    Raises:
+        CurationError: a line is damaged, occurs twice, or does not match its commitment; the
+            message names the line and the CAT.
+    """
+    golds: list[HiddenGold] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(read_bytes(path).splitlines(), 1):
+        gold = _gold(f"{path} line {number}", line)
+        for id in (gold.id, gold.original):
+            if seen.setdefault(id, number) != number:
+                raise CurationError(
+                    f"{path} line {number} (CAT {gold.original}): the id {id} is already in line "
+                    f"{seen[id]}",
+                    _RESTORE,
+                )
+        golds.append(gold)
+    if not golds:
+        raise CurationError(f"{path}: is empty", _RESTORE)
+    return golds
+
+
+def _gold(where: str, line: bytes) -> HiddenGold:
+    try:
+        content = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        raise CurationError(f"{where}: not a JSON record; it may be cut off", _RESTORE) from None
+    own = content.get("original") if isinstance(content, dict) else None
+    shown = f" (CAT {str(own)[:80]})" if own else ""
+    try:
+        gold = HiddenGold.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise CurationError(f"{where}{shown}, field {field!r}: {first['msg']}", _RESTORE) from None
+    if not holds(gold):
+        raise CurationError(
+            f"{where}{shown}: gold labels, texts and nonce do not match the commitment: one of "
+            "them was changed",
+            _RESTORE,
+        )
+    return gold
+
+
+@dataclass
+class BuiltVersion:
+    """A built version: its folder, and what is in it, read when it is first asked for."""
+
+    folder: Path
+
+    @property
+    def version(self) -> str:
+        """The version, without what the folder of an anonymous one has after it."""
+        return self.folder.name.removesuffix(ANONYMOUS)
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the texts of its test set are hidden."""
+        return (self.folder / SEALED).exists()
+
+    @cached_property
+    def cats(self) -> Form:
+        """Its CATs, as in ``dev.json`` and ``test.json``."""
+        return stereoset_cats(self.folder)
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """Its ``release.json``, if there is one."""
+        path = self.folder / FACTS
+        return Facts.model_validate(read_json(path)) if path.is_file() else None
+
+
+@dataclass
+class History:
+    """What was hidden, published and given out before, read once and only if it is asked for.
+
+    Attributes:
+        campaign: the campaign; its settings name the version that is built.
+    """
+
+    campaign: Campaign
+    _golds: dict[str, list[HiddenGold]] = field(default_factory=dict)
+
+    @property
+    def release(self) -> ReleaseSettings:
+        """The settings in ``[release]``."""
+        return self.campaign.settings.release
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The private gold file of each version that has one."""
+        paths = sorted(self.campaign.releases.glob("gold-*.jsonl"))
+        return {path.stem.removeprefix("gold-"): path for path in paths}
+
+    @cached_property
+    def built(self) -> list[BuiltVersion]:
+        """All built versions, by name."""
+        return [BuiltVersion(folder) for folder in built_versions(self.campaign)]
+
+    @cached_property
+    def ledger(self) -> list[GivenOut]:
+        """The values that were given out.
+
+        Raises:
+            CurationError: a line is damaged.
+        """
+        path = self.campaign.releases / LEDGER
+        try:
+            return read_records(path, GivenOut) if path.exists() else []
+        except CurationError as error:
+            fix = "correct the line (docs/release.md, How many values), or restore the file"
+            raise CurationError(error.what, fix) from None
+
+    def revealed(self, version: str) -> bool:
+        """Whether a version was revealed: its folder VERSION-revealed is there."""
+        return (self.campaign.releases / f"{version}{REVEALED}").is_dir()
+
+    def golds(self, version: str) -> list[HiddenGold]:
+        """The lines of a version's gold file.
+
+        Raises:
+            CurationError: the file is damaged.
+        """
+        if version not in self._golds:
+            self._golds[version] = read_golds(self.files[version])
+        return self._golds[version]
+
+    def secret(self, golds: Sequence[HiddenGold]) -> list[HiddenGold]:
+        """The hidden CATs whose gold labels no other version has published or revealed."""
+        return [gold for gold in golds if not self._public & numbers.names([gold])]
+
+    @cached_property
+    def _public(self) -> set[object]:
+        """By what CATs are recognised whose gold labels are public."""
+        public: set[object] = set()
+        for version in filter(self.revealed, self.files):
+            public |= numbers.names(self.golds(version))
+        for cat in (cat for place in self.built for cat in place.cats if cat.labelled):
+            public |= {cat.id, texts_of(cat)}
+        return public
+
+    @cached_property
+    def hidden(self) -> dict[str, Sequence[HiddenGold]]:
+        """The CATs of each version that is not revealed whose gold labels nobody knows."""
+        versions = (version for version in self.files if not self.revealed(version))
+        return {version: self.secret(self.golds(version)) for version in versions}
+
+    def given(self, golds: Mapping[str, Sequence[HiddenGold]]) -> list[GivenOut]:
+        """The values that were given out about gold labels that are still hidden.
+
+        They are those of the ledger, and those of built versions, in case the ledger was lost.
+        """
+        found = [value for value in self.ledger if not self.revealed(value.version)]
+        for place in self.built:
+            if not self.revealed(place.version) and place.facts:
+                found += values_of(place.facts, place.version, golds.get(place.version, ()))
+        return found
+
+
+def values_of(facts: Facts, version: str, golds: Sequence[HiddenGold]) -> list[GivenOut]:
+    """The values about hidden gold labels in the facts of a version with these hidden CATs."""
+    cats = numbers.fingerprint(golds)
+    return [
+        GivenOut(version=version, cats=cats, name=name, value=value)
+        for name, value in numbers.values(facts).items()
+    ]
+
+
+def texts_of(cat: PublishedCat | Seen) -> tuple[object, ...]:
+    """What makes two CATs the same for a reader, whatever their ids and labels are."""
+    return texts(cat.kind, cat.context, (option.sentence for option in cat.options))
