@@ -119,7 +119,7 @@ class ChatOptions:
             (endpoints only); default: 1.
         temperature (T): Temperature of sampling, 0 to 2 (endpoints only); default: 0.
         max_tokens (N): The largest number of tokens of a reply, with the thoughts of a reasoning
-            model (endpoints only); default: 64.
+            model (endpoints only); default: 256.
         concurrency (N): Requests under way at the same time (endpoints only); default: 8.
         dry_run: Send nothing and write nothing; print how many requests and tokens are still to be
             sent.

@@ -227,10 +227,10 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert (ran.code, ran.err) == (0, "")
     assert files(tmp_path) == before
     assert not chat.specs
-    # 3 CATs x 6 questions x 3 prompts x 2 samples; at most 64 tokens out for each, asked twice
+    # 3 CATs x 6 questions x 3 prompts x 2 samples; at most 256 tokens out for each, asked twice
     for model in ("m", "n"):
         assert row(ran, model)[:5] == [model, "3", "108", "0", "108"]
-        assert (row(ran, model)[5], row(ran, model)[7]) == ("0–108", "108–13,824")
+        assert (row(ran, model)[5], row(ran, model)[7]) == ("0–108", "108–55,296")
     assert "Plan: every prompt, 2 samples" in ran.out
     assert "one for 4 bytes of text, and 10 for each request" in ran.out
     assert "cost" not in ran.out

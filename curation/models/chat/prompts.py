@@ -299,7 +299,7 @@ class ChatSpec:
     all_prompts: bool = False
     samples: int = 1
     temperature: float = 0.0
-    max_tokens: int = 64
+    max_tokens: int = 256
     concurrency: int = 8
 
 

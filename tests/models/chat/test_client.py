@@ -41,7 +41,7 @@ def test_each_question_is_asked_once_and_answered_as_it_came() -> None:
         assert replies[7][1]["choices"][0]["logprobs"]["content"][0]["token"] == "A"
     assert server.bodies[0] == {
         "model": MODEL, "messages": [{"role": "user", "content": TEXTS[0]}],
-        "max_tokens": 64, "temperature": 0.0, "logprobs": True, "top_logprobs": 20,
+        "max_tokens": 256, "temperature": 0.0, "logprobs": True, "top_logprobs": 20,
     }  # fmt: skip
     assert set(server.paths) == {"/v1/chat/completions"}
 
