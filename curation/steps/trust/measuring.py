@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, shipped
 from curation.steps.step import QUIET, Reporter
 from curation.steps.trust import files
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
@@ -209,7 +209,9 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     left_out: dict[str, str] = {}
 
     def told(error: CurationError) -> str:
-        return f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
+        ours = shipped("data", "groups")  # wherever curation is installed
+        said = f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
+        return said.replace(f"{ours}/", "data/groups/")
 
     for path in sorted(campaign.trust.glob(f"runs/*/*/{files.RUN}")):
         name = path.parent.relative_to(campaign.trust / "runs").as_posix()
