@@ -400,7 +400,7 @@ def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
     ("content", "where"),
     [
         ([], ": is not a trust report"),
-        ({"rows": {}}, ", field 'rows': is not a list"),
+        ({"rows": {}}, ", field 'rows': Input should be a valid array"),
         ({"rows": [row().model_dump(), {"subject": "x"}]}, ", row 2, field 'subject'"),
     ],
 )

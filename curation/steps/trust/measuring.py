@@ -5,6 +5,7 @@ Also which runs are of the groups and settings as they are now.
 
 import errno
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -123,10 +124,9 @@ def measure_groups(
         found = replace(found, evidence=[*found.evidence, *evidence])
     with campaign.lock(wait=WAIT):
         run = files.write_run(folder, groups.name, whole, found)
-    missing: dict[str, list[str]] = {}
-    for each in run.biases:
-        if each.undefined:
-            missing.setdefault(each.undefined, []).append(each.target)
+    missing: dict[str, list[str]] = defaultdict(list)
+    for each in (bias for bias in run.biases if bias.undefined):
+        missing[each.undefined or ""].append(each.target)
     codes = (f"{code} {len(names)} ({some(names, 5)})" for code, names in missing.items())
     why, told = "; ".join(codes), set[str]() if warned is None else warned
     if missing and why not in told:
