@@ -11,9 +11,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_bytes, read_text, writing
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""A control character, which no answer of people may have."""
 _DIGITS = re.compile(r"\d[\d_]{1000,}")
 _DEEP = 100  # brackets within brackets: far more than any setting has
 
@@ -42,6 +44,27 @@ def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
         raise CurationError(f"{path} line {number}: too many brackets in each other", fix) from None
     except ValueError as error:  # TOMLDecodeError, and what Python says of dates and numbers
         raise CurationError(f"{path}: {error}", fix) from None
+
+
+def is_filled(path: Path) -> bool:
+    """Whether a file that people fill in is there and has more than spaces."""
+    return path.exists() and bool(read_bytes(path).strip())
+
+
+def write_form(path: Path, text: str) -> None:
+    """Write a file that people fill in.
+
+    Raises:
+        CurationError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing(path) as file:
+            file.write(text.encode())
+    except (PermissionError, NotADirectoryError, FileExistsError) as error:
+        raise CurationError(
+            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
+        ) from None
 
 
 def _first(text: str, wrong: Any) -> int | None:

@@ -96,15 +96,14 @@ def _without(made: RoundFacts, secrets: Collection[str]) -> RoundFacts:
     """A round without the lines of its texts that have a name or an address."""
     whole = [_pattern(name) for name in _whole(secrets)]
 
+    def says_who(line: str) -> bool:
+        return any(_addresses(line)) or any(name.search(line) for name in whole)
+
     def kept(lines: Iterable[str]) -> tuple[str, ...]:
-        return tuple(line for line in lines if not _says_who(_plain(line), whole))
+        return tuple(line for line in lines if not says_who(_plain(line)))
 
     read = tuple(part.model_copy(update={"lines": kept(part.lines)}) for part in made.read)
     return made.model_copy(update={"read": read, "consent_text": kept(made.consent_text)})
-
-
-def _says_who(line: str, whole: Iterable[re.Pattern[str]]) -> bool:
-    return any(_addresses(line)) or any(name.search(line) for name in whole)
 
 
 def names(statement: Statement) -> list[str]:
@@ -169,16 +168,13 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
                 if form.search(line)
                 or (next_line and form.search(joined) and not form.search(next_line))
             ]
-            if not named and not anything.search(line):
-                continue
             for name in named:
-                if any(name in address for address in addresses):
-                    continue
-                doubtful = data or (name in single and name in common)
-                places.append(Place(path, number, name, "name", not doubtful))
+                if not any(name in address for address in addresses):
+                    doubtful = data or (name in single and name in common)
+                    places.append(Place(path, number, name, "name", not doubtful))
             inside = " ".join(named)
             for word, form in words.items():
-                if form.search(line) and not words[word].search(inside):
+                if form.search(line) and not form.search(inside):
                     doubtful = data or word in common
                     places.append(Place(path, number, word, "word", not doubtful))
     return places
@@ -186,8 +182,7 @@ def scan(files: Mapping[str, bytes], secrets: Collection[str]) -> list[Place]:
 
 def refusal(places: Collection[Place]) -> CurationError | None:
     """The error that stops a build; None if no place blocks it."""
-    blocking = [place for place in places if place.blocks]
-    if not blocking:
+    if not (blocking := [place for place in places if place.blocks]):
         return None
     listed = some((f"{p.path} line {p.line}: {p.found!r}" for p in blocking), _NAMED)
     return CurationError(
@@ -199,8 +194,7 @@ def refusal(places: Collection[Place]) -> CurationError | None:
 
 def doubts(places: Collection[Place]) -> str:
     """A warning that names places which may be a coincidence; empty if there are none."""
-    doubtful = [place for place in places if not place.blocks]
-    if not doubtful:
+    if not (doubtful := [place for place in places if not place.blocks]):
         return ""
     counts = Counter(place.found for place in doubtful)
     # A word that is rare outside of the CATs says most; the last path of those counts here.
@@ -219,9 +213,8 @@ def doubts(places: Collection[Place]) -> str:
 def _lines(path: str, content: bytes) -> Iterator[str]:
     """The lines of a file, or the texts in a Parquet file, in plain form."""
     if path.endswith(".parquet"):
-        yield from map(_plain, _parquet_texts(content))
-    else:
-        yield from map(_plain, content.decode("utf-8", "replace").split("\n"))
+        return map(_plain, _parquet_texts(content))
+    return map(_plain, content.decode("utf-8", "replace").split("\n"))
 
 
 def _parquet_texts(content: bytes) -> Iterator[str]:
@@ -266,19 +259,21 @@ def _plain(text: str) -> str:
 
 
 def _whole(secrets: Iterable[str]) -> list[str]:
-    plain = (" ".join(_plain(form).split()) for secret in secrets for form in _spellings(secret))
+    """Names in plain form, also as they are written without umlauts: Müller is also Mueller."""
+    composed = ((name, unicodedata.normalize("NFC", name).casefold()) for name in secrets)
+    forms = (form for name, one in composed for form in (name, one.translate(_SPELT)))
+    plain = (" ".join(_plain(form).split()) for form in forms)
     return [name for name in dict.fromkeys(plain) if len(name) > 1]
 
 
-def _spellings(name: str) -> tuple[str, ...]:
-    """A name, and how it is written without umlauts: Müller is also Mueller."""
-    one = unicodedata.normalize("NFC", name)
-    return name, one.casefold().translate(_SPELT)
-
-
 def _words(secrets: Iterable[str]) -> list[str]:
-    """The words of names that say something: not those of any institution, and not short ones."""
-    named = (name if " " not in name.strip() else _capitalised(name) for name in secrets)
+    """The words of names that say something: not those of any institution, and not short ones.
+
+    In a name of several words, lower-case ones say nothing, unless it has no others: "Approved by
+    the board of Nowhere" has two words that may say something.
+    """
+    capitals = ((name, [w for w in name.split() if not w.islower()]) for name in secrets)
+    named = (" ".join(words) if words and " " in name.strip() else name for name, words in capitals)
     names = (name for name in _whole(named) if "/" not in name)  # no links and no ids
     spoken = (name.rpartition(".")[0] if _MAIL.fullmatch(name) else name for name in names)
     words = (word for name in spoken for word in _WORD.findall(name))
@@ -287,15 +282,6 @@ def _words(secrets: Iterable[str]) -> list[str]:
         for word in dict.fromkeys(words)
         if word not in _COMMON and len(word) > (2 if _has_case(word) else 1)
     ]
-
-
-def _capitalised(name: str) -> str:
-    """A name without its lower-case words, unless it has no others.
-
-    "Approved by the board of Nowhere" has two words that may say something.
-    """
-    words = [word for word in name.split() if not word.islower()]
-    return " ".join(words) if words else name
 
 
 @cache
@@ -358,10 +344,10 @@ def _place(link: str) -> str:
 def _is_allowed(link: str) -> bool:
     place = _place(link.casefold())
     host = place.partition("/")[0]
-    for allowed in _LISTS["allowed"]:
-        domain, _, path = allowed.casefold().partition("/")
-        if host == domain or (host.endswith(f".{domain}") and not path):
-            rest = place.partition("/")[2].rstrip("/.,;")
-            if not path or rest == path or rest.startswith(f"{path}/"):
-                return True
+    rest = place.partition("/")[2].rstrip("/.,;")
+    for domain, _, path in (allowed.casefold().partition("/") for allowed in _LISTS["allowed"]):
+        if host == domain and (not path or f"{rest}/".startswith(f"{path}/")):
+            return True
+        if host.endswith(f".{domain}") and not path:
+            return True
     return False

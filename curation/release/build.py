@@ -21,7 +21,7 @@ from curation.release.texts import card, statement
 from curation.release.texts.render import markdown
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 ALGORITHM = 9
 
@@ -69,25 +69,21 @@ def files(
     if facts.hidden and layout.SEALED in data:
         sealed = {"sealed": data[layout.SEALED].sha256}
         facts = facts.model_copy(update={"hidden": facts.hidden.model_copy(update=sealed)})
-    described = _described(contents, facts, tuple(data[path] for path in sorted(data)))
+    about = [data[path] for path in sorted(data)]
+    described = {
+        **harness_files.lm_eval_files(contents, facts),
+        layout.CARD: card.card(facts, about),
+        layout.STATEMENT: statement.statement(facts),
+        layout.LICENSE: facts.licence.text.encode(),
+        layout.CITATION: citation.citation(facts),
+        layout.CROISSANT: croissant(facts, about),
+        layout.DATAPACKAGE: datapackage(facts, about),
+        layout.FACTS: dump_json(facts.model_dump(mode="json")),
+    }
     yield from described.items()
     tell("files", len(parts) + 2, len(parts) + 2)
     every = [*data.values(), *(DataFile.of(*file) for file in described.items())]
     yield layout.SUMS, "".join(f"{f.sha256}  {f.path}\n" for f in sorted(every)).encode()
-
-
-def _described(contents: Contents, facts: Facts, data: tuple[DataFile, ...]) -> dict[str, bytes]:
-    """Tasks, texts and metadata."""
-    return {
-        **harness_files.lm_eval_files(contents, facts),
-        layout.CARD: card.card(facts, data),
-        layout.STATEMENT: statement.statement(facts),
-        layout.LICENSE: facts.licence.text.encode(),
-        layout.CITATION: citation.citation(facts),
-        layout.CROISSANT: croissant(facts, data),
-        layout.DATAPACKAGE: datapackage(facts, data),
-        layout.FACTS: dump_json(facts.model_dump(mode="json")),
-    }
 
 
 def _rows(contents: Contents, path: str, content: bytes) -> int | None:
@@ -121,15 +117,18 @@ def revealed_files(
         name: the benchmark's name.
         warning: the content warning.
     """
-    known = {cat.id: cat for cat in contents.cats if cat.id in {gold.original for gold in golds}}
-    table = _annotations(golds, contents.annotations, known)
-    opened = replace(
-        contents,
-        cats=tuple(_opened(gold, known.get(gold.original)) for gold in golds),
-        annotations=table,
-        terms=(),
-        without_votes=frozenset(g.id for g in golds if g.original in contents.without_votes),
-    )
+    originals = {gold.original: gold.id for gold in golds}
+    known = {cat.id: cat for cat in contents.cats if cat.id in originals}
+    # The annotations of the CATs, under the ids of the release.
+    options = {o.original: o.id for gold in golds for o in gold.sentences}
+    every = contents.annotations
+    rows = every[every["cat_id"].isin(list(known))].reset_index(drop=True)
+    ids = {"cat_id": originals, "association_id": options}
+    table = rows.assign(**{column: rows[column].map(new) for column, new in ids.items()})
+    table = table[names("annotations")]
+    without = frozenset(gold.id for gold in golds if gold.original in contents.without_votes)
+    cats = tuple(_opened(gold, known.get(gold.original)) for gold in golds)
+    opened = replace(contents, cats=cats, annotations=table, terms=(), without_votes=without)
     return {
         layout.CARD: markdown(
             "revealed.md",
@@ -150,15 +149,3 @@ def _opened(gold: HiddenGold, cat: PublishedCat | None) -> PublishedCat:
     options = tuple(PublishedOption(o.id, o.sentence, o.gold_label) for o in gold.sentences)
     tier = cat.tier if cat else None
     return published_gold(gold, "test", tier=tier, options=options, commitment=None)
-
-
-def _annotations(
-    golds: Sequence[HiddenGold], table: "pd.DataFrame", known: dict[str, PublishedCat]
-) -> "pd.DataFrame":
-    """The annotations of the revealed CATs, under the ids of the release."""
-    cats = {gold.original: gold.id for gold in golds if gold.original in known}
-    options = {o.original: o.id for gold in golds for o in gold.sentences}
-    rows = table[table["cat_id"].isin(list(cats))].reset_index(drop=True)
-    return rows.assign(
-        cat_id=rows["cat_id"].map(cats), association_id=rows["association_id"].map(options)
-    )[names("annotations")]

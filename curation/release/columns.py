@@ -35,28 +35,22 @@ class Type(NamedTuple):
     says: str
 
 
-def _value(kind: str) -> Feature:
-    return {"dtype": kind, "_type": "Value"}
-
-
-def _classes(names: tuple[str, ...]) -> Feature:
-    return {"names": list(names), "_type": "ClassLabel"}
-
-
 def _sequence(of: Feature) -> Feature:
     # Versions of datasets before 4 know «Sequence» only, and later ones read it as well.
     return {"feature": of, "_type": "Sequence"}
 
 
+_TEXT, _INTEGER, _BOOLEAN = ({"dtype": t, "_type": "Value"} for t in ("string", "int64", "bool"))
+_GOLD, _LABEL = ({"names": [*o], "_type": "ClassLabel"} for o in (GOLD_ORDER, LABEL_ORDER))
 TYPES = {
-    "text": Type(_value("string"), "sc:Text", "string", "text"),
-    "integer": Type(_value("int64"), "sc:Integer", "integer", "whole number"),
-    "count": Type(_value("int64"), "sc:Integer", "integer", "whole number"),
-    "boolean": Type(_value("bool"), "sc:Boolean", "boolean", "true or false"),
-    "texts": Type(_sequence(_value("string")), "sc:Text", "array", "list of texts"),
+    "text": Type(_TEXT, "sc:Text", "string", "text"),
+    "integer": Type(_INTEGER, "sc:Integer", "integer", "whole number"),
+    "count": Type(_INTEGER, "sc:Integer", "integer", "whole number"),
+    "boolean": Type(_BOOLEAN, "sc:Boolean", "boolean", "true or false"),
+    "texts": Type(_sequence(_TEXT), "sc:Text", "array", "list of texts"),
     "list": Type(_sequence({}), "", "array", "list"),
-    "gold": Type(_classes(GOLD_ORDER), "cr:Int64", "integer", "whole number"),
-    "label": Type(_classes(LABEL_ORDER), "cr:Int64", "integer", "whole number"),
+    "gold": Type(_GOLD, "cr:Int64", "integer", "whole number"),
+    "label": Type(_LABEL, "cr:Int64", "integer", "whole number"),
 }
 _CONTENT = read_toml(shipped("data", "release", "columns.toml"), fix="see its first lines")
 TABLES: dict[str, str] = _CONTENT.pop("tables")

@@ -1,6 +1,7 @@
 """The data files of a release: Parquet, StereoSet's format, JSONL and CSV."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pandas as pd
 from curation.catsets.entries import GOLD_ORDER, LABEL_ORDER
 from curation.catsets.stereoset import Labels, document, item_of
 from curation.files import CurationError, dump_json
-from curation.records import GOLD_COLUMNS, KINDS, Cat, SplitName, Value
+from curation.records import GOLD_COLUMNS, KINDS, Cat, Value
 from curation.release.columns import Feature, Table, features, names
 from curation.release.contents import (
     ANNOTATIONS,
@@ -41,20 +42,14 @@ def stereoset_files(contents: Contents) -> Iterator[tuple[str, bytes]]:
     Args:
         contents: what the release publishes.
     """
-    splits = SPLITS[:1] if contents.sealed else SPLITS
     labels = contents.labels()
-    for split in splits:
-        yield f"{split}.json", dump_json(_split(contents, split, labels))
-
-
-def _split(contents: Contents, split: SplitName, labels: Labels) -> dict[str, Any]:
-    part = contents.part(split)
-    number = sum(cat.id in contents.without_votes for cat in part)
-    return document(
-        ((cat.kind, _item(cat, labels)) for cat in part),
-        version=contents.version,
-        settings=contents.settings.model_copy(update={"without_votes": number}),
-    )
+    for split in SPLITS[:1] if contents.sealed else SPLITS:
+        part = contents.part(split)
+        number = sum(cat.id in contents.without_votes for cat in part)
+        settings = contents.settings.model_copy(update={"without_votes": number})
+        items = ((cat.kind, _item(cat, labels)) for cat in part)
+        content = document(items, version=contents.version, settings=settings)
+        yield f"{split}.json", dump_json(content)
 
 
 def _item(cat: PublishedCat, labels: Labels) -> dict[str, Any]:
@@ -77,18 +72,11 @@ def annotations(cats: Sequence[Cat], labels: pd.DataFrame) -> pd.DataFrame:
     published = {a.id: cat.id for cat in cats for a in cat.associations}
     tiers = pd.Series({cat.id: cat.tier for cat in cats}, dtype="Int64")
     rows = labels[labels["association"].isin(list(published))]
-    association = rows["association"].astype(object)
-    table = pd.DataFrame(
-        {
-            "cat_id": association.map(published),
-            "association_id": association,
-            "annotator": rows["annotator"].astype(object),
-            "label": rows["value"].astype(object),
-            "round": rows["round"].astype(object),
-            "counted": (rows["code"] == "").to_numpy(),
-            "tier": association.map(published).map(tiers),
-        }
-    )
+    texts = rows[["association", "annotator", "value", "round"]].astype(object)
+    table = texts.rename(columns={"association": "association_id", "value": "label"})
+    table["cat_id"] = table["association_id"].map(published)
+    table["counted"] = (rows["code"] == "").to_numpy()
+    table["tier"] = table["cat_id"].map(tiers)
     return table[names("annotations")].reset_index(drop=True)
 
 
@@ -216,16 +204,16 @@ def _tables(contents: Contents) -> Iterator[tuple[str, str, Table, "Rows"]]:
     for split in SPLITS:
         cats = [cat for kind in KINDS for cat in contents.part(split, kind)]
         yield "cats", split, "cats", [row(cat) for cat in cats if cat.commitment is None]
-        hidden = [row(cat) for cat in cats if cat.commitment is not None]
-        yield "hidden", split, "hidden", [_listed(row) for row in hidden]
+        # Options are a struct of lists, as datasets stores them.
+        hidden = [
+            row(cat)
+            | {"options": {n: [getattr(o, n) for o in cat.options] for n in ("id", "sentence")}}
+            for cat in cats
+            if cat.commitment is not None
+        ]
+        yield "hidden", split, "hidden", hidden
     yield "annotations", WHOLE, "annotations", contents.annotations
     yield "terms", WHOLE, "terms", [term_row(term) for term in contents.terms]
-
-
-def _listed(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of a hidden CAT, its options as a struct of lists as datasets stores them."""
-    lists = {name: [option[name] for option in row["options"]] for name in ("id", "sentence")}
-    return {**row, "options": lists}
 
 
 def _parquet(features: Mapping[str, Feature], rows: "Rows") -> bytes:
@@ -262,25 +250,14 @@ def _type(feature: Feature) -> "arrow.DataType":
 
 
 def _as_on_the_hub(cat: PublishedCat, labels: ClassLabels) -> dict[str, Any]:
-    votes = [labels.get(option.id, ()) for option in cat.options]
-    return {
-        "id": cat.id,
-        "target": cat.target,
-        "bias_type": cat.domain,
-        "context": cat.context,
-        "sentences": {
-            "sentence": [option.sentence for option in cat.options],
-            "id": [option.id for option in cat.options],
-            "labels": [
-                {
-                    "label": [LABEL_ORDER.index(label) for _, label in pairs],
-                    "human_id": [annotator for annotator, _ in pairs],
-                }
-                for pairs in votes
-            ],
-            "gold_label": [
-                _NO_CLASS if option.gold is None else GOLD_ORDER.index(option.gold)
-                for option in cat.options
-            ],
-        },
-    }
+    sentences = defaultdict[str, list[Any]](list)
+    for id, sentence, gold in cat.options:
+        pairs = labels.get(id, ())
+        label = [LABEL_ORDER.index(label) for _, label in pairs]
+        votes = {"label": label, "human_id": [annotator for annotator, _ in pairs]}
+        number = _NO_CLASS if gold is None else GOLD_ORDER.index(gold)
+        own = {"sentence": sentence, "id": id, "labels": votes, "gold_label": number}
+        for name, value in own.items():
+            sentences[name].append(value)
+    own = {name: getattr(cat, name) for name in ("id", "target", "context")}
+    return {**own, "bias_type": cat.domain, "sentences": sentences}

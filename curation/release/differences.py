@@ -4,25 +4,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import orjson
 
 from curation.formats.markdown import inline
 from curation.records import KINDS, Kind
 from curation.release.columns import COMPARED
-from curation.release.contents import (
-    SPLITS,
-    PublishedCat,
-    PublishedOption,
-    SealedCat,
-)
+from curation.release.contents import SPLITS, PublishedCat, PublishedOption, SealedCat
 from curation.release.facts import Changes
 from curation.text.rules import same_text
 from curation.text.wording import amount
 
 What = Literal["added", "removed", "changed", "relabelled", "moved", "renumbered"]
-WHATS: tuple[What, ...] = ("added", "removed", "changed", "relabelled", "moved", "renumbered")
+WHATS: tuple[What, ...] = get_args(What)
 GOLD = "gold_label"
 TermKey = tuple[str, str]
 """The domain and the text of a term."""
@@ -168,15 +163,18 @@ def _difference(before: Version, after: Version) -> Difference:
     pairs, added, removed = _matched(before.cats, after.cats)
     by_after = {pair.after.id: pair for pair in pairs}
     has_splits = before.has_splits and after.has_splits
-    fields = [name for name in COMPARED if _known(name, before) and _known(name, after)]
-    has_tiers = all(any(c.tier is not None for c in version.cats) for version in (before, after))
+    optional = [
+        name
+        for name in ("target_original", "tier")
+        if all(any(getattr(c, name) is not None for c in v.cats) for v in (before, after))
+    ]
+    fields = [name for name in COMPARED if name != "target_original" or name in optional]
     changes: list[Change] = []
     for cat in after.cats:
-        pair = by_after.get(cat.id)
-        if pair is None:
+        if pair := by_after.get(cat.id):
+            changes += _changes(pair, fields, has_tiers="tier" in optional, has_splits=has_splits)
+        else:
             changes.append(Change(cat.id, "added"))
-            continue
-        changes += _changes(pair, fields, has_tiers=has_tiers, has_splits=has_splits)
     changes += [Change(cat.id, "removed") for cat in removed]
     if not (before.has_ids and after.has_ids):
         changes = [change for change in changes if change.what != "renumbered"]
@@ -212,10 +210,9 @@ def _matched(
     pairs, added, used = [], [], set[str]()
     for cat in after:
         old = by_id.get(cat.id)
-        if old is None and by_text:
-            candidates = by_text.get(fingerprint(cat), [])
-            old = candidates.pop() if candidates else None
-            used |= {old.id} if old else set()
+        if old is None and by_text and (candidates := by_text.get(fingerprint(cat))):
+            old = candidates.pop()
+            used.add(old.id)
         if old is None:
             added.append(cat)
         else:
@@ -242,8 +239,7 @@ def _side_by_side(
     for key in _KEYS:
         for place in list(free):
             wanted = key(after[place])
-            old = next((option for option in rest if key(option) == wanted), None)
-            if old is not None:
+            if old := next((option for option in rest if key(option) == wanted), None):
                 partner[place] = old
                 rest.remove(old)
                 free.remove(place)
@@ -251,10 +247,6 @@ def _side_by_side(
 
 
 # --- what differs in a CAT ------------------------------------------------------------------------
-
-
-def _known(name: str, version: Version) -> bool:
-    return name != "target_original" or any(cat.target_original for cat in version.cats)
 
 
 def _changes(
@@ -320,13 +312,12 @@ def _moved_terms(
         was[now.get(_key(cat), _key(cat))].add(cat.split)
     for cat in after.cats:
         is_in[_key(cat)].add(cat.split)
-    dev, test = SPLITS
-    moved: dict[str, list[TermKey]] = {dev: [], test: []}
-    for key in sorted(was.keys() & is_in.keys()):
-        for source, target in ((dev, test), (test, dev)):
-            if source in was[key] and target in is_in[key] - was[key]:
-                moved[target].append(key)
-    return tuple(moved[test]), tuple(moved[dev])
+    both = sorted(was.keys() & is_in.keys())
+    to_test, to_dev = (
+        tuple(key for key in both if source in was[key] and target in is_in[key] - was[key])
+        for source, target in (SPLITS, SPLITS[::-1])
+    )
+    return to_test, to_dev
 
 
 def _seen(before: Version, after: Version, pairs: Iterable[Pair]) -> tuple[str, ...]:
@@ -383,13 +374,11 @@ def difference_counts(difference: Difference) -> list[Count]:
     )
     now: dict[str, PublishedCat] = {cat.id: cat for cat in difference.after.cats}
     now |= {cat.id: cat for cat in difference.removed}
-    tallies = [
-        Counter((now[id].split, now[id].kind) for id in difference.ids(what)) for what in WHATS
-    ]
+    tallies: list[Counter[Any]] = [before, after]
+    for what in WHATS:
+        tallies.append(Counter((now[id].split, now[id].kind) for id in difference.ids(what)))
     return [
-        Count(
-            split, kind, before[split, kind], after[split, kind], *(t[split, kind] for t in tallies)
-        )
+        Count(split, kind, *(tally[split, kind] for tally in tallies))
         for split in SPLITS
         for kind in sorted(KINDS)
         if before[split, kind] or after[split, kind]
@@ -450,13 +439,9 @@ def errata_markdown(difference: Difference, changes: Sequence[Change]) -> str:
     """
     old, new = (inline(version.name) for version in (difference.before, difference.after))
     page = [f"# Errata: from {old} to {new}", ""]
-    named = (
-        ("moved from dev to test", difference.to_test),
-        ("moved from test to dev", difference.to_dev),
-    )
-    for says, terms in named:
-        if terms:
-            page += [f"Terms {says}: {', '.join(map(inline, term_names(terms)))}.", ""]
+    for way, terms in (("dev to test", difference.to_test), ("test to dev", difference.to_dev)):
+        names = ", ".join(map(inline, term_names(terms)))
+        page += [f"Terms moved from {way}: {names}.", ""] if terms else []
     for was, now in difference.renamed:
         page += [f"- term {_shown(' / '.join(was))} is now {_shown(' / '.join(now))}"]
     page += [""] if difference.renamed else []

@@ -382,11 +382,8 @@ class Facts(Part):
     def main_scores(self) -> list[ScoreRow]:
         """The rows of both kinds of CAT together, and of models that have one kind only."""
         both = {(row.model, row.rules, row.split) for row in self.scores if row.kind == "both"}
-        return [
-            row
-            for row in self.scores
-            if row.kind == "both" or (row.model, row.rules, row.split) not in both
-        ]
+        rows = ((row, (row.model, row.rules, row.split)) for row in self.scores)
+        return [row for row, key in rows if row.kind == "both" or key not in both]
 
     @property
     def hides_labels(self) -> bool:

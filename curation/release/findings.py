@@ -7,8 +7,8 @@ The severities:
 - ``note``: something was not checked, or is worth a look.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple, get_args
 
 from curation.files import shipped
@@ -66,6 +66,28 @@ def finding(
     return Finding(code, severity or about.severity, place, text, fix or about.fix)
 
 
+def listed(
+    code: str,
+    where: str,
+    places: Collection[str],
+    says: str = "{n}: {places}",
+    *,
+    severity: Severity | None = None,
+) -> Iterator[Finding]:
+    """A finding that names places; none without places.
+
+    Args:
+        code: its code.
+        where: the file.
+        places: the places, of which the first are named.
+        says: its detail, with ``{n}`` for their number and ``{places}`` for their names.
+        severity: if it is not that of the code.
+    """
+    if places:
+        detail = says.replace("{n}", str(len(places))).replace("{places}", named(places))
+        yield finding(code, where, detail, severity=severity)
+
+
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Findings from the most to the least severe; of one severity, in the order of ``CODES``."""
     codes = list(CODES)
@@ -76,14 +98,9 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 def strictly(findings: Iterable[Finding]) -> list[Finding]:
     """The findings of a strict check: an open question blocks, too."""
-    return [
-        finding(f.code, f.where, f.detail, severity="block", fix=f.fix)
-        if f.code == "open_question"
-        else f
-        for f in findings
-    ]
+    return [replace(f, severity="block") if f.code == "open_question" else f for f in findings]
 
 
-def named(places: Sequence[str]) -> str:
+def named(places: Iterable[str]) -> str:
     """The first of some places, and how many more there are."""
     return some([place[:120] for place in places], NAMED)

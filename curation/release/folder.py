@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from io import TextIOWrapper
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from sys import intern
 from typing import Any, TypeVar
@@ -27,25 +28,7 @@ from curation.formats.parquet import each_columns
 from curation.formats.table_words import read_label
 from curation.formats.tables import read_csv, read_json_lines
 from curation.records import GOLDS, KINDS, Kind, Severity, SplitName
-from curation.release.contents import (
-    ANNOTATIONS,
-    CARD,
-    CONFIGS,
-    DESCRIBED,
-    ERRATA,
-    FACTS,
-    REVEAL,
-    SEALED,
-    SPLITS,
-    STEREOSET,
-    TASKS,
-    TERMS,
-    PublishedCat,
-    PublishedOption,
-    SealedCat,
-    published,
-    split_of,
-)
+from curation.release import contents as layout
 from curation.release.differences import TermKey, Version
 from curation.release.facts import Facts
 from curation.release.findings import Finding, finding, named
@@ -55,12 +38,14 @@ from curation.release.seen import Form, from_item, from_row
 LARGEST = 256 << 20  # bytes of a file that is read as a whole
 T = TypeVar("T")
 BLOCK = 1 << 20  # characters of a file that are searched at once
+_AT_ONCE = 10_000  # rows that are added to a table at once
 LARGEST_YAML = 256 << 10  # characters; YAML is read slowly
 SKIPPED = frozenset({".git", ".cache", "__pycache__"})
 """Folders that version control and downloads make; they are not part of a release."""
 METADATA = frozenset(
     {
-        *(*DESCRIBED, ANNOTATIONS, TERMS, ERRATA, SEALED, REVEAL),
+        *(*layout.DESCRIBED, layout.ANNOTATIONS, layout.TERMS, layout.ERRATA),
+        *(layout.SEALED, layout.REVEAL),
         *("dataset_infos.json", "dataset_info.json", "dataset-metadata.json", "metadata.json"),
         *("eval.yaml", "codemeta.json", "package.json"),
     }
@@ -87,30 +72,23 @@ class Table:
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Add rows at the end."""
-        for row in rows:
-            for name, value in row.items():
-                column = self.columns.get(name)
-                if column is None:
-                    column = self.columns[name] = [None] * self.rows
-                column.append(intern(value) if type(value) is str else value)
-            self.rows += 1
-            if len(row) < len(self.columns):
-                for column in self.columns.values():
-                    column += [None] * (self.rows - len(column))
+        left = iter(rows)
+        while part := list(islice(left, _AT_ONCE)):
+            names = dict.fromkeys(name for row in part for name in row)
+            self.add_columns(len(part), {name: [r.get(name) for r in part] for name in names})
 
     def add_columns(self, rows: int, columns: Mapping[str, Sequence[Any]]) -> None:
         """Add rows at the end that are given by column."""
         for name, cells in columns.items():
-            if name not in self.columns:
-                self.columns[name] = [None] * self.rows
-            self.columns[name] += [intern(c) if type(c) is str else c for c in cells]
-        self.rows += rows
-        for column in self.columns.values():
+            column = self.columns.setdefault(name, [])
             column += [None] * (self.rows - len(column))
+            column += [intern(c) if type(c) is str else c for c in cells]
+        self.rows += rows
 
     def column(self, name: str) -> Sequence[Any]:
-        """The cells of a column; None if there is no such column."""
-        return self.columns.get(name) or [None] * self.rows
+        """The cells of a column; None where a row has none, or if there is no such column."""
+        cells = self.columns.get(name, [])
+        return cells + [None] * (self.rows - len(cells)) if len(cells) < self.rows else cells
 
 
 @dataclass
@@ -161,12 +139,20 @@ class Release:
     @property
     def reveals(self) -> bool:
         """Whether it has revealed gold labels; card and licence are those of the release."""
-        return not self.ours and REVEAL in self.files
+        return not self.ours and layout.REVEAL in self.files
 
     @property
     def hidden(self) -> bool:
         """Whether gold labels are hidden."""
         return self.sealed is not None or any(cat.hidden for f in self.forms.values() for cat in f)
+
+    def content(self, name: str) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            CurationError: it may not be read.
+        """
+        return read_bytes(self.root / name)
 
     def json(self, name: str) -> Any:
         """The content of a JSON file.
@@ -191,16 +177,6 @@ class Release:
             CurationError: the file is not text, or may not be read.
         """
         return read_text(self.root / name)
-
-    def raw_blocks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file in blocks.
-
-        Raises:
-            CurationError: the file may not be read.
-        """
-        with open_input(self.root / name) as file:
-            while block := file.read(BLOCK):
-                yield block
 
     def blocks(self, name: str) -> Iterator[str]:
         """The text of a file in blocks of whole lines, each of about a million characters.
@@ -322,10 +298,9 @@ def load(
         read: reads the file of this name.
         most: the most bytes that are read.
     """
-    if name not in release.files:
-        return None, []
-    if problem := readable(release, name, most=most):
-        return None, [problem]
+    problem = readable(release, name, most=most) if name in release.files else None
+    if problem or name not in release.files:
+        return None, [problem] if problem else []
     try:
         return read(name), []
     except CurationError as error:
@@ -335,17 +310,12 @@ def load(
 def is_metadata(name: str) -> bool:
     """Whether a file is about the data, so that it is not read as data."""
     path = PurePosixPath(name)
-    return path.name.startswith(".") or path.parts[0] == TASKS or name in METADATA
+    return path.name.startswith(".") or path.parts[0] == layout.TASKS or name in METADATA
 
 
 LARGEST_CARD = 4 << 20  # bytes
-DATA = {
-    ".json": "StereoSet",
-    ".parquet": "Parquet",
-    ".jsonl": "JSON Lines",
-    ".csv": "CSV",
-    ".tsv": "CSV",
-}
+DATA = {".json": "StereoSet", ".parquet": "Parquet", ".jsonl": "JSON Lines"}
+DATA |= dict.fromkeys((".csv", ".tsv"), "CSV")
 """Suffixes of files that may have CATs, and the form of the data."""
 OTHER_DATA = frozenset({".arrow", ".feather", ".pkl", ".pickle", ".xlsx", ".zip", ".tar"})
 """Words in the names of files, and the split that they mean."""
@@ -366,11 +336,11 @@ def read_release(root: Path) -> tuple[Release, list[Finding]]:
     """
     release = Release(root)
     findings = list(list_files(release))
-    if not release.files and not findings:
+    if not (release.files or findings):
         raise CurationError(f"{root}: the folder is empty", "name the folder of a release")
-    release.ours = FACTS in release.files
+    release.ours = layout.FACTS in release.files
     for name, read in _PARTS.items():
-        most = LARGEST_CARD if name == CARD else LARGEST
+        most = LARGEST_CARD if name == layout.CARD else LARGEST
         found, problems = load(release, name, partial(read, release), most=most)
         findings += found or problems
     findings += _forms(release)
@@ -393,29 +363,33 @@ def _facts(release: Release, name: str) -> list[Finding]:
 
 def _card(release: Release, name: str) -> list[Finding]:
     text = release.text(name)
-    data, problem = _front_matter(text)
-    release.card = Card(data, text)
-    return [finding("card_yaml", name, problem)] if problem else []
-
-
-def _front_matter(text: str) -> tuple[dict[str, Any] | None, str]:
-    """The YAML between the first two lines of three hyphens, and what is wrong with it."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    if lines[0].strip() != "---":
-        return {}, ""
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.strip() == "---"), 0)
-    if not end:
-        return None, "the YAML begins with --- and has no second line ---"
-    front = "\n".join(lines[1:end])
-    if len(front) > LARGEST_YAML:
-        return None, f"the YAML has more than {LARGEST_YAML:,} characters"
+    release.card = Card(None, text)
     try:
-        data = read_yaml("\n" + front)  # the line of --- counts in messages
+        release.card = Card(_front_matter(text), text)
     except ValueError as error:
-        return None, str(error)
-    if data is None:
-        return {}, ""
-    return (data, "") if isinstance(data, dict) else (None, "the YAML is not a list of fields")
+        return [finding("card_yaml", name, str(error))]
+    return []
+
+
+def _front_matter(text: str) -> dict[str, Any]:
+    """The YAML between the first two lines of three hyphens.
+
+    Raises:
+        ValueError: what is wrong with it.
+    """
+    first, *lines = text.replace("\r\n", "\n").split("\n")
+    if first.strip() != "---":
+        return {}
+    end = next((n for n, line in enumerate(lines) if line.strip() == "---"), None)
+    if end is None:
+        raise ValueError("the YAML begins with --- and has no second line ---")
+    front = "\n".join(lines[:end])
+    if len(front) > LARGEST_YAML:
+        raise ValueError(f"the YAML has more than {LARGEST_YAML:,} characters")
+    data = read_yaml("\n" + front)  # the line of --- counts in messages
+    if not isinstance(data, dict | type(None)):
+        raise ValueError("the YAML is not a list of fields")
+    return data or {}
 
 
 def _annotations(release: Release, name: str) -> list[Finding]:
@@ -438,11 +412,11 @@ def _sealed(release: Release, name: str) -> list[Finding]:
 
 
 _PARTS: dict[str, Callable[[Release, str], list[Finding]]] = {
-    FACTS: _facts,
-    CARD: _card,
-    ANNOTATIONS: _annotations,
-    TERMS: _terms,
-    SEALED: _sealed,
+    layout.FACTS: _facts,
+    layout.CARD: _card,
+    layout.ANNOTATIONS: _annotations,
+    layout.TERMS: _terms,
+    layout.SEALED: _sealed,
 }
 """What reads each single file."""
 
@@ -477,22 +451,21 @@ def _forms(release: Release) -> Iterator[Finding]:
 
 
 def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
-    path = release.root / name
+    path, content = release.root / name, None
     try:
         if release.ours and _ours(release, name):
             return
         content = read_parts(path)
-    except CurationError as error:
-        if release.ours or _OTHER not in error.what:
-            yield unreadable(release, error)
-        else:
-            yield finding("not_read", name, "is other data, such as predictions", fix=error.fix)
-        return
-    try:
         dataset = read_dataset(path, content)
     except CurationError as error:
         detail = error.what.replace(f"{path}: ", "").replace(str(path), name)
-        yield finding("not_read", name, f"is not read as a set of CATs: {detail}", fix=error.fix)
+        if content:
+            detail = f"is not read as a set of CATs: {detail}"
+            yield finding("not_read", name, detail, fix=error.fix)
+        elif release.ours or _OTHER not in error.what:
+            yield unreadable(release, error)
+        else:
+            yield finding("not_read", name, "is other data, such as predictions", fix=error.fix)
         return
     cats = [
         from_item(entry.item, entry.kind, f"{name}, {entry.where}", _split(name))
@@ -509,7 +482,7 @@ def _file(release: Release, name: str, form: str) -> Iterator[Finding]:
 def _ours(release: Release, name: str) -> bool:
     """Read a data file of a release by curation; False if it is not such a file."""
     path, parts = release.root / name, PurePosixPath(name).parts
-    if name in STEREOSET:
+    if name in layout.STEREOSET:
         cats, about = _stereoset(path)
         _settings(release, about)
         return _add(release, "StereoSet", cats)
@@ -518,7 +491,7 @@ def _ours(release: Release, name: str) -> bool:
     if parts[0] == "cats" and name.endswith(".jsonl"):
         lines = read_json_lines(read_text(path), path)
         return _add(release, "JSON Lines", [from_row(row, f"{name} line {n}") for n, row in lines])
-    if parts[0] not in CONFIGS or not name.endswith(".parquet"):
+    if parts[0] not in layout.CONFIGS or not name.endswith(".parquet"):
         return False
     if parts[0] == "annotations":
         release.repeated = release.repeated or Table()
@@ -552,7 +525,7 @@ def _stereoset(path: Path) -> tuple[Form, Any]:
     return cats, about
 
 
-def stereoset_cats(folder: Path, splits: Iterable[SplitName] = SPLITS) -> Form:
+def stereoset_cats(folder: Path, splits: Iterable[SplitName] = layout.SPLITS) -> Form:
     """The CATs of a release's files in StereoSet's format, unchecked.
 
     They have no labels and no ``where``, which take much memory.
@@ -598,7 +571,7 @@ def _settings(release: Release, about: Any) -> None:
 
 def _split(name: str) -> str:
     """The split that the name of a file means; empty if it means none."""
-    return split_of(PurePosixPath(name)) or ""
+    return layout.split_of(PurePosixPath(name)) or ""
 
 
 # --- the CATs of a version ------------------------------------------------------------------------
@@ -614,14 +587,9 @@ def data_files(folder: Path) -> list[Path]:
     These are ``dev.json`` and ``test.json``. If there is neither, they are the files of one format
     whose names say a split, such as ``intrasentence/validation-00000-of-00001.parquet``.
     """
-    own = [folder / name for name in STEREOSET if os.path.lexists(folder / name)]
-    if own:
-        return own
-    for pattern in _PLACES:
-        files = [path for path in sorted(folder.glob(pattern)) if split_of(path)]
-        if files:
-            return files
-    return []
+    own = [folder / name for name in layout.STEREOSET if os.path.lexists(folder / name)]
+    others = ([p for p in sorted(folder.glob(each)) if layout.split_of(p)] for each in _PLACES)
+    return own or next(filter(None, others), [])
 
 
 def read_version(path: Path, *, name: str = "") -> Version:
@@ -636,19 +604,18 @@ def read_version(path: Path, *, name: str = "") -> Version:
             damaged; or an id is in two of them.
     """
     is_folder = path.is_dir()
-    files = data_files(path) if is_folder else [path]
-    if not files:
+    if not (files := data_files(path) if is_folder else [path]):
         raise CurationError(
             f"{path}: is not a release: it has no dev.json or test.json, and no other file of CATs "
             "whose name says dev, validation or test",
             "name the folder of a release, or a file of CATs",
         )
-    cats: list[PublishedCat] = []
+    cats: list[layout.PublishedCat] = []
     place: dict[str, Path] = {}
-    every = True
+    with_ids = []
     for file in files:
-        own, has_ids = _cats(file, split_of(file) or "test")
-        every = every and has_ids
+        own, has_ids = _cats(file, layout.split_of(file) or "test")
+        with_ids.append(has_ids)
         for cat in own:
             for id in (cat.id, *(option.id for option in cat.options)):
                 if id in place:
@@ -658,15 +625,15 @@ def read_version(path: Path, *, name: str = "") -> Version:
                     )
                 place[id] = file
         cats += own
-    terms = path / TERMS
-    sealed = committed(path) if is_folder and os.path.lexists(path / SEALED) else []
+    terms = path / layout.TERMS
+    sealed = committed(path) if is_folder and os.path.lexists(path / layout.SEALED) else []
     return Version(
         name or path.resolve().name,
         tuple(cats),
         _term_ids(terms) if is_folder and os.path.lexists(terms) else None,
-        is_folder or split_of(path) is not None,
-        every,
-        tuple(SealedCat(**row) for row in sealed),
+        is_folder or layout.split_of(path) is not None,
+        all(with_ids),
+        tuple(layout.SealedCat(**row) for row in sealed),
     )
 
 
@@ -679,16 +646,16 @@ def committed(folder: Path) -> list[dict[str, Any]]:
     Raises:
         CurationError: there is neither file, or it is damaged.
     """
-    path, fix = folder / SEALED, "put back the folder as it was published"
+    path, fix = folder / layout.SEALED, "put back the folder as it was published"
     if not os.path.lexists(path):
-        path = folder / STEREOSET[1]
+        path = folder / layout.STEREOSET[1]
         try:
             return public_rows(read_json(path))
         except ValueError as error:
             raise CurationError(f"{path}: {error}", fix) from None
     rows = []
     for number, row in read_json_lines(read_text(path), path):
-        if row.keys() != set(SealedCat._fields) or not all(
+        if row.keys() != set(layout.SealedCat._fields) or not all(
             isinstance(v, str) for v in row.values()
         ):
             raise CurationError(f"{path} line {number}: is not a sealed CAT", fix)
@@ -696,7 +663,7 @@ def committed(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
+def _cats(path: Path, split: SplitName) -> tuple[list[layout.PublishedCat], bool]:
     """The CATs of a file, and whether they have ids."""
     try:
         content = read_parts(path) if path.suffix.lower() == ".json" else None
@@ -712,7 +679,7 @@ def _cats(path: Path, split: SplitName) -> tuple[list[PublishedCat], bool]:
         # Both versions may have a file of this name.
         raise CurationError(f"{path.parent}: {error.what}", error.fix) from None
     has_ids = not any(note.endswith(MADE) for note in file.notes)
-    return [published(cat)._replace(split=split) for cat in file.cats], has_ids
+    return [layout.published(cat)._replace(split=split) for cat in file.cats], has_ids
 
 
 def _term_ids(path: Path) -> dict[TermKey, str]:
@@ -721,8 +688,7 @@ def _term_ids(path: Path) -> dict[TermKey, str]:
         return {}
     ids: dict[TermKey, str] = {}
     for number, row in read_json_lines(read_text(path), path):
-        missing = [key for key in ("id", "domain", "text") if not isinstance(row.get(key), str)]
-        if missing:
+        if missing := [k for k in ("id", "domain", "text") if not isinstance(row.get(k), str)]:
             raise CurationError(
                 f"{path} line {number}, field {missing[0]!r}: is not a text",
                 "restore the file, or delete it: terms are then compared by their texts",
@@ -731,7 +697,7 @@ def _term_ids(path: Path) -> dict[TermKey, str]:
     return ids
 
 
-def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
+def _hidden(row: Row, kind: Kind, split: SplitName) -> layout.PublishedCat:
     """A CAT of a file with hidden gold labels; some CATs of the file may have theirs."""
     item = row.values
     sentences = sentences_of(item)
@@ -748,11 +714,11 @@ def _hidden(row: Row, kind: Kind, split: SplitName) -> PublishedCat:
             "restore the file: build the release again, or download it again",
         )
     first, second, third = (
-        PublishedOption(s["id"], s["sentence"], gold)
+        layout.PublishedOption(s["id"], s["sentence"], gold)
         for s, gold in zip(sentences, golds, strict=True)
     )
     tier = item.get("tier")
-    own: dict[str, Any] = {name: item.get(name) for name in PublishedCat._fields}
+    own: dict[str, Any] = {name: item.get(name) for name in layout.PublishedCat._fields}
     own |= {"kind": kind, "split": split, "domain": item["bias_type"]}
     own |= {"tier": tier if type(tier) is int else None, "options": (first, second, third)}
-    return PublishedCat(**own)
+    return layout.PublishedCat(**own)

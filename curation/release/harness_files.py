@@ -80,7 +80,11 @@ def misread_by_bias_bench(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
             domains[cat.target].append(cat.domain)
     misread: list[Mangled] = []
     for cat in cats:
-        misread += _unlabelled(cat, labels)
+        misread += [
+            Mangled(cat.id, a.id, "no_labels", f"{a.sentence!r} has no labels", "stops")
+            for a in cat.associations
+            if not labels.get(a.id)
+        ]
         if cat.kind == "intrasentence":
             misread += _fillers(cat)
         if cat.domain not in DOMAINS:
@@ -91,13 +95,6 @@ def misread_by_bias_bench(cats: Sequence[Cat], labels: Labels) -> list[Mangled]:
             detail = f"{cat.target!r} is in {named}; values over all domains take it as one term"
             misread.append(Mangled(cat.id, None, "target_in_two_domains", detail, "not_counted"))
     return misread
-
-
-def _unlabelled(cat: Cat, labels: Labels) -> Iterator[Mangled]:
-    for option in cat.associations:
-        if not labels.get(option.id):
-            detail = f"{option.sentence!r} has no labels"
-            yield Mangled(cat.id, option.id, "no_labels", detail, "stops")
 
 
 def _fillers(cat: Cat) -> Iterator[Mangled]:
@@ -112,11 +109,10 @@ def _fillers(cat: Cat) -> Iterator[Mangled]:
         word = word_read(cat.context, option.sentence)
         start, end = attribute(cat.context, option.sentence)
         filler = option.sentence[start:end]
-        if word is None:
-            detail = f"{option.sentence!r} has no word at the place of BLANK"
-            yield Mangled(cat.id, option.id, "filler_misread", detail, "stops")
-        elif not word:
+        if not word:
             detail = f"{filler!r} is read as an empty text"
+            if word is None:
+                detail = f"{option.sentence!r} has no word at the place of BLANK"
             yield Mangled(cat.id, option.id, "filler_misread", detail, "stops")
         elif word != filler:
             detail = f"{filler!r} is read as {word!r}"
@@ -153,12 +149,8 @@ def slug(name: str) -> str:
 
 def lm_eval_files(contents: Contents, facts: Facts) -> dict[str, bytes]:
     """The folder ``lm-eval/`` of a release; empty if the gold labels of all CATs are hidden."""
-    parts = [
-        (kind, split)
-        for split in SPLITS
-        for kind in KINDS
-        if (part := contents.part(split, kind)) and not any(cat.commitment for cat in part)
-    ]
+    every = {(kind, split): contents.part(split, kind) for split in SPLITS for kind in KINDS}
+    parts = [p for p, cats in every.items() if cats and not any(c.commitment for c in cats)]
     return tasks(parts, name=facts.name, version=facts.version)
 
 
@@ -193,16 +185,13 @@ def tasks(parts: Sequence[Part], *, name: str, version: str) -> dict[str, bytes]
         values = {"task": task, "split": split, "name": file, "version": version}
         values |= {"data": data_files.flat_path(kind, split), "tag": f"{slug(name)}_{split}"}
         values["texts"] = templates["texts"][kind]
-        made = {
-            f"{file}.yaml": templates["over_terms"],
-            f"{SIMPLE}/{file}-ss.yaml": templates["ss"],
-            f"{SIMPLE}/{file}-lms.yaml": templates["lms"],
-        }
-        texts |= {path: Template(text).substitute(values) for path, text in made.items()}
+        made = [(f"{file}.yaml", "over_terms", "")]
+        made += [(f"{SIMPLE}/{file}-{metric}.yaml", metric, "") for metric in ("ss", "lms")]
         for gold in ("stereotype", "anti_stereotype"):
-            pair = {**values, "gold": gold, "words": gold.replace("_", "-")}
-            path = f"{SIMPLE}/{file}-lms-{pair['words']}.yaml"
-            texts[path] = Template(templates["pair"]).substitute(pair)
+            made.append((f"{SIMPLE}/{file}-lms-{gold.replace('_', '-')}.yaml", "pair", gold))
+        for path, template, gold in made:
+            own = {**values, "gold": gold, "words": gold.replace("_", "-")}
+            texts[path] = Template(templates[template]).substitute(own)
     return {f"{FOLDER}/{path}": text.encode() for path, text in sorted(texts.items())}
 
 
@@ -211,19 +200,16 @@ def task_name(name: str, part: Part) -> str:
     return "_".join((slug(name), *part))
 
 
-def misread_by_lm_eval(cats: Sequence[Cat]) -> list[Mangled]:
+def misread_by_lm_eval(cats: Sequence[Cat]) -> Iterator[Mangled]:
     """The CATs that lm-evaluation-harness cannot score, or not as this project does."""
-    return [place for cat in cats for place in _of_one(cat)]
-
-
-def _of_one(cat: Cat) -> Iterator[Mangled]:
-    if cat.kind == "intersentence" and not cat.context.strip():
-        yield Mangled(cat.id, None, "empty_text", "the context is only white space", "stops")
-    texts = [option.sentence for option in cat.associations]
-    for n, option in enumerate(cat.associations):
-        if not option.sentence.strip():
-            detail = f"{option.sentence!r} is only white space"
-            yield Mangled(cat.id, option.id, "empty_text", detail)
-        elif option.sentence in texts[:n]:
-            detail = f"{option.sentence!r} is there twice, so the two always tie"
-            yield Mangled(cat.id, option.id, "same_text_twice", detail)
+    for cat in cats:
+        if cat.kind == "intersentence" and not cat.context.strip():
+            yield Mangled(cat.id, None, "empty_text", "the context is only white space", "stops")
+        texts = [option.sentence for option in cat.associations]
+        for n, option in enumerate(cat.associations):
+            if not option.sentence.strip():
+                detail = f"{option.sentence!r} is only white space"
+                yield Mangled(cat.id, option.id, "empty_text", detail)
+            elif option.sentence in texts[:n]:
+                detail = f"{option.sentence!r} is there twice, so the two always tie"
+                yield Mangled(cat.id, option.id, "same_text_twice", detail)

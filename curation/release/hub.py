@@ -6,6 +6,7 @@ changes. Files on the hub that no release has are left alone.
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
@@ -99,12 +100,7 @@ def check_name(repo: str) -> None:
     Raises:
         CurationError: it is not one.
     """
-    owner, _, name = repo.partition("/")
-    letters = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.")
-    good = all(
-        part and len(part) <= 96 and set(part) <= letters and part[0] not in "-." != part[-1]
-        for part in (owner, name)
-    )
+    good = re.fullmatch(r"[A-Za-z0-9_][\w.-]{0,95}/[A-Za-z0-9_][\w.-]{0,95}", repo, re.ASCII)
     if not good or "--" in repo or ".." in repo or repo.endswith((".git", "-", ".")):
         raise CurationError(
             f"{repo!r} is not the name of a dataset on the hub",
@@ -150,9 +146,9 @@ def plan(files: Sequence[Local], remote: Remote | None) -> list[Planned]:
     """
     own = {file.path for file in files}
     planned = [Planned(file.path, file.size, _state(file, remote)) for file in files]
-    for path in remote.files if remote else ():
-        if path not in own:
-            planned.append(Planned(path, 0, "deleted" if _is_of_release(path) else "kept"))
+    for path in remote.files.keys() - own if remote else ():
+        is_of_release = any(fnmatchcase(path, pattern) for pattern in PATTERNS)
+        planned.append(Planned(path, 0, "deleted" if is_of_release else "kept"))
     return sorted(planned)
 
 
@@ -162,19 +158,11 @@ def _state(file: Local, remote: Remote | None) -> State:
     there = remote.files.get(file.path)
     if there is None:
         return "new"
-    return "same" if there in _ids(file) else "changed"
-
-
-def _ids(file: Local) -> tuple[str, str]:
-    """The ids that the hub gives a file's content: of git, and of large files."""
+    # The ids that the hub gives a file's content: of git, and of large files.
     content = read_bytes(file.place)
     git = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
-    return git.hexdigest(), hashlib.sha256(content).hexdigest()
-
-
-def _is_of_release(path: str) -> bool:
-    """Whether a file on the hub that the release does not have is deleted there."""
-    return any(fnmatchcase(path, pattern) for pattern in PATTERNS)
+    same = there in (git.hexdigest(), hashlib.sha256(content).hexdigest())
+    return "same" if same else "changed"
 
 
 # --- the upload -----------------------------------------------------------------------------------
@@ -212,9 +200,18 @@ def push(
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
-    remote = look(hub, repo)
-    if tag and version in remote.tags:
-        return _published(hub, repo, files, remote, version, private=private, gated=gated)
+    remote, address = look(hub, repo), f"{hub.endpoint}/datasets/{repo}"
+    if tag and version in remote.tags:  # nothing is sent, and its content must be the same
+        there = plan(files, look(hub, repo, revision=version))
+        if unlike := [row.path for row in there if row.state not in ("same", "kept")]:
+            raise CurationError(
+                f"version {version} of {repo} is on the hub already, with other content: "
+                f"{', '.join(unlike[:3])}; a published version never changes",
+                "raise version in [release], build again, and push that",
+            )
+        with explained(hub, repo):
+            now_private = _settle(hub, repo, remote, private=private, gated=gated)
+        return Pushed(address, remote.tags[version], 0, True, now_private)
     with explained(hub, repo):
         if not remote.head:
             hub.create_repo(repo, repo_type=_DATASET, private=True)
@@ -237,42 +234,19 @@ def push(
             *(CommitOperationDelete(row.path) for row in planned if row.state == "deleted"),
         ]
         if operations:
-            commit = hub.create_commit(
-                repo,
-                operations,
-                commit_message=f"Version {version}",
-                repo_type=_DATASET,
-                parent_commit=remote.head or None,
-            ).oid
-            _check_all_there(repo, files, look(hub, repo))
+            about: dict[str, Any] = {"commit_message": f"Version {version}", "repo_type": _DATASET}
+            about["parent_commit"] = remote.head or None
+            commit = hub.create_commit(repo, operations, **about).oid
+            lost = [r.path for r in plan(files, look(hub, repo)) if r.state in ("new", "changed")]
+            if lost:
+                raise CurationError(
+                    f"the hub did not keep {len(lost)} files of {repo}, such as {lost[0]}",
+                    "look at .gitignore in the dataset on the hub, delete it there, and push again",
+                )
         if tag:
             hub.create_tag(repo, tag=version, revision=commit, repo_type=_DATASET)
         now_private = _settle(hub, repo, remote, private=private, gated=gated)
-    return Pushed(_address(hub, repo), commit, len(to_send), tag, now_private)
-
-
-def _published(
-    hub: "HfApi",
-    repo: str,
-    files: Sequence[Local],
-    remote: Remote,
-    version: str,
-    *,
-    private: bool | None,
-    gated: Access,
-) -> Pushed:
-    """A version that is tagged already: nothing is sent, and its content must be the same."""
-    there = look(hub, repo, revision=version)
-    unlike = [r.path for r in plan(files, there) if r.state not in ("same", "kept")]
-    if unlike:
-        raise CurationError(
-            f"version {version} of {repo} is on the hub already, with other content: "
-            f"{', '.join(unlike[:3])}; a published version never changes",
-            "raise version in [release], build again, and push that",
-        )
-    with explained(hub, repo):
-        now_private = _settle(hub, repo, remote, private=private, gated=gated)
-    return Pushed(_address(hub, repo), remote.tags[version], 0, True, now_private)
+    return Pushed(address, commit, len(to_send), tag, now_private)
 
 
 def _settle(
@@ -284,19 +258,6 @@ def _settle(
     if private is not None and private != remote.private:
         hub.update_repo_settings(repo, repo_type=_DATASET, private=private)
     return remote.private if private is None else private
-
-
-def _check_all_there(repo: str, files: Sequence[Local], remote: Remote) -> None:
-    lost = [row.path for row in plan(files, remote) if row.state in ("new", "changed")]
-    if lost:
-        raise CurationError(
-            f"the hub did not keep {len(lost)} files of {repo}, such as {lost[0]}",
-            "look at .gitignore in the dataset on the hub, delete it there, and push again",
-        )
-
-
-def _address(hub: "HfApi", repo: str) -> str:
-    return f"{hub.endpoint}/datasets/{repo}"
 
 
 # --- errors ---------------------------------------------------------------------------------------
@@ -326,37 +287,27 @@ def _explain(error: BaseException, endpoint: str, repo: str) -> CurationError:
         return CurationError("there is no token for the hub", _LOGIN)
     if "OfflineModeIsEnabled" in names:
         return CurationError("the hub is switched off by HF_HUB_OFFLINE", "unset HF_HUB_OFFLINE")
-    status = next((code for one in chain if (code := _status(one))), 0)
-    reason = " ".join(str(error).split())[:300]
-    if status == 401:
-        return CurationError("the hub does not accept the token", _LOGIN)
-    if status == 403:
-        return CurationError(
-            f"the token may not write to {repo}",
-            f"use a token with permission to write, of a member of {repo.partition('/')[0]}",
-        )
-    if status == 404:
-        return CurationError(f"{repo}: the hub does not find it ({reason})", "check its name")
-    if status in (409, 412):
-        return CurationError(
-            f"{repo} was changed by somebody else, or its name is taken ({reason})",
-            "run the same command again; if the name is taken, use another with --to",
-        )
-    if status == 429:
-        return CurationError("the hub has had too many requests", "wait some minutes, then go on")
+    codes = (getattr(getattr(one, "response", None), "status_code", 0) for one in chain)
+    status = next((code for code in codes if isinstance(code, int) and code), 0)
+    reason, again = " ".join(str(error).split())[:300], "run the same command again"
+    changed = (
+        f"{repo} was changed by somebody else, or its name is taken ({reason})",
+        f"{again}; if the name is taken, use another with --to",
+    )
+    member = f"use a token with permission to write, of a member of {repo.partition('/')[0]}"
+    known = {
+        401: ("the hub does not accept the token", _LOGIN),
+        403: (f"the token may not write to {repo}", member),
+        404: (f"{repo}: the hub does not find it ({reason})", "check its name"),
+        **dict.fromkeys((409, 412), changed),
+        429: ("the hub has had too many requests", "wait some minutes, then go on"),
+    }
+    if status in known:
+        return CurationError(*known[status])
     if status >= 500:
         return CurationError(f"the hub fails with status {status}", "run the command again later")
+    why, goes_on = reason or type(error).__name__, f"{again}: it goes on where it was"
     if names & {"RequestError", "ConnectError", "ConnectionError", "TransportError"}:
-        return CurationError(
-            f"no answer from {endpoint} ({reason or type(error).__name__})",
-            "check the network, then run the same command again: it goes on where it was",
-        )
-    return CurationError(
-        f"the upload to {repo} failed: {reason or type(error).__name__}",
-        "run the same command again: it goes on where it was",
-    )
-
-
-def _status(error: BaseException) -> int:
-    status = getattr(getattr(error, "response", None), "status_code", 0)
-    return status if isinstance(status, int) else 0
+        fix = f"check the network, then {goes_on}"
+        return CurationError(f"no answer from {endpoint} ({why})", fix)
+    return CurationError(f"the upload to {repo} failed: {why}", goes_on)

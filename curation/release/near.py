@@ -7,6 +7,7 @@ the unrelated association does not count; here one option does not, because labe
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 from typing import NamedTuple
 
@@ -21,13 +22,7 @@ from curation.release.seen import Seen
 SIMILARITY = 0.95
 
 
-class Texts(NamedTuple):
-    """What is compared of a CAT."""
-
-    id: str
-    kind: str
-    context: str
-    sentences: tuple[str, ...]
+AnyCat = PublishedCat | Seen
 
 
 class Pair(NamedTuple):
@@ -38,13 +33,8 @@ class Pair(NamedTuple):
     other: str
 
 
-def texts_of(cat: PublishedCat | Seen) -> Texts:
-    """What is compared of a CAT."""
-    return Texts(cat.id, cat.kind, cat.context, tuple(o.sentence for o in cat.options))
-
-
 def near(
-    cats: Sequence[Texts], places: Mapping[str, Sequence[Texts]]
+    cats: Sequence[AnyCat], places: Mapping[str, Sequence[AnyCat]]
 ) -> tuple[tuple[Near, ...], list[Pair]]:
     """How many CATs nearly repeat CATs of each place, and the pairs.
 
@@ -62,22 +52,26 @@ def near(
     return tuple(counts), pairs
 
 
-def _repeats(cats: Sequence[Texts], others: Sequence[Texts]) -> list[tuple[int, int]]:
+def _repeats(cats: Sequence[AnyCat], others: Sequence[AnyCat]) -> list[tuple[int, int]]:
     """The indices of each CAT that nearly repeats another, and of the first such other."""
     pairs = []
     for kind in {cat.kind for cat in cats}:
-        some = [at for at, cat in enumerate(cats) if cat.kind == kind]
-        public = [at for at, cat in enumerate(others) if cat.kind == kind]
-        lines = [compared(gist(cats[at].context, cats[at].sentences)) for at in some]
-        known = [compared(gist(others[at].context, others[at].sentences)) for at in public]
+        (some, lines), (public, known) = (_lines(each, kind) for each in (cats, others))
         pairs += [(some[at], public[other]) for at, other in _of_a_kind(lines, known)]
     return sorted(pairs)
+
+
+def _lines(cats: Sequence[AnyCat], kind: str) -> tuple[list[int], list[tuple[str, ...]]]:
+    """The indices of the CATs of a kind, and what is compared of each: context and options."""
+    places = [at for at, cat in enumerate(cats) if cat.kind == kind]
+    gists = (gist(cats[at].context, [o.sentence for o in cats[at].options]) for at in places)
+    return places, list(map(compared, gists))
 
 
 def _of_a_kind(
     lines: Sequence[tuple[str, ...]], known: Sequence[tuple[str, ...]]
 ) -> Iterable[tuple[int, int]]:
-    """The same for CATs of a kind, each with the lines that are compared: context and options."""
+    """The same for CATs of a kind, each with the lines of ``_lines``."""
     # If two options are alike, then one of all but the last is: it is looked up with the context.
     asked, homes = _homes(lines, slice(1, -1)), _homes(known, slice(1, None))
     texts, others = list(asked), list(homes)
@@ -88,7 +82,7 @@ def _of_a_kind(
                 for other in homes[others[b]]:
                     if other >= found.get(at, len(known)):
                         break
-                    if _repeats_line(lines[at], known[other]):
+                    if _alike(lines[at], known[other]):
                         found[at] = other
     return found.items()
 
@@ -102,17 +96,13 @@ def _homes(lines: Sequence[tuple[str, ...]], options: slice) -> dict[str, list[i
     return homes
 
 
-def _repeats_line(line: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return fuzz.ratio(line[0], other[0], score_cutoff=100 * SIMILARITY) > 0 and _two_alike(
-        line[1:], other[1:]
-    )
-
-
-def _two_alike(options: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether two options are alike to two different others."""
-    cutoff = 100 * SIMILARITY
-    alike = [[fuzz.ratio(a, b, score_cutoff=cutoff) > 0 for b in others] for a in options]
+def _alike(line: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the contexts are alike, and two options to two different others."""
+    ratio = partial(fuzz.ratio, score_cutoff=100 * SIMILARITY)
+    if not ratio(line[0], other[0]):
+        return False
+    alike = [[ratio(a, b) > 0 for b in other[1:]] for a in line[1:]]
     return any(
         sum(alike[n][at] for n, at in enumerate(order)) >= 2
-        for order in permutations(range(len(others)), len(options))
+        for order in permutations(range(len(other) - 1), len(line) - 1)
     )

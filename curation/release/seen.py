@@ -84,15 +84,12 @@ def from_item(
         split: the split that the name of the file says, if it does.
         classes: the names of labels that are numbers, by column.
     """
-    options = [
-        Option(
-            _text(sentence.get("id")),
-            _text(sentence.get("sentence")),
-            _gold(_name(sentence.get("gold_label"), classes.get("gold_label", ()))),
-            _labels(sentence.get("labels"), classes),
-        )
-        for sentence in _rows(item.get("sentences"))
-    ]
+    options = []
+    for sentence in _rows(item.get("sentences")):
+        gold = _gold(_name(sentence.get("gold_label"), classes.get("gold_label", ())))
+        labels = _labels(sentence.get("labels"), classes.get("label", ()))
+        id, text = _text(sentence.get("id")), _text(sentence.get("sentence"))
+        options.append(Option(id, text, gold, labels))
     return _seen(item, kind, where, split or _text(item.get("split")), options)
 
 
@@ -113,20 +110,11 @@ def from_row(row: Mapping[str, Any], where: str) -> Seen:
 def _seen(
     item: Mapping[str, Any], kind: str, where: str, split: str, options: Sequence[Option]
 ) -> Seen:
-    domain, proof = item.get("domain", item.get("bias_type")), item.get("commitment")
-    return Seen(
-        id=_text(item.get("id")),
-        kind=kind,
-        domain=_text(domain),
-        target=_text(item.get("target")),
-        context=_text(item.get("context")),
-        split=split,
-        tier=item.get("tier"),
-        options=tuple(options),
-        where=where,
-        commitment=None if proof is None else _text(proof),
-        fields=_fields(tuple(item)),
-    )
+    id, target, context = (_text(item.get(name)) for name in ("id", "target", "context"))
+    domain, proof = _text(item.get("domain", item.get("bias_type"))), item.get("commitment")
+    about = (where, None if proof is None else _text(proof), _fields(tuple(item)))
+    texts = (id, kind, domain, target, context, split)
+    return Seen(*texts, item.get("tier"), tuple(options), *about)
 
 
 @lru_cache
@@ -157,12 +145,9 @@ def _rows(value: Any) -> list[dict[str, Any]]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
 
 
-def _labels(value: Any, classes: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
-    names = classes.get("label", ())
-    return tuple(
-        _label(_text(row.get("human_id")), _text(_name(row.get("label"), names)))
-        for row in _rows(value)
-    )
+def _labels(value: Any, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    pairs = ((row.get("human_id"), _name(row.get("label"), names)) for row in _rows(value))
+    return tuple(_label(_text(annotator), _text(label)) for annotator, label in pairs)
 
 
 @lru_cache(1 << 16)  # a release has many labels, and few different ones of each annotator

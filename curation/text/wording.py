@@ -1,5 +1,6 @@
 """Counts with their nouns, and the first of many texts, as messages show them."""
 
+import difflib
 from collections.abc import Iterable
 
 
@@ -23,6 +24,16 @@ def amount(n: int, noun: str, plural: str = "") -> str:
     elif not plural:
         plural = noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
     return f"{n:,} {plural}"
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A fix that names what a name is like; ``otherwise`` if it is like nothing known.
+
+    >>> did_you_mean("wehn", ["when", "who"], "see the docs")
+    "did you mean 'when'?"
+    """
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]!r}?" if near else otherwise
 
 
 def some(texts: Iterable[str], most: int) -> str:

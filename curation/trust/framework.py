@@ -158,30 +158,6 @@ def _relative_entropy(p: Floats, other: Floats) -> Floats:
     return np.asarray(np.maximum(total, 0.0))  # rounding can give −1e-17
 
 
-def bias(
-    target: str,
-    soa: Sequence[float | None],
-    *,
-    groups: Sequence[str],
-    reference: Sequence[float] | None,
-    policies: Policies = DEFAULT,
-    n: int,
-) -> Bias:
-    """The result of one target; for many targets, ``biases`` is faster.
-
-    Args:
-        target: the target's name.
-        soa: its strength of association with each group; None if it is missing.
-        groups: the names of the groups.
-        reference: p0; None if there is none for this target.
-        policies: how strengths become a distribution.
-        n: the number of contexts, or of group words found.
-    """
-    references = {} if reference is None else {target: tuple(reference)}
-    given = Groups("own", dict.fromkeys(groups, ()), {target: ()}, references)
-    return biases(given, np.array([soa], float), policies, n=n)[0]  # None becomes NaN
-
-
 def biases(
     groups: Groups,
     soa: Floats,

@@ -70,12 +70,10 @@ class Groups:
                 if not words:
                     raise CurationError(f"{where}: the {kind} «{name}» has no words", "add a word")
                 for word in (name, *words)[kind == "group" :]:
-                    if len(word) > _LONGEST:
-                        raise CurationError(
-                            f"{where}: «{word[:40]}…» has {len(word):,} characters, and {_LONGEST} "
-                            "are the most",
-                            "write one word on each line",
-                        )
+                    if (n := len(word)) > _LONGEST:
+                        says = f"has {n:,} characters, and {_LONGEST} are the most"
+                        what = f"{where}: «{word[:40]}…» {says}"
+                        raise CurationError(what, "write one word on each line")
         for group, words in self.words.items():
             for word in words:
                 if (other := owner.setdefault(word.casefold(), group)) != group:

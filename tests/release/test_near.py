@@ -1,27 +1,34 @@
 """Near-duplicates of test CATs among public ones: found as a slow, simple comparison finds them."""
 
 import random
+from collections.abc import Iterable
 from itertools import permutations
 from pathlib import Path
 
 from rapidfuzz import fuzz
 
 from curation.checks.content import compared, gist
-from curation.release.near import Pair, Texts, near
+from curation.release.near import Pair, near
+from curation.release.seen import Option, Seen
 from support.catsets import stereoset, write_json
 from support.labelled import Desk
 
 
-def intra(id: str, context: str, *words: str) -> Texts:
-    return Texts(id, "intrasentence", context, tuple(context.replace("BLANK", w) for w in words))
+def cat_of(id: str, kind: str, context: str, sentences: Iterable[str]) -> Seen:
+    options = tuple(Option("", sentence, "") for sentence in sentences)
+    return Seen(id, kind, "", "", context, "", None, options, "")
 
 
-def slowly(cats: list[Texts], others: list[Texts]) -> list[tuple[str, str]]:
+def intra(id: str, context: str, *words: str) -> Seen:
+    return cat_of(id, "intrasentence", context, (context.replace("BLANK", w) for w in words))
+
+
+def slowly(cats: list[Seen], others: list[Seen]) -> list[tuple[str, str]]:
     pairs = []
     for a in cats:
         for b in others:
-            one, *own = compared(gist(a.context, a.sentences))
-            other, *theirs = compared(gist(b.context, b.sentences))
+            one, *own = compared(gist(a.context, [o.sentence for o in a.options]))
+            other, *theirs = compared(gist(b.context, [o.sentence for o in b.options]))
             alike = [[fuzz.ratio(x, y) >= 95 for y in theirs] for x in own]
             orders = permutations((0, 1, 2))
             two = any(alike[0][i] + alike[1][j] + alike[2][k] >= 2 for i, j, k in orders)
@@ -35,14 +42,14 @@ def test_the_same_cats_are_found_as_slowly() -> None:
     rng = random.Random(3)
     words = ["kind", "gruff", "blue", "extremely well read", "extremely well fed", "a painter"]
 
-    def made(id: str) -> Texts:
+    def made(id: str) -> Seen:
         village = "in the small village by the"
         place = rng.choice([f"{village} sea", f"{village} see", "here"])
         context = f"The {rng.choice(['baker', 'bakers', 'potter'])} {place} is BLANK"
         if rng.random() < 0.5:
             return intra(id, context + rng.choice([".", "!", ""]), *rng.sample(words, 3))
         ends = (f"It is known {place} that it is {word}." for word in rng.sample(words, 3))
-        return Texts(id, "intersentence", context.replace("BLANK", "old"), tuple(ends))
+        return cat_of(id, "intersentence", context.replace("BLANK", "old"), ends)
 
     cats, others = [made(f"a{n}") for n in range(60)], [made(f"b{n}") for n in range(80)]
     (count,), pairs = near(cats, {"dev": others})
@@ -66,7 +73,7 @@ def test_order_case_and_the_third_option_do_not_count() -> None:
 
 def test_texts_in_any_script_and_empty_ones() -> None:
     cat = intra("a", "パン屋は BLANK です。", "親切", "乱暴", "青い")
-    empty = Texts("b", "intrasentence", "BLANK", ("", "", ""))
+    empty = cat_of("b", "intrasentence", "BLANK", ("", "", ""))
     assert [p.other for p in near([cat, empty], {"dev": [cat, empty]})[1]] == ["a", "b"]
 
 

@@ -63,7 +63,7 @@ def errata(desk: Desk) -> list[dict[str, Any]]:
 
 def test_the_first_version_has_no_errata(built: Desk) -> None:
     assert not (built.first / "errata.jsonl").exists()
-    assert versions.previous(built.campaign) is None
+    assert versions.earlier(built.campaign) == []
     assert versions.change_inputs(built.campaign) == []
 
 
@@ -152,7 +152,7 @@ def folders(campaign: Campaign, *names: str) -> None:
 
 
 def before(campaign: Campaign, version: str) -> str | None:
-    folder = versions.previous(with_version(campaign, version))
+    folder = next(reversed(versions.earlier(with_version(campaign, version))), None)
     return folder and folder.name
 
 

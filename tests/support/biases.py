@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from curation.records import Bias, Evidence
-from curation.trust.framework import DEFAULT, Floats, Policies, bias
+from curation.trust.framework import DEFAULT, Floats, Policies, biases
 from curation.trust.groups import Groups
 from curation.trust.protocol.again import Again
 from curation.trust.protocol.measures import MeasureRun
@@ -39,6 +39,21 @@ GENDER = Groups(
     {name: (name,) for name in TARGETS},
     anchors=ANCHORS,
 )
+
+
+def bias(
+    target: str,
+    soa: Sequence[float | None],
+    *,
+    groups: Sequence[str],
+    reference: Sequence[float] | None,
+    policies: Policies = DEFAULT,
+    n: int,
+) -> Bias:
+    """The result of one target from its strengths of association."""
+    references = {} if reference is None else {target: tuple(reference)}
+    given = Groups("own", dict.fromkeys(groups, ()), {target: ()}, references)
+    return biases(given, np.array([soa], float), policies, n=n)[0]  # None becomes NaN
 
 
 def result(

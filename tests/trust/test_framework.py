@@ -14,7 +14,6 @@ from scipy.stats import entropy
 from curation.records import Bias
 from curation.trust.framework import (
     Policies,
-    bias,
     biases,
     distributions,
     divergence,
@@ -25,6 +24,7 @@ from curation.trust.framework import (
     why_undefined,
 )
 from curation.trust.groups import Groups
+from support.biases import bias
 
 # The first draw of a process loads tables, which is slow on a busy machine.
 calm = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -16,11 +16,12 @@ from curation.records import Bias
 from curation.settings import TrustSettings
 from curation.steps.trust.contextual import measure_contextual, measure_probe
 from curation.steps.trust.files import read_groups
-from curation.trust.framework import Policies, bias
+from curation.trust.framework import Policies
 from curation.trust.text.automated import Tally, count
 from curation.trust.text.scanning import Texts
 from curation.trust.vectors.cosine import vector_biases
 from support import planted, trust
+from support.biases import bias
 
 CLEAR = [job for job, lean in trust.LEAN.items() if abs(lean - 0.5) > 0.15]
 """The jobs with a clear direction."""

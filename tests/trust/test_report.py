@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from curation.campaign import Campaign, open_campaign
-from curation.files import dump_json
+from curation.files import dump_json, shipped
 from curation.records import CRITERIA, Bias, Criterion, Status
 from curation.settings import GroupSettings, settings_text
 from curation.steps.pipeline import BY_NAME, bring_up_to_date
@@ -348,7 +348,7 @@ def test_rows_that_need_a_campaign_say_so(gold: Gold, monkeypatch: pytest.Monkey
     assert changes["rule"] == "do it"
 
 
-@pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list"])
+@pytest.mark.parametrize("harm", ["cut", "no such groups", "lost list", "shipped list"])
 def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, harm: str) -> None:
     folder = files.run_folder(measured, "vectors", "two", "w")
     if harm == "cut":
@@ -356,12 +356,18 @@ def test_a_run_that_cannot_be_used_does_not_stop_the_report(measured: Campaign, 
         path.write_bytes(path.read_bytes()[:20])
     elif harm == "lost list":
         (measured.trust / "a.txt").unlink()
+    elif harm == "shipped list":  # the one that comes with curation has other groups
+        set_to(measured.root, 'anchors = ""', 'anchors = "anchors.csv"')
     else:
         set_to(measured.root, "[groups.two]", "[groups.other]")
     found = made(measured, Heard())
-    lost = {"lost list": ["[groups.two]"], "no such groups": ["[groups.two]", "[groups.other]"]}
+    lost = {name: ["[groups.two]"] for name in ("lost list", "shipped list")}
+    lost["no such groups"] = ["[groups.two]", "[groups.other]"]
     assert {*found.left_out} - {"vectors/two-w"} <= {*lost.get(harm, [])}
     assert str(measured.root) not in found.left_out["vectors/two-w"]
+    text = found.path.read_text("utf-8")
+    assert str(shipped("data", "groups")) not in text
+    assert ("data/groups/anchors.csv line 2: there is no group" in text) == (harm[:4] == "ship")
     (seen,) = read_status(open_campaign(measured.root)).trust
     assert seen.state == "not used"
 
@@ -394,7 +400,7 @@ def test_a_step_that_does_not_apply_is_not_run(campaign: Campaign) -> None:
     ("content", "where"),
     [
         ([], ": is not a trust report"),
-        ({"rows": {}}, ", field 'rows': is not a list"),
+        ({"rows": {}}, ", field 'rows': Input should be a valid array"),
         ({"rows": [row().model_dump(), {"subject": "x"}]}, ", row 2, field 'subject'"),
     ],
 )

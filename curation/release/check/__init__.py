@@ -10,6 +10,7 @@ from curation.release.folder import Release, read_release
 
 CHECKS: tuple[Callable[[Release], Iterator[Finding]], ...] = (
     cats.check_sums,
+    cats.check_canonical,
     cats.check_cats,
     cats.check_labels,
     metadata.check_cards,

@@ -9,7 +9,7 @@ from operator import eq
 from curation.files import CurationError
 from curation.records import VALUES
 from curation.release.contents import ANNOTATIONS, CARD, FACTS, SUMS, TERMS
-from curation.release.findings import Finding, finding, named
+from curation.release.findings import Finding, finding, listed, named
 from curation.release.folder import Release, Table, load
 from curation.release.seen import Form, Seen
 from curation.text.rules import FULL, same_text
@@ -31,17 +31,14 @@ def _whole(cats: Form) -> Iterator[Finding]:
     bad += [cat for cat in cats if cat.hidden and len(cat.options) != 3]
     by_file: dict[str, list[str]] = defaultdict(list)
     for cat in bad:
-        by_file[_file(cat)].append(f"{_place(cat)} (id {cat.id})")
+        place = cat.where.removeprefix(_file(cat)).lstrip(", ") or cat.where
+        by_file[_file(cat)].append(f"{place} (id {cat.id})")
     for name, places in by_file.items():
-        yield finding("not_a_cat", name, f"{len(places)}: {named(places)}")
+        yield from listed("not_a_cat", name, places)
 
 
 def _file(cat: Seen) -> str:
     return cat.where.partition(",")[0].partition(" line ")[0].partition(" ")[0]
-
-
-def _place(cat: Seen) -> str:
-    return cat.where.removeprefix(_file(cat)).lstrip(", ") or cat.where
 
 
 def _ids(form: str, cats: Form, *, ours: bool) -> Iterator[Finding]:
@@ -64,18 +61,15 @@ def _ids(form: str, cats: Form, *, ours: bool) -> Iterator[Finding]:
             repeated[" and ".join(sorted(files))] += 1
         else:
             twice.append(name)
-    if both:
-        yield finding("cat_in_both", form, f"{len(both)}: {named(both)}")
-    if twice:
-        yield finding("id_twice", form, f"ids of CATs: {named(twice)}")
+    yield from listed("cat_in_both", form, both)
+    yield from listed("id_twice", form, twice, "ids of CATs: {places}")
     for files_, count in repeated.items():
         yield finding("file_repeated", files_, f"{count} CATs are in both")
     names = [n for n, group in options.items() if len(group) > len({c.id for c in group})]
     shared = [n for n, group in options.items() if len({c.id for c in group}) > 1]
-    if names and not repeated and not twice:
-        yield finding("id_twice", form, f"ids of associations: {named(names)}")
-    if shared:
-        yield finding("id_twice", form, f"ids of associations in several CATs: {named(shared)}")
+    if not (repeated or twice):
+        yield from listed("id_twice", form, names, "ids of associations: {places}")
+    yield from listed("id_twice", form, shared, "ids of associations in several CATs: {places}")
 
 
 def _same(release: Release) -> Iterator[Finding]:
@@ -91,12 +85,11 @@ def _same(release: Release) -> Iterator[Finding]:
             continue  # other data, or ids that were made up
         where = f"{first} and {other}"
         for only, name in ((base.keys() - cats.keys(), first), (cats.keys() - base.keys(), other)):
-            if only:
-                detail = f"only in {name}: {len(only)}, such as {named(sorted(only))}"
-                yield finding("forms_differ", where, detail, severity=release.lacking)
+            says = f"only in {name}: {{n}}, such as {{places}}"
+            ids = sorted(only)
+            yield from listed("forms_differ", where, ids, says, severity=release.lacking)
         unlike = [name for name, cat in base.items() if name in cats and _differ(cat, cats[name])]
-        if unlike:
-            yield finding("forms_differ", where, f"CATs that differ: {named(unlike)}")
+        yield from listed("forms_differ", where, unlike, "CATs that differ: {places}")
 
 
 def _differ(cat: Seen, other: Seen) -> bool:
@@ -116,14 +109,11 @@ def _splits(release: Release) -> Iterator[Finding]:
         if not cat.hidden:
             texts[cat.content].add(cat.split)
     both = [f"{target} ({domain})" for (domain, target), s in terms.items() if {"dev", "test"} <= s]
-    if both:
-        of = sum("test" in splits for splits in terms.values())
-        detail = f"{len(both)} of {of} terms of test: {named(both)}"
-        yield finding("term_in_both", "dev and test", detail, severity=release.lacking)
+    of, where = sum("test" in splits for splits in terms.values()), "dev and test"
+    says = f"{{n}} of {of} terms of test: {{places}}"
+    yield from listed("term_in_both", where, both, says, severity=release.lacking)
     copies = [str(content[3]) for content, splits in texts.items() if {"dev", "test"} <= splits]
-    if copies:
-        detail = f"{len(copies)} with the same texts: {named(copies)}"
-        yield finding("cat_in_both", "dev and test", detail)
+    yield from listed("cat_in_both", where, copies, "{n} with the same texts: {places}")
 
 
 def _terms(release: Release) -> Iterator[Finding]:
@@ -140,13 +130,11 @@ def _terms(release: Release) -> Iterator[Finding]:
     rows = {(str(row.get("domain")), str(row.get("text"))): row for row in release.terms}
     if twice := len(release.terms) - len(rows):
         yield finding("term_unknown", TERMS, f"{twice} terms are there twice")
-    if missing := [
-        f"{target} ({domain})" for domain, target in splits if (domain, target) not in rows
-    ]:
-        yield finding("term_unknown", TERMS, f"lacks terms of CATs: {named(missing)}")
+    missing = [f"{key[1]} ({key[0]})" for key in splits if key not in rows]
+    yield from listed("term_unknown", TERMS, missing, "lacks terms of CATs: {places}")
     is_public = {key for key, row in rows.items() if release.sealed and row.get("split") == "test"}
-    if unused := [f"{key[1]} ({key[0]})" for key in rows if key not in splits.keys() | is_public]:
-        yield finding("term_unknown", TERMS, f"terms without CATs: {named(unused)}")
+    unused = [f"{key[1]} ({key[0]})" for key in rows if key not in splits.keys() | is_public]
+    yield from listed("term_unknown", TERMS, unused, "terms without CATs: {places}")
     wrong = []
     families: dict[str, set[str]] = defaultdict(set)
     for (domain, text), row in rows.items():
@@ -159,10 +147,9 @@ def _terms(release: Release) -> Iterator[Finding]:
             wrong.append(f"{text} ({domain})")
         if isinstance(row.get("family"), str):
             families[row["family"]] |= own
-    if wrong:
-        yield finding("term_unknown", TERMS, f"split or number of CATs: {named(wrong)}")
-    if both := [name for name, own in families.items() if {"dev", "test"} <= own]:
-        yield finding("family_in_both", TERMS, named(both))
+    yield from listed("term_unknown", TERMS, wrong, "split or number of CATs: {places}")
+    both = [name for name, own in families.items() if {"dev", "test"} <= own]
+    yield from listed("family_in_both", TERMS, both, "{places}")
 
 
 _TRUE = frozenset({"true", "1", "yes", "none"})  # none: there is no such column
@@ -196,20 +183,13 @@ def _annotations(release: Release) -> Iterator[Finding]:
         if is_counted.lower() in _TRUE:
             pair = annotator, label
             counted[option].append(known.setdefault(pair, pair))
-    if unknown:
-        yield finding("annotation_unknown", ANNOTATIONS, f"{len(unknown)}: {named(unknown)}")
-    if foreign:
-        yield finding("annotation_unknown", ANNOTATIONS, f"not a label: {named(foreign)}")
+    yield from listed("annotation_unknown", ANNOTATIONS, unknown)
+    yield from listed("annotation_unknown", ANNOTATIONS, foreign, "not a label: {places}")
     if release.forms.get("StereoSet") and release.ours:
-        differ = [
-            option.id
-            for cat in release.forms["StereoSet"]
-            for option in cat.options
-            if sorted(option.labels) != sorted(counted.get(option.id, ()))
-        ]
-        if differ:
-            where = f"{ANNOTATIONS} and the StereoSet files"
-            yield finding("labels_differ", where, f"{len(differ)} associations: {named(differ)}")
+        options = (option for cat in release.forms["StereoSet"] for option in cat.options)
+        differ = [o.id for o in options if sorted(o.labels) != sorted(counted.get(o.id, ()))]
+        where = f"{ANNOTATIONS} and the StereoSet files"
+        yield from listed("labels_differ", where, differ, "{n} associations: {places}")
     yield from _decided(release, counted)
     yield from _parquet(release)
 
@@ -220,9 +200,8 @@ def _parquet(release: Release) -> Iterator[Finding]:
     if table is None or again is None or not table.rows:
         return
     if table.rows == again.rows and all(
-        column == again.column(name)
-        or all(map(eq, map(_cell, column), map(_cell, again.column(name))))
-        for name, column in table.columns.items()
+        all(map(eq, map(_cell, table.column(name)), map(_cell, again.column(name))))
+        for name in table.columns
     ):
         return
     ours, theirs = (
@@ -265,12 +244,10 @@ def _decided(
         full = all(counts.total() == FULL for counts in own)
         if "tier" in cat.fields and complete and cat.tier != (lowest if full else None):
             tiers.append(f"{cat.id} has {cat.tier}")
-    if tiers:
-        detail = f"tiers that are not the smallest number of votes: {named(tiers)}"
-        yield finding("gold_undecided", ANNOTATIONS, detail)
-    if wrong:
-        detail = f"{len(wrong)} with fewer than {needed} votes: {named(wrong)}"
-        yield finding("gold_undecided", ANNOTATIONS, detail)
+    says = "tiers that are not the smallest number of votes: {places}"
+    yield from listed("gold_undecided", ANNOTATIONS, tiers, says)
+    says = f"{{n}} with fewer than {needed} votes: {{places}}"
+    yield from listed("gold_undecided", ANNOTATIONS, wrong, says)
     if without > facts.without_votes:
         detail = f"{without} CATs have no votes; release.json says {facts.without_votes}"
         yield finding("gold_undecided", ANNOTATIONS, detail)
@@ -285,9 +262,9 @@ def _outvoted(release: Release) -> Iterator[Finding]:
             of += bool(counts)
             if counts and max(counts.values()) > counts[option.gold]:
                 outvoted.append(option.id or cat.id)
-    if outvoted:
-        detail = f"{len(outvoted)} of {of} associations: {named(outvoted)}"
-        yield finding("gold_outvoted", "the labels", detail)
+    yield from listed(
+        "gold_outvoted", "the labels", outvoted, f"{{n}} of {of} associations: {{places}}"
+    )
 
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
@@ -295,12 +272,7 @@ _LARGEST = 16 << 20  # bytes of SHA256SUMS
 
 
 def check_sums(release: Release) -> Iterator[Finding]:
-    """What is wrong with the checksums of a release."""
-    yield from _sums(release)
-    yield from _canonical(release)
-
-
-def _sums(release: Release) -> Iterator[Finding]:
+    """What is wrong with the checksums of the files."""
     if SUMS not in release.files:
         yield finding("no_checksums", SUMS, "is not there", severity=release.lacking)
         return
@@ -308,7 +280,7 @@ def _sums(release: Release) -> Iterator[Finding]:
     yield from problems
     if text is None:
         return
-    listed: dict[str, str] = {}
+    sums: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)
         where = f"{SUMS} line {number}"
@@ -316,31 +288,25 @@ def _sums(release: Release) -> Iterator[Finding]:
             yield finding("sums_malformed", where, f"is not a checksum and a path: {line[:80]!r}")
         elif not is_inside(match[2]):
             yield finding("sums_malformed", where, f"{match[2][:80]!r} leaves the folder")
-        elif match[2] in listed:
+        elif match[2] in sums:
             yield finding("sums_malformed", where, f"names {match[2][:80]!r} again")
         else:
-            listed[match[2]] = match[1]
-    missing = [name for name in listed if name not in release.files]
-    if missing:
+            sums[match[2]] = match[1]
+    if missing := [name for name in sums if name not in release.files]:
         yield finding("file_missing", named(missing), f"in {SUMS}, but not in the folder")
-    for name, sha in listed.items():
-        if name in release.files:
-            try:
-                actual = release.digest(name)
-            except OSError as error:
-                yield finding("unreadable", name, error.strerror or "may not be read")
-                continue
-            if actual != sha:
-                yield finding(
-                    "file_changed", name, "is not the file that the checksums were computed from"
-                )
-    unlisted = [name for name in release.files if name not in {*listed, SUMS}]
-    unlisted = [name for name in unlisted if release.ours or not name.startswith(".")]
-    if unlisted:
+    changed = "is not the file that the checksums were computed from"
+    for name in (name for name in sums if name in release.files):
+        try:
+            if release.digest(name) != sums[name]:
+                yield finding("file_changed", name, changed)
+        except OSError as error:
+            yield finding("unreadable", name, error.strerror or "may not be read")
+    unlisted = [name for name in release.files if name not in {*sums, SUMS}]
+    if unlisted := [name for name in unlisted if release.ours or not name.startswith(".")]:
         yield finding("file_unlisted", named(unlisted), f"not in {SUMS}", severity=release.lacking)
 
 
-def _canonical(release: Release) -> Iterator[Finding]:
+def check_canonical(release: Release) -> Iterator[Finding]:
     """The canonical hash is sha256 of the files in ``cats/``, one after the other by name."""
     names = sorted(n for n in release.files if n.startswith("cats/") and n.endswith(".jsonl"))
     if not release.ours or not release.facts:
@@ -348,8 +314,7 @@ def _canonical(release: Release) -> Iterator[Finding]:
     whole = hashlib.sha256()
     for name in names:
         try:
-            for block in release.raw_blocks(name):
-                whole.update(block)
+            whole.update(release.content(name))
         except CurationError:
             return  # reported as unreadable
     actual = whole.hexdigest()

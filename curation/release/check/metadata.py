@@ -17,14 +17,8 @@ from curation.release.contents import (
     STATEMENT,
     TERMS,
 )
-from curation.release.findings import Finding, finding, named
-from curation.release.folder import (
-    LARGEST_YAML,
-    Release,
-    is_metadata,
-    load,
-    read_yaml,
-)
+from curation.release.findings import Finding, finding, listed, named
+from curation.release.folder import LARGEST_YAML, Release, is_metadata, load, read_yaml
 from curation.text.wording import amount, some
 from curation.work.manifest import is_inside
 
@@ -50,12 +44,10 @@ def check_metadata(release: Release) -> Iterator[Finding]:
 
 
 def _parts(release: Release) -> Iterator[Finding]:
-    if release.ours:
-        for name in (*PARTS[1:], DATAPACKAGE, TERMS):
-            if name not in release.files:
-                yield finding("part_missing", name, "is not there")
-        return
-    if release.reveals:
+    for name in (*PARTS[1:], DATAPACKAGE, TERMS) if release.ours else ():
+        if name not in release.files:
+            yield finding("part_missing", name, "is not there")
+    if release.ours or release.reveals:
         return
     have = {name.upper() for name in release.files}
     if not have & {name.upper() for name in LICENCES}:
@@ -102,19 +94,13 @@ def _sizes(release: Release) -> Iterator[Finding]:
             if count_stated != actual_count:
                 detail = f"{name}: says {count_stated}; annotations.csv has {actual_count}"
                 yield finding("sizes_differ", FACTS, detail)
-    tiers = Counter(_tier(cat.tier) for cat in release.main if not cat.hidden)
+    numbers = (cat.tier for cat in release.main if not cat.hidden and type(cat.tier) is int)
+    tiers = Counter(map(str, numbers))
     if any("tier" in cat.fields for cat in release.main) and facts.tiers:
         tiers_stated = {name: count for name, count in facts.tiers.items() if count}
-        known = {name: count for name, count in tiers.items() if name in tiers_stated or name}
-        if {n: c for n, c in tiers_stated.items() if n.isdigit()} != {
-            n: c for n, c in known.items() if n.isdigit()
-        }:
-            detail = f"tiers: says {tiers_stated}; the data have {dict(sorted(known.items()))}"
+        if {n: c for n, c in tiers_stated.items() if n.isdigit()} != tiers:
+            detail = f"tiers: says {tiers_stated}; the data have {dict(sorted(tiers.items()))}"
             yield finding("sizes_differ", FACTS, detail)
-
-
-def _tier(value: Any) -> str:
-    return str(value) if type(value) is int else ""
 
 
 # --- descriptors ----------------------------------------------------------------------------------
@@ -154,15 +140,9 @@ def _croissant(release: Release) -> Iterator[Finding]:
         if not isinstance(entry, dict) or "contentUrl" not in entry:
             continue
         count += 1
-        size = entry.get("contentSize")
-        number = str(size).removesuffix("B").strip() if size is not None else ""
-        yield from _described(
-            release,
-            CROISSANT,
-            entry["contentUrl"],
-            entry.get("sha256"),
-            int(number) if number.isdecimal() and len(number) < 20 else None,
-        )
+        number = str(entry.get("contentSize", "")).removesuffix("B").strip()
+        size = int(number) if number.isdecimal() and len(number) < 20 else None
+        yield from _described(release, CROISSANT, entry["contentUrl"], entry.get("sha256"), size)
     if release.ours and not count:
         yield finding("descriptor", CROISSANT, "describes no file")
     if release.facts and not release.facts.anonymous and not content.get("url"):
@@ -257,22 +237,17 @@ def check_cards(release: Release) -> Iterator[Finding]:
         yield from _configs(release, data)
         yield from _licence(release, data)
     anonymous = release.facts is not None and release.facts.anonymous
-    silent = [
-        part
-        for part, words in _NEEDED.items()
-        if not words.search(text) and not (anonymous and part == "a contact")
-    ]
+    needed = {
+        part: words for part, words in _NEEDED.items() if part != "a contact" or not anonymous
+    }
+    silent = [part for part, words in needed.items() if not words.search(text)]
     if "a canary" not in silent and not _GUID.search(text):
         silent.append("the GUID of its canary")
     if silent:
         yield finding("card_incomplete", CARD, f"does not have {', '.join(silent)}")
-    facts = release.facts
-    if facts is None:
-        return
-    if facts.canary not in text:
+    if (facts := release.facts) and facts.canary not in text:
         yield finding("card_incomplete", CARD, f"does not have the canary {facts.canary}")
-    contact = facts.statement.contact
-    if not contact and not facts.anonymous:
+    if facts and not facts.statement.contact and not anonymous:
         yield finding("card_incomplete", FACTS, "there is no contact")
 
 
@@ -287,14 +262,12 @@ def _configs(release: Release, data: dict[str, Any]) -> Iterator[Finding]:
     patterns = list(dict.fromkeys(islice(_patterns(configs), _MOST_PATHS)))
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in release.files):
-            yield finding(
-                "file_missing", CARD, f"configs name {pattern[:80]!r}, which is not there"
-            )
+            says = f"configs name {pattern[:80]!r}, which is not there"
+            yield finding("file_missing", CARD, says)
     if release.ours:  # the other files have the same data
         names = [name for name in names if name.endswith(".parquet")]
     without = [n for n in names if not any(fnmatchcase(n, pattern) for pattern in patterns)]
-    if without:
-        yield finding("no_config", CARD, named(without))
+    yield from listed("no_config", CARD, without, "{places}")
 
 
 def _patterns(configs: list[Any]) -> Iterator[str]:

@@ -13,19 +13,14 @@ from curation.catsets.entries import HIDDEN
 from curation.files import CurationError
 from curation.release.columns import TELLING
 from curation.release.contents import ANNOTATIONS, FACTS, SEALED
-from curation.release.findings import Finding, finding, named
+from curation.release.findings import Finding, finding, listed, named
 from curation.release.folder import FORMS, LARGEST, Release, Table, is_metadata, load
 from curation.release.hidden.numbers import too_much
 from curation.text.rules import same_text
 
 NEVER = (
-    "gold-*.jsonl",
-    "given-out.jsonl",
-    "people.jsonl",
-    "people.csv",
-    "standing.jsonl",
-    "asked.json",
-    "*.key",
+    *("gold-*.jsonl", "given-out.jsonl", "people.jsonl", "people.csv"),
+    *("standing.jsonl", "asked.json", "*.key"),
 )
 """Names of files that never leave a campaign."""
 FOLDERS = frozenset({"raw", "tasks", "2-rounds", "1-terms"})
@@ -112,9 +107,8 @@ def _data(release: Release) -> Iterator[Finding]:
         except (CurationError, UnicodeDecodeError):
             continue  # reported as unreadable
         for search, found in zip(searches, lines, strict=True):
-            if found:
-                places_shown = named([f"line {line}" for line in dict.fromkeys(found)])
-                yield finding(search.code, name, f"{search.what}: {places_shown}")
+            shown = [f"line {line}" for line in dict.fromkeys(found)]
+            yield from listed(search.code, name, shown, f"{search.what}: {{places}}")
 
 
 def _places(search: _Search, block: str) -> Iterator[int]:
@@ -136,21 +130,17 @@ def _people(release: Release) -> Iterator[Finding]:
     people |= {
         person for cat in release.main for option in cat.options for person, _ in option.labels
     }
-    if workers := sorted(person for person in people if _WORKER.fullmatch(person)):
-        # 24 hexadecimal digits are Prolific's, and may be a digest that somebody made.
-        sure = any(worker[0] == "A" for worker in workers)
-        shown = [f"{worker[:4]}…" for worker in workers]
-        detail = f"{len(workers)} annotators look like ids of a platform: {named(shown)}"
-        yield finding(
-            "personal", "the labels", detail, severity="block" if sure else release.lacking
-        )
+    workers = [f"{person[:4]}…" for person in sorted(people) if _WORKER.fullmatch(person)]
+    # 24 hexadecimal digits are Prolific's, and may be a digest that somebody made.
+    how = "block" if any(worker[0] == "A" for worker in workers) else release.lacking
+    says = "{n} annotators look like ids of a platform: {places}"
+    yield from listed("personal", "the labels", workers, says, severity=how)
     if times := [name for name in table.columns if name.lower() in _TIMES]:
         yield finding("maybe_personal", "annotations.csv", f"has a column {times[0]!r}")
         return
     places = []
     for column in table.columns.values():
-        found = {cell for cell in set(map(str, column)) if _TIME.search(cell)}
-        if found:
+        if found := {cell for cell in set(map(str, column)) if _TIME.search(cell)}:
             places.append(next(n for n, cell in enumerate(column, 1) if str(cell) in found))
     if places:
         yield finding("maybe_personal", f"annotations.csv row {min(places)}", "has a time")
@@ -192,15 +182,15 @@ def _sealed(release: Release) -> Iterator[Finding]:
     """Whether a sealed test set has commitments only, and the numbers that release.json has."""
     rows, facts = release.sealed or [], release.facts
     wrong = [
-        row for row in rows if not (_ID.fullmatch(row["id"]) and _HEX.fullmatch(row["commitment"]))
+        row["id"]
+        for row in rows
+        if not (_ID.fullmatch(row["id"]) and _HEX.fullmatch(row["commitment"]))
     ]
-    if wrong:
-        detail = f"not 32 and 64 hexadecimal digits: {named([row['id'] for row in wrong])}"
-        yield finding("commitment", SEALED, detail)
+    yield from listed("commitment", SEALED, wrong, "not 32 and 64 hexadecimal digits: {places}")
     for field in ("id", "commitment"):
         counts = Counter(row[field] for row in rows)
-        if twice := [value for value, count in counts.items() if count > 1]:
-            yield finding("commitment", SEALED, f"the same {field}: {named(twice)}")
+        twice = [value for value, count in counts.items() if count > 1]
+        yield from listed("commitment", SEALED, twice, f"the same {field}: {{places}}")
     if facts and (not facts.hidden or facts.hidden.cats != len(rows)):
         stated = facts.hidden.cats if facts.hidden else 0
         yield finding("sizes_differ", FACTS, f"says {stated} sealed CATs; {SEALED} has {len(rows)}")
@@ -208,8 +198,8 @@ def _sealed(release: Release) -> Iterator[Finding]:
     if facts and facts.hidden and facts.hidden.sealed != actual:
         yield finding("canonical_hash", FACTS, f"{SEALED} has the sha256 {actual}")
     for form, cats in release.forms.items():
-        if shown := [cat.id for cat in cats if cat.split != "dev"]:
-            yield finding("hidden_leak", form, f"texts of test CATs: {named(shown)}")
+        shown = [cat.id for cat in cats if cat.split != "dev"]
+        yield from listed("hidden_leak", form, shown, "texts of test CATs: {places}")
     yield from _elsewhere(release, {row["id"] for row in rows}, (SEALED,))
 
 
@@ -228,8 +218,7 @@ def quoted(release: Release, texts: Iterable[str]) -> Iterator[Finding]:
         content = same_text((content or "").replace("\\", ""))  # escapes of JSON, Markdown
         places = ((at, content[at : at + _START]) for at in range(len(content) - _START + 1))
         found = {t for at, s in places for t in by_start.get(s, ()) if content.startswith(t, at)}
-        if found:
-            yield finding("hidden_leak", name, f"texts of sealed CATs: {named(sorted(found))}")
+        yield from listed("hidden_leak", name, sorted(found), "texts of sealed CATs: {places}")
 
 
 def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
@@ -238,15 +227,13 @@ def _fields(release: Release, hidden: Collection[str]) -> Iterator[Finding]:
         for cat in form:
             if cat.id not in hidden:
                 continue
-            values = {field for field in _TELLING & cat.fields if field != "tier"}
-            if cat.tier is not None:
-                values.add("tier")
+            values = _TELLING & cat.fields - {"tier"}
+            values |= {"tier"} if cat.tier is not None else set()
             values |= {"gold labels" for option in cat.options if option.gold != HIDDEN}
             values |= {"labels" for option in cat.options if option.labels}
             if values:
                 leaks.append(f"{cat.where} (id {cat.id}): {', '.join(sorted(values))}")
-    if leaks:
-        yield finding("hidden_leak", "hidden CATs", f"{len(leaks)}: {named(leaks)}")
+    yield from listed("hidden_leak", "hidden CATs", leaks)
 
 
 def _elsewhere(release: Release, ids: set[str], data: tuple[str, ...]) -> Iterator[Finding]:
@@ -261,8 +248,8 @@ def _elsewhere(release: Release, ids: set[str], data: tuple[str, ...]) -> Iterat
         except (CurationError, UnicodeDecodeError):
             continue  # reported as unreadable
         # Harnesses get the texts of hidden CATs, too, but nothing by which they are found.
-        if there and not name.startswith("lm-eval/"):
-            yield finding("hidden_leak", name, f"names hidden CATs: {named(sorted(there))}")
+        if not name.startswith("lm-eval/"):
+            yield from listed("hidden_leak", name, sorted(there), "names hidden CATs: {places}")
 
 
 def _orders(release: Release) -> Iterator[Finding]:
@@ -280,11 +267,11 @@ def _orders(release: Release) -> Iterator[Finding]:
 def _commitments(release: Release) -> Iterator[Finding]:
     for form, cats in release.forms.items():
         given = [(cat.id, cat.commitment) for cat in cats if cat.commitment is not None]
-        if bad := [name for name, commitment in given if not _HEX.fullmatch(commitment)]:
-            yield finding("commitment", form, f"not 64 hexadecimal digits: {named(bad)}")
+        bad = [name for name, commitment in given if not _HEX.fullmatch(commitment)]
+        yield from listed("commitment", form, bad, "not 64 hexadecimal digits: {places}")
         counts = Counter(commitment for _, commitment in given)
-        if twice := [name for name, commitment in given if counts[commitment] > 1]:
-            yield finding("commitment", form, f"the same commitment: {named(twice)}")
+        twice = [name for name, commitment in given if counts[commitment] > 1]
+        yield from listed("commitment", form, twice, "the same commitment: {places}")
     flat = release.forms.get("JSON Lines", [])
-    if without := [cat.id for cat in flat if cat.hidden and cat.commitment is None]:
-        yield finding("commitment", "cats/", f"hidden CATs without one: {named(without)}")
+    without = [cat.id for cat in flat if cat.hidden and cat.commitment is None]
+    yield from listed("commitment", "cats/", without, "hidden CATs without one: {places}")

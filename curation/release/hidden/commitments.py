@@ -21,6 +21,7 @@ are right, or that the team shared them with nobody.
 import hmac
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
@@ -84,10 +85,7 @@ def message(gold: HiddenGold) -> str:
         "domain": gold.bias_type,
         "target": gold.target,
         "context": gold.context,
-        "options": [
-            {"id": option.id, "sentence": option.sentence, "gold_label": option.gold_label}
-            for option in gold.sentences
-        ],
+        "options": [option.model_dump(exclude={"original"}) for option in gold.sentences],
     }
     return _written(content)
 
@@ -122,15 +120,13 @@ def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[Hi
     """
     golds = []
     for cat in cats:
-        options = sorted(
-            (
-                HiddenOption(
-                    id=draw(16).hex(), sentence=o.sentence, gold_label=_gold(o), original=o.id
-                )
-                for o in cat.options
-            ),
-            key=lambda option: option.id,
-        )
+        options = [
+            HiddenOption.model_validate(
+                {"id": draw(16).hex(), "sentence": text, "gold_label": gold, "original": id}
+            )
+            for id, text, gold in cat.options
+        ]
+        first, second, third = sorted(options, key=lambda option: option.id)
         open_ = HiddenGold(
             id=draw(16).hex(),
             kind=cat.kind,
@@ -138,7 +134,7 @@ def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[Hi
             target_original=cat.target_original,
             bias_type=cat.domain,
             context=cat.context,
-            sentences=(options[0], options[1], options[2]),
+            sentences=(first, second, third),
             original=cat.id,
             nonce=draw(32).hex(),
             commitment="0" * 64,
@@ -147,12 +143,6 @@ def assign(cats: Iterable[PublishedCat], draw: Draw, *, sealed: bool) -> list[Hi
         made = commitment(message(open_), open_.nonce)
         golds.append(open_.model_copy(update={"commitment": made}))
     return sorted(golds, key=lambda gold: gold.id)
-
-
-def _gold(option: PublishedOption) -> Gold:
-    if option.gold is None:
-        raise ValueError(f"option {option.id} has no gold label")
-    return option.gold
 
 
 def conceal(contents: Contents, golds: Sequence[HiddenGold], split: SplitName) -> Contents:
@@ -227,19 +217,17 @@ def published_gold(gold: HiddenGold, split: SplitName, **others: Any) -> Publish
 def differences(cats: Iterable[PublishedCat], golds: Iterable[HiddenGold]) -> list[str]:
     """The original ids of CATs that are not the same in a gold file: changed, added or removed."""
     now = {cat.id: _content(cat) for cat in cats}
-    before = {gold.original: _content(_own(gold)) for gold in golds}
+    before = {gold.original: _content(gold) for gold in golds}
     return sorted(id for id in now.keys() | before.keys() if now.get(id) != before.get(id))
 
 
-def _own(gold: HiddenGold) -> PublishedCat:
-    """A hidden CAT under its ids in the campaign."""
-    options = tuple(PublishedOption(o.original, o.sentence, o.gold_label) for o in gold.sentences)
-    return published_gold(gold, "test", id=gold.original, options=options)
-
-
-def _content(cat: PublishedCat) -> tuple[object, ...]:
-    fields = (cat.kind, cat.domain, cat.target, cat.target_original, cat.context)
-    return *fields, frozenset(cat.options)
+def _content(cat: PublishedCat | HiddenGold) -> tuple[object, ...]:
+    """What must stay the same of a CAT, with its ids in the campaign."""
+    fields = (cat.kind, cat.target, cat.target_original, cat.context)
+    if isinstance(cat, PublishedCat):
+        return *fields, cat.domain, frozenset(cat.options)
+    options = frozenset((o.original, o.sentence, o.gold_label) for o in cat.sentences)
+    return *fields, cat.bias_type, options
 
 
 def texts(kind: str, context: str, sentences: Iterable[str]) -> tuple[object, ...]:
@@ -289,10 +277,9 @@ def verify(public: Iterable[Mapping[str, Any]], revealed: Iterable[Mapping[str, 
     Returns:
         One sentence for each CAT that is not proved, with its id.
     """
-    by_id: dict[Any, list[Mapping[str, Any]]] = {}
-    for row in revealed:
-        if isinstance(row, Mapping):
-            by_id.setdefault(str(row.get("id")), []).append(row)
+    by_id: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in (row for row in revealed if isinstance(row, Mapping)):
+        by_id[str(row.get("id"))].append(row)
     problems = []
     for cat in (cat for cat in public if isinstance(cat, Mapping)):
         rows = by_id.pop(str(cat.get("id")), [])

@@ -69,16 +69,12 @@ class GivenOut(Record):
 
 def fingerprint(golds: Iterable[HiddenGold]) -> str:
     """The sha256 of the hidden CATs' own ids, texts and gold labels, whatever their public ids."""
-    lines = sorted(
-        orjson.dumps(
-            (
-                *(gold.original, gold.kind, gold.bias_type, gold.target, gold.context),
-                sorted((o.original, o.sentence, o.gold_label) for o in gold.sentences),
-            )
-        )
-        for gold in golds
-    )
-    return sha256(b"\n".join(lines)).hexdigest()
+    lines = []
+    for gold in golds:
+        own = (gold.original, gold.kind, gold.bias_type, gold.target, gold.context)
+        options = sorted((o.original, o.sentence, o.gold_label) for o in gold.sentences)
+        lines.append(orjson.dumps((*own, options)))
+    return sha256(b"\n".join(sorted(lines))).hexdigest()
 
 
 def names(golds: Iterable[HiddenGold]) -> frozenset[object]:
@@ -184,34 +180,25 @@ def _overall_only(facts: Facts, hidden: Hidden, *, numbers: bool = True) -> Fact
             "pitfalls": tuple(map(_unchecked, facts.pitfalls)),
             "scores": _rows(facts.scores, hidden.split, kind if enough else ""),
             "unscored": (),
-            "baselines": _baselines(
-                facts,
-                lambda base: _rows(base.rows, hidden.split, kind if enough else ""),
-                lambda _, text: (
-                    not text.endswith(f", {hidden.split}")
-                    or (enough and text.endswith(f", {kind}, {hidden.split}"))
-                ),
+            "baselines": tuple(
+                _baseline(
+                    base,
+                    _rows(base.rows, hidden.split, kind if enough else ""),
+                    lambda text: (
+                        not text.endswith(f", {hidden.split}")
+                        or (enough and text.endswith(f", {kind}, {hidden.split}"))
+                    ),
+                )
+                for base in facts.baselines
             ),
             "trust": facts.trust and _trust(facts.trust, enough=enough),
         }
     )
 
 
-def _baselines(
-    facts: Facts,
-    rows: Callable[[Baseline], tuple[ScoreRow, ...]],
-    keeps: Callable[[Baseline, str], bool],
-) -> tuple[Baseline, ...]:
-    """The baselines with other rows, and without some of the values beyond chance."""
-    return tuple(
-        base.model_copy(
-            update={
-                "rows": rows(base),
-                "beyond": tuple(text for text in base.beyond if keeps(base, text)),
-            }
-        )
-        for base in facts.baselines
-    )
+def _baseline(base: Baseline, rows: tuple[ScoreRow, ...], keeps: Callable[[str], bool]) -> Baseline:
+    """A baseline with other rows, and without some of the values beyond chance."""
+    return base.model_copy(update={"rows": rows, "beyond": tuple(filter(keeps, base.beyond))})
 
 
 def _overall(kinds: Collection[str]) -> str:
@@ -241,14 +228,10 @@ def _of_others(facts: Facts, contents: Contents) -> dict[str, Any]:
         if cat.commitment is None:
             name = "unknown" if cat.tier is None else str(cat.tier)
             tiers[name] = tiers.get(name, 0) + 1
-    annotations = contents.annotations
-    return {
-        "tiers": tiers,
-        "without_votes": len(contents.without_votes),
-        "annotations": len(annotations),
-        "annotators": int(annotations["annotator"].nunique()),
-        "counted": int(annotations["counted"].sum()),
-    }
+    table = contents.annotations
+    people, counted = int(table["annotator"].nunique()), int(table["counted"].sum())
+    labels = {"annotations": len(table), "annotators": people, "counted": counted}
+    return {"tiers": tiers, "without_votes": len(contents.without_votes), **labels}
 
 
 def _unchecked(pitfall: PitfallCount) -> PitfallCount:
@@ -349,26 +332,25 @@ def without(facts: Facts, names: Collection[str]) -> Facts:
         return facts
     split = facts.hidden.split
 
-    def cut(row: ScoreRow, name: str) -> ScoreRow:
-        none = dict.fromkeys(("ss", "ss_ci", "icat", "icat_ci"))
-        return row.model_copy(update=none) if row.split == split and name in names else row
+    none = dict.fromkeys(("ss", "ss_ci", "icat", "icat_ci"))
 
-    trust = facts.trust
-    if trust:
-        rows = tuple(r for r in trust.rows if not _about_gold(r) or _trust_name(r) not in names)
-        gone = len(trust.rows) - len(rows)
-        trust = trust.model_copy(update={"rows": rows, "left_out": trust.left_out + gone})
+    def cut(row: ScoreRow) -> ScoreRow:
+        return row.model_copy(update=none) if row.split == split else row
+
+    def keeps(text: str) -> bool:
+        return not text.endswith(f", {split}") or text.startswith("lms ")
+
+    if trust := facts.trust:
+        rows = [r for r in trust.rows if not _about_gold(r) or _trust_name(r) not in names]
+        trust = _with_rows(trust, rows)
     return facts.model_copy(
         update={
-            "scores": tuple(cut(row, _model_name(row)) for row in facts.scores),
-            "baselines": _baselines(
-                facts,
-                lambda base: tuple(cut(row, _base_name(base)) for row in base.rows),
-                lambda base, text: (
-                    _base_name(base) not in names
-                    or not text.endswith(f", {split}")
-                    or text.startswith("lms ")
-                ),
+            "scores": tuple(cut(r) if _model_name(r) in names else r for r in facts.scores),
+            "baselines": tuple(
+                _baseline(base, tuple(map(cut, base.rows)), keeps)
+                if _base_name(base) in names
+                else base
+                for base in facts.baselines
             ),
             "sentiment": () if SENTIMENT in names else facts.sentiment,
             "trust": trust,
@@ -407,13 +389,17 @@ _WHOLE = frozenset(("cat", "cats", "item", "items", "term", "terms", "target", "
 
 def _trust(report: TrustFacts, *, enough: bool) -> TrustFacts:
     """The trust report without rows that say too much of hidden CATs."""
-    rows = tuple(
+    rows = [
         row if row.subject == "measure" else _coarse_row(row)
         for row in report.rows
         if not _about_gold(row) or (enough and _is_public(row))
-    )
+    ]
+    return _with_rows(report, rows)
+
+
+def _with_rows(report: TrustFacts, rows: Sequence[TrustRow]) -> TrustFacts:
     left_out = report.left_out + len(report.rows) - len(rows)
-    return report.model_copy(update={"rows": rows, "left_out": left_out})
+    return report.model_copy(update={"rows": tuple(rows), "left_out": left_out})
 
 
 def _about_gold(row: TrustRow) -> bool:
@@ -433,13 +419,6 @@ def _is_public(row: TrustRow) -> bool:
 def _coarse_row(row: TrustRow) -> TrustRow:
     points = any(word in row.statistic for word in ("points", "mean over terms", "lms"))
     digits = _POINTS if points or abs(row.value or 0) > 1 else _SHARES
-    return row.model_copy(
-        update={
-            "value": None if row.value is None else round(row.value, digits),
-            "ci": None if row.ci is None else (round(row.ci[0], digits), round(row.ci[1], digits)),
-            "p": None if row.p is None else round(row.p, 2),
-            "power": None if row.power is None else round(row.power, 2),
-            "computed": "",
-            "change": "",
-        }
-    )
+    own, few = _rounded(row, digits), _rounded(row, 2)
+    others = {"p": few.p, "power": few.power, "threshold": row.threshold}
+    return own.model_copy(update={**others, "computed": "", "change": ""})

@@ -1,11 +1,14 @@
 """How a release is cited: ``CITATION.cff`` (Citation File Format 1.2.0), and BibTeX."""
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import yaml
 
 from curation.release.facts import Author, Facts
+
+T = TypeVar("T")
 
 _URL = re.compile(r"https?://\S+")
 _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
@@ -74,9 +77,8 @@ def orcid(author: Author) -> str:
 
 def address(facts: Facts) -> str:
     """The dataset's page: the homepage, the Hugging Face Hub, the DOI or the repository."""
-    statement = facts.statement
+    statement, number = facts.statement, _doi(facts)
     hub = f"https://huggingface.co/datasets/{statement.hub.id}" if statement.hub.id else ""
-    number = _doi(facts)
     places = (statement.homepage, hub, f"https://doi.org/{number}" if number else "")
     return next(filter(_is_url, (*places, statement.repository)), "")
 
@@ -102,38 +104,40 @@ def citation(facts: Facts) -> bytes:
         "repository": statement.repository if _is_url(statement.repository) else "",
         "keywords": list(KEYWORDS),
     }
-    filled = {name: value for name, value in content.items() if value}
-    return yaml.safe_dump(filled, allow_unicode=True, sort_keys=False, width=100).encode()
+    return yaml.safe_dump(filled(content), allow_unicode=True, sort_keys=False, width=100).encode()
+
+
+def filled(entry: Mapping[str, T]) -> dict[str, T]:
+    """The fields that are not empty."""
+    return {name: value for name, value in entry.items() if value}
 
 
 def bibtex(facts: Facts) -> str:
     """The release as a BibTeX entry."""
     word = re.sub(r"[^a-z0-9]+", "", facts.name.casefold()) or "dataset"
-    number, page = _doi(facts), address(facts)
     fields = {
-        "author": " and ".join(_bibtex_name(author) for author in authors(facts)),
+        "author": " and ".join(
+            f"{_tex(name.family)}, {_tex(name.given)}"
+            if (name := person(author)) and all(name)
+            else "{" + _tex(author.name) + "}"
+            for author in authors(facts)
+        ),
         "title": "{" + _tex(facts.name) + "}",
         "year": facts.date[:4],
         "version": _tex(facts.version),
-        **({"doi": number} if number else {}),
-        **({"url": page} if page else {}),
+        "doi": _doi(facts),
+        "url": address(facts),
     }
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in filled(fields).items())
     return f"@misc{{{word}{facts.date[:4]},\n{lines}}}"
 
 
 def _author(author: Author) -> dict[str, str]:
-    name = person(author)
-    if name:
-        entry = {
-            "family-names": name.family,
-            "given-names": name.given,
-            "affiliation": author.affiliation,
-        }
-    else:
-        entry = {"name": author.name}
-    entry |= {"email": author.email, "orcid": orcid(author)}
-    return {field: value for field, value in entry.items() if value}
+    entry = {"name": author.name}
+    if name := person(author):
+        entry = {"family-names": name.family, "given-names": name.given}
+        entry["affiliation"] = author.affiliation
+    return filled({**entry, "email": author.email, "orcid": orcid(author)})
 
 
 def _identifiers(facts: Facts) -> list[dict[str, str]]:
@@ -142,13 +146,12 @@ def _identifiers(facts: Facts) -> list[dict[str, str]]:
     The page comes first, because converters take the first one as the address of the dataset.
     """
     statement, page = facts.statement, address(facts)
-    identifiers = []
-    if statement.paper:
-        kind = "url" if _is_url(statement.paper) else "other"
-        if page:
-            identifiers.append({"type": "url", "value": page, "description": "The dataset"})
-        paper = {"type": kind, "value": statement.paper}
-        identifiers.append({**paper, "description": "The paper that describes the dataset"})
+    identifiers, paper = [], statement.paper
+    if paper and page:
+        identifiers.append({"type": "url", "value": page, "description": "The dataset"})
+    if paper:
+        about = {"value": paper, "description": "The paper that describes the dataset"}
+        identifiers.append({"type": "url" if _is_url(paper) else "other", **about})
     if statement.doi and not _doi(facts):
         identifiers.append({"type": "other", "value": statement.doi})
     return identifiers
@@ -161,13 +164,6 @@ def _doi(facts: Facts) -> str:
 
 def _is_url(text: str) -> bool:
     return bool(_URL.fullmatch(text))
-
-
-def _bibtex_name(author: Author) -> str:
-    name = person(author)
-    if name and name.family and name.given:
-        return f"{_tex(name.family)}, {_tex(name.given)}"
-    return "{" + _tex(author.name) + "}"
 
 
 def _tex(text: str) -> str:

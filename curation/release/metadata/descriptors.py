@@ -13,6 +13,7 @@ descriptor of a package.
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -70,14 +71,9 @@ def croissant(facts: Facts, data: Sequence[DataFile]) -> bytes:
 
 def _creator(author: Author) -> Json:
     known = citation.person(author)
-    entry = {
-        "@type": "sc:Person" if known else "sc:Organization",
-        "name": citation.full_name(author),
-        "description": author.affiliation,
-        "email": author.email,
-        "url": citation.orcid(author),
-    }
-    return {name: value for name, value in entry.items() if value}
+    entry = {"@type": "sc:Person" if known else "sc:Organization"}
+    entry |= {"name": citation.full_name(author), "description": author.affiliation}
+    return citation.filled(entry | {"email": author.email, "url": citation.orcid(author)})
 
 
 def _file(file: DataFile) -> Json:
@@ -94,7 +90,7 @@ def _file(file: DataFile) -> Json:
 
 def _record_sets(facts: Facts, paths: Sequence[str]) -> list[Json]:
     hidden = facts.hidden.split if facts.hidden else None
-    parts = [(kind, split) for kind in KINDS for split in SPLITS]
+    parts = list(product(KINDS, SPLITS))
     sets: list[tuple[str, str, Table]] = [
         (f"{kind}-{HUB_SPLITS[split]}", parquet_path(kind, HUB_SPLITS[split]), "hub")
         for kind, split in parts
@@ -160,6 +156,7 @@ def datapackage(facts: Facts, data: Sequence[DataFile]) -> bytes:
         data: the files that it describes.
     """
     page, licence, paths = citation.address(facts), facts.licence, [file.path for file in data]
+    own_licence = {"name": licence.spdx, "title": licence.name, "path": licence.url or "LICENSE"}
     content: Json = {
         "profile": "data-package",
         "name": slug(facts.name),
@@ -169,13 +166,7 @@ def datapackage(facts: Facts, data: Sequence[DataFile]) -> bytes:
         "created": f"{facts.date}T00:00:00Z",
         **({"homepage": page} if page else {}),
         "keywords": list(citation.KEYWORDS),
-        "licenses": [
-            {
-                **({"name": licence.spdx} if licence.spdx else {}),
-                "title": licence.name,
-                "path": licence.url or "LICENSE",
-            }
-        ],
+        "licenses": [citation.filled(own_licence)],
         "contributors": [_contributor(author) for author in citation.authors(facts)],
         "resources": [_resource(facts, file, paths) for file in data],
     }
@@ -193,24 +184,20 @@ def slug(name: str) -> str:
 
 
 def _contributor(author: Author) -> Json:
-    entry = {
-        "title": citation.full_name(author),
-        "role": "author",
-        "organization": author.affiliation,
-        "email": author.email,
-        "path": citation.orcid(author),
-    }
-    return {name: value for name, value in entry.items() if value}
+    entry = {"title": citation.full_name(author), "role": "author"}
+    entry |= {"organization": author.affiliation, "email": author.email}
+    return citation.filled(entry | {"path": citation.orcid(author)})
 
 
 def _resource(facts: Facts, file: DataFile, paths: Sequence[str]) -> Json:
-    suffix = PurePosixPath(file.path).suffix
-    schema = _schema(facts, file.path, paths)
+    suffix, more = PurePosixPath(file.path).suffix, {"type": "file"}
+    if schema := _schema(facts, file.path, paths):
+        more = {"profile": "tabular-data-resource", "format": suffix[1:], "encoding": "utf-8"}
     return {
         "name": slug(file.path.removesuffix(suffix) if schema else file.path),
         "path": file.path,
-        **({"profile": "tabular-data-resource"} if schema else {"type": "file"}),
-        **({"format": suffix[1:], "encoding": "utf-8", "schema": schema} if schema else {}),
+        **more,
+        **({"schema": schema} if schema else {}),
         "bytes": file.size,
         "hash": f"sha256:{file.sha256}",
     }
@@ -223,12 +210,12 @@ def _schema(facts: Facts, path: str, paths: Sequence[str]) -> Json | None:
     tables: dict[str, Table] = {ANNOTATIONS: "annotations", TERMS: "terms", SEALED: "sealed"}
     if path in tables:
         return _of_table(tables[path], allowed)
-    for kind, split in ((kind, split) for kind in KINDS for split in SPLITS):
+    for kind, split in product(KINDS, SPLITS):
         if path == flat_path(kind, split):
             hidden = facts.hidden is not None and facts.hidden.split == split
             allowed |= {"kind": [kind], "split": [split]}
             schema = _of_table("hidden" if hidden else "cats", allowed)
-            return {**schema, "foreignKeys": [_key_of_terms()]} if TERMS in paths else schema
+            return {**schema, "foreignKeys": [_KEY_OF_TERMS]} if TERMS in paths else schema
     return None
 
 
@@ -254,10 +241,7 @@ def _field(column: Column, allowed: Sequence[object] | None) -> Json:
 
 
 _TRUE = {"trueValues": ["True"], "falseValues": ["False"]}
-
-
-def _key_of_terms() -> Json:
-    return {
-        "fields": ["domain", "target"],
-        "reference": {"resource": slug("terms"), "fields": ["domain", "text"]},
-    }
+_KEY_OF_TERMS = {
+    "fields": ["domain", "target"],
+    "reference": {"resource": "terms", "fields": ["domain", "text"]},
+}

@@ -7,26 +7,22 @@ statement: a fact is in one of the two.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from math import inf
+from typing import Any
 
 import yaml
 
 from curation.records import KINDS
 from curation.release.contents import SPLITS, DataFile
 from curation.release.data_files import configs
-from curation.release.facts import Agreement, Facts, Hub, Size
+from curation.release.facts import Facts, Hub
 from curation.release.texts.questions import BY_KEY, HUB_ID
 from curation.release.texts.render import markdown
 
 TAGS = ("stereoset", "stereotypes", "social-bias", "context-association-test")
 SENSITIVE = "not-for-all-audiences"
 """The tag with which the Hub asks people before it shows rows of a dataset."""
-_SIZES = (
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-)
+_SIZES = {1e3: "n<1K", 1e4: "1K<n<10K", 1e5: "10K<n<100K", 1e6: "100K<n<1M", inf: "n>1M"}
 DEFAULT = "cats"
 
 
@@ -49,7 +45,7 @@ def header(facts: Facts, data: Sequence[DataFile]) -> str:
         fields["license_name"] = re.sub(r"[^a-z0-9.]+", "-", licence.name.casefold()).strip("-")
         fields["license_link"] = "LICENSE"
     fields |= {
-        "size_categories": [_size(facts.total)],
+        "size_categories": [next(name for most, name in _SIZES.items() if facts.total < most)],
         "task_categories": ["multiple-choice", "text-classification"],
         "tags": [*TAGS, SENSITIVE],
         **_gate(facts.statement.hub),
@@ -59,19 +55,14 @@ def header(facts: Facts, data: Sequence[DataFile]) -> str:
     return f"---\n{text}---\n"
 
 
-def _size(cats: int) -> str:
-    return next((name for bound, name in _SIZES if cats < bound), "n>1M")
-
-
 def _gate(hub: Hub) -> dict[str, Any]:
     """The fields of a gated dataset; nothing if everybody may download it."""
-    if not hub.gated:
-        return {}
-    return {
+    asked = {
         "extra_gated_heading": "Ask for access to this dataset",
-        **({"extra_gated_prompt": hub.prompt} if hub.prompt else {}),
-        **({"extra_gated_fields": dict(hub.fields)} if hub.fields else {}),
+        "extra_gated_prompt": hub.prompt,
+        "extra_gated_fields": dict(hub.fields),
     }
+    return {name: value for name, value in asked.items() if value and hub.gated}
 
 
 def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
@@ -95,25 +86,6 @@ def _configs(data: Sequence[DataFile]) -> list[dict[str, Any]]:
     ]
 
 
-class SizeRow(NamedTuple):
-    """A row of the table of sizes: a domain in a split, with a cell for each kind of CAT."""
-
-    domain: str
-    split: str
-    cells: list[Size | None]
-    terms: int | None
-
-
-class AgreementRow(NamedTuple):
-    """A row of the table of agreement, with a cell for each measure."""
-
-    scope: str
-    classes: str
-    cats: int
-    labels: int
-    cells: list[Agreement | None]
-
-
 def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
     """The release's README.md: the front matter of the Hub, then the card.
 
@@ -124,14 +96,15 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
     hub, licence = facts.statement.hub.id, facts.licence
     private = {facts.hidden.split} if facts.hidden else set()
     open_splits = {size.split for size in facts.sizes} - private
+    kinds = [kind for kind in KINDS if any(s.kind == kind and s.cats for s in facts.sizes)]
     measures = list(dict.fromkeys(row.measure for row in facts.agreement))
     tests = [row for row in (facts.trust.rows if facts.trust else ()) if row.kind == "test"]
     text = markdown(
         "README.md",
         facts=facts,
         opened=sum(key in BY_KEY for key in facts.open),
-        kinds=_kinds(facts),
-        sizes=list(_sizes(facts)),
+        kinds=kinds,
+        sizes=list(_sizes(facts, kinds)),
         place=hub if HUB_ID.fullmatch(hub) else "path/to/this/folder",
         public=next((split for split in SPLITS if split in open_splits), ""),
         flags=dict.fromkeys((s.model, s.rules, flag) for s in facts.scores for flag in s.flags),
@@ -145,19 +118,18 @@ def card(facts: Facts, data: Sequence[DataFile]) -> bytes:
     return f"{header(facts, data)}\n{text}".encode()
 
 
-def _kinds(facts: Facts) -> list[str]:
-    return [kind for kind in KINDS if any(s.kind == kind and s.cats for s in facts.sizes)]
-
-
-def _sizes(facts: Facts) -> Iterator[SizeRow]:
+def _sizes(facts: Facts, kinds: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of the table of sizes: a domain in a split, with a cell for each kind of CAT."""
     sizes = {(size.domain, size.split, size.kind): size for size in facts.sizes if size.cats}
     terms = {(count.domain, count.split): count.terms for count in facts.terms}
-    for domain, split in dict.fromkeys((domain, split) for domain, split, _ in sizes):
-        cells = [sizes.get((domain, split, kind)) for kind in _kinds(facts)]
-        yield SizeRow(domain, split, cells, terms.get((domain, split)))
+    for key in dict.fromkeys(key[:2] for key in sizes):
+        cells = [sizes.get((*key, kind)) for kind in kinds]
+        yield {"domain": key[0], "split": key[1], "cells": cells, "terms": terms.get(key)}
 
 
-def _agreement(facts: Facts, measures: Sequence[str]) -> Iterator[AgreementRow]:
+def _agreement(facts: Facts, measures: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of the table of agreement, with a cell for each measure."""
     rows = {(a.scope, a.classes, a.cats, a.labels, a.measure): a for a in facts.agreement}
     for key in dict.fromkeys(key[:4] for key in rows):
-        yield AgreementRow(*key, [rows.get((*key, measure)) for measure in measures])
+        cells = [rows.get((*key, measure)) for measure in measures]
+        yield dict(zip(("scope", "classes", "cats", "labels"), key, strict=True), cells=cells)

@@ -34,6 +34,19 @@ KNOWN = tuple(
 _BY_NAME = {licence_name(name): known for known in KNOWN for name in (known.spdx, *known.names)}
 
 
+def check_given(name: str) -> None:
+    """Check that a licence is named.
+
+    Raises:
+        CurationError: the name is empty.
+    """
+    if not name.strip():
+        raise CurationError(
+            "[release] licence is empty; nobody may use data without a licence",
+            'name the licence, such as licence = "CC BY-SA 4.0"',
+        )
+
+
 def licence(
     name: str, own_text: str = "", *, holders: Sequence[str] = (), year: str = ""
 ) -> Licence:
@@ -49,11 +62,7 @@ def licence(
         CurationError: the name is empty; the licence's text is neither shipped nor given, or it is
             both; or it has a place for the copyright holders and nobody is named.
     """
-    if not name.strip():
-        raise CurationError(
-            "[release] licence is empty; nobody may use data without a licence",
-            'name the licence, such as licence = "CC BY-SA 4.0"',
-        )
+    check_given(name)
     known = _BY_NAME.get(licence_name(name))
     if known is None:
         return _own(name.strip(), own_text)
@@ -64,14 +73,12 @@ def licence(
             "[release]",
         )
     text = read_text(shipped("data", "licences", f"{known.spdx}.txt"))
-    if _HOLDERS in text:
-        if not holders or not year:
-            raise CurationError(
-                f"the text of the licence {name!r} names the copyright holders, and no author is "
-                "named",
-                "name the authors in 7-release/statement.toml, or choose a licence for data",
-            )
-        text = text.replace(_HOLDERS, f"{year} {', '.join(' '.join(h.split()) for h in holders)}")
+    if _HOLDERS in text and not (holders and year):
+        raise CurationError(
+            f"the text of the licence {name!r} names the copyright holders, and no author is named",
+            "name the authors in 7-release/statement.toml, or choose a licence for data",
+        )
+    text = text.replace(_HOLDERS, f"{year} {', '.join(' '.join(h.split()) for h in holders)}")
     return Licence(name=name.strip(), spdx=known.spdx, hub=known.hub, url=known.url, text=text)
 
 

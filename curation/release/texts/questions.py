@@ -1,16 +1,17 @@
 """The questions that only a team can answer, and ``statement.toml``: a template, and its reader."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.toml_files import comment, line_of, read_toml, toml_key
+from curation.formats.toml_files import CONTROL, comment, line_of, read_toml, toml_key
 from curation.release.facts import Author, Hub, Part, Statement
+from curation.text.wording import did_you_mean
 
 
 class Question(NamedTuple):
@@ -49,7 +50,7 @@ def open_keys(statement: Statement) -> tuple[str, ...]:
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 """The id of a dataset on the Hugging Face Hub: the organization and the name."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
 _URL = re.compile(r"https?://[^\s<>\"\\^`{|}]+")
 _DOI = re.compile(r"10\.\d{4,9}/\S+")
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
@@ -71,8 +72,7 @@ _BEFORE = {
 }
 _LINES = {"description", "prompt"}  # texts that may have several lines, besides the answers
 
-_GATED = ("", "auto", "manual")
-_ASKED = ("text", "checkbox", "country")
+
 _HEADS = {
     "authors": "write [[authors]] above the lines of each author",
     "hub": "write [hub] above its keys",
@@ -90,14 +90,10 @@ def statement_template() -> str:
     fields = {question.key: question.text for question in QUESTIONS if question.field}
     head = read_text(shipped("data", "release", "statement.toml"))
     parts = [head.format(**fields)]
-    section = ""
-    for question in QUESTIONS:
-        if question.field:
-            continue
-        if question.section != section:
-            section = question.section
-            parts.append(f"# --- {SECTIONS[section]} ---\n\n")
-        parts.append(f"{comment(question.text)}{question.key} = '''\n'''\n\n")
+    asked = (question for question in QUESTIONS if not question.field)
+    for section, questions in groupby(asked, lambda question: question.section):
+        parts.append(f"# --- {SECTIONS[section]} ---\n\n")
+        parts += [f"{comment(q.text)}{q.key} = '''\n'''\n\n" for q in questions]
     return "".join(parts).rstrip("\n") + "\n"
 
 
@@ -107,17 +103,14 @@ def with_new_questions(text: str) -> str:
     Args:
         text: the content of the file; everything in it stays as it is.
     """
-    new = [question for question in QUESTIONS if not question.field and not _has(text, question)]
+    there = {*re.findall(r"^[ \t]*#?[ \t]*(\w+)[ \t]*=", text, re.MULTILINE)}
+    new = [each for each in QUESTIONS if not each.field and each.key not in there]
     if not new:
         return text
     end = "" if text.endswith("\n") else "\n"
     more = "" if _MORE in text else _MORE
     parts = (f"\n{comment(q.text)}# {q.key} = '''\n# '''\n" for q in new)
     return text + end + more + "".join(parts)
-
-
-def _has(text: str, question: Question) -> bool:
-    return bool(re.search(rf"^[ \t]*#?[ \t]*{question.key}[ \t]*=", text, re.MULTILINE))
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -142,20 +135,22 @@ def read_statement(path: Path) -> Statement:
     except ValidationError as invalid:
         raise _explained(invalid, error) from None
     for keys, value in _texts(statement):
-        if _CONTROL.search(value):
+        if CONTROL.search(value):
             raise error(keys, "it has a control character", "remove it")
         name = ".".join(str(key) for key in keys if not isinstance(key, int))
         if "\n" in value and keys[0] != "answers" and keys[-1] not in _LINES:
             raise error(keys, "it has several lines", "write one line")
         shape, fix = _FIXES.get(name, (None, ""))
-        if value and shape and not (shape.fullmatch(value) and _is_checked(name, value)):
+        wrong = value and shape and not shape.fullmatch(value)
+        if wrong or (value and name == "authors.orcid" and not _is_checked(value)):
             raise error(keys, f"{value[:100]!r} is not valid", fix)
     for number, author in enumerate(statement.authors):
         if not author.name:
             raise error(("authors", number, "name"), "it is empty", "write the author's name")
     for key in statement.answers:
         if key not in BY_KEY or BY_KEY[key].field:
-            raise error(("answers", key), "no such question", _near(key, _asked()))
+            asked = [question.key for question in QUESTIONS if not question.field]
+            raise error(("answers", key), "no such question", _near(key, asked))
     hub = statement.hub
     if (hub.prompt or hub.fields) and not hub.gated:
         fix = 'set gated = "auto" or "manual", or remove prompt and fields'
@@ -177,35 +172,28 @@ def _trimmed(content: Mapping[str, Any]) -> dict[str, Any]:
         return value
 
     trimmed: dict[str, Any] = trim(dict(content))
-    answers = trimmed.get("answers")
-    if isinstance(answers, dict):
+    if isinstance(answers := trimmed.get("answers"), dict):
         trimmed["answers"] = {key: value for key, value in answers.items() if value != ""}
     return trimmed
 
 
 def _texts(statement: Statement) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Every text of a statement with the keys that lead to it."""
-    for key in ("description", "contact", "takedown", "homepage", "repository", "paper", "doi"):
-        yield (key,), getattr(statement, key)
+    for key, value in statement:
+        yield from (((key,), value),) if isinstance(value, str) else ()
     for number, author in enumerate(statement.authors):
-        for key in Author.model_fields:
-            yield ("authors", number, key), getattr(author, key)
-    for key in ("id", "prompt"):
-        yield ("hub", key), getattr(statement.hub, key)
-    for key in statement.hub.fields:
-        yield ("hub", "fields", key), key
-    for key, value in statement.answers.items():
-        yield ("answers", key), value
+        yield from ((("authors", number, key), value) for key, value in author)
+    yield from ((("hub", key), getattr(statement.hub, key)) for key in ("id", "prompt"))
+    yield from ((("hub", "fields", key), key) for key in statement.hub.fields)
+    yield from ((("answers", key), value) for key, value in statement.answers.items())
 
 
-def _is_checked(name: str, value: str) -> bool:
+def _is_checked(orcid: str) -> bool:
     """Whether the check digit of an ORCID is right (ISO 7064, mod 11-2)."""
-    if name != "authors.orcid":
-        return True
     total = 0
-    for digit in value.replace("-", "")[:-1]:
+    for digit in orcid.replace("-", "")[:-1]:
         total = (total + int(digit)) * 2
-    return "0123456789X"[(12 - total % 11) % 11] == value[-1]
+    return "0123456789X"[(12 - total % 11) % 11] == orcid[-1]
 
 
 def _explained(
@@ -214,29 +202,21 @@ def _explained(
     first = invalid.errors()[0]
     keys, kind = first["loc"], first["type"]
     if kind == "extra_forbidden":
-        return error(keys, "no such key", _near(str(keys[-1]), _known(keys[:-1])))
+        parts: dict[object, type[Part]] = {"authors": Author, "hub": Hub}
+        known = (parts[keys[0]] if keys[1:] else Statement).model_fields
+        return error(keys, "no such key", _near(str(keys[-1]), list(known)))
     if kind == "missing":
         return error(keys, "it is missing", "write the author's name")
     if kind == "literal_error":
-        allowed = _GATED if keys[-1] == "gated" else _ASKED
+        allowed = ("", "auto", "manual") if keys[-1] == "gated" else ("text", "checkbox", "country")
         fix = "write " + " or ".join(f'"{value}"' for value in allowed)
         return error(keys, f"{str(first['input'])[:100]!r} is not allowed", fix)
     fix = 'write a text between quotes, such as "text"'
     return error(keys, "wrong type", _HEADS.get(str(keys[-1]), fix))
 
 
-def _known(keys: Sequence[Any]) -> list[str]:
-    parts: dict[str, type[Part]] = {"authors": Author, "hub": Hub}
-    return list((parts[str(keys[0])] if keys else Statement).model_fields)
-
-
-def _asked() -> list[str]:
-    return [question.key for question in QUESTIONS if not question.field]
-
-
 def _near(name: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}; {_DOCS}"
+    return did_you_mean(name, known, f"known keys: {', '.join(known)}; {_DOCS}")
 
 
 def _line(text: str, keys: Sequence[Any]) -> str:

@@ -113,8 +113,7 @@ def short(value: float | None) -> str:
     >>> short(0.25), short(3.0), short(None)
     ('0.25', '3', '–')
     """
-    text = number(value, 3)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return number(value, 3).rstrip("0").rstrip(".")
 
 
 def money(value: float) -> str:

@@ -9,7 +9,7 @@ team answers the rest (``questions``).
 from collections import defaultdict
 
 from curation.records import KINDS
-from curation.release.facts import Facts, RoundFacts
+from curation.release.facts import Facts
 from curation.release.texts.questions import SECTIONS
 from curation.release.texts.render import markdown
 
@@ -26,6 +26,9 @@ def statement(facts: Facts) -> bytes:
     labelled = facts.total - facts.without_votes
     compared = [a.cats for a in facts.agreement if (a.scope, a.classes) == ("kept", "all")]
     wrote = (*KINDS, "import")
+    readings = defaultdict(list)  # the rounds with the same texts are together
+    for made in (made for made in facts.rounds if made.read or made.consent_text):
+        readings[made.read, made.consent_text].append(made)
     unchecked = defaultdict(list)
     for row in facts.pitfalls:
         if row.count is None:
@@ -45,15 +48,6 @@ def statement(facts: Facts) -> bytes:
         unchecked=unchecked,
         baseline_rows=[row for base in facts.baselines for row in base.rows],
         other_scores=[row for row in facts.scores if row not in facts.main_scores],
-        readings=_readings(facts),
+        readings=list(readings.values()),
     )
     return text.encode()
-
-
-def _readings(facts: Facts) -> list[list[RoundFacts]]:
-    """The rounds with texts that people read; those with the same texts are together."""
-    groups = defaultdict(list)
-    for made in facts.rounds:
-        if made.read or made.consent_text:
-            groups[made.read, made.consent_text].append(made)
-    return list(groups.values())

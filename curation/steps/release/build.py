@@ -4,9 +4,9 @@ First everything is checked and computed, then the line of ``built.jsonl`` is wr
 folder, which appears as a whole.
 """
 
-import difflib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,7 @@ from curation.records import Cat
 from curation.release.contents import FACTS, SPLITS, PublishedCat
 from curation.release.facts import Near
 from curation.release.seen import from_item
-from curation.release.texts.licences import OWN
+from curation.release.texts.licences import OWN, check_given
 from curation.scores.run_folder import has_runs
 from curation.steps.decisions import AGREEMENT, FILTER, SPLIT
 from curation.steps.measures import PITFALLS, SENTIMENT, STATISTICS
@@ -30,7 +30,7 @@ from curation.steps.rounds.fold import ANSWERS
 from curation.steps.step import QUIET, Reporter, Step, run_steps
 from curation.steps.terms import SELECT
 from curation.steps.trust.report import TRUST
-from curation.text.wording import amount, some
+from curation.text.wording import amount, did_you_mean, some
 from curation.work.engine import uncollected
 from curation.work.manifest import Results, file_names
 
@@ -53,20 +53,14 @@ def check_settings(campaign: Campaign) -> None:
     from curation.checks.codes import PITFALLS
 
     settings = campaign.settings.release
-    if not settings.licence.strip():
-        raise CurationError(
-            "[release] licence is empty; nobody may use data without a licence",
-            'name the licence, such as licence = "CC BY-SA 4.0"',
-        )
+    check_given(settings.licence)
     known = [*PITFALLS, *CODES]
     for name in settings.accept:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
+            listed = "docs/settings.md and docs/measures.md list the codes"
             raise CurationError(
                 f"[release] accept names {name!r}, which is not a code that can be accepted",
-                f"did you mean {near[0]!r}?"
-                if near
-                else "docs/settings.md and docs/measures.md list the codes",
+                did_you_mean(name, known, listed),
             )
 
 
@@ -79,7 +73,7 @@ def check_content(inputs: ReleaseInputs) -> None:
     accept = inputs.settings.release.accept
     pitfalls = {
         row.code: row.count
-        for row in inputs.measured.pitfalls
+        for row in inputs.facts.pitfalls
         if row.severity == "block" and row.count and row.code not in accept
     }
     empty = [] if ONE_SPLIT in accept else _empty(inputs.cats)
@@ -116,7 +110,7 @@ def _empty(cats: Iterable[Cat]) -> list[str]:
     ]
 
 
-def settings(campaign: Campaign) -> dict[str, Any]:
+def settings(campaign: Campaign, *, anonymous: bool = False) -> dict[str, Any]:
     """What a release depends on."""
     from curation.steps.release.quality import package_versions
 
@@ -133,6 +127,7 @@ def settings(campaign: Campaign) -> dict[str, Any]:
         "rounds": settings.rounds.model_dump(),
         "sentiment": settings.measures.sentiment,
         "packages": package_versions(campaign),
+        **({"anonymous": True} if anonymous else {}),
     }
 
 
@@ -144,28 +139,14 @@ def inputs(campaign: Campaign) -> list[Path]:
     )
 
 
-def anonymous_settings(campaign: Campaign) -> dict[str, Any]:
-    """What an anonymous release depends on."""
-    return {**settings(campaign), "anonymous": True}
-
-
-def release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Write the published folder."""
-    with uncollected():
-        return _build(campaign, results, reporter, anonymous=False)
-
-
-def anonymous_release(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Write the folder for anonymous review."""
-    with uncollected():
-        return _build(campaign, results, reporter, anonymous=True)
-
-
-def _build(
-    campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool
+@uncollected()
+def release(
+    campaign: Campaign, results: Results, reporter: Reporter, *, anonymous: bool = False
 ) -> dict[str, int]:
+    """Write the published folder, or the one for anonymous review."""
     from curation.release import build, differences
     from curation.release.anonymous import anonymous as anonymize
+    from curation.release.anonymous import doubts, refusal, scan
     from curation.steps.release import quality
 
     campaign = hidden.as_built(campaign)
@@ -178,7 +159,7 @@ def _build(
     first = versions.first_build(campaign, anonymous=anonymous)
     collecting.release_licence(inputs, first.date)
     whole, secrets = inputs.contents, inputs.secrets
-    hidden.check_trust(history, inputs.measured.trust, whole)
+    hidden.check_trust(history, inputs.facts.trust, whole)
     contents, golds = hidden.hide(history, whole, results, reporter)
     since = versions.changes(campaign, contents, whole if contents.sealed else None)
     versions.check_not_erased(campaign, anonymous=anonymous)
@@ -191,7 +172,7 @@ def _build(
         "hidden": sum(cat.commitment is not None for cat in contents.cats) + len(contents.sealed),
     }
     # Compute.
-    why = inputs.measured.sentiment_why
+    why = inputs.facts.sentiment_why
     scores = quality.read_scores(campaign, inputs.cats, why, reporter)
     facts = collecting.facts(inputs, scores, first, reporter)
     del inputs, scores  # CATs and runs take more memory than all that follows
@@ -218,29 +199,17 @@ def _build(
                 file.write(data)
             del data
     if anonymous:
-        _check_anonymous(staged, secrets, reporter)
+        places = scan({name: read_bytes(staged / name) for name in file_names(staged)}, secrets)
+        if error := refusal(places):
+            raise error
+        if text := doubts(places):
+            reporter.warn(text)
     versions.check_unchanged(campaign, staged, anonymous=anonymous)
     versions.record_build(campaign, first)
     models = {(row.model, row.rules) for row in facts.scores}
     return {**counts, "models": len(models), "open_questions": len(facts.open)}
 
 
-def _check_anonymous(staged: Path, secrets: Collection[str], reporter: Reporter) -> None:
-    """Check that no file names the team; warns of words that may be part of a name.
-
-    Raises:
-        CurationError: a file has a name, an address or a link.
-    """
-    from curation.release.anonymous import doubts, refusal, scan
-
-    places = scan({name: read_bytes(staged / name) for name in file_names(staged)}, secrets)
-    if error := refusal(places):
-        raise error
-    if text := doubts(places):
-        reporter.warn(text)
-
-
-NEEDS = (SELECT, ANSWERS, FILTER, AGREEMENT, SPLIT, STATISTICS, SENTIMENT, PITFALLS)
 RELEASE = Step(
     "release",
     "the published folder",
@@ -249,24 +218,19 @@ RELEASE = Step(
     settings,
     inputs,
     release,
-    needs=NEEDS,
+    needs=(SELECT, ANSWERS, FILTER, AGREEMENT, SPLIT, STATISTICS, SENTIMENT, PITFALLS),
     blocked=versions.blocked,
     delete=None,
     takes=(TRUST,),
     fixed=versions.taken,
 )
-ANONYMOUS = Step(
-    "anonymous",
-    "a folder for anonymous review",
-    lambda c: c.releases,
-    "release.build",
-    anonymous_settings,
-    inputs,
-    anonymous_release,
-    needs=NEEDS,
+ANONYMOUS = replace(
+    RELEASE,
+    name="anonymous",
+    says="a folder for anonymous review",
+    settings=partial(settings, anonymous=True),
+    work=partial(release, anonymous=True),
     blocked=partial(versions.blocked, anonymous=True),
-    delete=None,
-    takes=(TRUST,),
     fixed=partial(versions.taken, anonymous=True),
 )
 """Not in ``STEPS``: only «curation release build --anonymous» runs it."""
@@ -294,24 +258,24 @@ def near_public(
     Raises:
         CurationError: a file cannot be read.
     """
-    from curation.release.near import near, texts_of
+    from curation.release.near import AnyCat, near
 
-    places = {"dev": [texts_of(cat) for cat in cats if cat.split == "dev"]}
+    places: dict[str, Sequence[AnyCat]] = {"dev": [cat for cat in cats if cat.split == "dev"]}
     hide, built = history.release.hide, {place.folder.name: place for place in history.built}
     for name in versions:
         places[name] = [
-            texts_of(cat)
+            cat
             for cat in built[name].cats
             if cat.has_texts and (cat.split == "dev" or hide == "all" or (hide and cat.labelled))
         ]
     for path in files:
         items = (from_item(each.item, each.kind, "", "") for each in read_entries(path))
-        places[str(path)] = [texts_of(cat) for cat in items if cat.has_texts]
+        places[str(path)] = [cat for cat in items if cat.has_texts]
         if not places[str(path)]:
             raise CurationError(
                 f"{path}: no item has a context and sentences", "see docs/datasets.md"
             )
-    return near([texts_of(cat) for cat in cats if cat.split == "test"], places)
+    return near([cat for cat in cats if cat.split == "test"], places)
 
 
 class MadeRelease(NamedTuple):
@@ -349,32 +313,24 @@ def build_release(
     """
     run = run_steps(campaign, ANONYMOUS if anonymous else RELEASE, reporter=reporter)
     folder = versions.folder(campaign, anonymous=anonymous)
-    open_questions = list(read_json(folder / FACTS).get("open", ()))
+    asked = list(read_json(folder / FACTS).get("open", ()))
     where = campaign.relative(folder)
-    return MadeRelease(
-        folder,
-        file_names(folder),
-        run.counts,
-        open_questions,
-        _next(campaign, where, open_questions=len(open_questions), anonymous=anonymous),
-    )
+    then = _next(campaign, where, open_questions=len(asked), anonymous=anonymous)
+    return MadeRelease(folder, file_names(folder), run.counts, asked, then)
 
 
 def _next(campaign: Campaign, where: str, *, open_questions: int, anonymous: bool) -> str:
-    missing = []
+    missing = ""
     if not has_runs(campaign.scores):
-        missing.append("score models for the card («curation scores models MODEL»)")
+        missing += "score models for the card («curation scores models MODEL»), "
     if open_questions:
-        missing.append(
+        missing += (
             "answer the questions in 7-release/statement.toml («curation release statement» lists "
-            "them)"
+            "them), "
         )
     then = "send the folder to the reviewers" if anonymous else "publish the folder"
     check = f"«curation release check {where}», then {then}"
-    if not missing:
-        return check
-    again = "curation release build" + (" --anonymous" if anonymous else "")
-    return (
-        f"{', '.join(missing)}, delete {where} if nobody has it, and run «{again}»; or, if it is "
-        f"complete, {check}"
-    )
+    again = "curation release build" + " --anonymous" * anonymous
+    if missing:
+        missing += f"delete {where} if nobody has it, and run «{again}»; or, if it is complete, "
+    return missing + check

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -24,9 +25,9 @@ from curation.release import hub
 from curation.release.anonymous import names, scan
 from curation.release.check import check
 from curation.release.check.privacy import quoted
-from curation.release.contents import FACTS, REVEAL
+from curation.release.contents import FACTS, REVEAL, PublishedCat
 from curation.release.facts import Facts, Hub
-from curation.release.findings import Finding, finding, in_order, named, strictly
+from curation.release.findings import Finding, finding, in_order, listed, strictly
 from curation.release.folder import (
     Release,
     committed,
@@ -34,8 +35,8 @@ from curation.release.folder import (
     refuse_first,
     refuse_no_folder,
 )
-from curation.release.hidden.commitments import verify
-from curation.release.near import Pair, Texts, near, texts_of
+from curation.release.hidden.commitments import published_gold, verify
+from curation.release.near import AnyCat, Pair, near
 from curation.release.seen import Seen, from_item
 from curation.scores.baselines import measured
 from curation.stats.artefacts import artefacts
@@ -61,7 +62,7 @@ class Checked:
     release: Release
     cats: list[Cat]
     language: str
-    sealed: list[Texts]
+    sealed: list[PublishedCat]
 
 
 def folder_of(campaign: Campaign, version: str = "") -> Path:
@@ -73,13 +74,10 @@ def folder_of(campaign: Campaign, version: str = "") -> Path:
     name = version or campaign.settings.release.version
     folder = campaign.releases / name
     if "/" in name or name.startswith(".") or not folder.is_dir():
-        built = [place.name for place in built_versions(campaign)]
-        raise CurationError(
-            f"version {name} is not built",
-            f"«curation release build», or name one of: {some(built, 8)}"
-            if built
-            else "run «curation release build» first",
-        )
+        built = some([place.name for place in built_versions(campaign)], 8)
+        fix = f"«curation release build», or name one of: {built}"
+        fix = fix if built else "run «curation release build» first"
+        raise CurationError(f"version {name} is not built", fix)
     return folder
 
 
@@ -141,15 +139,15 @@ def check_release(
     release.annotations = release.repeated = None  # checked; what follows needs the memory
     release.forms = {name: form for name, form in release.forms.items() if form is release.main}
     sealed = _sealed(release)
-    findings += quoted(release, (t for cat in sealed for t in (cat.context, *cat.sentences)))
+    findings += quoted(release, (cat.context for cat in sealed))
+    findings += quoted(release, (option.sentence for cat in sealed for option in cat.options))
     checked = Checked(release, _cats(release), language or _language(release, campaign), sealed)
-    findings += _anonymous(checked)
+    findings += _anonymous(release)
     others: list[Finding] = []
 
     def look() -> None:
-        others.extend(_near_repeats(checked, reporter))
+        others.extend(_near_repeats(checked, against, reporter))
         others.extend(_baselines(checked, reporter))
-        others.extend(_against(checked, against, reporter))
 
     findings += _pitfalls(checked, reporter, meanwhile=look)
     findings += others
@@ -158,18 +156,18 @@ def check_release(
     return in_order(strictly(findings) if strict else findings)
 
 
-def _sealed(release: Release) -> list[Texts]:
-    """The texts of a sealed test set if the release is beside its private gold file."""
+def _sealed(release: Release) -> list[PublishedCat]:
+    """The CATs of a sealed test set if the release is beside its private gold file."""
     folder = release.root.resolve()
     path = folder.parent / f"gold-{folder.name.removesuffix(ANONYMOUS)}.jsonl"
     golds = read_golds(path) if release.sealed is not None and path.is_file() else []
-    return [Texts(g.id, g.kind, g.context, tuple(o.sentence for o in g.sentences)) for g in golds]
+    return [published_gold(gold, "test") for gold in golds]
 
 
 def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
     """The number of findings of each severity."""
     tally = Counter(finding.severity for finding in findings)
-    return {"block": tally["block"], "warn": tally["warn"], "note": tally["note"]}
+    return {severity: tally[severity] for severity in ("block", "warn", "note")}
 
 
 def _language(release: Release, campaign: Path | None) -> str:
@@ -187,36 +185,23 @@ def _language(release: Release, campaign: Path | None) -> str:
 
 def _cats(release: Release) -> list[Cat]:
     """The CATs with known gold labels; a damaged one is reported elsewhere."""
-    cats = {}
-    for seen in release.main:
-        if seen.whole and seen.id not in cats:
-            try:
-                cats[seen.id] = _cat(seen)
-            except ValidationError:
-                continue
+    cats: dict[str, Cat] = {}
+    for seen in (seen for seen in release.main if seen.whole):
+        with suppress(ValidationError):
+            cats.setdefault(seen.id, _cat(seen))
     return list(cats.values())
 
 
 def _cat(seen: Seen) -> Cat:
-    options = [
-        CatAssociation.model_validate(
-            {"id": option.id or f"{seen.id}-{n}", "sentence": option.sentence, "gold": option.gold}
-        )
+    options = (
+        {"id": option.id or f"{seen.id}-{n}", "sentence": option.sentence, "gold": option.gold}
         for n, option in enumerate(seen.options)
-    ]
-    return Cat.model_validate(
-        {
-            "id": seen.id,
-            "kind": seen.kind,
-            "domain": seen.domain,
-            "term": stable_id("term", seen.domain, seen.target),
-            "target": seen.target,
-            "family": seen.target,
-            "split": seen.split if seen.split in ("dev", "test") else "test",
-            "context": seen.context,
-            "associations": tuple(options),
-        }
     )
+    own = {name: getattr(seen, name) for name in ("id", "kind", "domain", "target", "context")}
+    own |= {"term": stable_id("term", seen.domain, seen.target), "family": seen.target}
+    own |= {"split": "dev" if seen.split == "dev" else "test"}
+    own["associations"] = tuple(map(CatAssociation.model_validate, options))
+    return Cat.model_validate(own)
 
 
 # --- pitfalls and baselines -----------------------------------------------------------------------
@@ -226,61 +211,45 @@ def _pitfalls(
     checked: Checked, reporter: Reporter, *, meanwhile: Callable[[], None]
 ) -> Iterator[Finding]:
     """The pitfalls of the CATs; ``meanwhile`` is called while other processes look for them."""
-    if checked.release.hidden:
+    release = checked.release
+    if release.hidden:
         detail = "their pitfalls and baselines are not checked: this needs gold labels"
-        yield finding(
-            "not_read", "hidden CATs", detail, fix=f"«curation measures pitfalls --gold {GOLD}»"
-        )
+        fix = f"«curation measures pitfalls --gold {GOLD}»"
+        yield finding("not_read", "hidden CATs", detail, fix=fix)
     if not checked.cats:
         meanwhile()
         return
-    facts = checked.release.facts
-    accepted = {row.code for row in facts.pitfalls if row.accepted} if facts else set()
-    with reporter.stages() as tell:
-        report = pitfalls(
-            checked.cats,
-            language=checked.language,
-            off=_off(checked.release),
-            names=_other_names(checked.release),
-            workers=own_workers(),
-            meanwhile=meanwhile,
-            tell=tell,
-        )
-    warned = []
-    for row in report.table:
-        if not row.count:
-            continue
-        detail = f"{row.count} of {row.of}"
-        if row.severity == "block":
-            code = "pitfall_accepted" if row.code in accepted else "pitfall_blocks"
-            first = next(hit for hit in report.hits if hit.code == row.code)
-            yield finding(code, row.code, f"{detail}, such as {first.where}: {first.detail}"[:300])
-        elif row.severity == "warn":
-            warned.append(f"{row.code} {row.count}")
-    if warned:
-        yield finding("pitfalls", "the texts", some(warned, _CODES))
-
-
-def _off(release: Release) -> dict[str, str]:
-    """The pitfalls that the campaign does not check, with the reason."""
-    off = {
+    known = release.facts.pitfalls if release.facts else ()
+    off = {  # what the campaign does not check, with the reason
         code: f"{setting} = false"
         for code, setting in FORM.items()
         if any(not getattr(settings, setting) for settings in release.settings)
     }
-    facts = release.facts
-    return off | {row.code: row.why for row in (facts.pitfalls if facts else ()) if row.why}
-
-
-def _other_names(release: Release) -> dict[str, tuple[str, ...]]:
-    """By term id, the other names of targets that contexts may use."""
-    by_term: dict[str, tuple[str, ...]] = {}
+    other_names: dict[str, tuple[str, ...]] = {}
     for settings in release.settings:
         for domain, targets in settings.names.items():
             for target, texts in targets.items():
                 term = stable_id("term", domain, target)
-                by_term[term] = (*by_term.get(term, ()), *texts)
-    return by_term
+                other_names[term] = (*other_names.get(term, ()), *texts)
+    with reporter.stages() as tell:
+        report = pitfalls(
+            checked.cats,
+            language=checked.language,
+            off=off | {row.code: row.why for row in known if row.why},
+            names=other_names,
+            workers=own_workers(),
+            meanwhile=meanwhile,
+            tell=tell,
+        )
+    found = [row for row in report.table if row.count]
+    for row in (row for row in found if row.severity == "block"):
+        accepted = any(row.code == own.code and own.accepted for own in known)
+        code = "pitfall_accepted" if accepted else "pitfall_blocks"
+        first = next(hit for hit in report.hits if hit.code == row.code)
+        detail = f"{row.count} of {row.of}, such as {first.where}: {first.detail}"
+        yield finding(code, row.code, detail[:300])
+    if warned := [f"{row.code} {row.count}" for row in found if row.severity == "warn"]:
+        yield finding("pitfalls", "the texts", some(warned, _CODES))
 
 
 def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
@@ -290,47 +259,38 @@ def _baselines(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
         return
     reporter.note("scoring the artefact baselines")
     for result in measured(cats, artefacts(cats, language=checked.language), overall=True):
-        rows = [
+        rows = ", ".join(
             f"{row['kind']} {row['figure']} {row['value']:.1f} "
             f"({row['ci'][0]:.1f} to {row['ci'][1]:.1f})"
             for row in result["beyond_chance"]
-        ]
+        )
         if rows:
-            split = "test" if test else "dev"
-            detail = f"{result['says']}: {', '.join(rows)} on {split}"
+            detail = f"{result['says']}: {rows} on {'test' if test else 'dev'}"
             yield finding("baseline", result["model"], detail)
 
 
 # --- near repeats ---------------------------------------------------------------------------------
 
 
-def _near_repeats(checked: Checked, reporter: Reporter) -> Iterator[Finding]:
-    """CATs of test that nearly repeat CATs of dev."""
-    dev = [texts_of(cat) for cat in checked.release.main if cat.split == "dev"]
-    if dev:
+def _near_repeats(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
+    """CATs of test that nearly repeat CATs of dev, or public CATs."""
+    main = checked.release.main
+    test: Sequence[AnyCat] = [cat for cat in main if cat.split == "test"] or checked.sealed
+    if dev := [cat for cat in main if cat.split == "dev"]:
         reporter.note("comparing test with dev")
-        _, pairs = near(_test(checked), {"dev": dev})
+        _, pairs = near(test, {"dev": dev})
         yield from _alike("near_repeat", pairs)
-
-
-def _against(checked: Checked, files: Sequence[Path], reporter: Reporter) -> Iterator[Finding]:
-    """CATs of test that nearly repeat public CATs."""
-    test = _test(checked) or [texts_of(cat) for cat in checked.release.main]
     for path in files:
         reporter.note(f"comparing with {path}")
         public = [from_item(entry.item, entry.kind, "", "") for entry in read_entries(path)]
-        _, pairs = near(test, {str(path): [texts_of(cat) for cat in public]})
+        _, pairs = near(test or main, {str(path): public})
         yield from _alike("near_public", pairs)
 
 
-def _test(checked: Checked) -> list[Texts]:
-    return [texts_of(c) for c in checked.release.main if c.split == "test"] or checked.sealed
-
-
 def _alike(code: str, pairs: Sequence[Pair]) -> Iterator[Finding]:
-    if pairs:
-        shown = [f"{pair.cat} and {pair.other}" for pair in pairs]
-        yield finding(code, pairs[0].place, f"{amount(len(pairs), 'CAT')}: {named(shown)}")
+    shown = [f"{pair.cat} and {pair.other}" for pair in pairs]
+    says = f"{amount(len(pairs), 'CAT')}: {{places}}"
+    yield from listed(code, pairs[0].place if pairs else "", shown, says)
 
 
 # --- hidden and anonymous releases ----------------------------------------------------------------
@@ -344,39 +304,33 @@ def _revealed(checked: Checked, public: Path) -> Iterator[Finding]:
         raise CurationError(f"{public}: has no hidden CATs", fix)
     rows = [row for _, row in read_json_lines(read_text(proof), proof)]
     problems = verify(hidden, rows)
+    texts, parts = ("kind", "domain", "target", "context"), ("id", "sentence", "gold_label")
     shown = {
-        cat.id: [
-            *(cat.kind, cat.domain, cat.target, cat.context),
-            *((o.id, o.sentence, o.gold) for o in cat.options),
-        ]
+        cat.id: [*(getattr(cat, name) for name in texts), *(o[:3] for o in cat.options)]
         for cat in checked.release.main
     }
     for row in rows:
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             cat = json.loads(row["message"])
-            options = [(o["id"], o["sentence"], o["gold_label"]) for o in cat["options"]]
-            texts = [cat[name] for name in ("kind", "domain", "target", "context")]
-            if shown.get(row["id"]) != [*texts, *options]:
+            options = (tuple(o[name] for name in parts) for o in cat["options"])
+            if shown.get(row["id"]) != [*(cat[name] for name in texts), *options]:
                 problems.append(
                     f"CAT {row['id']}: test.json has other texts or gold labels than the proof"
                 )
-    if problems:
-        yield finding("not_as_committed", REVEAL, f"{len(problems)}: {named(problems)}")
+    yield from listed("not_as_committed", REVEAL, problems)
 
 
-def _anonymous(checked: Checked) -> Iterator[Finding]:
+def _anonymous(release: Release) -> Iterator[Finding]:
     """Whether an anonymous release has names or addresses; only its build knows all names."""
-    facts = checked.release.facts
+    facts = release.facts
     if facts is None or not facts.anonymous:
         return
-    root, secrets = checked.release.root, names(facts.statement)
-    content = {name: read_bytes(root / name) for name in checked.release.files}
+    secrets = names(facts.statement)
+    content = {name: read_bytes(release.root / name) for name in release.files}
     places = [place for place in scan(content, secrets) if place.blocks]
-    if secrets:
-        yield finding("not_anonymous", FACTS, named(secrets))
-    if places:
-        shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
-        yield finding("not_anonymous", "the files", f"{len(places)}: {named(shown)}")
+    yield from listed("not_anonymous", FACTS, secrets, "{places}")
+    shown = [f"{place.path} line {place.line}: {place.found}" for place in places]
+    yield from listed("not_anonymous", "the files", shown)
 
 
 def push_target(campaign: Campaign, to: str = "") -> Hub:
@@ -390,12 +344,9 @@ def push_target(campaign: Campaign, to: str = "") -> Hub:
         CurationError: neither names a dataset.
     """
     own = read_statement(campaign).hub
-    name = to or own.id
-    if not name:
-        raise CurationError(
-            "nothing says where the release goes on the hub",
-            "give --to OWNER/NAME, or set id in [hub] of 7-release/statement.toml",
-        )
+    if not (name := to or own.id):
+        fix = "give --to OWNER/NAME, or set id in [hub] of 7-release/statement.toml"
+        raise CurationError("nothing says where the release goes on the hub", fix)
     hub.check_name(name)
     return own.model_copy(update={"id": name})
 
@@ -408,8 +359,12 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
             another version hides, or its check blocks.
     """
     folder = folder_of(campaign, version)
-    if folder.name.endswith("-anonymous"):
-        raise _is_anonymous(folder)
+    is_anonymous = CurationError(
+        f"{folder.name} is anonymous, and an account on the hub has a name",
+        "give reviewers the folder itself; push the version when it may be named",
+    )
+    if folder.name.endswith(ANONYMOUS):
+        raise is_anonymous
     if not (folder / FACTS).exists():
         raise CurationError(
             f"{folder.name} is not a whole release: it has no release.json, and would replace one",
@@ -418,28 +373,16 @@ def check_before(campaign: Campaign, version: str = "", reporter: Reporter = QUI
         )
     hidden.check_upload(campaign, folder)
     findings = check_release(folder, reporter=reporter)
-    blocking = [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]
-    if blocking:
-        raise CurationError(
-            f"{amount(len(blocking), 'finding blocks', 'findings block')} the upload of "
-            f"{folder.name}: {some(blocking, 5)}",
-            f"«curation release check {folder.name}» says what to do",
-        )
+    check = f"«curation release check {folder.name}»"
+    if blocking := [f"{f.code} ({f.where})" for f in findings if f.severity == "block"]:
+        block = amount(len(blocking), "finding blocks", "findings block")
+        what = f"{block} the upload of {folder.name}: {some(blocking, 5)}"
+        raise CurationError(what, f"{check} says what to do")
     if Facts.model_validate(read_json(folder / FACTS)).anonymous:
-        raise _is_anonymous(folder)
+        raise is_anonymous
     if warned := counts(findings)["warn"]:
-        reporter.warn(
-            f"{amount(warned, 'warning')} about {folder.name}: «curation release check "
-            f"{folder.name}» shows them"
-        )
+        reporter.warn(f"{amount(warned, 'warning')} about {folder.name}: {check} shows them")
     return folder
-
-
-def _is_anonymous(folder: Path) -> CurationError:
-    return CurationError(
-        f"{folder.name} is anonymous, and an account on the hub has a name",
-        "give reviewers the folder itself; push the version when it may be named",
-    )
 
 
 def local_files(folder: Path) -> list[hub.Local]:
@@ -490,14 +433,7 @@ def push(
     """
     files = local_files(folder)
     total = sum(file.size for file in files)
+    how: dict[str, Any] = {"private": private, "gated": to.gated, "tag": tag}
     with reporter.tracked(f"uploading {folder.name}", total, bytes=True) as advance:
-        return hub.push(
-            hub.open_hub(token=token),
-            to.id,
-            files,
-            version=folder.name,
-            private=private,
-            gated=to.gated,
-            tag=tag,
-            done=advance,
-        )
+        api = hub.open_hub(token=token)
+        return hub.push(api, to.id, files, version=folder.name, done=advance, **how)

@@ -7,6 +7,7 @@ Each number is read from the report that has it, or computed by the function tha
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,24 +22,15 @@ from curation.release.facts import (
     Reading,
     RoundFacts,
     Size,
-    Statement,
     TermCount,
 )
 from curation.release.texts.licences import OWN, licence
+from curation.release.texts.questions import open_keys
 from curation.rounds import pay
 from curation.rounds.pages import plain_parts, release_warning
 from curation.settings import Settings
+from curation.steps import read
 from curation.steps.decisions import kept_without_votes
-from curation.steps.read import (
-    forget_answers,
-    item_files,
-    label_files,
-    read_counted,
-    read_items,
-    read_labels,
-    read_terms,
-    run_files,
-)
 from curation.steps.release import statement as team
 from curation.steps.release.versions import Built
 from curation.steps.rounds import licences, round_files
@@ -50,7 +42,7 @@ from curation.text.item_form import names
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.steps.release.quality import Measured, Scores
+    from curation.steps.release.quality import Scores
 
 
 IMPORT = "import"
@@ -102,9 +94,19 @@ def round_facts(
             accepted, refused = _imported(campaign, name, written[name], given.get(name))
         for answer in accepted:
             people[answer.kind].add(answer.person)
-        published = any(a.intent is None for item in written[name] for a in item.associations)
-        fields = _round(campaign, name, planned.get(name), accepted, refused)
-        rounds.append(RoundFacts(**fields, published=published))
+        days = sorted(answer.day for answer in accepted if answer.day)
+        rounds.append(
+            RoundFacts(
+                name=name,
+                people=len({answer.person for answer in accepted}),
+                answers=len(accepted),
+                refused=refused,
+                first=days[0] if days else None,
+                last=days[-1] if days else None,
+                published=any(a.intent is None for i in written[name] for a in i.associations),
+                **(_plan(campaign, planned[name]) if name in planned else {"kind": IMPORT}),
+            )
+        )
     return tuple(rounds), {kind: len(those) for kind, those in sorted(people.items())}
 
 
@@ -131,13 +133,13 @@ def _imported(
     accepted = [
         _Answered(item.writer, item.kind, _day(item.submitted_at)) for item in items if item.writer
     ]
-    days: dict[tuple[str, str], str | None] = {}
+    days: dict[tuple[str, str], set[str | None]] = defaultdict(set)
     if labels is not None:
         columns = (labels[column] for column in ("item", "annotator", "submitted_at"))
         for item, person, time in zip(*columns, strict=True):
-            day, before = _day(time), days.get((item, person))
-            days[item, person] = min(day, before) if day and before else day or before
-    accepted += [_Answered(person, VALIDATION, day) for (_, person), day in days.items()]
+            days[item, person].add(_day(time))
+    first = {key: min(filter(None, those), default=None) for key, those in days.items()}
+    accepted += [_Answered(person, VALIDATION, day) for (_, person), day in first.items()]
     path = campaign.rounds / name / "rejected.jsonl"
     rejections = read_records(path, Rejection) if path.exists() else []
     rows: Any = () if labels is None else labels.itertuples(index=False)
@@ -149,43 +151,18 @@ def _day(time: object) -> str | None:
     return time[:_DAY] if isinstance(time, str) else None
 
 
-def _round(
-    campaign: Campaign,
-    name: str,
-    round: Round | None,
-    accepted: Sequence[_Answered],
-    refused: int,
-) -> dict[str, Any]:
-    """The fields of ``RoundFacts``, but for ``published``."""
-    days = sorted(answer.day for answer in accepted if answer.day)
-    about: dict[str, Any] = {"kind": IMPORT}
-    if round:
-        read, consent = _read_by_people(campaign, round)
-        about = {"kind": round.kind, "platform": round.platform, "consent": round.consent}
-        about |= {"read": read, "consent_text": consent, "pay": round.pay or None}
-        about |= {"currency": campaign.settings.rounds.currency if round.pay else ""}
-    return {
-        "name": name,
-        "people": len({answer.person for answer in accepted}),
-        "answers": len(accepted),
-        "refused": refused,
-        "first": days[0] if days else None,
-        "last": days[-1] if days else None,
-        **about,
-    }
-
-
-def _read_by_people(
-    campaign: Campaign, round: Round
-) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
-    """What the people of a round read, and the lines of the consent text."""
+def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
+    """The fields of ``RoundFacts`` about a round that was opened here: also what people read."""
+    about: dict[str, Any] = {name: getattr(round, name) for name in ("kind", "platform", "consent")}
+    if round.pay:
+        about |= {"pay": round.pay, "currency": campaign.settings.rounds.currency}
     texts = round_files.read_texts(campaign, round.name)
     if texts is None:
-        return (), ()
+        return about
     try:
         *parts, (_, consent) = plain_parts(round.kind, texts)
         read = tuple(Reading(heading=heading, lines=tuple(lines)) for heading, lines in parts)
-        return read, (*consent, texts["consent"]["box"])
+        return {**about, "read": read, "consent_text": (*consent, texts["consent"]["box"])}
     except (KeyError, TypeError, ValueError):
         path = campaign.rounds / round.name / "texts.json"
         raise CurationError(
@@ -205,17 +182,9 @@ class ReleaseInputs:
         settings: the campaign's settings.
         cats: the CATs, in the order of the files.
         contents: what is published if nothing is hidden.
-        rounds: the facts about each round.
-        people: the number of people by what they did.
+        facts: what is known of it without its first build, baselines and scores.
         labels_in: the number of labels of the campaign.
         labels_of_dropped_items: how many of them are about items that are not CATs.
-        not_counted: how many of them do not count, by reason code.
-        not_kept: how many items are not CATs, by reason code.
-        other_licences: how many people agreed to each other licence than that of the release.
-        warning: the content warning.
-        measured: what the reports say.
-        packages: the versions of the packages that the measures were computed with.
-        statement: what only the team can say.
         secrets: names and addresses that a release for review must not have; empty of others.
         own_licence: the text of the team's own licence; empty if there is none.
     """
@@ -223,17 +192,9 @@ class ReleaseInputs:
     settings: Settings
     cats: list[Cat]
     contents: Contents
-    rounds: tuple[RoundFacts, ...]
-    people: dict[str, int]
+    facts: Facts
     labels_in: int
     labels_of_dropped_items: int
-    not_counted: dict[str, int]
-    not_kept: dict[str, int]
-    other_licences: dict[str, int]
-    warning: str
-    measured: "Measured"
-    packages: dict[str, str]
-    statement: Statement
     secrets: list[str]
     own_licence: str
 
@@ -244,15 +205,15 @@ def inputs(campaign: Campaign) -> list[Path]:
 
     folders = [campaign.rounds / name for name in campaign.round_names()]
     paths = [
-        *item_files(campaign),
-        *label_files(campaign),
+        *read.item_files(campaign),
+        *read.label_files(campaign),
         campaign.terms / "targets.jsonl",
         campaign.decisions / "cats.jsonl",
         campaign.decisions / "decisions.jsonl",
         *measured_inputs(campaign),
         *(path for folder in folders for name in _FILES if (path := folder / name).exists()),
         *licences.inputs(campaign),
-        *run_files(campaign),
+        *read.run_files(campaign),
     ]
     return list(dict.fromkeys(paths))
 
@@ -278,12 +239,12 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     from curation.steps.release.quality import package_versions, read_measured
 
     # Items, all labels and CATs are never in memory together.
-    items = read_items(campaign)
-    rounds, people = round_facts(campaign, items, read_labels(campaign))
-    labels = read_counted(campaign, items).labels
+    items = read.read_items(campaign)
+    rounds, people = round_facts(campaign, items, read.read_labels(campaign))
+    labels = read.read_counted(campaign, items).labels
     written = {(i.id, i.writer, i.round) for i in items if i.writer}
     del items
-    forget_answers()
+    read.forget_answers()
     cats = campaign_source(campaign).cats
     if not cats:
         raise CurationError(
@@ -291,7 +252,7 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
             "«curation decisions filter» shows why items are dropped; check that labels are in, or "
             "set trust_gold in [decisions] if published gold labels are to decide",
         )
-    terms = read_terms(campaign)
+    terms = read.read_terms(campaign)
     made = Contents(
         version=campaign.settings.release.version,
         cats=tuple(map(published, cats)),
@@ -304,27 +265,51 @@ def read_inputs(campaign: Campaign, reporter: Reporter, *, anonymous: bool) -> R
     counts = len(labels), int((~labels["item"].isin(list(ids))).sum())
     codes = Counter(code for code in labels["code"] if code)
     del labels
+    table, settings, splits = made.annotations, campaign.settings, _original_splits(cats)
     answered = {(writer, round) for item, writer, round in written if item in ids}
-    answered |= set(zip(made.annotations["annotator"], made.annotations["round"], strict=True))
+    answered |= set(zip(table["annotator"], table["round"], strict=True))
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     not_kept = Counter(str(decision.reason) for decision in decisions if not decision.kept)
     del decisions
-    said, own = team.read_statement(campaign), campaign.releases / OWN
-    return ReleaseInputs(
-        campaign.settings,
-        cats,
-        made,
-        rounds,
-        people,
-        *counts,
+    statement, own = team.read_statement(campaign), campaign.releases / OWN
+    tiers = Counter(str(cat.tier or _UNKNOWN) for cat in cats)
+    translated = sum(cat.target_original is not None for cat in cats)
+    rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})
+    known = Facts(
+        name=settings.campaign.name,
+        version=settings.release.version,
+        language=settings.campaign.language,
+        date="",
+        canary="",
+        warning=warning(campaign),
+        licence=Licence(name=settings.release.licence),
+        other_licences=licences.others(campaign, answered, reporter),
+        statement=statement,
+        open=open_keys(statement),
+        sizes=_sizes(cats),
+        terms=_term_counts(made.terms),
+        tiers={tier: tiers[tier] for tier in ("3", "4", "5", _UNKNOWN)},
+        without_votes=len(made.without_votes),
+        translated=translated,
+        originals_in_both=sum(len(of) > 1 for of in splits.values()) if translated else 0,
+        annotations=len(table),
+        annotators=int(table["annotator"].nunique()),
+        counted=int(table["counted"].sum()),
+        people=people,
         not_counted=dict(sorted(codes.items())),
         not_kept=dict(sorted(not_kept.items())),
-        other_licences=licences.others(campaign, answered, reporter),
-        warning=warning(campaign),
-        measured=read_measured(campaign),
-        packages=package_versions(campaign),
-        statement=said,
-        secrets=team.secrets(campaign, said) if anonymous else [],
+        rounds=rounds,
+        decisions={**rules, "left_out": len(settings.decisions.leave_out)},
+        rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
+        seed=settings.campaign.seed,
+        dev=settings.split.dev,
+        keep=settings.split.keep,
+        versions=package_versions(campaign),
+        **read_measured(campaign),
+    )
+    return ReleaseInputs(
+        *(settings, cats, made, known, *counts),
+        secrets=team.secrets(campaign, statement) if anonymous else [],
         own_licence=read_text(own) if own.exists() else "",
     )
 
@@ -383,45 +368,18 @@ def facts(inputs: ReleaseInputs, scores: "Scores", build: Built, reporter: Repor
     """
     from curation.steps.release.quality import baseline_facts, score_facts
 
-    settings, cats, table = inputs.settings, inputs.cats, inputs.contents.annotations
-    statement, language = inputs.statement, settings.campaign.language
-    translated, in_both = _translated(cats)
-    return Facts(
-        name=settings.campaign.name,
-        version=settings.release.version,
-        language=language,
-        date=build.date,
-        canary=build.canary,
-        warning=inputs.warning,
-        licence=release_licence(inputs, build.date),
-        other_licences=inputs.other_licences,
-        statement=statement,
-        open=tuple(question.key for question in team.open_questions(statement)),
-        sizes=_sizes(cats),
-        terms=_term_counts(inputs.contents.terms),
-        tiers=_tiers(cats),
-        without_votes=len(inputs.contents.without_votes),
-        translated=translated,
-        originals_in_both=in_both,
-        annotations=len(table),
-        annotators=int(table["annotator"].nunique()),
-        counted=int(table["counted"].sum()),
-        people=inputs.people,
-        not_counted=inputs.not_counted,
-        not_kept=inputs.not_kept,
-        rounds=inputs.rounds,
-        decisions=_decisions(settings),
-        rounds_settings=settings.rounds.model_dump(mode="json", exclude=_PAY),
-        baselines=baseline_facts(cats, scores.sentiment, language=language, reporter=reporter),
-        scores=score_facts(scores.runs, cats, reporter),
-        unscored=scores.unscored,
-        seed=settings.campaign.seed,
-        dev=settings.split.dev,
-        keep=settings.split.keep,
-        versions={"curation": build.curation, **inputs.packages},
-        anonymous=build.anonymous,
-        **inputs.measured._asdict(),
-    )
+    cats, known, sentiment = inputs.cats, inputs.facts, scores.sentiment
+    more = {
+        "date": build.date,
+        "canary": build.canary,
+        "licence": release_licence(inputs, build.date),
+        "baselines": baseline_facts(cats, sentiment, language=known.language, reporter=reporter),
+        "scores": score_facts(scores.runs, cats, reporter),
+        "unscored": scores.unscored,
+        "versions": {"curation": build.curation, **known.versions},
+        "anonymous": build.anonymous,
+    }
+    return known.model_copy(update=more)
 
 
 def release_licence(inputs: ReleaseInputs, date: str) -> Licence:
@@ -430,9 +388,8 @@ def release_licence(inputs: ReleaseInputs, date: str) -> Licence:
     Raises:
         CurationError: the licence is not known, and there is no text of it.
     """
-    holders = [author.name for author in inputs.statement.authors]
-    name = inputs.settings.release.licence
-    return licence(name, inputs.own_licence, holders=holders, year=date[:4])
+    holders = [author.name for author in inputs.facts.statement.authors]
+    return licence(inputs.facts.licence.name, inputs.own_licence, holders=holders, year=date[:4])
 
 
 def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:
@@ -443,15 +400,9 @@ def _sizes(cats: Iterable[Cat]) -> tuple[Size, ...]:
         key = cat.domain, cat.split, cat.kind
         tally[key] += 1
         terms[key].add(cat.term)
-    order = [
-        (domain, split, kind)
-        for domain in sorted({domain for domain, *_ in tally})
-        for split in SPLITS
-        for kind in KINDS
-    ]
     return tuple(
         Size(domain=key[0], split=key[1], kind=key[2], terms=len(terms[key]), cats=tally[key])
-        for key in order
+        for key in product(sorted({domain for domain, *_ in tally}), SPLITS, KINDS)
         if key in tally
     )
 
@@ -464,22 +415,9 @@ def _term_counts(terms: Iterable[PublishedTerm]) -> tuple[TermCount, ...]:
     )
 
 
-def _tiers(cats: Iterable[Cat]) -> dict[str, int]:
-    tally = Counter(_UNKNOWN if cat.tier is None else str(cat.tier) for cat in cats)
-    return {tier: tally[tier] for tier in ("3", "4", "5", _UNKNOWN)}
-
-
-def _translated(cats: Iterable[Cat]) -> tuple[int, int]:
-    """How many CATs were translated, and how many original targets are in both splits."""
+def _original_splits(cats: Iterable[Cat]) -> dict[tuple[str, str], set[str]]:
+    """The splits of each original target."""
     splits: dict[tuple[str, str], set[str]] = defaultdict(set)
-    count = 0
     for cat in cats:
-        count += cat.target_original is not None
         splits[cat.domain, cat.target_original or cat.target].add(cat.split)
-    return count, sum(len(of) > 1 for of in splits.values()) if count else 0
-
-
-def _decisions(settings: Settings) -> dict[str, Any]:
-    """The rules of [decisions]; of the items that were left out, only how many there are."""
-    rules = settings.decisions.model_dump(mode="json", exclude={"leave_out"})
-    return {**rules, "left_out": len(settings.decisions.leave_out)}
+    return splits

@@ -78,27 +78,25 @@ def way(difference: Difference) -> Way:
         [cat for cat in version.cats if not is_hidden_cat(cat)]
         for version in (difference.before, difference.after)
     )
-    relabelled, changed, kept = [], [], []
+    relabelled, changed = [], []
     for cat in before:
-        pair = partner.get(cat.id)
-        if pair is None:
+        if pair := partner.get(cat.id):
+            golds = {was.id: now.gold for was, now in pair.options}
+            a, b, c = (option._replace(gold=golds[option.id]) for option in cat.options)
+            relabelled.append(cat._replace(options=(a, b, c)))
+            changed.append(pair.after._replace(split=cat.split))
+        else:
             relabelled.append(cat)
             changed.append(cat)
-            continue
-        golds = {was.id: now.gold for was, now in pair.options}
-        a, b, c = (option._replace(gold=golds[option.id]) for option in cat.options)
-        relabelled.append(cat._replace(options=(a, b, c)))
-        changed.append(pair.after._replace(split=cat.split))
-        kept.append(changed[-1])
     shared = {pair.after.id for pair in pairs}
+    kept = [new for cat, new in zip(before, changed, strict=True) if cat.id in partner]
     exchanged = [*kept, *(cat for cat in after if cat.id not in shared)]
+    alike = (pair.options for pair in pairs if pair.before.context == pair.after.context)
     same = {
         was.id: now.id
-        for pair in pairs
-        for was, now in pair.options
-        if was.id != now.id
-        and was.sentence == now.sentence
-        and pair.before.context == pair.after.context
+        for options in alike
+        for was, now in options
+        if was.id != now.id and was.sentence == now.sentence
     }
     return Way(
         tuple(_stage(s, has_splits) for s in (before, relabelled, changed, exchanged, after)),
@@ -109,18 +107,12 @@ def way(difference: Difference) -> Way:
 
 
 def _stage(cats: Sequence[PublishedCat], has_splits: bool) -> Stage:
-    table = pd.DataFrame(
-        {
-            "split": [cat.split if has_splits else ALL for cat in cats],
-            "kind": [cat.kind for cat in cats],
-            "term": [f"{cat.domain}/{cat.target}" for cat in cats],
-        }
-    )
-    ids = []
-    for cat in cats:
-        by_gold = {option.gold: option.id for option in cat.options}
-        ids += [by_gold[gold] for gold in GOLDS]
-    return Stage(table, ids)
+    rows = [
+        (cat.split if has_splits else ALL, cat.kind, f"{cat.domain}/{cat.target}") for cat in cats
+    ]
+    by_gold = ({option.gold: option.id for option in cat.options} for cat in cats)
+    ids = [ids[gold] for ids in by_gold for gold in GOLDS]
+    return Stage(pd.DataFrame(rows, columns=["split", "kind", "term"]), ids)
 
 
 def _cat(cat: PublishedCat) -> Cat:
@@ -198,9 +190,8 @@ def _minus(a: dict[str, Any] | None, b: dict[str, Any] | None) -> dict[str, floa
 
 def _parts(cells: Sequence[dict[str, Any] | None]) -> dict[str, dict[str, float]] | None:
     steps = zip(PARTS, cells[1:], cells[:-1], strict=True)
-    parts = {name: _minus(later, earlier) for name, later, earlier in steps}
-    known = {name: part for name, part in parts.items() if part}
-    return known if len(known) == len(parts) else None
+    parts = {name: part for name, *pair in steps if (part := _minus(*pair))}
+    return parts if len(parts) == len(PARTS) else None
 
 
 # --- scores on record ----------------------------------------------------------------------------
@@ -264,13 +255,8 @@ def compare(
     changed = difference(read_version(old, name=names[0]), read_version(new, name=names[1]))
     runs: list[Run] = []
     if scores or predictions:
-        runs = read_runs(
-            scores,
-            predictions,
-            lower_is_likelier=lower_is_likelier,
-            partial=True,
-            reporter=reporter,
-        )
+        options: dict[str, Any] = {"lower_is_likelier": lower_is_likelier, "partial": True}
+        runs = read_runs(scores, predictions, reporter=reporter, **options)
     if opened and not scores and has_runs(opened.scores):
         try:
             runs = [*read_runs(opened.scores, reporter=reporter), *runs]
@@ -347,20 +333,15 @@ def _of_scores(between: Way, run: Run) -> RunChange | None:
 
 def _of_choice(between: Way, run: Run) -> RunChange | None:
     """The change of a run of a chat model; None without a comparison."""
-    tables = [
-        by_ids(cats, run.comparisons, variant=run.variant)
-        for cats in (between.before, between.after)
-    ]
-    before, after = tables
+    cats = between.before, between.after
+    before, after = (by_ids(each, run.comparisons, variant=run.variant) for each in cats)
     if not (before or after):
         return None
     changed_ids = set(between.stages[-1].ids)
     mixed = {pair: ended for pair, ended in before.items() if changed_ids.isdisjoint(pair)}
     mixed |= {pair: ended for pair, ended in after.items() if changed_ids.issuperset(pair)}
-    old, new = (
-        replace(run, comparisons=outcomes_of(cats, table))
-        for cats, table in zip((between.before, between.after), tables, strict=True)
-    )
+    old = replace(run, comparisons=outcomes_of(between.before, before))
+    new = replace(run, comparisons=outcomes_of(between.after, after))
     by_stage = [before, before, mixed, mixed, after]
     judges = [partial(by_preferences, preferences=each) for each in by_stage]
     return _change(between, old, new, judges)

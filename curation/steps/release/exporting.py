@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -101,29 +101,25 @@ def export(
         opened = campaign if isinstance(campaign, Campaign) else open_campaign(campaign)
         with opened.lock():
             run_steps(opened, SPLIT, reporter=reporter)
-            source = open_source(opened)
-            labels = _counted(opened, source.cats)
+            source, every = open_source(opened), read_counted(opened, read_items(opened)).labels
+            labels = _contents(source.cats, data_files.annotations(source.cats, every)).labels()
         hidden.warn_of_export(opened, {cat.id for cat in source.cats}, reporter)
         name, version = name or opened.settings.campaign.name, opened.settings.release.version
     cats = [cat for cat in source.of_kind(kind).cats if split in ("all", cat.split)]
     if not cats:
-        raise CurationError(
-            f"there is no CAT in the split «{split}»", "give another --split, or leave it out"
-        )
-    misread = (
-        harness_files.misread_by_bias_bench(cats, labels)
-        if format == "bias-bench"
-        else harness_files.misread_by_lm_eval(cats)
-    )
+        fix = "give another --split, or leave it out"
+        raise CurationError(f"there is no CAT in the split «{split}»", fix)
+    if format == "bias-bench":
+        misread = harness_files.misread_by_bias_bench(cats, labels)
+    else:
+        misread = list(harness_files.misread_by_lm_eval(cats))
     refused = {m.cat for m in misread if m.effect != "not_counted"} if leave_out else set()
     kept = [cat for cat in cats if cat.id not in refused]
     if not kept:
         codes = Counter(m.code for m in misread if m.cat in refused)
         counts = ", ".join(f"{code} {count}" for code, count in codes.most_common())
-        raise CurationError(
-            f"{format} misreads every CAT, so nothing is left to export: {counts}",
-            "export without --leave-out to see each place in mangled.jsonl",
-        )
+        what = f"{format} misreads every CAT, so nothing is left to export: {counts}"
+        raise CurationError(what, "export without --leave-out to see each place in mangled.jsonl")
     files = _lists(cats, misread, refused)
     task_names: tuple[str, ...] = ()
     if format == "bias-bench":
@@ -136,7 +132,9 @@ def export(
         name = name or "+".join(path.stem for path in gold or ())
         there = {(cat.kind, cat.split) for cat in kept}
         parts = [(k, s) for s in SPLITS for k in KINDS if (k, s) in there]
-        files |= _flat(kept, version) | harness_files.tasks(parts, name=name, version=version)
+        flat = data_files.flat_files(_contents(kept, pd.DataFrame(), version))
+        files |= {path: data for path, data in flat if path.startswith("cats/")}
+        files |= harness_files.tasks(parts, name=name, version=version)
         task_names = tuple(harness_files.task_name(name, part) for part in parts)
     if _check_free(place, files):
         reporter.note(f"{to}: has exactly these files already")
@@ -144,12 +142,6 @@ def export(
     else:
         _write(place, files)
     return Exported(to, tuple(sorted(files)), tuple(kept), len(refused), tuple(misread), task_names)
-
-
-def _counted(campaign: Campaign, cats: Sequence[Cat]) -> Labels:
-    """The labels that decided the gold labels of a campaign's CATs, by association."""
-    labels = read_counted(campaign, read_items(campaign)).labels
-    return _contents(cats, data_files.annotations(cats, labels)).labels()
 
 
 def _contents(cats: Iterable[Cat], annotations: pd.DataFrame, version: str = "1.0") -> Contents:
@@ -179,21 +171,13 @@ def _of_files(gold: Sequence[Path], reporter: Reporter) -> tuple[Source, Labels]
 def _lists(cats: Iterable[Cat], misread: Iterable[Mangled], refused: set[str]) -> dict[str, bytes]:
     """What the harness gets wrong: in CATs of the export, and in those that are left out."""
     records = {cat.id: cat.model_dump(mode="json") for cat in cats}
-    lines: dict[str, bytes] = {}
+    lines: dict[str, bytes] = defaultdict(bytes)
     for wrong in misread:
         place = wrong.cat if wrong.option is None else f"{wrong.cat}, {wrong.option}"
-        line = Rejection(
-            code=wrong.code, detail=wrong.detail, where=place, record=records[wrong.cat]
-        )
+        about = {"code": wrong.code, "detail": wrong.detail, "where": place}
         file = LEFT_OUT if wrong.cat in refused else MANGLED
-        lines[file] = lines.get(file, b"") + dump_line(line)
+        lines[file] += dump_line(Rejection(**about, record=records[wrong.cat]))
     return lines
-
-
-def _flat(cats: Iterable[Cat], version: str) -> dict[str, bytes]:
-    """The flat files that the tasks read, as in a release."""
-    files = data_files.flat_files(_contents(cats, pd.DataFrame(), version))
-    return {path: data for path, data in files if path.startswith("cats/")}
 
 
 def _check_free(to: Path, files: Mapping[str, bytes] | None = None) -> bool:

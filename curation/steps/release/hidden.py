@@ -8,14 +8,14 @@ from pathlib import Path
 
 from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError
-from curation.release.contents import SEALED, Contents, PublishedCat
+from curation.release.contents import Contents, PublishedCat
 from curation.release.facts import Facts, TrustFacts
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden import numbers
 from curation.release.hidden.commitments import Draw, HiddenGold
 from curation.release.hidden.numbers import ONE, GivenOut, fingerprint
-from curation.release.seen import Form
-from curation.settings import Hide, ReleaseSettings, write_setting
+from curation.release.seen import Form, Seen
+from curation.settings import Hide, write_setting
 from curation.steps.release.history import (
     LEDGER,
     BuiltVersion,
@@ -32,7 +32,7 @@ from curation.work.manifest import Results
 _VALUES_SHOWN = 5  # values that a message names
 
 
-def affordable(
+def _affordable(
     history: History,
     facts: Facts,
     golds: Sequence[HiddenGold],
@@ -43,23 +43,14 @@ def affordable(
 
     Values that were given out before stay. Then come those that ``show`` in ``[release]`` names, in
     its order; if it is empty, those of models.
-
-    Args:
-        history: what was given out before.
-        facts: the facts, as from ``numbers.coarse``.
-        golds: the hidden CATs of the version whose gold labels nobody knows.
-        results: where the ledger is staged.
-        reporter: receives the values that are left out.
     """
     version = history.release.version
     every = {**history.hidden, version: golds}
     found = values_of(facts, version, golds)
     wanted = _wanted(found, history.release.show, reporter)
-    given = history.given(every)
-    dev = numbers.dev_cats(facts)
-    shown, left_out = numbers.shared_out(
-        wanted, given, numbers.room(version, every, given, dev=dev)
-    )
+    given, dev = history.given(every), numbers.dev_cats(facts)
+    room = numbers.room(version, every, given, dev=dev)
+    shown, left_out = numbers.shared_out(wanted, given, room)
     new = [value for value in shown if value not in history.ledger]
     results.records(LEDGER, [*history.ledger, *new], private=True)
     if left_out:
@@ -83,7 +74,7 @@ def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter)
     """The values that the team wants to publish, the most important first."""
     if not show:
         return [value for value in values if value.name.startswith("model ")]
-    named = {name: [value for value in values if _names(name, value.name)] for name in show}
+    named = {name: [value for value in values if _is_named(name, value.name)] for name in show}
     if values and (unknown := [name for name in show if not named[name]]):
         reporter.warn(
             "show in [release] names what has no values on hidden CATs: "
@@ -93,7 +84,7 @@ def _wanted(values: Sequence[GivenOut], show: Sequence[str], reporter: Reporter)
     return list(dict.fromkeys(value for name in show for value in named[name]))
 
 
-def _names(given: str, value: str) -> bool:
+def _is_named(given: str, value: str) -> bool:
     """Whether a name in ``show`` is that of a value, such as "model gpt2 (default)"."""
     sort, _, rest = value.partition(" ")
     return given in (sort if sort in ("sentiment", "trust") else rest, rest.rpartition(" (")[0])
@@ -115,12 +106,10 @@ def remaining(path: Path) -> str:
     golds = history.hidden
     if version not in golds or history.files[version].resolve() != path.resolve():
         return ""
-    if golds[version][0].sealed:  # all results may be published
-        return ""
-    built = {place.folder.name: place for place in history.built}
-    places = (built[name] for name in (version, f"{version}{ANONYMOUS}") if name in built)
+    places = (place for place in history.built if place.version == version)
     facts = next((place.facts for place in places if place.facts), None)
-    if facts is None:  # it was not built, or its folder was deleted
+    # It was not built, or its folder was deleted; or all results may be published.
+    if facts is None or golds[version][0].sealed:
         return ""
     dev = numbers.dev_cats(facts)
     left = max(numbers.room(version, golds, history.given(golds), dev=dev), 0)
@@ -170,12 +159,11 @@ def as_built(campaign: Campaign) -> Campaign:
     ``hide`` names another level, the build is an error.
     """
     version = campaign.settings.release.version
-    folders = [campaign.releases / f"{version}{end}" for end in ("", ANONYMOUS)]
-    is_built = gold_file(campaign, version).is_file() and any(map(Path.is_dir, folders))
-    if is_built and not campaign.settings.release.hide:
-        is_sealed = any((folder / SEALED).is_file() for folder in folders)
-        return with_hide(campaign, "all" if is_sealed else "labels")
-    return campaign
+    built = [BuiltVersion(campaign.releases / f"{version}{end}") for end in ("", ANONYMOUS)]
+    is_built = any(place.folder.is_dir() for place in built)
+    if campaign.settings.release.hide or not (gold_file(campaign, version).is_file() and is_built):
+        return campaign
+    return with_hide(campaign, "all" if any(place.is_sealed for place in built) else "labels")
 
 
 def hide(
@@ -224,17 +212,17 @@ def hide(
         )
     check_published(history, public)
     check_published(history, cats, release.hide)
-    path = gold_file(history.campaign, release.version)
+    path, is_sealed = gold_file(history.campaign, release.version), release.hide == "all"
     if path.exists():
         golds = history.golds(release.version)
-        _check_same(release, path, cats, golds)
+        _check_same(path, release.hide, cats, golds)
     else:
         _check_not_lost(history, path)
         _check_in_vain(history, cats, reporter)
-        is_sealed = release.hide == "all"
+
         golds = hidden.assign(cats, draw or secrets.token_bytes, sealed=is_sealed)
     results.records(path.name, golds, private=True)
-    if release.hide == "all":
+    if is_sealed:
         return hidden.seal(contents, golds, hide_terms=release.hide_terms), golds
     return hidden.conceal(contents, golds, "test"), golds
 
@@ -278,39 +266,27 @@ def public_facts(
     if contents.sealed:
         return numbers.sealed_facts(facts, contents)
     secret = history.secret(golds)
-    few = _nearly_the_same(history, secret)
-    for version, count in few.items():
-        reporter.warn(
-            f"the hidden CATs differ from those of version {version} in {amount(count, 'CAT')}: "
-            "numbers that depend on their gold labels are left out, because the difference to that "
-            "version would be about few CATs"
-        )
-    enough = not few and len(secret) >= numbers.FEW
+    own, enough = {fingerprint([gold]) for gold in secret}, len(secret) >= numbers.FEW
+    for version, others in history.hidden.items():
+        count = len(own ^ {fingerprint([gold]) for gold in others})
+        if version != history.release.version and 0 < count < ONE:  # they are nearly the same
+            enough = False
+            reporter.warn(
+                f"the hidden CATs differ from those of version {version} in "
+                f"{amount(count, 'CAT')}: numbers that depend on their gold labels are left out, "
+                "because the difference to that version would be about few CATs"
+            )
     public = numbers.coarse(facts, contents, split="test", numbers=enough)
-    return affordable(history, public, secret, results, reporter)
-
-
-def _nearly_the_same(history: History, golds: Sequence[HiddenGold]) -> dict[str, int]:
-    """By version with hidden CATs, in how many CATs these differ, if in few."""
-    own = {fingerprint([gold]) for gold in golds}
-    return {
-        version: count
-        for version, others in history.hidden.items()
-        if version != history.release.version
-        and 0 < (count := len(own ^ {fingerprint([gold]) for gold in others})) < ONE
-    }
+    return _affordable(history, public, secret, results, reporter)
 
 
 # --- what must not happen -------------------------------------------------------------------------
 
 
 def _check_same(
-    release: ReleaseSettings,
-    path: Path,
-    cats: Sequence[PublishedCat],
-    golds: Sequence[HiddenGold],
+    path: Path, now: Hide, cats: Sequence[PublishedCat], golds: Sequence[HiddenGold]
 ) -> None:
-    was, now = "all" if golds[0].sealed else "labels", release.hide
+    was = "all" if golds[0].sealed else "labels"
     if was != now:
         raise CurationError(
             f'{path}: is of a version with hide = "{was}" in [release], which is "{now}" now',
@@ -363,12 +339,10 @@ def check_published(history: History, cats: Iterable[PublishedCat], hide: Hide =
             ``accept`` does not allow it.
     """
     others = list(_unrevealed(history))
-    by_id = {cat.id: cat for cat in cats if others}
-    keys = set(map(texts_of, by_id.values()))
-    release = history.release
+    names = _names(cats if others else ())
     for version, level, hidden_cats in others:
-        known = {id for id, texts in hidden_cats if id in by_id or texts in keys}
-        other = level != hide and not (hide and version == release.version)
+        known = {id for id, texts in hidden_cats if names & {id, texts}}
+        other = level != hide and not (hide and version == history.release.version)
         if known and other:
             why = f', with hide = "{level}" there and "{hide}" here: texts and scores tell them'
             raise CurationError(
@@ -390,16 +364,19 @@ def check_upload(campaign: Campaign, folder: Path) -> None:
     every = BuiltVersion(folder).cats
     for version, level, hidden_cats in _unrevealed(History(campaign)):
         # With the texts of a sealed test set, its scores give away gold labels.
-        cats = [cat for cat in every if level == "all" or cat.labelled]
-        ids, keys = {cat.id for cat in cats}, set(map(texts_of, cats))
-        known = [id for id, texts in hidden_cats if id in ids or texts in keys]
-        if known:
+        names = _names(cat for cat in every if level == "all" or cat.labelled)
+        if known := [id for id, texts in hidden_cats if names & {id, texts}]:
             raise CurationError(
                 f"{PUBLISHED}: {folder.name} has the gold labels of {amount(len(known), 'CAT')} "
                 f"that are hidden in version {version}, such as {some(sorted(known), _SHOWN)}",
                 f"upload a version that hides them; or reveal them with «curation release reveal "
                 f'{version}»; or, if they may be known, add "{PUBLISHED}" to accept in [release]',
             )
+
+
+def _names(cats: Iterable[PublishedCat | Seen]) -> set[object]:
+    """By what CATs are recognised: their ids and their texts."""
+    return {name for cat in cats for name in (cat.id, texts_of(cat))}
 
 
 def _unrevealed(history: History) -> Iterator[tuple[str, Hide, list[tuple[str, object]]]]:
@@ -448,15 +425,13 @@ def warn_of_export(campaign: Campaign, ids: Container[str], reporter: Reporter) 
 
 def _check_in_vain(history: History, cats: Sequence[PublishedCat], reporter: Reporter) -> None:
     """Check that the gold labels that are to be hidden are not in another built version."""
-    ids = {cat.id for cat in cats}
-    keys = {texts_of(cat): cat.id for cat in cats}
+    own = {name: cat.id for cat in cats for name in (texts_of(cat), cat.id)}
     version = history.release.version
     for place in history.built:
         if place.version in (version, f"{version}{REVEALED}"):
             continue
-        labelled = (cat for cat in place.cats if cat.labelled)
-        known = {cat.id if cat.id in ids else keys.get(texts_of(cat), "") for cat in labelled}
-        known.discard("")
+        labelled = [cat for cat in place.cats if cat.labelled]
+        known = {own.get(cat.id) or own.get(texts_of(cat), "") for cat in labelled} - {""}
         if not known:
             continue
         says = (

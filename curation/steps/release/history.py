@@ -42,14 +42,12 @@ def read_golds(path: Path) -> list[HiddenGold]:
     golds: list[HiddenGold] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(read_bytes(path).splitlines(), 1):
-        gold = _gold(f"{path} line {number}", line)
+        where = f"{path} line {number}"
+        gold = _gold(where, line)
         for id in (gold.id, gold.original):
-            if seen.setdefault(id, number) != number:
-                raise CurationError(
-                    f"{path} line {number} (CAT {gold.original}): the id {id} is already in line "
-                    f"{seen[id]}",
-                    _RESTORE,
-                )
+            if (first := seen.setdefault(id, number)) != number:
+                why = f"the id {id} is already in line {first}"
+                raise CurationError(f"{where} (CAT {gold.original}): {why}", _RESTORE)
         golds.append(gold)
     if not golds:
         raise CurationError(f"{path}: is empty", _RESTORE)
@@ -70,11 +68,8 @@ def _gold(where: str, line: bytes) -> HiddenGold:
         field = ".".join(map(str, first["loc"]))
         raise CurationError(f"{where}{shown}, field {field!r}: {first['msg']}", _RESTORE) from None
     if not holds(gold):
-        raise CurationError(
-            f"{where}{shown}: gold labels, texts and nonce do not match the commitment: one of "
-            "them was changed",
-            _RESTORE,
-        )
+        why = "gold labels, texts and nonce do not match the commitment: one of them was changed"
+        raise CurationError(f"{where}{shown}: {why}", _RESTORE)
     return gold
 
 
@@ -140,9 +135,8 @@ class History:
         Raises:
             CurationError: a line is damaged.
         """
-        path = self.campaign.releases / LEDGER
         try:
-            return read_records(path, GivenOut) if path.exists() else []
+            return read_records(self.campaign.releases / LEDGER, GivenOut, missing_ok=True)
         except CurationError as error:
             fix = "correct the line (docs/release.md, How many values), or restore the file"
             raise CurationError(error.what, fix) from None

@@ -13,8 +13,8 @@ from curation.release.contents import SPLITS
 from curation.release.facts import (
     Agreement,
     Baseline,
-    Interval,
     Lengths,
+    Part,
     PitfallCount,
     Retention,
     ScoreRow,
@@ -24,7 +24,7 @@ from curation.release.facts import (
 )
 from curation.scores import incomplete
 from curation.scores import runs as stage
-from curation.scores.boards import Board, board
+from curation.scores.boards import board
 from curation.scores.ensemble import scored_since
 from curation.scores.flags import FLAGS, flags_of
 from curation.scores.groups import mark_heads
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from curation.measures.statistics import Cell, Statistics
 
 _NAMES = {VADER: "VADER"}
+P = TypeVar("P", bound=Part)
 T = TypeVar("T")
 _MEASURED = ("statistics", "sentiment", "pitfalls")
 
@@ -70,36 +71,24 @@ def package_versions(campaign: Campaign) -> dict[str, str]:
     return dict(sorted(versions.items()))
 
 
-class Measured(NamedTuple):
-    """The parts of ``Facts`` that come from reports, under their names there."""
+def read_measured(campaign: Campaign) -> dict[str, Any]:
+    """The fields of ``Facts`` that come from reports.
 
-    agreement: tuple[Agreement, ...]
-    retention: tuple[Retention, ...]
-    sentiment: tuple[SentimentShare, ...]
-    sentiment_by: str
-    sentiment_why: str
-    pitfalls: tuple[PitfallCount, ...]
-    lengths: tuple[Lengths, ...]
-    trust: TrustFacts | None
-
-
-def read_measured(campaign: Campaign) -> Measured:
-    """What the reports say: agreement over all items, retention, sentiment, pitfalls, lengths.
-
-    There are no shares of sentiment if ``sentiment_why`` says why; ``trust`` is None without a
-    trust report.
+    They are agreement over all items, retention, sentiment, pitfalls, lengths. There are no shares
+    of sentiment if ``sentiment_why`` says why; ``trust`` is None without a trust report.
 
     Raises:
         CurationError: a report is damaged.
     """
     decisions, measures = campaign.decisions, campaign.measures
-    agreement, retention = _read(decisions / "agreement.json", _agreement)
-    sentiment, by, why = _read(measures / "sentiment.json", _sentiment)
-    accept = campaign.settings.release.accept
-    pitfalls = _read(measures / "pitfalls.json", partial(_pitfalls, accept))
-    lengths = _read(measures / "statistics.json", _lengths)
-    trust = _trust(trust_report.place(campaign))
-    return Measured(agreement, retention, sentiment, by, why, pitfalls, lengths, trust)
+    pitfalls = partial(_pitfalls, campaign.settings.release.accept)
+    return {
+        **_read(decisions / "agreement.json", _agreement),
+        **_read(measures / "sentiment.json", _sentiment),
+        "pitfalls": _read(measures / "pitfalls.json", pitfalls),
+        "lengths": _read(measures / "statistics.json", _lengths),
+        "trust": _trust(trust_report.place(campaign)),
+    }
 
 
 def _read(path: Path, parts: Callable[[Any], T]) -> T:
@@ -114,67 +103,46 @@ def _read(path: Path, parts: Callable[[Any], T]) -> T:
         ) from None
 
 
-def _agreement(report: "Reported") -> tuple[tuple[Agreement, ...], tuple[Retention, ...]]:
-    rows = tuple(
-        Agreement(
-            scope=row["scope"],
-            classes=row["classes"],
-            measure=row["measure"],
-            value=row["value"],
-            ci=_ends(row["ci"]),
-            cats=row["cats"],
-            labels=row["labels"],
-            few=row["few_cats"],
-            confidence=report["confidence"],
-        )
-        for row in report["measures"]
-        if row["by"] == "overall"
-    )
-    kept = tuple(
-        Retention(
-            domain=row["domain"],
-            kind=row["kind"],
-            items=row["items"] - row["open"],
-            kept=row["kept"],
-            share=row["retention"],
-            open=row["open"],
-        )
-        for row in report["retention"]
-    )
-    return rows, kept
+def _part(part: type[P], row: Mapping[str, Any], /, **others: Any) -> P:
+    """A part of the facts that has the values of a report's row, but for ``others``."""
+    return part(**{name: row[name] for name in part.model_fields if name in row} | others)
 
 
-def _sentiment(report: Any) -> tuple[tuple[SentimentShare, ...], str, str]:
+def _agreement(report: "Reported") -> dict[str, Any]:
+    rows = (row for row in report["measures"] if row["by"] == "overall")
+    about, kept = {"confidence": report["confidence"]}, report["retention"]
+    return {
+        "agreement": tuple(_part(Agreement, r, few=r["few_cats"], **about) for r in rows),
+        "retention": tuple(
+            _part(Retention, r, items=r["items"] - r["open"], share=r["retention"]) for r in kept
+        ),
+    }
+
+
+def _sentiment(report: Any) -> dict[str, Any]:
     """The shares of negative associations, what measured them, and why there are none."""
     if why := report["not_checked"]:
-        return (), "", str(why["sentiment"])
-    kinds = {row["kind"] for row in report["rows"] if row["domain"] is None and row["kind"]}
+        return {"sentiment_why": str(why["sentiment"])}
+    rows, model = [row for row in report["rows"] if row["domain"] is None], report["by"]["model"]
+    kinds = {row["kind"] for row in rows if row["kind"]}
     shares = tuple(
-        SentimentShare(
-            kind=row["kind"] or BOTH,
-            label=gold,
-            cats=row["cats"],
-            share=row["labels"][gold]["negative"]["share"],
-            ci=_ends(row["labels"][gold]["negative"]["ci"]),
+        _part(
+            SentimentShare,
+            row["labels"][gold]["negative"],
+            **{"kind": row["kind"] or BOTH, "label": gold, "cats": row["cats"]},
         )
-        for row in report["rows"]
-        if row["domain"] is None and (row["kind"] or len(kinds) > 1)
+        for row in rows
+        if row["kind"] or len(kinds) > 1
         for gold in GOLDS
     )
-    model = report["by"]["model"]
-    return shares, _NAMES.get(model, str(model)), ""
+    return {"sentiment": shares, "sentiment_by": _NAMES.get(model, str(model))}
 
 
 def _pitfalls(accept: Collection[str], report: Any) -> tuple[PitfallCount, ...]:
-    names = ("code", "severity", "count", "of", "stereoset", "why")
+    rows = ({**PITFALLS[row["code"]]._asdict(), **row} for row in report["table"])
     return tuple(
-        PitfallCount(
-            **{name: row[name] for name in names},
-            says=PITFALLS[row["code"]].says,
-            accepted=bool(row["count"]) and row["code"] in accept,
-            unit=PITFALLS[row["code"]].unit,
-        )
-        for row in report["table"]
+        _part(PitfallCount, row, accepted=bool(row["count"]) and row["code"] in accept)
+        for row in rows
     )
 
 
@@ -193,19 +161,11 @@ def _trust(path: Path) -> TrustFacts | None:
     if not path.exists():
         return None
     report = trust_report.read_report(path)
-    own = set(TrustRow.model_fields)
-    rows = tuple(TrustRow.model_validate(row.model_dump(include=own)) for row in report.rows)
+    rows = tuple(_part(TrustRow, dict(row)) for row in report.rows)
     return TrustFacts(rows=rows, thresholds=report.thresholds, open=report.open)
 
 
-def _ends(ends: Any) -> Interval:
-    return None if ends is None else (float(ends[0]), float(ends[1]))
-
-
 # --- baselines and scores ------------------------------------------------------------------------
-
-_NUMBERS = ("cats", "terms", "lms", "ss", "icat")
-_CI = ("lms_ci", "ss_ci", "icat_ci")
 
 
 class Scores(NamedTuple):
@@ -263,23 +223,19 @@ def baseline_facts(
         reporter: where progress goes.
     """
     every: dict[str, Baseline] = {}
+    options: dict[str, Any] = {"language": language, "sentiment": sentiment, "overall": True}
     with reporter.tracked("baselines", len(SPLITS)) as advance:
         for split in SPLITS:
             part = [cat for cat in cats if cat.split == split]
-            for result in (
-                baseline_results(part, language=language, sentiment=sentiment, overall=True)
-                if part
-                else ()
-            ):
+            for result in baseline_results(part, **options) if part else ():
                 name = result["model"]
                 known = every.get(name, Baseline(model=name, says=result.get("says", "")))
-                every[name] = known.model_copy(
-                    update={
-                        "why": known.why or result.get("why", ""),
-                        "beyond": known.beyond + _beyond(result, split),
-                        "rows": known.rows + _rows(result, split, flags=result["flags"]),
-                    }
-                )
+                more = {
+                    "why": known.why or result.get("why", ""),
+                    "beyond": known.beyond + _beyond(result, split),
+                    "rows": known.rows + _rows(result, split, flags=result["flags"]),
+                }
+                every[name] = known.model_copy(update=more)
             advance()
     return tuple(every.values())
 
@@ -302,12 +258,10 @@ def _rows(
         cells[BOTH] = result["overall"]
     about: dict[str, Any] = {"model": result["model"], "rules": rules, "split": split}
     about |= {"flags": tuple(FLAGS[flag] for flag in flags)}
-    rows = []
-    for kind, cell in cells.items():
-        numbers: dict[str, Any] = {name: cell[name] for name in _NUMBERS}
-        numbers |= {name: _ends(cell[name]) for name in _CI}
-        rows.append(ScoreRow(**about, kind=kind, few=cell["few_terms"], **numbers))
-    return tuple(rows)
+    return tuple(
+        _part(ScoreRow, cell, kind=kind, few=cell["few_terms"], **about)
+        for kind, cell in cells.items()
+    )
 
 
 def score_facts(
@@ -330,8 +284,12 @@ def score_facts(
     with reporter.tracked("scores of models", len(SPLITS)) as advance:
         for split in SPLITS:
             part = [cat for cat in cats if cat.split == split]
-            own = [run for run in marked if _counts(run, part, split, reporter)]
-            rows += _of_split(board(part, own), split) if own else []
+            if own := [run for run in marked if _counts(run, part, split, reporter)]:
+                won = board(part, own)
+                for number, run in enumerate(won.runs):
+                    result = results(won.table(number), model=run.model, overall=True)
+                    flags = flags_of(result, run.about)
+                    rows += _rows(result, split, rules=run.way, flags=flags)
             advance()
     return tuple(sorted(rows, key=lambda row: (row.model, row.rules)))
 
@@ -362,12 +320,3 @@ def _counts(run: Run, cats: Sequence[Cat], split: str, reporter: Reporter) -> bo
         )
         return False
     return any(map(run.has, cats))
-
-
-def _of_split(won: Board, split: str) -> list[ScoreRow]:
-    """The rows of all runs of a board."""
-    rows: list[ScoreRow] = []
-    for number, run in enumerate(won.runs):
-        result = results(won.table(number), model=run.model, overall=True)
-        rows += _rows(result, split, rules=run.way, flags=flags_of(result, run.about))
-    return rows

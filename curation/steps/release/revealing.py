@@ -21,13 +21,11 @@ from curation.release.contents import STEREOSET, SUMS, Contents, published
 from curation.release.folder import committed
 from curation.release.hidden import commitments as hidden
 from curation.release.hidden.commitments import HiddenGold
-from curation.rounds.pages import release_warning
 from curation.steps.decisions import kept_without_votes
 from curation.steps.read import read_counted, read_items, read_terms
-from curation.steps.release.collecting import file_settings
+from curation.steps.release.collecting import file_settings, warning
 from curation.steps.release.history import History, gold_file, read_golds
-from curation.steps.release.versions import ANONYMOUS, REVEALED
-from curation.steps.rounds.round_status import own_texts
+from curation.steps.release.versions import ANONYMOUS, REVEALED, read_sums
 from curation.steps.step import QUIET
 from curation.text.wording import amount, some
 from curation.work.manifest import Results, file_names, is_inside
@@ -69,9 +67,8 @@ def reveal(campaign: Campaign, version: str) -> Revealed:
         _check_sums(place)
         _check_proved(place, path, golds)
     contents = _contents(campaign, version, golds)
-    settings = campaign.settings.campaign
-    warning = release_warning(settings.language, own_texts(campaign))
-    content = revealed_files(golds, contents, name=settings.name, warning=warning)
+    name, says = campaign.settings.campaign.name, warning(campaign)
+    content = revealed_files(golds, contents, name=name, warning=says)
     content[SUMS] = "".join(
         f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(content.items())
     ).encode()
@@ -104,30 +101,22 @@ def _contents(campaign: Campaign, version: str, golds: Sequence[HiddenGold]) -> 
     if golds[0].sealed and cats:  # other names of test targets are not public
         names = file_settings(campaign.settings, read_terms(campaign), cats, QUIET).names
         settings = settings.model_copy(update={"names": names})
-    return Contents(
-        version,
-        tuple(map(published, cats)),
-        annotations(cats, labels),
-        (),
-        settings,
-        frozenset(kept_without_votes(campaign) if cats else ()),
-    )
+    without = frozenset(kept_without_votes(campaign) if cats else ())
+    table = annotations(cats, labels)
+    return Contents(version, tuple(map(published, cats)), table, (), settings, without)
 
 
 def _no_golds(campaign: Campaign, version: str) -> CurationError:
-    known = list(History(campaign).files)
-    path = gold_file(campaign, version)
+    known, path = ", ".join(History(campaign).files), gold_file(campaign, version)
     if (campaign.releases / version).is_dir():
         return CurationError(
             f"{path}: no such file, so version {version} has no hidden gold labels, or they are "
             "lost",
             "if it has hidden ones, restore the file from a backup"
-            + (f"; versions with a gold file: {', '.join(known)}" if known else ""),
+            + (f"; versions with a gold file: {known}" if known else ""),
         )
-    return CurationError(
-        f"{path}: no such file",
-        f"versions with hidden gold labels: {', '.join(known) if known else 'none'}",
-    )
+    fix = f"versions with hidden gold labels: {known or 'none'}"
+    return CurationError(f"{path}: no such file", fix)
 
 
 def _public(campaign: Campaign, version: str) -> list[Path]:
@@ -147,16 +136,13 @@ def _check_sums(place: Path) -> None:
     path = place / SUMS
     if not path.is_file():
         raise CurationError(f"{path}: no such file", "put back the folder as you published it")
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    sums: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        sha, _, name = line.partition("  ")
-        if not is_inside(name):
-            raise CurationError(
-                f"{path} line {number}: is not a checksum with the name of a file",
-                "put back the folder as you published it",
-            )
-        sums[name] = sha
+    lines = read_sums(path)
+    sums = dict(lines)
+    if bad := [number for number, (name, _) in enumerate(lines, 1) if not is_inside(name)]:
+        raise CurationError(
+            f"{path} line {bad[0]}: is not a checksum with the name of a file",
+            "put back the folder as you published it",
+        )
     now = {name: digest(place / name) or "" for name in file_names(place) if name != SUMS}
     changed = sorted(name for name in sums.keys() | now.keys() if sums.get(name) != now.get(name))
     if changed:
@@ -183,12 +169,8 @@ def _check_not_other(campaign: Campaign, folder: Path, content: dict[str, bytes]
     refuse_links(folder, below=campaign.root)
     if not folder.is_dir():
         return
-    changed = [
-        name
-        for name in file_names(folder)
-        if digest(folder / name) != hashlib.sha256(content.get(name, b"")).hexdigest()
-    ]
-    if changed:
+    there = {name: read_bytes(folder / name) for name in file_names(folder)}
+    if changed := [name for name, data in there.items() if data != content.get(name)]:
         raise CurationError(
             f"{folder} is there already, and its content would change: {some(changed, _SHOWN)}",
             "keep the folder if you have published it; else delete it and reveal again",

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_bytes, read_text, writing
-from curation.formats.toml_files import read_toml
+from curation.files import CurationError, read_text
+from curation.formats.toml_files import is_filled, read_toml, write_form
 from curation.release.facts import Statement
 from curation.release.texts import questions
 from curation.release.texts.questions import BY_KEY, Question, open_keys
@@ -37,14 +37,13 @@ def read_statement(campaign: Campaign) -> Statement:
         CurationError: a file has an error; the message names line and key.
     """
     path = place(campaign)
-    statement = questions.read_statement(path) if _is_filled(path) else Statement()
+    statement = questions.read_statement(path) if is_filled(path) else Statement()
     study = _own_study(campaign)
-    changes: dict[str, object] = {}
-    if study["contact"] and not statement.contact:
-        changes["contact"] = study["contact"]
-    if study["ethics"] and "review" not in statement.answers:
-        changes["answers"] = {**statement.answers, "review": study["ethics"]}
-    return statement.model_copy(update=changes)
+    answers = dict(statement.answers)
+    if study["ethics"]:
+        answers.setdefault("review", study["ethics"])
+    contact = statement.contact or study["contact"]
+    return statement.model_copy(update={"contact": contact, "answers": answers})
 
 
 def secrets(campaign: Campaign, statement: Statement) -> list[str]:
@@ -91,14 +90,9 @@ def _has_answers(campaign: Campaign) -> bool:
     """Whether ``statement.toml`` says something, or has an error."""
     path = place(campaign)
     try:
-        return _is_filled(path) and questions.read_statement(path) != Statement()
+        return is_filled(path) and questions.read_statement(path) != Statement()
     except CurationError:
         return True
-
-
-def _is_filled(path: Path) -> bool:
-    """Whether a file is there and has more than spaces."""
-    return path.exists() and bool(read_bytes(path).strip())
 
 
 def write_template(campaign: Campaign) -> bool:
@@ -113,18 +107,11 @@ def write_template(campaign: Campaign) -> bool:
         CurationError: the file cannot be read or written.
     """
     path = place(campaign)
-    before = read_text(path) if _is_filled(path) else ""
+    before = read_text(path) if is_filled(path) else ""
     text = questions.with_new_questions(before) if before else questions.statement_template()
     if text == before:
         return False
     if before:
         questions.read_statement(path)  # a damaged file is reported, and left as it is
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with writing(path) as file:
-            file.write(text.encode())
-    except (PermissionError, NotADirectoryError, FileExistsError) as error:
-        raise CurationError(
-            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
-        ) from None
+    write_form(path, text)
     return True

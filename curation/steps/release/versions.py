@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import StringConstraints, ValidationError
 
@@ -77,29 +77,19 @@ def taken(campaign: Campaign, *, anonymous: bool = False) -> bool:
 
 
 def blocked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
-    """The error if a release cannot be written: pyarrow is missing, or a link is in the way."""
+    """The error if a release cannot be written.
+
+    That is so if pyarrow is missing; if ``7-release``, the version's folder or something in it is a
+    symbolic link; or if one of these folders is a file.
+    """
     from curation.release.data_files import check_installed
 
+    place = folder(campaign, anonymous=anonymous)
+    inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
     try:
         check_installed()
     except CurationError as error:
         return NoParquetError(error.what, error.fix)
-    return linked(campaign, anonymous=anonymous)
-
-
-def _erased(campaign: Campaign) -> set[str]:
-    """The versions that were deleted because a person had everything erased."""
-    lines = read_standing(campaign)
-    return {name for line in lines if line.delete_releases for name in line.released}
-
-
-def linked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | None:
-    """The error if a release would be written through a link, or over a file.
-
-    That is so if ``7-release``, the version's folder or something in it is a symbolic link.
-    """
-    place = folder(campaign, anonymous=anonymous)
-    inside = place.rglob("*") if place.is_dir() and not place.is_symlink() else ()
     try:
         for path in (place, *sorted(inside)):
             refuse_links(path, below=campaign.root)
@@ -109,6 +99,12 @@ def linked(campaign: Campaign, *, anonymous: bool = False) -> CurationError | No
         if path.exists() and not path.is_dir():
             return CurationError(f"{path}: is a file, not a folder", "move it away")
     return None
+
+
+def _erased(campaign: Campaign) -> set[str]:
+    """The versions that were deleted because a person had everything erased."""
+    lines = read_standing(campaign)
+    return {name for line in lines if line.delete_releases for name in line.released}
 
 
 def check_not_erased(campaign: Campaign, *, anonymous: bool = False) -> None:
@@ -169,20 +165,18 @@ def check_unchanged(campaign: Campaign, staged: Path, *, anonymous: bool = False
     )
 
 
+def read_sums(path: Path) -> list[tuple[str, str]]:
+    """The lines of ``SHA256SUMS``, unchecked: the name and the sha256 of each file."""
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines() if path.is_file() else []
+    return [(name, sha) for sha, _, name in (line.partition("  ") for line in lines)]
+
+
 def _recorded(campaign: Campaign, place: Path) -> dict[str, str]:
     """The sha256 of a version's files as it was built, from ``SHA256SUMS`` and the manifest."""
-    path = place / SUMS
-    lines = read_bytes(path).decode("utf-8", "replace").splitlines() if path.is_file() else []
-    pairs = (line.partition("  ") for line in lines)
-    sums = {name: sha for sha, _, name in pairs if is_inside(name)}
-    own = f"{place.name}/"
-    made = {
-        name.removeprefix(own): sha
-        for run in read_manifest(campaign.releases).steps.values()
-        for name, sha in run.outputs.items()
-        if name.startswith(own)
-    }
-    return sums | made
+    sums = {name: sha for name, sha in read_sums(place / SUMS) if is_inside(name)}
+    own, runs = f"{place.name}/", read_manifest(campaign.releases).steps.values()
+    outputs = ((name, sha) for run in runs for name, sha in run.outputs.items())
+    return sums | {name.removeprefix(own): sha for name, sha in outputs if name.startswith(own)}
 
 
 # --- first builds --------------------------------------------------------------------------------
@@ -217,8 +211,7 @@ def read_first_builds(campaign: Campaign) -> list[Built]:
     Raises:
         CurationError: a line is not a first build.
     """
-    path = first_builds_file(campaign)
-    return read_records(path, Built) if path.exists() else []
+    return read_records(first_builds_file(campaign), Built, missing_ok=True)
 
 
 def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
@@ -239,27 +232,14 @@ def first_build(campaign: Campaign, *, anonymous: bool = False) -> Built:
     for line in read_first_builds(campaign):
         if line.version == version:
             return line
-    new = {
-        "version": version,
-        "date": now()[:10],
-        "canary": str(uuid.uuid4()),
-        "curation": __version__,
-        "anonymous": anonymous,
-    }
+    path, new = campaign.releases / version / FACTS, {"version": version, "anonymous": anonymous}
     try:
-        return Built.model_validate(new | _in_folder(campaign.releases / version))
-    except ValidationError:  # its release.json was edited
-        return Built.model_validate(new)
-
-
-def _in_folder(folder: Path) -> dict[str, Any]:
-    """Date, canary and version of curation that a built version names; empty if it does not."""
-    try:
-        facts = read_json(folder / FACTS) if (folder / FACTS).exists() else {}
+        facts = read_json(path) if path.exists() else {}
         known = {"date": facts["date"], "canary": facts["canary"]}
-        return known | {"curation": facts["versions"]["curation"]}
-    except (CurationError, KeyError, TypeError):
-        return {}
+        return Built.model_validate(new | known | {"curation": facts["versions"]["curation"]})
+    except (CurationError, KeyError, TypeError, ValidationError):  # none, or it was edited
+        known = {"date": now()[:10], "canary": str(uuid.uuid4()), "curation": __version__}
+        return Built.model_validate(new | known)
 
 
 def record_build(campaign: Campaign, build: Built) -> None:
@@ -319,10 +299,10 @@ def holding(campaign: Campaign, cats: Collection[str], person: str = "") -> dict
                 cells.update(_CELL.findall(text))
             else:
                 quoted.update(_QUOTED.findall(text))
-        ids = {id for id in cats if id in cells or id in quoted}
         labels = max(cells[person], quoted[person]) if person else 0
-        if ids or labels:
-            versions[place.name] = Held(len(ids), labels)
+        held = Held(len(set(cats) & (cells.keys() | quoted.keys())), labels)
+        if any(held):
+            versions[place.name] = held
     return versions
 
 
@@ -354,8 +334,7 @@ def delete_versions(
         items: the ids of the items that the campaign has.
     """
     deleted = []
-    ending = len(REVEALED)
-    revealed = {p.name[:-ending] for p in built_versions(campaign) if p.name.endswith(REVEALED)}
+    there = {place.name for place in built_versions(campaign)}
     for version in versions:
         place = campaign.releases / version
         if place.is_symlink() or campaign.releases.is_symlink():
@@ -366,7 +345,7 @@ def delete_versions(
                 shutil.rmtree(beside(place))
             if not version.endswith((ANONYMOUS, REVEALED)):
                 for path in _private(campaign, version):
-                    if version in revealed or not _originals(path) <= set(items):
+                    if f"{version}{REVEALED}" in there or not _originals(path) <= set(items):
                         path.unlink()
         except OSError:
             continue
@@ -407,12 +386,6 @@ def earlier(campaign: Campaign) -> list[Path]:
     return [folders[name] for name in names]
 
 
-def previous(campaign: Campaign) -> Path | None:
-    """The folder of the version before the one that the settings name: the last of ``earlier``."""
-    folders = earlier(campaign)
-    return folders[-1] if folders else None
-
-
 def natural(name: str) -> list[tuple[int, int, str]]:
     """The order of version names: numbers in them are compared as numbers.
 
@@ -421,11 +394,10 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     >>> sorted(["0.10.0", "0.9.0", "0.10.0-rc1"], key=natural)
     ['0.9.0', '0.10.0-rc1', '0.10.0']
     """
-    parts = [part for part in _NUMBERS.split(name) if part]
-    keys = [
+    keys = (
         (2, int(part), "") if part.isdigit() else (0 if part[0] == "-" else 3, 0, part)
-        for part in parts
-    ]
+        for part in filter(None, _NUMBERS.split(name))
+    )
     return [*keys, (1, 0, "")]
 
 
@@ -442,12 +414,8 @@ def _first_built(path: Path) -> list[str]:
 
 def change_inputs(campaign: Campaign) -> list[Path]:
     """The data files of the versions before: a release depends on them."""
-    return [
-        path
-        for folder in earlier(campaign)
-        for path in (*data_files(folder), folder / TERMS, folder / SEALED)
-        if path.is_file()
-    ]
+    folders = ((*data_files(each), each / TERMS, each / SEALED) for each in earlier(campaign))
+    return [path for paths in folders for path in paths if path.is_file()]
 
 
 def changes(
@@ -510,13 +478,9 @@ def check_moved(campaign: Campaign, changed: Difference) -> None:
         count = amount(len(changed.to_test), "term was", "terms were")
         named = some(differences.term_names(changed.to_test), _SHOWN)
         parts.append(f"{count} in dev and would be in test now: {named}")
-    terms = set(changed.to_test)
-    others = [
-        cat.id
-        for cat in changed.after.cats
-        if cat.id in set(changed.seen) and (cat.domain, cat.target) not in terms
-    ]
-    if others:
+    terms, seen = set(changed.to_test), set(changed.seen)
+    in_test = (cat for cat in changed.after.cats if cat.id in seen)
+    if others := [cat.id for cat in in_test if (cat.domain, cat.target) not in terms]:
         count = amount(len(others), "CAT in test has", "CATs in test have")
         parts.append(f"{count} texts that were in dev: {some(others, _SHOWN)}")
     newest = earlier(campaign)[-1].name

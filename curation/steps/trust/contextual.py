@@ -119,14 +119,10 @@ class Corpus:
 
     def identity(self) -> dict[str, Any]:
         """What identifies the results, beside the groups and the measure."""
-        return {
-            **self.states,
-            "files": [digest(path) for path in self.texts.paths],
-            "most": self.most,
-            "window": self.texts.window,
-            "language": self.texts.language,
-            "field": self.texts.field,
-        }
+        texts = self.texts
+        files = {"files": [digest(path) for path in texts.paths], "most": self.most}
+        read = {"window": texts.window, "language": texts.language, "field": texts.field}
+        return {**self.states, **files, **read}
 
     @property
     def seed(self) -> int:
@@ -188,9 +184,8 @@ def read_states(corpus: Corpus, run: Path, places: "Sequence[Place]", keys: Sequ
             to the folder.
     """
     if not places:
-        raise CurationError(
-            "there is no context with any of the words", "name files that mention the words"
-        )
+        fix = "name files that mention the words"
+        raise CurationError("there is no context with any of the words", fix)
     identity = {"version": _VERSION, **corpus.states, "contexts": _digest(places, keys)}
     work = list(units(corpus.spec, places, keys))
     folder = run / PARTS
@@ -388,6 +383,8 @@ def _probe(
     groups: Groups,
     folder: Path,
 ) -> Measured:
+    from curation.models.states import Place
+
     reporter = corpus.reporter
     labelled, rejected = list[LabelledPassage](), list[Rejection]()
     if labels:
@@ -407,19 +404,16 @@ def _probe(
     every = [*learned, *further]
     if not every_mention:
         every = [each._replace(spans=each.spans[:1]) for each in every]
-    part = _states(corpus, every, folder)
+    order = sorted(range(len(every)), key=lambda number: every[number].passage.text)
+    keys = [(n, at) for n in order for at in range(len(every[n].spans))]
+    places = [Place(every[n].passage.text, (every[n].spans[at],)) for n, at in keys]
+    part = read_states(corpus, folder, places, keys)
     _warn_of_refused(part, "mention" if every_mention else "passage", reporter)
     examples, numbers = _examples(part, every, groups)
-    training = numbers < len(learned)
-    found = probe(
-        examples.where(training),
-        examples.where(~training),
-        groups,
-        policies(corpus.campaign),
-        per_target=per_target,
-        confidence=corpus.campaign.settings.trust.confidence,
-        seed=corpus.seed,
-    )
+    parts = (examples.where(numbers < len(learned)), examples.where(numbers >= len(learned)))
+    how: dict[str, Any] = {"per_target": per_target, "seed": corpus.seed}
+    how["confidence"] = corpus.campaign.settings.trust.confidence
+    found = probe(*parts, groups, policies(corpus.campaign), **how)
     counted = found.about["training_labels"]
     if empty := [f"«{name}»" for name in groups.words if not counted[name]]:
         reporter.warn(
@@ -467,16 +461,6 @@ def _document(each: LabelledPassage) -> str:
     return each.passage.document or each.passage.id
 
 
-def _states(corpus: Corpus, every: Sequence[LabelledPassage], folder: Path) -> Part:
-    """The states of mentions; the key is the number of the passage and that of the mention."""
-    from curation.models.states import Place
-
-    order = sorted(range(len(every)), key=lambda number: every[number].passage.text)
-    mentions = [(n, at, span) for n in order for at, span in enumerate(every[n].spans)]
-    places = [Place(every[n].passage.text, (span,)) for n, _, span in mentions]
-    return read_states(corpus, folder, places, [(n, at) for n, at, _ in mentions])
-
-
 def _examples(
     part: Part, every: Sequence[LabelledPassage], groups: Groups
 ) -> tuple[Examples, NDArray[np.int64]]:
@@ -519,8 +503,9 @@ def read_labelled(
     rows = label_rows(path, columns=(*human.COLUMNS, "text"))
     texts: dict[str, tuple[str, str]] = {}  # with the place of the row
     for place, row in rows:
-        if text := str(row.get("text") or "").strip():
-            texts.setdefault(str(row.get("passage") or "").strip(), (text, place))
+        name, text = (str(row.get(column) or "").strip() for column in ("passage", "text"))
+        if text:
+            texts.setdefault(name, (text, place))
     read = human.read_labels(rows, groups)
     votes = human.passages(read.labels, groups)
     chosen = votes.majority()
@@ -530,8 +515,9 @@ def read_labelled(
         words = scanner(groups.targets[target], language, wanted=None, window=1)
         spans = tuple((start, end) for *_, start, end in words.locate(text).places)
         if not spans:
-            why = f"does not mention the target {target!r}" if text else "is empty in all rows"
-            code = "target_missing" if text else "missing_field"
+            code, why = "missing_field", "is empty in all rows"
+            if text:
+                code, why = "target_missing", f"does not mention the target {target!r}"
             record = {"passage": name, "target": target}
             detail = f"the text of the passage {name!r} {why}"
             refused.append(Rejection(code=code, detail=detail, where=place, record=record))

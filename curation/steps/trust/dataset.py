@@ -121,11 +121,8 @@ def measure_values(runs: Sequence[TrustRun]) -> list[MeasureValues]:
     They are L1, which says how strong a bias is, as ss does. Prior measures are left out: they are
     not known to be credible, so they cannot judge other values (Bommasani & Liang 2022, section 6).
     """
-    found = (
-        MeasureValues(run.name, {b.target: b.l1 for b in run.biases if b.l1 is not None})
-        for run in runs
-    )
-    return [measure for measure in found if measure.values]
+    values = ((r.name, {b.target: b.l1 for b in r.biases if b.l1 is not None}) for r in runs)
+    return [MeasureValues(name, own) for name, own in values if own]
 
 
 # --- scores -------------------------------------------------------------------------------------
@@ -169,10 +166,8 @@ def _scores(
         )
         for number, run in enumerate(judged.runs)
     ]
-    return found, [
-        RuleGroup(group.name, group.runs)
-        for group in comparable(judged.runs, skipped=reporter.warn)
-    ]
+    groups = comparable(judged.runs, skipped=reporter.warn)
+    return found, [RuleGroup(group.name, group.runs) for group in groups]
 
 
 def _where(run: Run, source: Source) -> str:
@@ -195,12 +190,10 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
     path = campaign.decisions / "decisions.jsonl"
     early = stopped_early(campaign)
     decisions = read_records(path, Decision, missing_ok=True)
-    by_id = {
-        verdict.id: verdict.votes
-        for decision in decisions
-        if decision.item not in early
-        for verdict in decision.verdicts
-    }
+    verdicts = (
+        v for decision in decisions if decision.item not in early for v in decision.verdicts
+    )
+    by_id = {verdict.id: verdict.votes for verdict in verdicts}
     ids = {a.id for cat in cats for a in cat.associations}
     table = read_labels(campaign)
     table = table[table["association"].isin(ids)]
@@ -215,12 +208,9 @@ def _of_campaign(campaign: Campaign, cats: Sequence[Cat]) -> tuple[Counts | None
 
 def _of_gold(source: Source) -> tuple[Counts | None, list[Retest]]:
     """The votes and second labels in gold files; None if there are no labels."""
-    sentences = {
-        str(sentence["id"]): sentence
-        for path in source.gold
-        for entry in read_cat_entries(path)
-        for sentence in sentences_of(entry.item)
-    }
+    entries = (entry for path in source.gold for entry in read_cat_entries(path))
+    every = (sentence for entry in entries for sentence in sentences_of(entry.item))
+    sentences = {str(sentence["id"]): sentence for sentence in every}
     table = _table(source.cats, {name: votes(sentence) for name, sentence in sentences.items()})
     answers = {name: _answers(sentence) for name, sentence in sentences.items()}
     retests = [again._replace(note=_NO_TIMES) for again in _retests(source.cats, answers)]
@@ -237,13 +227,12 @@ def _table(cats: Sequence[Cat], by_id: Mapping[str, tuple[int, ...]]) -> Counts:
 def _answers(sentence: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     """Annotator, round (always "") and label of a sentence's labels that name an annotator."""
     given = sentence.get("labels")
-    answers = []
-    for label in given if isinstance(given, list) else ():
-        if isinstance(label, dict) and label.get("human_id"):
-            value = read_label(str(label.get("label")))
-            if value in VALUES:
-                answers.append((str(label["human_id"]), "", VALUES.index(value)))
-    return answers
+    return [
+        (str(label["human_id"]), "", VALUES.index(value))
+        for label in (given if isinstance(given, list) else ())
+        if isinstance(label, dict) and label.get("human_id")
+        if (value := read_label(str(label.get("label")))) in VALUES
+    ]
 
 
 def _retests(cats: Sequence[Cat], answers: Answers) -> list[Retest]:
@@ -284,13 +273,10 @@ def _majority(values: Sequence[int]) -> int | None:
 
 def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
     """A campaign's pitfalls as its step found them; those of gold files are looked for now."""
-    if source.campaign is None:
-        table = pitfall_table(pitfalls_of(source, reporter=reporter))
-    else:
-        path = source.campaign.measures / "pitfalls.json"
-        if not path.exists():
-            return None
-        table = read_json(path)
+    path = source.campaign and source.campaign.measures / "pitfalls.json"
+    if path and not path.exists():
+        return None
+    table = read_json(path) if path else pitfall_table(pitfalls_of(source, reporter=reporter))
     return [
         PitfallCount(r["code"], r["severity"], r["unit"], r["count"], r["of"], r["why"] or "")
         for r in table["table"]
@@ -300,13 +286,10 @@ def _pitfalls(source: Source, reporter: Reporter) -> list[PitfallCount] | None:
 def _sentiment(source: Source, reporter: Reporter) -> Sentiment | None:
     """The sentiment that the campaign's classifier gave; None for VADER, and for gold files."""
     campaign = source.campaign
-    if campaign is None or campaign.settings.measures.sentiment == VADER:
-        return None
-    path = campaign.measures / "sentiment_scores.json"
-    if not path.exists():
-        return None
-    try:
-        return read_sentiment(path, source.cats)
-    except CurationError as error:  # it is older than the CATs
-        reporter.warn(f"{error.what}; run «curation measures sentiment» for SentimentLM")
-        return None
+    if campaign and campaign.settings.measures.sentiment != VADER:
+        path = campaign.measures / "sentiment_scores.json"
+        try:
+            return read_sentiment(path, source.cats) if path.exists() else None
+        except CurationError as error:  # it is older than the CATs
+            reporter.warn(f"{error.what}; run «curation measures sentiment» for SentimentLM")
+    return None

@@ -58,15 +58,14 @@ def read_groups(campaign: Campaign, names: Sequence[str] = ()) -> list[Groups]:
         CurationError: there is no such table, a file is missing or not valid, or the groups cannot
             be measured (see ``Groups.check``).
     """
-    known = campaign.settings.groups
-    if not known:
+    if not (known := campaign.settings.groups):
         raise CurationError(
             f"{campaign.root / 'campaign.toml'}: has no groups to measure",
             "add a table [groups.NAME] (docs/trust.md, Groups)",
         )
-    for name in names:
-        if name not in known:
-            raise CurationError(f"there are no groups «{name}»", f"use one of: {', '.join(known)}")
+    if unknown := [name for name in names if name not in known]:
+        fix = f"use one of: {', '.join(known)}"
+        raise CurationError(f"there are no groups «{unknown[0]}»", fix)
     return [_groups(campaign, name, known[name]) for name in dict.fromkeys(names or known)]
 
 
@@ -95,10 +94,8 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
     for row in _rows(campaign, settings.anchors, ("target", "group")):
         anchors[row.target] = row.cells["group"]
         if anchors[row.target] not in names:
-            raise CurationError(
-                f"{row.where}: there is no group «{anchors[row.target]}»",
-                f"use one of: {', '.join(names)}",
-            )
+            what = f"{row.where}: there is no group «{anchors[row.target]}»"
+            raise CurationError(what, f"use one of: {', '.join(names)}")
     history: dict[int, dict[str, tuple[float, ...]]] = {}
     for row in _rows(campaign, settings.history, ("target", "year", *names), dated=True):
         history.setdefault(row.year, {})[row.target] = row.shares(names)
@@ -112,7 +109,7 @@ def _groups(campaign: Campaign, name: str, settings: GroupSettings) -> Groups:
         name,
         words,
         _targets(campaign, name, settings),
-        _references(campaign, settings, names),
+        _references(campaign, settings.reference, names),
         anchors,
         _shares(campaign, settings.outcomes, names),
         frequencies.pop(0, {}),
@@ -162,10 +159,9 @@ def read_words(path: Path, owner: str = "", *, same: Callable[[str], str] = str)
     words: dict[str, str] = {}
     for _, word in read_lines(path):
         words.setdefault(same(word), word)
-    if not words and owner:
-        raise CurationError(f"{path}: {owner} has no words", "write them, one word on each line")
     if not words:
-        raise CurationError(f"{path}: has no words", "write one word on each line")
+        what = f"{owner} has no words" if owner else "has no words"
+        raise CurationError(f"{path}: {what}", "write them, one word on each line")
     return tuple(words.values())
 
 
@@ -182,16 +178,16 @@ def read_sets(path: Path, size: int) -> tuple[tuple[str, ...], ...]:
     sets: list[tuple[str, ...]] = []
     places: dict[str, int] = {}
     for number, line in read_lines(path):
-        words = tuple(line.replace(",", " ").split())
+        words, where = tuple(line.replace(",", " ").split()), f"{path} line {number}"
         if len(words) != size:
             raise CurationError(
-                f"{path} line {number}: has {len(words)} words, not {size}",
+                f"{where}: has {len(words)} words, not {size}",
                 "write one word for each group, in the order of the groups",
             )
         for word in words:
             if word in places:
                 raise CurationError(
-                    f"{path} line {number}: «{word}» is also in line {places[word]}",
+                    f"{where}: «{word}» is also in line {places[word]}",
                     "a word can be in one set only: remove it from one of them",
                 )
             places[word] = number
@@ -214,37 +210,33 @@ def _targets(
             words = read_words(path, "the list of targets", same=str.casefold)
             return {word: (word,) for word in words}
         rows = _rows(campaign, settings.targets, ("target",))
-        also = {row.target: row.cells.get("also", "").split(";") for row in rows}
-        return {t: (t, *filter(None, map(str.strip, more))) for t, more in also.items()}
+        also = {row.target: map(str.strip, row.cells.get("also", "").split(";")) for row in rows}
+        return {target: (target, *filter(None, more)) for target, more in also.items()}
     if settings.domain not in campaign.settings.domains:
         raise CurationError(
             f"[groups.{name}]: neither targets nor a domain of the campaign is given",
             "set domain to the domain whose target terms are to be measured, or targets to a file",
         )
     path = campaign.terms / "targets.jsonl"
-    terms = read_records(path, Term) if path.exists() else []
+    terms = read_records(path, Term, missing_ok=True)
     kept = [term for term in terms if term.domain == settings.domain and term.status == "kept"]
     if not kept:
-        raise CurationError(
-            f"{path}: there are no target terms of the domain «{settings.domain}»",
-            "run «curation terms select», or set targets to a file",
-        )
+        what = f"{path}: there are no target terms of the domain «{settings.domain}»"
+        raise CurationError(what, "run «curation terms select», or set targets to a file")
     return {term.text: (term.text, *term.names) for term in kept}
 
 
 def _references(
-    campaign: Campaign, settings: GroupSettings, names: Sequence[str]
+    campaign: Campaign, reference: str, names: Sequence[str]
 ) -> dict[str, tuple[float, ...]] | None:
-    if settings.reference == UNIFORM:
+    if reference == UNIFORM:
         return None
-    if not settings.reference.startswith(OF_RUN):
-        return _shares(campaign, settings.reference, names)
-    path = _run_file(campaign, settings.reference)
+    if not reference.startswith(OF_RUN):
+        return _shares(campaign, reference, names)
+    path = _run_file(campaign, reference)
     if not path.exists():
-        raise CurationError(
-            f"{path}: there is no such run",
-            "name a run as run:MEASURE/GROUPS-SOURCE, as in 6-trust/runs/",
-        )
+        fix = "name a run as run:MEASURE/GROUPS-SOURCE, as in 6-trust/runs/"
+        raise CurationError(f"{path}: there is no such run", fix)
     biases = read_run(path.parent).biases
     if biases and biases[0].groups != tuple(names):
         raise CurationError(
@@ -253,10 +245,8 @@ def _references(
         )
     shares = {bias.target: bias.p for bias in biases if bias.p is not None}
     if not shares:
-        raise CurationError(
-            f"{path}: has no distribution for any target",
-            "choose a run of text, vectors, contextual or probe with results as the reference",
-        )
+        fix = "choose a run of text, vectors, contextual or probe with results as the reference"
+        raise CurationError(f"{path}: has no distribution for any target", fix)
     if outside := [target for target, p in shares.items() if min(p) < 0]:
         raise CurationError(
             f"{path}: p of «{outside[0]}» has a negative entry, so it cannot be a reference",
@@ -316,13 +306,16 @@ def _rows(
     for where, cells in _table(path, needed, only):
         if empty := [name for name in needed if not cells.get(name)]:
             raise CurationError(f"{where}: «{empty[0]}» is empty", "fill it in")
-        year = _year(cells.get("year", ""), where) if dated else 0
-        row = _Row(where, cells, cells["target"], year)
-        if (row.target, year) in known:
-            shown = f"«{row.target}»" + (f" in {year}" if year else "")
+        cell, target = cells.get("year", "") if dated else "", cells["target"]
+        if cell and not (cell.isascii() and cell.isdigit() and 0 < int(cell[:5]) < 10_000):
+            fix = "write a year such as 1950"
+            raise CurationError(f"{where}: «{cell[:40]}» is not a year", fix)
+        year = int(cell or 0)
+        if (target, year) in known:
+            shown = f"«{target}»" + (f" in {year}" if year else "")
             raise CurationError(f"{where}: {shown} is there twice", "remove one line")
-        known.add((row.target, year))
-        yield row
+        known.add((target, year))
+        yield _Row(where, cells, target, year)
 
 
 def _table(
@@ -339,12 +332,6 @@ def _table(
         yield f"{path} line {line}", {k: str(v or "").strip() for k, v in raw.items()}
 
 
-def _year(cell: str, where: str) -> int:
-    if cell and not (cell.isascii() and cell.isdigit() and 0 < int(cell[:5]) < 10_000):
-        raise CurationError(f"{where}: «{cell[:40]}» is not a year", "write a year such as 1950")
-    return int(cell or 0)
-
-
 def read_directions(campaign: Campaign) -> dict[str, str]:
     """Terms for which it is known what models prefer: a CSV with the columns target, prefers.
 
@@ -355,10 +342,8 @@ def read_directions(campaign: Campaign) -> dict[str, str]:
     for where, cells in _table(path, ("target", "prefers")) if path.exists() else ():
         target, prefers = (cells.get(name, "") for name in ("target", "prefers"))
         if not target or prefers not in _PREFERS:
-            raise CurationError(
-                f"{where}: needs a target, and in «prefers» what models prefer",
-                f"write one of: {', '.join(_PREFERS)}",
-            )
+            what = f"{where}: needs a target, and in «prefers» what models prefer"
+            raise CurationError(what, f"write one of: {', '.join(_PREFERS)}")
         directions[target.casefold()] = prefers
     return directions
 
@@ -441,10 +426,8 @@ def run_folder(campaign: Campaign, measure: str, groups: str, source: str) -> Pa
         CurationError: the source's name cannot be the name of a folder.
     """
     if not re.fullmatch(r"\w[\w.+-]{0,149}", source):
-        raise CurationError(
-            f"--source {source}: not a name for a folder",
-            "use letters, digits, and . + - _ after the first character",
-        )
+        fix = "use letters, digits, and . + - _ after the first character"
+        raise CurationError(f"--source {source}: not a name for a folder", fix)
     return campaign.trust / "runs" / measure / f"{groups}-{source}"
 
 
@@ -461,9 +444,8 @@ def current_run(folder: Path, groups: str, identity: Mapping[str, Any]) -> Trust
     except (CurationError, AttributeError):  # there is none, or it is damaged: it is made again
         return None
     if owner != groups:
-        raise CurationError(
-            f"{folder}: has a run of the groups «{owner}»", "choose another name with --source"
-        )
+        what = f"{folder}: has a run of the groups «{owner}»"
+        raise CurationError(what, "choose another name with --source")
     try:
         run = read_run(folder)
     except CurationError:
@@ -510,23 +492,27 @@ def read_run(folder: Path) -> TrustRun:
     path, again = folder / RUN, "delete this folder and measure again"
     about = read_json(path)
     if not isinstance(about, dict) or about.get("bias_sha256") != digest(folder / BIAS):
-        raise CurationError(
-            f"{path}, field 'bias_sha256': does not belong to the {BIAS} beside it", again
-        )
+        what = f"{path}, field 'bias_sha256': does not belong to the {BIAS} beside it"
+        raise CurationError(what, again)
     try:
         evidence = [Evidence.model_validate_json(dump_json(e)) for e in about.get(EVIDENCE, ())]
-    except (ValidationError, TypeError) as error:
-        bad = error.errors()[0]["msg"] if isinstance(error, ValidationError) else ""
-        why = bad or "is not a list of records"
+    except ValidationError as error:
+        why = error.errors()[0]["msg"]
         raise CurationError(f"{path}, field '{EVIDENCE}': {why}", again) from None
+    except TypeError:
+        raise CurationError(
+            f"{path}, field '{EVIDENCE}': is not a list of records", again
+        ) from None
     names = (folder.parent.name, folder.name, str(about.get("groups", "")))
     biases = tuple(read_records(folder / BIAS, Bias))
     run = TrustRun(*names, biases, tuple(evidence), about, folder)
     groups, targets = (run.identity.get(name) for name in ("groups", "targets"))
-    if groups is not None and any(list(bias.groups) != groups for bias in biases):
-        raise CurationError(f"{folder / BIAS}, field 'groups': is not as in {RUN}", again)
-    if targets is not None and [bias.target for bias in biases] != list(targets):
-        raise CurationError(f"{folder / BIAS}, field 'target': is not as in {RUN}", again)
+    wrong = {
+        "groups": groups is not None and any(list(bias.groups) != groups for bias in biases),
+        "target": targets is not None and [bias.target for bias in biases] != list(targets),
+    }
+    if fields := [name for name, is_wrong in wrong.items() if is_wrong]:
+        raise CurationError(f"{folder / BIAS}, field {fields[0]!r}: is not as in {RUN}", again)
     return run
 
 

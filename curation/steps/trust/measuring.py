@@ -5,6 +5,7 @@ Also which runs are of the groups and settings as they are now.
 
 import errno
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from curation.campaign import Campaign
-from curation.files import CurationError
+from curation.files import CurationError, shipped
 from curation.steps.step import QUIET, Reporter
 from curation.steps.trust import files
 from curation.steps.trust.files import Measured, TrustRun, read_groups, run_folder
@@ -123,10 +124,9 @@ def measure_groups(
         found = replace(found, evidence=[*found.evidence, *evidence])
     with campaign.lock(wait=WAIT):
         run = files.write_run(folder, groups.name, whole, found)
-    missing: dict[str, list[str]] = {}
-    for each in run.biases:
-        if each.undefined:
-            missing.setdefault(each.undefined, []).append(each.target)
+    missing: dict[str, list[str]] = defaultdict(list)
+    for each in (bias for bias in run.biases if bias.undefined):
+        missing[each.undefined or ""].append(each.target)
     codes = (f"{code} {len(names)} ({some(names, 5)})" for code, names in missing.items())
     why, told = "; ".join(codes), set[str]() if warned is None else warned
     if missing and why not in told:
@@ -209,7 +209,9 @@ def known_runs(campaign: Campaign) -> KnownRuns:
     left_out: dict[str, str] = {}
 
     def told(error: CurationError) -> str:
-        return f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
+        ours = shipped("data", "groups")  # wherever curation is installed
+        said = f"{error.what}; {error.fix}".replace(f"{campaign.root}/", "")
+        return said.replace(f"{ours}/", "data/groups/")
 
     for path in sorted(campaign.trust.glob(f"runs/*/*/{files.RUN}")):
         name = path.parent.relative_to(campaign.trust / "runs").as_posix()

@@ -4,28 +4,26 @@ People answer questions in ``6-trust/attest.toml``. The file is the team's: it i
 all questions, and never changed.
 """
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from curation import __version__
 from curation.campaign import Campaign
-from curation.files import (
-    CurationError,
-    digest,
-    dump_json,
-    read_bytes,
-    read_json,
-    read_text,
-    shipped,
-    writing,
+from curation.files import CurationError, digest, dump_json, read_json, read_text, shipped, writing
+from curation.formats.toml_files import (
+    CONTROL,
+    comment,
+    is_filled,
+    line_of,
+    read_toml,
+    toml_key,
+    write_form,
 )
-from curation.formats.toml_files import comment, line_of, read_toml, toml_key
 from curation.records import Criterion
 from curation.scores.run_folder import COMPARISONS
 from curation.settings import TrustSettings
@@ -45,6 +43,7 @@ from curation.steps.trust.files import (
     run_files,
 )
 from curation.text.times import now
+from curation.text.wording import did_you_mean
 from curation.trust.groups import Groups
 from curation.trust.protocol import report as protocol
 from curation.trust.protocol.attested import Answers, attested, is_past, open_questions, questions
@@ -58,17 +57,9 @@ _OF_CAMPAIGNS = ("known-directions", "measure", "unequal", "leading", "share", "
 """Checks of scores that need what only a campaign has: groups, runs of measures, settings."""
 _IN_A_CAMPAIGN = "in a campaign («curation import stereoset FILE»)"
 _DOCS = "docs/trust.md describes attest.toml (Attestations)"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_HEAD = """\
-# What only your team can say about the use of these measures, of this dataset and of its scores.
-# «curation trust report» shows the answers, and lists the questions that are still open. It never
-# changes this file, and it cannot check what you state. Releases do not have the answers.
-#
-# Write plain text between the quotes. An empty line begins a new paragraph.
-"""
 
 
-class TrustReport(NamedTuple):
+class TrustReport(BaseModel):
     """A trust report.
 
     Attributes:
@@ -80,11 +71,11 @@ class TrustReport(NamedTuple):
         path: ``report.json``; ``report.md`` is beside it.
     """
 
-    rows: tuple[Criterion, ...]
-    counts: dict[str, int]
-    thresholds: dict[str, Any]
-    open: tuple[str, ...]
-    left_out: dict[str, str]
+    rows: list[Criterion]
+    counts: dict[str, int] = {}
+    thresholds: dict[str, Any] = {}
+    open: tuple[str, ...] = ()
+    left_out: dict[str, str] = {}
     path: Path
 
 
@@ -143,11 +134,12 @@ def inputs(campaign: Campaign) -> list[Path]:
 
 def dataset_files(campaign: Campaign) -> list[Path]:
     """The files that the criteria of the dataset and its scores are computed from."""
-    decided = ("cats.jsonl", "decisions.jsonl", "agreement.json")
-    classified = ("sentiment_scores.json",) * (campaign.settings.measures.sentiment != VADER)
+    names = ("cats.jsonl", "decisions.jsonl", "agreement.json")
+    is_classified = campaign.settings.measures.sentiment != VADER
     return [
-        *(campaign.decisions / name for name in decided),
-        *(campaign.measures / name for name in ("pitfalls.json", *classified)),
+        *(campaign.decisions / name for name in names),
+        campaign.measures / "pitfalls.json",
+        *([campaign.measures / "sentiment_scores.json"] if is_classified else ()),
         *(*label_files(campaign), *score_files(campaign), campaign.trust / DIRECTIONS),
     ]
 
@@ -170,19 +162,15 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
         if known.runs:
             rows += _of_measures(campaign, known.runs, known.groups)
         if source and source.cats:
+            values = dataset.measure_values(known.runs)
             data = dataset.dataset_input(
-                source,
-                groups=known.groups,
-                measures=dataset.measure_values(known.runs),
-                reporter=reporter,
+                source, groups=known.groups, measures=values, reporter=reporter
             )
             rows += dataset_criteria(data, own.trust, seed=own.campaign.seed, tell=tell)
     for text in _pairs_without_runs(own.trust, rows):
         reporter.warn(text)
     content, text = _composed(
-        rows,
-        answers,
-        campaign.relative(attest_file(campaign)),
+        *(rows, answers, campaign.relative(attest_file(campaign))),
         title=own.campaign.name,
         settings=settings(campaign),
         inputs={campaign.relative(path): path for path in inputs(campaign)},
@@ -190,12 +178,8 @@ def trust(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str,
     )
     results.json(REPORT, content)
     results.lines(PAGE, [text.encode()])
-    return {
-        **content["counts"],
-        "runs": len(known.runs),
-        "runs_left_out": len(known.left_out),
-        "open_questions": len(content["open"]),
-    }
+    counts = {"runs": len(known.runs), "runs_left_out": len(known.left_out)}
+    return {**content["counts"], **counts, "open_questions": len(content["open"])}
 
 
 def _of_measures(
@@ -343,23 +327,15 @@ def gold_report(
         else row
         for row in rows
     ]
-    scored = sorted(source.scores.glob("*/*/*.json*")) if source.scores.is_dir() else []
     files = [Path(named.partition("=")[2]) for named in predictions]
     names = ("run.json", "scores.jsonl", COMPARISONS)
-    paths = [*source.gold, *files, *(path for path in scored if path.name in names)]
+    scored = (path for path in sorted(source.scores.glob("*/*/*.json*")) if path.name in names)
+    paths = [*source.gold, *files, *scored]
+    how = {"trust": thresholds.model_dump(mode="json"), "seed": _GOLD_SEED}
+    how |= {"language": source.language, "versions": versions("numpy", "scipy")}
+    read = {path.as_posix(): path for path in paths}
     content, text = _composed(
-        rows,
-        answers,
-        ATTEST,
-        title=source.split,
-        settings={
-            "trust": thresholds.model_dump(mode="json"),
-            "seed": _GOLD_SEED,
-            "language": source.language,
-            "versions": versions("numpy", "scipy"),
-        },
-        inputs={path.as_posix(): path for path in paths},
-        left_out={},
+        rows, answers, ATTEST, title=source.split, settings=how, inputs=read, left_out={}
     )
     for name, made in ((PAGE, text.encode()), (REPORT, dump_json(content))):
         with writing(folder / name) as file:
@@ -380,32 +356,17 @@ def read_report(path: Path) -> TrustReport:
     if not path.exists():
         raise CurationError(f"{path}: there is no trust report", "run «curation trust report»")
     content = read_json(path)
-    if not isinstance(content, dict):
-        raise CurationError(f"{path}: is not a trust report: not a JSON object", fix)
-    rows = content.get("rows")
-    if not isinstance(rows, list):
-        raise CurationError(f"{path}, field 'rows': is not a list", fix)
-    read = []
-    for number, row in enumerate(rows, 1):
-        try:
-            read.append(Criterion.model_validate_json(dump_json(row)))
-        except TypeError:  # lists within lists, too deep to be written again
-            raise CurationError(f"{path}, row {number}: is not a criterion", fix) from None
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
-            raise CurationError(
-                f"{path}, row {number}, field {field!r}: {first['msg']}", fix
-            ) from None
-    thresholds, left_out, asked = (content.get(n) for n in ("thresholds", "left_out", "open"))
-    return TrustReport(
-        tuple(read),
-        protocol.counts(read),
-        thresholds if isinstance(thresholds, dict) else {},
-        tuple(map(str, asked)) if isinstance(asked, list) else (),
-        {str(k): str(v) for k, v in left_out.items()} if isinstance(left_out, dict) else {},
-        path,
-    )
+    try:
+        read = TrustReport.model_validate_json(dump_json({**content, "path": str(path)}))
+    except TypeError:  # such as a list, or lists within lists, too deep to be written again
+        raise CurationError(f"{path}: is not a trust report: not a JSON object", fix) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        part, *row = first["loc"]
+        where = f", row {int(row.pop(0)) + 1}" if row and part == "rows" else ""
+        field = ".".join(map(str, row or [part]))
+        raise CurationError(f"{path}{where}, field {field!r}: {first['msg']}", fix) from None
+    return read.model_copy(update={"counts": protocol.counts(read.rows)})
 
 
 # --- what people answer -------------------------------------------------------------------------
@@ -413,13 +374,13 @@ def read_report(path: Path) -> TrustReport:
 
 def template() -> str:
     """The text of an ``attest.toml`` without answers."""
-    parts = [_HEAD]
+    text = read_text(shipped("data", "trust", "attest.toml"))
     for question in questions().asked:
-        parts.append("" if question.after_yes else "\n")
-        parts.append(comment(("If yes: " if question.after_yes else "") + question.text))
+        text += "" if question.after_yes else "\n"
+        text += comment(("If yes: " if question.after_yes else "") + question.text)
         empty = '""' if question.form != "text" else "'''\n'''"
-        parts.append(f"{question.key} = {empty}\n")
-    return "".join(parts).rstrip("\n") + "\n"
+        text += f"{question.key} = {empty}\n"
+    return text
 
 
 def write_template(path: Path) -> bool:
@@ -431,16 +392,9 @@ def write_template(path: Path) -> bool:
     Raises:
         CurationError: it cannot be written.
     """
-    if _is_filled(path):
+    if is_filled(path):
         return False
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with writing(path) as file:
-            file.write(template().encode())
-    except (PermissionError, NotADirectoryError, FileExistsError) as error:
-        raise CurationError(
-            f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
-        ) from None
+    write_form(path, template())
     return True
 
 
@@ -450,7 +404,7 @@ def read_answers(path: Path) -> dict[str, str]:
     Raises:
         CurationError: the file has an error; the message names line and key.
     """
-    if not _is_filled(path):
+    if not is_filled(path):
         return {}
     content = read_toml(path, fix="put each text between quotes; " + _DOCS)
     forms = {question.key: question.form for question in questions().asked}
@@ -467,12 +421,11 @@ def read_answers(path: Path) -> dict[str, str]:
 def _wrong(key: str, answer: Any, forms: Mapping[str, str]) -> tuple[str, str]:
     """What is wrong with an answer and how to fix it; empty texts if nothing is."""
     if key not in forms:
-        near = difflib.get_close_matches(key, forms, 1)
-        fix = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(forms)}; {_DOCS}"
-        return "no such question", fix
+        listed = f"known keys: {', '.join(forms)}; {_DOCS}"
+        return "no such question", did_you_mean(key, forms, listed)
     if not isinstance(answer, str):
         return "is not a text", 'write a text between quotes, such as "text"'
-    if _CONTROL.search(answer):
+    if CONTROL.search(answer):
         return "it has a control character", "remove it"
     if forms[key] == "day" and answer and not _is_day(answer):
         return f"{answer[:40]!r} is not a day", 'write it as YYYY-MM-DD, such as "2030-01-31"'
@@ -486,11 +439,6 @@ def _is_day(text: str) -> bool:
         return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text)) and bool(date.fromisoformat(text))
     except ValueError:
         return False
-
-
-def _is_filled(path: Path) -> bool:
-    """Whether a file is there and has more than spaces."""
-    return path.exists() and bool(read_bytes(path).strip())
 
 
 TRUST = Step(

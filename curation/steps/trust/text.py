@@ -109,19 +109,12 @@ def _count(
             "sentences, convert the texts to .jsonl with a document per record, or use --window 1"
         )
     tally = automated.Tally(counts, texts.language)
-    biases = tally.biases(
-        groups,
-        policies(campaign),
-        documents=counts.documents,
-        confidence=campaign.settings.trust.confidence,
-    )
-    kinds = tally.strengths(groups)[1].astype(int).tolist()
-    without = {
-        name: [word for word in words if not tally.lexicon.of([word])]
-        for name, words in groups.words.items()
-    }
-    for name, words in without.items():
-        if len(words) == len(groups.words[name]):
+    documents, confidence = counts.documents, campaign.settings.trust.confidence
+    biases = tally.biases(groups, policies(campaign), documents=documents, confidence=confidence)
+    kinds, without = tally.strengths(groups)[1].astype(int).tolist(), dict[str, list[str]]()
+    for name, words in groups.words.items():
+        without[name] = [word for word in words if not tally.lexicon.of([word])]
+        if len(without[name]) == len(words):
             reporter.warn(
                 f"[groups.{groups.name}]: no word of the group «{name}» is in a context of a target"
             )
@@ -173,11 +166,10 @@ def measure_labels(
     every = read_groups(campaign, names)
     source, rows = source or source_name(path), label_rows(path)
 
-    def identity() -> dict[str, Any]:
-        return {"text-human": human.ALGORITHM, "sha256": digest(path)}
-
     work = partial(_from_labels, campaign, path, rows, reporter)
-    return list(measure_each(campaign, every, HUMAN, source, work, identity, reporter=reporter))
+    identity = {"text-human": human.ALGORITHM, "sha256": digest(path)}
+    own = (campaign, every, HUMAN, source, work, lambda: identity)
+    return list(measure_each(*own, reporter=reporter))
 
 
 def label_rows(path: Path, *, columns: Sequence[str] = human.COLUMNS) -> Rows:

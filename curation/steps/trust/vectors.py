@@ -73,10 +73,8 @@ class VectorFile:
             CurationError: a year has no name before it.
         """
         if self.year is not None and not self.source:
-            raise CurationError(
-                f"--year {self.year}: the vectors of all years need one name",
-                "add --source NAME; the run is then of NAME+YEAR",
-            )
+            fix = "add --source NAME; the run is then of NAME+YEAR"
+            raise CurationError(f"--year {self.year}: the vectors of all years need one name", fix)
         return (self.source or source_name(self.path)) + (f"+{self.year}" if self.year else "")
 
     @cached_property
@@ -104,10 +102,9 @@ class VectorFile:
         size = self.path.stat().st_size if self.path.is_file() else 0
         with self.reporter.tracked(f"reading {self.path.name}", size, bytes=True) as advance:
             vectors = read_vectors(self.path, list(words), advance=advance)
-        if vectors.repeated:
+        if repeated := some(vectors.repeated, 5):
             self.reporter.warn(
-                f"{self.path}: more than one vector of {some(vectors.repeated, 5)}; "
-                "the first is used"
+                f"{self.path}: more than one vector of {repeated}; the first is used"
             )
         return vectors
 
@@ -285,9 +282,8 @@ def measure_prior(
             of_length_1 = MEASURES[name].unit if scale == "own" else scale == "unit"
             identity: dict[str, Any] = {"file": file.path.name, "sha256": file.sha256}
             identity |= {"unit": of_length_1, "prior": ALGORITHM}
+            identity |= {"strictness": strictness} if name.startswith("bolukbasi") else {}
             source = label
-            if name.startswith("bolukbasi"):
-                identity["strictness"] = strictness
             if sets is not None and name == WEAT:
                 identity["sets"] = {title: list(members) for title, members in sets}
                 source += f"+{sets.x[0]}-{sets.y[0]}"
@@ -313,11 +309,9 @@ def _check_sets(groups: Groups, sets: TargetSets) -> None:
     if sets.x[0] == sets.y[0]:
         raise CurationError(f"--x and --y are both named «{sets.x[0]}»", "rename one of the files")
     Groups(groups.name, groups.words, dict(sets)).check()
-    if len(groups.words) != 2:
-        raise CurationError(
-            f"[groups.{groups.name}]: WEAT compares two groups, and there are {len(groups.words)}",
-            "choose groups with two lists by --groups",
-        )
+    if (k := len(groups.words)) != 2:
+        what = f"[groups.{groups.name}]: WEAT compares two groups, and there are {k}"
+        raise CurationError(what, "choose groups with two lists by --groups")
     x, y = ({word.casefold() for word in words} for _, words in sets)
     if both := sorted(x & y):
         raise CurationError(f"--x and --y: «{both[0]}» is in both", "remove it from one file")
@@ -326,10 +320,8 @@ def _check_sets(groups: Groups, sets: TargetSets) -> None:
 def _weat(groups: Groups, vectors: Vectors, sets: TargetSets, *, seed: int) -> dict[str, Any]:
     known = {name: vectors.known(words) for name, words in sets}
     if empty := [name for name, words in known.items() if not words]:
-        raise CurationError(
-            f"the set «{empty[0]}» of WEAT: none of its words has a vector",
-            "use words of the vectors' language and spelling",
-        )
+        what = f"the set «{empty[0]}» of WEAT: none of its words has a vector"
+        raise CurationError(what, "use words of the vectors' language and spelling")
     rows = [*map(vectors.rows, known.values()), *MEASURES[WEAT].rows(vectors, groups.words)]
     x, y = ({"name": name, "words": list(words)} for name, words in known.items())
     missing = [word for _, own in sets for word in own if word not in vectors]
@@ -466,20 +458,17 @@ def debias(
 def _check(groups: Groups, path: Path, out: Path, method: Method, *, equalise: bool) -> None:
     if not path.exists():
         raise CurationError(f"{path}: no such file", "name a file of word vectors")
-    if method == "hard" and len(groups.words) != 2:
-        raise CurationError(
-            f"[groups.{groups.name}]: hard takes two groups, and there are {len(groups.words)}",
-            "use --method multiclass",
-        )
+    if method == "hard" and (k := len(groups.words)) != 2:
+        what = f"[groups.{groups.name}]: hard takes two groups, and there are {k}"
+        raise CurationError(what, "use --method multiclass")
     if method == "soft" and equalise:
         raise CurationError("--equalise: soft does not equalise words", "leave the option out")
     if out.resolve() == path.resolve():
         raise CurationError(f"--out {out}: is the file that is read", "use another name")
     ours = {"method", "algorithm"} <= _made(out).keys()
-    for each in (out, report_of(out)):
-        if each.exists() and not ours:
-            raise CurationError(
-                f"--out {out}: there is a file {each.name}, and this command did not write it",
-                "use another name, or delete the file",
-            )
+    if not ours and (there := [each.name for each in (out, report_of(out)) if each.exists()]):
+        raise CurationError(
+            f"--out {out}: there is a file {there[0]}, and this command did not write it",
+            "use another name, or delete the file",
+        )
     check_form(out)

@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -283,12 +284,8 @@ def word_vectors(words: Sequence[str], values: Floats, counts: Ints) -> Vectors:
         counts: the number of contexts, shape (words,).
     """
     known = counts > 0
-    has = dict(zip(words, known.tolist(), strict=True))
-    return Vectors(
-        tuple(word for word in words if has[word]),
-        values[known] / counts[known, None],
-        missing=tuple(word for word in words if not has[word]),
-    )
+    has, lacks = (tuple(compress(words, which.tolist())) for which in (known, ~known))
+    return Vectors(has, values[known] / counts[known, None], missing=lacks)
 
 
 def vectors_of(sums: Sums) -> Vectors:
@@ -356,8 +353,6 @@ def intervals(sums: Sums, groups: Groups, policies: Policies, *, confidence: flo
 
 def _contexts(sums: Sums, groups: Groups) -> Ints:
     """The number of contexts of each target in each block, shape (targets, blocks)."""
-    rows = dict(zip(sums.words, sums.counts, strict=True))
-    none = np.zeros(sums.counts.shape[1], np.int64)
-    return np.array(
-        [sum((rows.get(w, none) for w in own), none) for own in groups.targets.values()]
-    )
+    place = {word: number for number, word in enumerate(sums.words)}
+    rows = ([place[word] for word in own if word in place] for own in groups.targets.values())
+    return np.array([sums.counts[of].sum(axis=0) for of in rows])

@@ -285,8 +285,8 @@ def untrainable(labels: Sequence[str | None], groups: Groups) -> tuple[str, Cura
 
 def _spread(replicates: Sequence[Ints], classes: int) -> Floats | None:
     """The variance of the shares by the jackknife; None if a share is undefined."""
-    counts = [np.bincount(row, minlength=classes)[:-1].astype(float) for row in replicates]
-    if len(counts) < 2 or not all(own.any() for own in counts):
+    counts = np.array([np.bincount(row, minlength=classes)[:-1] for row in replicates], float)
+    if (n := len(counts)) < 2 or not counts.any(axis=1).all():
         return None
-    shares, n = np.array([own / own.sum() for own in counts]), len(counts)
+    shares = counts / counts.sum(axis=1, keepdims=True)
     return np.asarray(((shares - shares.mean(axis=0)) ** 2).sum(axis=0) * (n - 1) / n)

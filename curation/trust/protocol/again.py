@@ -86,11 +86,11 @@ def labelled_order(groups: Groups, labelled: Groups) -> list[int]:
         NotPossibleError: a group has other words than every labelled group.
     """
     places = {frozenset(words): place for place, words in enumerate(labelled.words.values())}
-    found = [places.get(frozenset(words)) for words in groups.words.values()]
-    known = [place for place in found if place is not None]
-    if len(known) < len(found):
-        raise NotPossibleError("the labels are of groups and not of words, so no word is left out")
-    return known
+    try:
+        return [places[frozenset(words)] for words in groups.words.values()]
+    except KeyError:
+        why = "the labels are of groups and not of words, so no word is left out"
+        raise NotPossibleError(why) from None
 
 
 def with_first_divided(groups: Groups) -> Groups | None:
@@ -137,13 +137,12 @@ def stability(
             *(_evidence("sensitivity", f"words-{size}", detail=why) for size in SIZES),
             _evidence("split_half", "words", detail=why),
         ]
-    repeats = Draws(draws, np.random.default_rng(seed))
-    used = used_words(measure)
+    rng, used = np.random.default_rng(seed), used_words(measure)
     return [
         *_structure(measure),
-        *(_shorter(measure, used, repeats, size=size) for size in SIZES),
+        *(_shorter(measure, used, rng, draws=draws, size=size) for size in SIZES),
         _one_word(measure, used),
-        _halves(measure, used, repeats, confidence=confidence),
+        _halves(measure, used, rng, draws=draws, confidence=confidence),
     ]
 
 
@@ -312,7 +311,9 @@ def used_words(measure: Measure) -> UsedWords:
     A word that is not in the vocabulary or the corpus changes nothing, so drawing it would only
     shorten the list.
     """
-    lists, sets = measure.groups.words, _takes_sets(measure)
+    lists, name = measure.groups.words, measure.groups.names[1]
+    turned, _ = measure.with_words({**lists, name: lists[name][::-1]})
+    sets = bool(turned) and _differs(measure, turned)  # as for measures that take pairs of words
     if sum(map(len, lists.values())) > MOST_WORDS:
         results, why = measure.with_words({n: own[: len(own) // 2 + 1] for n, own in lists.items()})
         return UsedWords(lists, sets, {}, "" if results else why)
@@ -337,13 +338,6 @@ def used_words(measure: Measure) -> UsedWords:
     return UsedWords(used, sets, without, (why or unused) if not without else "")
 
 
-def _takes_sets(measure: Measure) -> bool:
-    """Whether the order of one list matters, as for measures that take pairs of words."""
-    lists, name = measure.groups.words, measure.groups.names[1]
-    results, _ = measure.with_words({**lists, name: lists[name][::-1]})
-    return bool(results) and _differs(measure, results)
-
-
 def _differs(measure: Measure, results: Sequence[Bias]) -> bool:
     """Whether any strength of association or value changed; no results are a change, too."""
     (sizes, values), (new_sizes, new_values) = _numbers(measure.base[0]), _numbers(results)
@@ -362,20 +356,15 @@ def _numbers(results: Sequence[Bias]) -> tuple[list[tuple[int, str | None]], Flo
 # --- words --------------------------------------------------------------------------------------
 
 
-class Draws(NamedTuple):
-    """How often words are drawn, and from which random numbers."""
-
-    times: int
-    rng: np.random.Generator
-
-
-def _shorter(measure: Measure, used: UsedWords, draws: Draws, *, size: int) -> Evidence:
+def _shorter(
+    measure: Measure, used: UsedWords, rng: np.random.Generator, *, draws: int, size: int
+) -> Evidence:
     """Lists cut to a number of words, many times: median and quantiles of rho and R²."""
     check, base = f"words-{size}", measure.base[0]
     if used.why or used.longest <= size:
         why = used.why or f"no list has more than {size} words that are used"
         return _evidence("sensitivity", check, detail=why)
-    cut = (used.divided(draws.rng, size)[0] for _ in range(draws.times))
+    cut = (used.divided(rng, size)[0] for _ in range(draws))
     found = [alike(paired(base, measure.with_words(words)[0])) for words in cut]
     middle, low, high = (quantile([each.rho for each in found], q) for q in (0.5, TAIL, 1 - TAIL))
     squares = [quantile([each.r_squared for each in found], q) for q in (0.5, TAIL)]
@@ -387,7 +376,7 @@ def _shorter(measure: Measure, used: UsedWords, draws: Draws, *, size: int) -> E
         ci=None if low is None or high is None else (low, high),
         n=int(np.median([each.n for each in found])),
         facts={
-            **{"draws": draws.times, "size": size, "lists": lists, "longest": used.longest},
+            **{"draws": draws, "size": size, "lists": lists, "longest": used.longest},
             **{"low": low, "r_squared": squares[0], "r_squared_low": squares[1]},
             "lost": sum(each.rho is None for each in found),
         },
@@ -418,7 +407,9 @@ def _one_word(measure: Measure, used: UsedWords) -> Evidence:
     return _evidence("sensitivity", "one-word", least.rho, n=least.n, detail=why, facts=facts)
 
 
-def _halves(measure: Measure, used: UsedWords, draws: Draws, *, confidence: float) -> Evidence:
+def _halves(
+    measure: Measure, used: UsedWords, rng: np.random.Generator, *, draws: int, confidence: float
+) -> Evidence:
     """The reliability of whole lists, from the rank correlation of halves over targets.
 
     Of all draws, the one with the median correlation is reported; with more than two groups, the
@@ -429,13 +420,13 @@ def _halves(measure: Measure, used: UsedWords, draws: Draws, *, confidence: floa
         return _evidence("split_half", "words", detail=why)
     pairs = [
         paired(measure.with_words(first)[0], measure.with_words(second)[0])
-        for first, second in (used.divided(draws.rng) for _ in range(draws.times))
+        for first, second in (used.divided(rng) for _ in range(draws))
     ]
     # Rounded: equal values keep the order of the draws, whatever the processor.
     rhos = [alike(each).rho for each in pairs]
     known = sorted((round(rho, 9), at) for at, rho in enumerate(rhos) if rho is not None)
     base = measure.base[0]
-    if len(known) <= draws.times // 2:
+    if len(known) <= draws // 2:
         return _evidence("split_half", "words", n=len(base), detail="most halves have no result")
     both = pairs[known[len(known) // 2][1]]
     columns = [
@@ -445,12 +436,7 @@ def _halves(measure: Measure, used: UsedWords, draws: Draws, *, confidence: floa
     least = min(columns, key=lambda found: round(found.rho or 0.0, 9))
     group = base[0].groups[columns.index(least)] if len(columns) > 1 else ""
     ends = least.ci
-    return _evidence(
-        "split_half",
-        "words",
-        spearman_brown(least.rho or 0.0),
-        ci=None if ends is None else (spearman_brown(ends[0]), spearman_brown(ends[1])),
-        p=least.p,
-        n=len(both.first),
-        facts={"draws": draws.times, "halves": least.rho, "group": group or "both"},
-    )
+    ci = None if ends is None else (spearman_brown(ends[0]), spearman_brown(ends[1]))
+    facts = {"draws": draws, "halves": least.rho, "group": group or "both"}
+    about: dict[str, Any] = {"ci": ci, "p": least.p, "n": len(both.first), "facts": facts}
+    return _evidence("split_half", "words", spearman_brown(least.rho or 0.0), **about)

@@ -6,12 +6,13 @@ The labels are those of passages, for a measure of ours, or of the associations 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import VALUES, CriterionName, Interval
+from curation.records import GOLDS, VALUES, CriterionName, Interval
 from curation.stats.agreement import (
     Counts,
     by_cat,
@@ -112,45 +113,32 @@ def _with_more(found: Found, threshold: float) -> Found:
 # --- of passages --------------------------------------------------------------------------------
 
 
-def passages(case: MeasureCase) -> Iterator[Found]:
-    """The alpha of people's labels of passages; it does not apply to an automatic measure."""
-    yield from _of_people(case, "agreement", case.settings.agreement)
-
-
-def passages_again(case: MeasureCase) -> Iterator[Found]:
-    """The alpha of the first and second label of the same annotator."""
-    yield from _of_people(case, "retest", case.settings.reliability)
-
-
-def _of_people(case: MeasureCase, criterion: CriterionName, threshold: float) -> Iterator[Found]:
-    found = list(case.run.found(criterion, "annotators"))
+def _of_people(case: MeasureCase, criterion: CriterionName) -> Iterator[Found]:
+    found, settings = list(case.run.found(criterion, "annotators")), case.settings
     if not found and case.run.measure != HUMAN:
         yield Found(reason="automatic")
     for each in found:
         if each.value is not None and each.ci is None:
             yield Found(reason="no_interval", n=each.n, facts=each.facts)
         else:
-            yield _with_more(each, threshold)
+            is_again = criterion == "retest"
+            yield _with_more(each, settings.reliability if is_again else settings.agreement)
+
+
+passages = partial(_of_people, criterion="agreement")
+"""The alpha of people's labels of passages; it does not apply to an automatic measure."""
+passages_again = partial(_of_people, criterion="retest")
+"""The alpha of the first and second label of the same annotator."""
 
 
 # --- of associations ----------------------------------------------------------------------------
 
 
-def all_labels(case: DatasetCase) -> Iterator[Found]:
-    """The alpha of the labels of all associations: of both kinds of CAT, and of each."""
-    yield from _of_labels(case, np.ones(case.data.golds.size, bool))
-
-
-def hard_labels(case: DatasetCase) -> Iterator[Found]:
-    """The same of associations with gold stereotype or anti-stereotype, the harder choice."""
-    # codes in GOLDS: stereotype, anti-stereotype
-    yield from _of_labels(case, np.asarray(case.data.golds.ravel() < 2))
-
-
-def _of_labels(case: DatasetCase, those: NDArray[np.bool_]) -> Iterator[Found]:
+def _of_labels(case: DatasetCase, golds: int) -> Iterator[Found]:
     data, votes = case.data, case.data.votes
     if votes is None or not votes.sum():
         return
+    those = data.golds.ravel() < golds
     cats, kinds = np.arange(data.golds.size) // 3, data.kinds_there
     gold_votes = votes[np.arange(len(votes)), data.golds.ravel()]
     strict = np.repeat(gold_votes.reshape(-1, 3).min(axis=1), 3) >= _STRICT
@@ -181,6 +169,12 @@ def _of_labels(case: DatasetCase, those: NDArray[np.bool_]) -> Iterator[Found]:
             yield _with_more(made, case.settings.agreement)
 
 
+all_labels = partial(_of_labels, golds=len(GOLDS))
+"""The alpha of the labels of all associations: of both kinds of CAT, and of each."""
+hard_labels = partial(_of_labels, golds=2)  # the first two of GOLDS
+"""The same of associations with gold stereotype or anti-stereotype, the harder choice."""
+
+
 def shuffled_labels(case: DatasetCase) -> Iterator[Found]:
     """The negative control: the labels, given to associations at random."""
     votes = case.data.votes
@@ -199,13 +193,9 @@ def labels_again(case: DatasetCase) -> Iterator[Found]:
         votes = np.eye(len(VALUES), dtype=np.int64)[again.labels].sum(axis=1)
         found = agreement(votes, again.cats, confidence=case.settings.confidence)
         same = int((again.labels[:, 0] == again.labels[:, 1]).sum())
-        yield Found(
-            name=again.name.replace(" ", "-"),
-            value=found.alpha,
-            ci=found.ci,
-            n=len(again.labels),
-            facts={"how": again.name, "same": same, "note": again.note},
-        )
+        facts = {"how": again.name, "same": same, "note": again.note}
+        name, n = again.name.replace(" ", "-"), len(again.labels)
+        yield Found(name=name, value=found.alpha, ci=found.ci, n=n, facts=facts)
 
 
 # --- of scores ----------------------------------------------------------------------------------

@@ -62,11 +62,11 @@ def open_questions(answers: Answers, subjects: Set[Subject]) -> list[Question]:
     """The questions about these subjects that are not answered, in order."""
     asked, before = [], ""
     for question in questions().asked:
-        if not subjects & {*questions().checks[question.check].subjects}:
-            continue
-        if not answers.get(question.key) and (not question.after_yes or before == "yes"):
-            asked.append(question)
-        before = answers.get(question.key, "")
+        if subjects & {*questions().checks[question.check].subjects}:
+            answer = answers.get(question.key, "")
+            if not answer and (not question.after_yes or before == "yes"):
+                asked.append(question)
+            before = answer
     return asked
 
 

@@ -189,12 +189,8 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
     """
     limit = check.threshold if found.threshold is None else found.threshold
     threshold = getattr(case.settings, limit) if isinstance(limit, str) else limit
-    facts = {
-        **dict(case.settings),
-        **{"value": found.value, "n": found.n, "p": found.p, "power": found.power},
-        **{"threshold": threshold, "name": found.name, "unit": check.unit},
-        **found.facts,
-    }
+    facts = {**dict(case.settings), **vars(found), "threshold": threshold, "unit": check.unit}
+    facts |= found.facts
     kind: Kind = "software" if check.kind == "property" else check.kind
     if found.reason:
         reason = check.reasons[found.reason]
@@ -215,6 +211,12 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
     if check.kind == "property" and status != "holds":
         kind, status = "test", "fail" if status == "broken" else status
     named = f"{check.name}:{found.name}" if found.name else check.name
+    files = *case.files.get("", ()), *case.files.get(check.criterion, ()), *found.evidence
+    about: dict[str, Any] = {
+        "statistic": _text([check.statistic], facts),
+        "source": _text([check.source], facts),
+        "threshold": threshold,
+    }
     return Criterion(
         subject=case.subject,
         name=case.name[:_LONGEST],
@@ -222,22 +224,16 @@ def row(check: Check, case: Case, found: Found) -> Criterion:
         check=named[:_LONGEST],
         status=status,
         kind=kind,
-        statistic=_text([check.statistic], facts) if found.value is not None else "",
         value=found.value,
         ci=None if found.ci is None else (float(found.ci[0]), float(found.ci[1])),
         n=found.n,
         unit=check.unit,
         p=found.p,
         power=found.power,
-        threshold=threshold if found.value is not None else None,
-        source=_text([check.source], facts) if found.value is not None else "",
         computed=_text(parts, facts),
         change=_text([advice], facts),
-        evidence=tuple(
-            dict.fromkeys(
-                (*case.files.get("", ()), *case.files.get(check.criterion, ()), *found.evidence)
-            )
-        ),
+        evidence=tuple(dict.fromkeys(files)),
+        **(about if found.value is not None else {}),
     )
 
 

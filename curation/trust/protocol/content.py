@@ -36,10 +36,8 @@ _SHOWN = 5  # pitfalls that a row names
 def judged(data: DatasetInput) -> list[Rule]:
     """The artefact baselines on each kind of CAT, without those that mirror another one."""
     rules = []
-    for artefact in data.artefacts:
-        if artefact.scores is None or artefact.name in MIRRORED:
-            continue
-        both = won(data.cats, artefact.scores)
+    for artefact in (each for each in data.artefacts if each.name not in MIRRORED):
+        both = won(data.cats, artefact.scores or {})
         for kind in data.kinds_there:
             lms, ss = (np.where(data.kinds == kind, values, np.nan) for values in both)
             if counted(lms):
@@ -96,12 +94,9 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
             "or_mirror": f" (or that of {rule.mirror} is)" if rule.mirror else "",
             **{"verdict": verdict, "more": more_to_decide(outcomes.values())},
         }
-        yield replace(
-            found[figure],
-            name=f"{rule.artefact.name}:{rule.kind}",
-            threshold=outcomes["lms"].limit if figure == "lms" else CHANCE,
-            facts=facts,
-        )
+        limit = outcomes["lms"].limit if figure == "lms" else CHANCE
+        named = f"{rule.artefact.name}:{rule.kind}"
+        yield replace(found[figure], name=named, threshold=limit, facts=facts)
     for artefact in case.data.artefacts:
         if artefact.scores is None and artefact.name not in MIRRORED:
             facts = {"rule": artefact.name, "does": artefact.says, "why": artefact.why}
@@ -109,9 +104,7 @@ def artefacts(case: DatasetCase) -> Iterator[Found]:
 
 
 def _beyond(name: str, found: Found, *, margin: float, mirrored: bool) -> Status:
-    if found.ci is None:
-        return "inconclusive"
-    low, high = found.ci
+    low, high = found.ci or (-math.inf, math.inf)
     least, most = CHANCE - margin, CHANCE + margin
     if name == "lms":
         least, most = 100 - CLEAR_LMS if mirrored else 0.0, CLEAR_LMS
@@ -149,11 +142,10 @@ def above_artefacts(case: ScoresCase) -> Iterator[Found]:
                     candidates.append((mean, rule.artefact.name, there))
                     if rule.mirror:
                         candidates.append((100 - mean, rule.mirror, 100 - there))
-            if not candidates:
-                continue
-            mean, name, best = max(candidates, key=lambda candidate: candidate[:2])
-            found = case.change(means(lms) - means(best))
-            facts = {"run": run.name, "cats": counted(lms), "kind": kind, "rule": name}
-            facts |= {"mean": mean, "more": more_terms(found, 0.0)}
-            named = f"{run.model}:{kind}"
-            yield replace(found, name=named, facts=facts, evidence=run.files)
+            if candidates:
+                mean, name, best = max(candidates, key=lambda candidate: candidate[:2])
+                found = case.change(means(lms) - means(best))
+                facts = {"run": run.name, "cats": counted(lms), "kind": kind, "rule": name}
+                facts |= {"mean": mean, "more": more_terms(found, 0.0)}
+                named = f"{run.model}:{kind}"
+                yield replace(found, name=named, facts=facts, evidence=run.files)

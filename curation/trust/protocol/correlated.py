@@ -14,12 +14,14 @@ set of rules, are corrected together (Holm).
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from curation.records import Bias
-from curation.stats.correlations import Correlation, correlate, partial, rho
+from curation.stats import correlations
+from curation.stats.correlations import Correlation, correlate, rho
 from curation.stats.intervals import Floats
 from curation.stats.power import critical_rho, detectable_rho, needed_units, rank_power
 from curation.stats.tests import holm
@@ -215,7 +217,7 @@ def predictions(
     of_sizes = Prediction("", test(sizes, gaps))
     if has.sum() > FEWEST:
         columns = [each[has] for each in (sizes, gaps, contexts)]
-        rest = partial(*columns, confidence=confidence)
+        rest = correlations.partial(*columns, confidence=confidence)
         of_sizes = of_sizes._replace(counted=rho(columns[0], columns[2]), rest=rest)
     return [*found, of_sizes]
 
@@ -289,15 +291,12 @@ def _predicted(case: Case, of: Prediction, *, name: str = "", **facts: Any) -> F
 def _without_contexts(case: Case, of: Prediction, *, unit: str) -> dict[str, Any]:
     """The facts about the number of contexts, or the frequencies, that may explain sizes."""
     rest, value = of.rest or Correlation(None, None, None, 0, None), of.found.rho
+    noise = "the number of contexts or the frequency is equal, known of few, or orders all alone"
+    decides = "targets whose frequency does not go with their shares in the world"
     if of.rest is None:
         noise = "how rare they are is not known"
         decides = "a table of frequencies in [groups.NAME], for each year of a series"
-    elif of.counted is None or rest.rho is None or rest.p is None:
-        noise = (
-            "the number of contexts or the frequency is equal, known of few, or orders all alone"
-        )
-        decides = "targets whose frequency does not go with their shares in the world"
-    else:
+    elif of.counted is not None and rest.rho is not None and rest.p is not None:
         noise = (
             f"without the number of contexts or the frequency, with which the size correlates "
             f"{of.counted:.2f}, it correlates {rest.rho:.2f} with the world (p {rest.p:.2g})"
@@ -352,16 +351,6 @@ def by_year(case: SeriesCase) -> Floats:
     return np.array(rows, float).reshape(-1, 6)
 
 
-def diachronic_sizes(case: SeriesCase) -> Iterator[Found]:
-    """Whether the mean size of bias follows that of the shares in the world, year by year."""
-    yield from _over_years(case, 1)
-
-
-def diachronic_signed(case: SeriesCase) -> Iterator[Found]:
-    """Whether the mean direction of bias follows the first group's share, year by year."""
-    yield from _over_years(case, 3)
-
-
 def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
     table = by_year(case)
     if not len(table):
@@ -369,7 +358,7 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
     years, first, second, counts = table[:, [0, column, column + 1, 5]].T
     each = Prediction("", _test(case, first, second))
     if not np.isnan(counts).any() and len(table) > FEWEST:
-        rest = partial(first, second, counts)
+        rest = correlations.partial(first, second, counts)
         each = each._replace(counted=rho(first, counts), rest=rest)
     both = [[round(value, 3) + 0 for value in side.tolist()] for side in (first, second)]  # no -0
     listed = (
@@ -379,6 +368,12 @@ def _over_years(case: SeriesCase, column: int) -> Iterator[Found]:
     facts = {"years": ", ".join(listed), "group": (case.runs[0].group_names or ("",))[0]}
     found = _predicted(case, each, **facts, **_without_contexts(case, each, unit="years"))
     yield replace(found, evidence=tuple(run.name for run in case.runs))
+
+
+diachronic_sizes = partial(_over_years, column=1)
+"""Whether the mean size of bias follows that of the shares in the world, year by year."""
+diachronic_signed = partial(_over_years, column=3)
+"""Whether the mean direction of bias follows the first group's share, year by year."""
 
 
 # --- of scores ----------------------------------------------------------------------------------
@@ -456,19 +451,6 @@ def measures(case: ScoresCase) -> Iterator[Found]:
             yield _of_terms(case, both, run, name=name, measure=measure.name)
 
 
-def leading(case: ScoresCase) -> Iterator[Found]:
-    """The ss of terms beside the first group's share in the outcomes of a table."""
-    yield from _outcomes(case, unequal=False)
-
-
-def unequal(case: ScoresCase) -> Iterator[Found]:
-    """The ss of terms beside how unequal the shares in the outcomes of a table are.
-
-    If stereotypes follow the world, a model prefers them most for terms whose shares are unequal.
-    """
-    yield from _outcomes(case, unequal=True)
-
-
 def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
     """One of the two outcomes of each table; p has Holm's correction over both."""
     tests = list[tuple[Scored, Groups, bool, Correlation]]()
@@ -488,6 +470,15 @@ def _outcomes(case: ScoresCase, *, unequal: bool) -> Iterator[Found]:
             of: dict[str, Any] = {"p": p, "tests": number, "name": f"{run.model}:{groups.name}"}
             of["facts"] = {"run": run.name, "table": groups.name, "group": groups.names[0]}
             yield correlated(found, case.settings.predictive, case, **of, **resting_on(run))
+
+
+leading = partial(_outcomes, unequal=False)
+"""The ss of terms beside the first group's share in the outcomes of a table."""
+unequal = partial(_outcomes, unequal=True)
+"""The ss of terms beside how unequal the shares in the outcomes of a table are.
+
+If stereotypes follow the world, a model prefers them most for terms whose shares are unequal.
+"""
 
 
 def _of_terms(

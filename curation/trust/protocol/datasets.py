@@ -304,8 +304,8 @@ class Outcome(NamedTuple):
 def more_to_decide(outcomes: Collection[Outcome]) -> str:
     """As ``more_terms``, of a test that fails if one value fails, and passes if all pass."""
     failing = [each for each in outcomes if each.fails]
-    nearest = min(failing, key=lambda each: each.ratio) if failing else None
-    chosen = nearest or max(outcomes, key=lambda each: each.ratio)
+    pick: Callable[..., Outcome] = min if failing else max
+    chosen = pick(failing or outcomes, key=lambda each: each.ratio)
     return more_terms(chosen.found, chosen.limit)
 
 
@@ -338,12 +338,10 @@ class DatasetCase(Case):
         Args:
             values: shape (CATs,), NaN for CATs without a value.
         """
-        means, ci = self.data.means(values), None
-        means = means[~np.isnan(means)]
-        if not len(means):
+        means, ci, confidence = self.data.means(values), None, self.settings.confidence
+        if not len(means := means[~np.isnan(means)]):
             return Found()
         if len(means) >= FEW:
-            confidence = self.settings.confidence
             ci = percent_interval(means, observations=counted(values), confidence=confidence)
         return Found(value=float(means.mean()), ci=ci, n=len(means))
 
@@ -356,8 +354,8 @@ class DatasetCase(Case):
         Args:
             differences: shape (terms,), NaN for terms without a value.
         """
-        values, ci = differences[~np.isnan(differences)], None
-        if not len(values):
+        ci = None
+        if not len(values := differences[~np.isnan(differences)]):
             return Found()
         mean = float(values.mean())
         if len(values) >= FEW:

@@ -6,7 +6,6 @@ from itertools import permutations
 
 import numpy as np
 
-from curation.records import Bias
 from curation.settings import TrustSettings
 from curation.stats.metrics import icat, judge
 from curation.stats.power import needed_signs, sign_power
@@ -46,14 +45,9 @@ def signs_found(right: Mapping[str, bool | None], settings: TrustSettings) -> Fo
     facts |= {"valid": VALID, "more": more_signs(fine, n, settings)}
     if not n:
         return Found(reason="no_result", facts=facts)
-    return Found(
-        value=fine / n,
-        ci=exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha),
-        n=n,
-        p=sign_test(fine, n),
-        power=sign_power(VALID, n, alpha=settings.alpha),
-        facts=facts,
-    )
+    ci = exact_share_interval(fine, n, confidence=1 - 2 * settings.alpha)
+    power = sign_power(VALID, n, alpha=settings.alpha)
+    return Found(value=fine / n, ci=ci, n=n, p=sign_test(fine, n), power=power, facts=facts)
 
 
 def more_signs(right: int, n: int, settings: TrustSettings) -> str:
@@ -79,19 +73,17 @@ def signs(run: MeasureRun, anchors: Mapping[str, str]) -> dict[str, bool | None]
     reference plays no part: p of nurses may favour women, and yet be below a census. For a prior
     measure, positive values are on the side of the first group. A value of 0 is on no side.
     """
-    known = {bias.target: bias for bias in run.biases}
-    return {
-        target: _right(known[target], group) if target in known else None
-        for target, group in anchors.items()
-    }
-
-
-def _right(bias: Bias, group: str) -> bool | None:
-    if group not in bias.groups or bias.undefined:
-        return None
-    if bias.value is not None:
-        return (bias.value if group == bias.groups[0] else -bias.value) > _ZERO
-    return None if bias.p is None else bias.p[bias.groups.index(group)] - 1 / len(bias.p) > _ZERO
+    right: dict[str, bool | None] = dict.fromkeys(anchors)
+    for bias in run.biases:
+        group = anchors.get(bias.target)
+        if group not in bias.groups or bias.undefined:
+            continue
+        if bias.value is not None:
+            right[bias.target] = (bias.value if group == bias.groups[0] else -bias.value) > _ZERO
+        elif bias.p is not None:
+            share = bias.p[bias.groups.index(group)]
+            right[bias.target] = share - 1 / len(bias.p) > _ZERO
+    return right
 
 
 def anchors(case: MeasureCase) -> Iterator[Found]:

@@ -64,10 +64,9 @@ def amplification_pairs(case: MeasureCase) -> Iterator[Found]:
     """Why a run has no change to show for amplification."""
     runs, wrong = _pairs(case, "amplification")
     before = {name for after, name in case.settings.amplification if case.all.named(after)}
-    if case.run.prior:
-        yield Found(reason="prior")
-    elif not runs and not wrong:
-        yield Found(reason="before" if case.run.name in before else "no_pair")
+    if case.run.prior or not (runs or wrong):
+        other = "before" if case.run.name in before else "no_pair"
+        yield Found(reason="prior" if case.run.prior else other)
     yield from wrong
 
 
@@ -109,10 +108,8 @@ def towards(case: MeasureCase) -> Iterator[Found]:
             texts.append(f"{target} {change:+.3f}{star}")
         distance = [sum(map(abs, each)) for each in moved.values()]
         group = (case.run.group_names or ("",))[0]
-        facts = {
-            **{"before": before.name, "group": group, "targets": ", ".join(texts)},
-            "far": sum(distance) / len(distance) if distance else None,
-        }
+        facts: dict[str, Any] = {"before": before.name, "group": group, "targets": ", ".join(texts)}
+        facts["far"] = sum(distance) / len(distance) if distance else None
         found = mean_change([m[0] for m in moved.values()], confidence=case.settings.confidence)
         yield replace(found, name=group, facts=facts, evidence=(before.name,))
 
@@ -164,14 +161,9 @@ def _noise(run: MeasureRun, targets: Collection[str], *, confidence: float) -> f
     enlarged by less if it is not. The errors come from the intervals of p − p0.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    widths = [
-        (pair[1] - pair[0]) / 2
-        for bias in run.biases
-        if bias.target in targets
-        for pair in bias.ci or ()
-        if pair is not None
-    ]
-    return math.sqrt(2 / math.pi) * sum(widths) / z / max(1, len(targets))
+    pairs = [pair for bias in run.biases if bias.target in targets for pair in bias.ci or ()]
+    widths = sum((pair[1] - pair[0]) / 2 for pair in pairs if pair is not None)
+    return math.sqrt(2 / math.pi) * widths / z / max(1, len(targets))
 
 
 # --- mitigation, of measures --------------------------------------------------------------------
@@ -262,14 +254,12 @@ def optimised(case: MeasureCase) -> Iterator[Found]:
         verdict: Status = "inconclusive"
         if _fell(found) is True and (True in fell or False in fell):
             verdict = "pass" if True in fell else "fail"
-        listed = [
+        listed = "; ".join(
             f"{name}: {'not run' if each.reason else _ANSWERS[_fell(each)]}"
             for name, each in ours.items()
-        ]
-        facts = {
-            **{"answer": _ANSWERS[_fell(found)], "verdict": verdict, "before": before.name},
-            "ours": "; ".join(listed) or "none has both sources",
-        }
+        )
+        facts = {"answer": _ANSWERS[_fell(found)], "verdict": verdict, "before": before.name}
+        facts["ours"] = listed or "none has both sources"
         yield replace(found, facts=facts, evidence=(before.name,))
 
 

@@ -134,7 +134,7 @@ def paired(
         for bias in first
         if bias.target in known and (values := of(bias)) is not None
     ]
-    width = min((min(len(a), len(b)) for a, b in rows), default=1)
+    width = min((len(values) for row in rows for values in row), default=1)
     width = 1 if width == 2 else width
     cut = np.array([[a[:width], b[:width]] for a, b in rows], float).reshape(len(rows), 2, width)
     return Paired(cut[:, 0], cut[:, 1])
@@ -167,8 +167,7 @@ def mean_change(values: Sequence[float] | Floats, *, confidence: float) -> Found
     >>> found.value, found.n, round(found.p, 3)
     (2.0, 3, 0.074)
     """
-    array = np.asarray(values, float)
-    if not len(array):
+    if not len(array := np.asarray(values, float)):
         return Found()
     ends = mean_interval(array, confidence=confidence)
     return Found(value=float(array.mean()), ci=ends, p=t_test(array), n=len(array))

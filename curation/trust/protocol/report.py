@@ -76,21 +76,19 @@ def sentences(rows: Sequence[Criterion], *, open: int) -> tuple[str, ...]:
     tests = [row for row in rows if row.kind == "test" and row.check not in questions().checks]
     if not tests:
         return ()
-    tally = Counter(row.status for row in tests)
+    tally = Counter[str](row.status for row in tests)
     answers = "every question of attest.toml about them has an answer, which nobody checked"
     if open:
         have = "has" if open == 1 else "have"
         answers = f"{amount(open, 'question')} of attest.toml {have} no answer"
-    facts = {
-        **{"pass": tally["pass"], "fail": tally["fail"], "inconclusive": tally["inconclusive"]},
-        **{"decided": tally["pass"] + tally["fail"], "held": _listed(tests, "pass")},
-        **{"refuted": _listed(tests, "fail"), "open": _listed(tests, "inconclusive")},
-        **{"untested": _untested(tests), "answers": answers},
-    }
-    return tuple(sentence.format(**facts) for sentence in words().sentences)
+    listed = (_listed(tests, status) for status in ("pass", "fail", "inconclusive"))
+    facts: dict[str, Any] = dict(zip(("held", "refuted", "open"), listed, strict=True))
+    facts |= {status: tally[status] for status in _WORST}
+    facts |= {"decided": tally["pass"] + tally["fail"], "untested": _untested(tests)}
+    return tuple(sentence.format(**facts, answers=answers) for sentence in words().sentences)
 
 
-def _listed(rows: Sequence[Criterion], status: Status) -> str:
+def _listed(rows: Sequence[Criterion], status: str) -> str:
     """The criteria whose worst row of a subject has a status, with these subjects; or "nothing"."""
     worst: dict[tuple[str, str], Status] = {}
     for row in rows:
@@ -113,11 +111,11 @@ def _untested(rows: Sequence[Criterion]) -> str:
         if row.status in (*_WORST, "not_run"):
             subjects[of] = subjects.get(of, False) or row.status in _WORST
     lacking = {c: [own for own in subjects.values() if not own] for c, subjects in known.items()}
-    parts = [
+    parts = (
         f"{words().what_holds[c]} of {len(lacking[c])} of {amount(len(known[c]), 'subject')}"
         for c in CRITERIA
         if lacking.get(c)
-    ]
+    )
     return ", ".join(parts) or "nothing"
 
 

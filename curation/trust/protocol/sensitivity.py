@@ -10,6 +10,7 @@ normalisation, writing, domains and terms.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -85,14 +86,13 @@ def other_divergence(case: MeasureCase) -> Iterator[Found]:
     if len(case.run.group_names) == 2:
         yield Found(reason="two_groups")
         return
-    second = _again(case, case.run.policies._replace(divergences=("l2",)))
-    yield _order(
-        paired(
-            case.run.biases,
-            [bias for bias in second if "l2" in bias.divergences],
-            of=lambda bias: (bias.divergences.get("l2", bias.l1),) if bias.l1 is not None else None,
-        )
-    )
+
+    def size(bias: Bias) -> tuple[float] | None:
+        return None if bias.l1 is None else (bias.divergences.get("l2", bias.l1),)
+
+    again = _again(case, case.run.policies._replace(divergences=("l2",)))
+    second = [bias for bias in again if "l2" in bias.divergences]
+    yield _order(paired(case.run.biases, second, of=size))
 
 
 def other_normalisation(case: MeasureCase) -> Iterator[Found]:
@@ -204,17 +204,13 @@ def frequencies(case: DatasetCase) -> Iterator[Found]:
     only_lms = inside[0] == "fail" and inside[1] != "fail"
     figure, found = ("lms", lms) if only_lms else ("ss", ss)
     averages = [float(np.nanmean(each)) for pair in means for each in pair]
-    facts = {
-        **dict(zip(("lms", "ss", "lms_mean", "ss_mean"), averages, strict=True)),
-        **{"figure": figure, "verdict": judges.worst(*inside)},
-        "more": more_to_decide(
-            [
-                Outcome(each, _edge(each, settings), abs(each.value or 0) > settings.margin)
-                for each in (lms, ss)
-            ]
-        ),
-    }
-    yield replace(found, facts=facts)
+    outcomes = [
+        Outcome(each, _edge(each, settings), abs(each.value or 0) > settings.margin)
+        for each in (lms, ss)
+    ]
+    facts: dict[str, Any] = dict(zip(("lms", "ss", "lms_mean", "ss_mean"), averages, strict=True))
+    facts |= {"figure": figure, "verdict": judges.worst(*inside)}
+    yield replace(found, facts={**facts, "more": more_to_decide(outcomes)})
 
 
 def _edge(found: Found, settings: TrustSettings) -> float:
@@ -260,33 +256,17 @@ def _sort(first: Scored, second: Scored) -> str | None:
     if first.rules == second.rules and first.rules:
         return None
     kinds = first.rules.keys() & second.rules.keys()
-    both = [(first.rules[kind], second.rules[kind]) for kind in kinds]
-    changed = [(a, b) for a, b in both if a != b]
-    only_normalised = changed and all(
-        b in NORMALISED.get(a, ()) or a in NORMALISED.get(b, ()) for a, b in changed
-    )
-    return "normalisation" if only_normalised else "rule"
-
-
-def by_normalisation(case: ScoresCase) -> Iterator[Found]:
-    """The change of ss between a rule and another that divides the same sum by its length."""
-    yield from _moved(case, "normalisation")
-
-
-def by_text(case: ScoresCase) -> Iterator[Found]:
-    """The change of ss with altered texts."""
-    yield from _moved(case, "text")
-
-
-def by_rule(case: ScoresCase) -> Iterator[Found]:
-    """The change of ss under another rule."""
-    yield from _moved(case, "rule")
+    changed = {(first.rules[kind], second.rules[kind]) for kind in kinds}
+    normalised = [
+        b in NORMALISED.get(a, ()) or a in NORMALISED.get(b, ()) for a, b in changed if a != b
+    ]
+    return "normalisation" if normalised and all(normalised) else "rule"
 
 
 def lms_by_normalisation(case: ScoresCase) -> Iterator[Found]:
     """The same of lms: the length artefact, as a model shows it. It does not rest on ss."""
     changes = _moved(case, "normalisation", metric="lms")
-    yield from (found for found in changes if not found.reason)
+    return (found for found in changes if not found.reason)
 
 
 def _moved(
@@ -321,6 +301,14 @@ def _moved(
         yield Found(reason="by_choice" if by_choice and wanted != "text" else "no_runs")
 
 
+by_normalisation = partial(_moved, wanted="normalisation")
+"""The change of ss between a rule and another that divides the same sum by its length."""
+by_text = partial(_moved, wanted="text")
+"""The change of ss with altered texts."""
+by_rule = partial(_moved, wanted="rule")
+"""The change of ss under another rule."""
+
+
 def terms(case: ScoresCase) -> Iterator[Found]:
     """How far ss may move with other terms of the same sort. Too few terms cannot fail."""
     margin = case.settings.margin
@@ -332,10 +320,8 @@ def terms(case: ScoresCase) -> Iterator[Found]:
             needed = math.ceil(found.n * (half / margin) ** 2)
             more = f"about {amount(max(1, needed - found.n), 'more term')}"
         verdict = "pass" if half is not None and half <= margin else "inconclusive"
-        facts = {
-            **{"run": run.name, "ss": found.value, "ends": span(found.ci), "needed": needed},
-            **{"more": more, "verdict": verdict},
-        }
+        facts = {"run": run.name, "ss": found.value, "ends": span(found.ci), "needed": needed}
+        facts |= {"more": more, "verdict": verdict}
         yield Found(name=run.model, value=half, n=found.n, facts=facts, **resting_on(run))
 
 

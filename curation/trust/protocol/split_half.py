@@ -51,15 +51,15 @@ def halves(
     place = np.arange(len(own)) - np.repeat(starts, counts)
     first = (place % 2 == 0).astype(float)
     rng = np.random.default_rng(seed)
-    sides: list[list[Floats]] = [[], []]
+    parts: list[list[Floats]] = []
     step = max(1, _AT_ONCE // len(own))
     for start in range(0, draws, step):
         keys = rng.random((min(step, draws - start), len(own)))
         mixed = values[np.argsort(own + keys, axis=1)]  # by term, in random order within each
-        for side, mask in zip(sides, (first, 1 - first), strict=True):
-            sums = np.add.reduceat(mixed * mask, starts, axis=1)
-            side.append(sums / np.add.reduceat(mask, starts))
-    return np.concatenate(sides[0]), np.concatenate(sides[1]), terms
+        masks = ((mask, np.add.reduceat(mask, starts)) for mask in (first, 1 - first))
+        parts.append([np.add.reduceat(mixed * mask, starts, axis=1) / n for mask, n in masks])
+    one, other = map(np.concatenate, zip(*parts, strict=True))
+    return one, other, terms
 
 
 def correlation(first: Floats, second: Floats) -> float | None:
@@ -72,10 +72,8 @@ def correlation(first: Floats, second: Floats) -> float | None:
     >>> correlation(np.array([[1.0, 2, 3]]), np.array([[1.0, 2, 0]]))
     -0.5
     """
-    if first.shape[1] < 3:
-        return None
-    whole = _correlations(first, second)[0]
-    return None if np.isnan(whole) else round(float(whole), 12)
+    whole = _correlations(first, second)[0] if first.shape[1] >= 3 else math.nan
+    return None if np.isnan(whole) else round(whole, 12)
 
 
 def _correlations(first: Floats, second: Floats) -> tuple[float, Floats]:
@@ -135,13 +133,11 @@ def reliability_interval(
         z = np.arctanh(_correlations(first, second)[1])
     center = math.atanh(max(whole, -1 + 1e-9))
     pseudo = terms * center - (terms - 1) * z
-    center_ends = None
-    if np.isfinite(pseudo).all():
-        center_ends = mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
-    if center_ends is None:  # the wider interval of a single split
-        ends = rho_interval(whole, terms, confidence=confidence)
-    else:
-        ends = math.tanh(center_ends[0]), math.tanh(center_ends[1])
+    ends = rho_interval(whole, terms, confidence=confidence)  # that of a single split, wider
+    if np.isfinite(pseudo).all() and (
+        own := mean_interval(pseudo - pseudo.mean() + center, confidence=confidence)
+    ):
+        ends = math.tanh(own[0]), math.tanh(own[1])
     return ends and (spearman_brown(ends[0]), spearman_brown(ends[1]))
 
 

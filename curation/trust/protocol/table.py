@@ -80,16 +80,15 @@ def _checked(entry: Mapping[str, Any]) -> Check:
 
 def rows_of(case: Any) -> Iterator[Criterion]:
     """The rows of a ``Case``: of each check that applies to it, in the order of the table."""
-    for check in table()[0]:
-        if function := check.of.get(case.sort, ""):
-            module, _, name = function.partition(".")
-            if function == EVIDENCE:
-                found = list(case.run.found(check.criterion, check.name))
-            else:
-                found = list(getattr(MODULES[module], name)(case))
-            if not found and "needs" in check.reasons:
-                found = [Found(reason="needs")]
-            yield from (row(check, case, each) for each in found)
+    for check in (check for check in table()[0] if case.sort in check.of):
+        module, _, name = check.of[case.sort].partition(".")
+        if module == EVIDENCE:
+            found = list(case.run.found(check.criterion, check.name))
+        else:
+            found = list(getattr(MODULES[module], name)(case))
+        if not found and "needs" in check.reasons:
+            found = [Found(reason="needs")]
+        yield from (row(check, case, each) for each in found)
 
 
 # --- measures -----------------------------------------------------------------------------------

@@ -93,12 +93,8 @@ def contexts(
     }
     for start in sorted(starts):
         span = range(start, start + window)
-        yield Context(start, span.stop, _union(targets, span), _union(words, span))
-
-
-def _union(sets: Mapping[int, set[int]], span: range) -> frozenset[int]:
-    present = [sets[at] for at in span if at in sets]
-    return frozenset(present[0].union(*present[1:]) if present else ())
+        both = ((of[at] for at in span if at in of) for of in (targets, words))
+        yield Context(start, span.stop, *(frozenset[int]().union(*present) for present in both))
 
 
 # --- counting -----------------------------------------------------------------------------------
@@ -157,18 +153,15 @@ def count(texts: Texts, groups: Groups, *, tell: Callable[[int], None] | None = 
     prepared = lists(groups, texts.language)
     found, rows = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, Row]]()
     read, short = [0] * len(texts.paths), [0] * len(texts.paths)
-
     work = partial(count_documents, prepared=prepared, window=texts.window)
     for file, part in texts.read(work, tell=tell):
         found.update(part[0])
         rows.update(part[1])
         read[file] += part[2]
         short[file] += part[3]
-    for path, number in zip(texts.paths, read, strict=True):
-        if not number:
-            raise CurationError(
-                f"{path}: contains no words", "leave the file out, or fetch it again"
-            )
+    if 0 in read:
+        path = texts.paths[read.index(0)]
+        raise CurationError(f"{path}: contains no words", "leave the file out, or fetch it again")
     return Counts(found, rows, tuple(read), tuple(short))
 
 
@@ -257,12 +250,8 @@ def _passage(
         and target in prepared.targets.get(place.word, ())
     )
     group, groups = prepared.one_group(context.words), prepared.groups
-    passage = Passage(
-        id=f"passage-{key}",
-        text=text[start:end],
-        target=tuple(groups.targets)[target],
-        document=document_name(text),
-    )
+    own = {"text": text[start:end], "target": tuple(groups.targets)[target]}
+    passage = Passage(id=f"passage-{key}", document=document_name(text), **own)
     return LabelledPassage(passage, mentions, None if group is None else groups.names[group])
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import ValidationError
 
-from curation.records import Bias, CriterionName, Evidence, GroupLabel, Rejection
+from curation.records import Bias, CriterionName, Evidence, GroupLabel, Interval, Rejection
 from curation.stats.agreement import Counts as Votes
 from curation.stats.correlations import spearman
 from curation.text.times import read_time
@@ -180,14 +180,9 @@ class Passages:
         units = {
             t: np.array(sorted(rows.tolist())) for t, rows in zip(groups.targets, own, strict=True)
         }
-        return count_biases(
-            groups,
-            np.array([rows.sum(axis=0) for rows in own]),
-            policies,
-            n=[len(rows) for rows in own],
-            units=units if confidence else {},
-            confidence=confidence or 0,
-        )
+        soa, n = np.array([rows.sum(axis=0) for rows in own]), [len(rows) for rows in own]
+        how: dict[str, Any] = {"units": units, "confidence": confidence} if confidence else {}
+        return count_biases(groups, soa, policies, n=n, **how)
 
     # --- evidence ---------------------------------------------------------------------------
 
@@ -210,16 +205,8 @@ class Passages:
             whole = agreement(self.votes, names, confidence=confidence)
             found.append(_of_labels(whole, "agreement", by_target=", ".join(parts)))
             median, ends = shuffled_agreement(self.votes, names, seed=seed, confidence=confidence)
-            found.append(
-                Evidence(
-                    criterion="agreement",
-                    check="control-shuffled-labels",
-                    statistic="alpha",
-                    value=median,
-                    ci=ends,
-                    n=SHUFFLES,
-                )
-            )
+            control: dict[str, Any] = {"check": "control-shuffled-labels", "n": SHUFFLES}
+            found.append(_alpha("agreement", median, ends, **control))
         if len(self.repeated):
             again = names[np.array(self.repeated_units, int)]
             twice = agreement(self.repeated, again, confidence=confidence)
@@ -237,14 +224,9 @@ class Passages:
         known = ~np.isnan(p).any(axis=(0, 2))
         one, other = p[:, known, :-1].reshape(2, -1)
         rho = spearman(one.tolist(), other.tolist(), draws=0)["rho"] if known.sum() > 2 else None
-        return Evidence(
-            criterion="sensitivity",
-            check="label_shares",
-            statistic="Spearman's rho",
-            value=rho,
-            n=int(known.sum()),
-            detail="shares of labels instead of the majority's label",
-        )
+        about: dict[str, Any] = {"criterion": "sensitivity", "check": "label_shares"}
+        about["detail"] = "shares of labels instead of the majority's label"
+        return Evidence(**about, statistic="Spearman's rho", value=rho, n=int(known.sum()))
 
 
 def passages(labels: Sequence[GroupLabel], groups: Groups) -> Passages:
@@ -282,13 +264,13 @@ def _several(votes: Votes) -> bool:
 
 
 def _of_labels(found: Agreement, criterion: CriterionName, *, by_target: str = "") -> Evidence:
-    return Evidence(
-        criterion=criterion,
-        check="annotators",
-        statistic="alpha",
-        value=found.alpha,
-        ci=found.ci,
-        n=found.units,
-        detail="" if found.alpha is not None else "the labels are all of one answer",
-        facts={"kappa": found.kappa, "by_target": by_target or "none"},
-    )
+    detail = "" if found.alpha is not None else "the labels are all of one answer"
+    facts = {"kappa": found.kappa, "by_target": by_target or "none"}
+    own: dict[str, Any] = {"n": found.units, "detail": detail, "facts": facts}
+    return _alpha(criterion, found.alpha, found.ci, check="annotators", **own)
+
+
+def _alpha(
+    criterion: CriterionName, value: float | None, ci: Interval | None, **fields: Any
+) -> Evidence:
+    return Evidence(criterion=criterion, statistic="alpha", value=value, ci=ci, **fields)

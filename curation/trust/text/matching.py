@@ -17,12 +17,6 @@ Form = tuple[str, ...]
 """A listed word as texts are compared with it: its words, or one string (unspaced languages)."""
 
 
-_FIXES = {
-    "group": "a word can belong to one group only: remove it from one of the lists",
-    "target": "remove it from the targets or from the group's list",
-}
-
-
 class Place(NamedTuple):
     """A listed word: its number, and the first and one after the last token (or character)."""
 
@@ -165,6 +159,7 @@ def lists(groups: Groups, language: str) -> Lists:
     except CurationError as error:
         raise CurationError(f"{where}: {error.what}", error.fix) from None
     owners, targets = dict[int, int](), dict[int, tuple[int, ...]]()
+    fix = "a word can belong to one group only: remove it from one of the lists"
     for kind, every in (("group", groups.words), ("target", groups.targets)):
         for place, (name, members) in enumerate(every.items()):
             for word, number in zip(members, lexicon.of(members), strict=True):
@@ -173,8 +168,9 @@ def lists(groups: Groups, language: str) -> Lists:
                     raise CurationError(
                         f"{where}: «{word}» of the {kind} «{name}» is the same word in texts as "
                         f"«{lexicon.names[number]}» of the group «{groups.names[owner]}»",
-                        _FIXES[kind],
+                        fix,
                     )
                 if kind == "target" and place not in targets.get(number, ()):
                     targets[number] = (*targets.get(number, ()), place)
+        fix = "remove it from the targets or from the group's list"
     return Lists(groups, lexicon, targets, owners)

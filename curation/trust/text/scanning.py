@@ -313,13 +313,11 @@ class Scanner:
     def _locate_strings(self, text: str) -> Located:
         begins, ends = offsets(text, self.lexicon.language)
         spans, places = self._strings(plain(text, self.lexicon.language))
-        return Located(
-            [_trimmed(text, begins[start], ends[end - 1]) for start, end in spans],
-            [
-                LocatedWord(sentence, number, begins[start], ends[end - 1])
-                for sentence, (number, start, end) in places
-            ],
-        )
+        words = [
+            LocatedWord(sentence, number, begins[start], ends[end - 1])
+            for sentence, (number, start, end) in places
+        ]
+        return Located([_trimmed(text, begins[a], ends[b - 1]) for a, b in spans], words)
 
 
 class Held(NamedTuple):

@@ -360,13 +360,13 @@ def compare(
     All are computed from scratch on vectors of length 1, so that only the debiasing differs.
     """
     both, changes = (before, after), []
-    for name in ("bolukbasi-pairs", "manzini")[len(groups.words) > 2 :]:
+    sizes: dict[str, Callable[[float], float]] = {"bolukbasi-pairs": abs, "manzini": float}
+    labels = {"bolukbasi-pairs": "direct bias (bolukbasi-pairs)", "manzini": "manzini"}
+    for name in [*labels][len(groups.words) > 2 :]:
         spaces = [replace(vectors, array=unit(vectors.array)) for vectors in both]
-        pair = [[each.value for each in prior.biases(name, groups, space)] for space in spaces]
-        if name != "manzini":
-            pair = [[None if value is None else abs(value) for value in values] for values in pair]
-        label = "direct bias (bolukbasi-pairs)" if name != "manzini" else name
-        changes.append(_change(label, name == targeted(groups, method), *pair))
+        found = [[each.value for each in prior.biases(name, groups, space)] for space in spaces]
+        pair = [[None if v is None else sizes[name](v) for v in values] for values in found]
+        changes.append(_change(labels[name], name == targeted(groups, method), *pair))
     ours = ([each.l1 for each in vector_biases(_of_length_1(v), groups, own)] for v in both)
     return (*changes, _change("vectors (L1)", False, *ours))
 

@@ -353,17 +353,13 @@ def biases(name: str, groups: Groups, vectors: Vectors, ends: Floats | None = No
     values = np.full(len(targets), np.nan) if empty else measure.value(targets, *rows)
     found = []
     for n, (target, value) in enumerate(zip(groups.targets, values.tolist(), strict=True)):
-        fields: dict[str, Any] = {"n": sum(map(len, rows))}
-        if not np.isnan(value):
-            fields["value"] = value
-            if ends is not None and not np.isnan(ends[:, n]).any():
-                fields["value_ci"] = tuple(ends[:, n].tolist())
-        elif empty and not measure.paired:
-            fields["undefined"] = "missing_group"
-        else:
-            known = np.nan_to_num(targets[n]).any()
-            fields["undefined"] = "no_direction" if known else "missing_target"
-        found.append(Bias(target=target, groups=groups.names, **fields))
+        fields: dict[str, Any] = {"value": value}
+        if np.isnan(value):
+            known = "no_direction" if np.nan_to_num(targets[n]).any() else "missing_target"
+            fields = {"undefined": "missing_group" if empty and not measure.paired else known}
+        elif ends is not None and not np.isnan(ends[:, n]).any():
+            fields["value_ci"] = tuple(ends[:, n].tolist())
+        found.append(Bias(target=target, groups=groups.names, n=sum(map(len, rows)), **fields))
     return found
 
 
@@ -392,9 +388,10 @@ def intervals(name: str, groups: Groups, vectors: Vectors, *, confidence: float)
         rest = (np.delete(own, unit, 0) if n in sample else own for n, own in enumerate(rows))
         return measure.value(targets, *rest)
 
+    samples = [range(2)] if measure.paired else [range(n, n + 1) for n in range(len(rows))]
     changes = (
         (..., np.array([without(sample, unit) for unit in range(len(rows[sample[0]]))]))
-        for sample in ([range(2)] if measure.paired else [[n] for n in range(len(rows))])
+        for sample in samples
     )
     values = measure.value(targets, *rows)
     half = jackknife(values.shape, changes, confidence=confidence)
@@ -479,16 +476,10 @@ def weat(x: Floats, y: Floats, a: Floats, b: Floats, *, seed: int) -> Weat:
     """
     own = caliskan(np.concatenate([x, y]), a, b)
     first, second = own[: len(x)], own[len(x) :]
-    gap = float(first.mean() - second.mean())
-    sample = float(own.std(ddof=1))
-    p, partitions, exact = _p_value(own, len(x), seed=seed)
+    gap, population, sample = float(first.mean() - second.mean()), own.std(), own.std(ddof=1)
+    sizes = (float(gap / population), float(gap / sample)) if sample else (None, None)
     return Weat(
-        float(first.sum() - second.sum()),
-        gap / float(own.std()) if sample else None,
-        gap / sample if sample else None,
-        p,
-        partitions,
-        exact,
+        float(first.sum() - second.sum()), sizes[0], sizes[1], *_p_value(own, len(x), seed=seed)
     )
 
 
