@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.formats.table_words import read_label
+from curation.formats.toml_files import shipped_table
 from curation.records import Kind
 from curation.text.item_form import BLANK, filler
 from curation.text.rules import stable_id
@@ -82,29 +83,7 @@ def sentences_of(item: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("cat_id", "cluster_id", "item_id", "context_id"),
-    "kind": ("dataset_type", "task_type", "test_type"),
-    "domain": ("bias_type",),
-    "target": ("term", "target_term"),
-    "target_original": ("original_target",),
-    "context": ("prompt",),
-    "sentences": (),
-    "data": (),
-    "choices": (),
-    "sentence_id": (),
-    "sentence": (),
-    "word": (),
-    "gold_label": ("gold", "label"),
-    "labels": (),
-    "tier": (),
-    "stereotype": ("stereotype_sentence", "stereotype_word"),
-    "anti_stereotype": ("anti_stereotype_sentence", "anti_stereotype_word"),
-    "unrelated": ("unrelated_sentence", "unrelated_word", "meaningless", "meaningless_sentence"),
-    **{
-        f"c{number}_{name}": ()
-        for number in (1, 2, 3)
-        for name in ("id", "sentence", "word", "gold_label", "labels")
-    },
+    name: tuple(others) for name, others in shipped_table("catsets", "columns.toml").items()
 }
 """Our name of each column, and other names of it; compared without case, spaces and signs."""
 IN_SENTENCES = ("sentence_id", "sentence", "word", "gold_label", "labels")

@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_text
+from curation.files import CurationError, read_text, shipped
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
 _DIGITS = re.compile(r"\d[\d_]{1000,}")
@@ -42,6 +42,11 @@ def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
         raise CurationError(f"{path} line {number}: too many brackets in each other", fix) from None
     except ValueError as error:  # TOMLDecodeError, and what Python says of dates and numbers
         raise CurationError(f"{path}: {error}", fix) from None
+
+
+def shipped_table(*path: str) -> dict[str, Any]:
+    """A TOML file that comes with the tool, by its path in ``data/``."""
+    return read_toml(shipped("data", *path), fix="see its first lines")
 
 
 def _first(text: str, wrong: Any) -> int | None:

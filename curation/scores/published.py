@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.toml_files import read_toml
+from curation.formats.toml_files import shipped_table
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
 from curation.records import KINDS, Cat
 from curation.scores.boards import board
@@ -227,7 +227,7 @@ def table_rule(rules: RowRules) -> str:
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
-WHY = read_toml(shipped("data", "published", "why.toml"), fix="see its first lines")
+WHY = shipped_table("published", "why.toml")
 """The known reasons why a rerun differs from a printed row, by the code that ``beside`` gives."""
 
 

@@ -8,21 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from curation.formats.toml_files import shipped_table
 from curation.records import Count, Entity
 from curation.settings import DomainSettings
 from curation.terms.facts import above, best, number
 from curation.text.rules import same_text
 
 Head = Literal["last", "first", "none"]
-HEADS: dict[str, Head] = {}
-HEADS |= dict.fromkeys(("af", "bn", "da", "de", "en", "et", "fi", "gu", "hi", "hu", "is"), "last")
-HEADS |= dict.fromkeys(("ja", "kn", "ko", "ml", "mr", "nb", "ne", "nl", "nn", "no", "pa"), "last")
-HEADS |= dict.fromkeys(("si", "sv", "ta", "te", "tr", "ur", "zh"), "last")
-HEADS |= dict.fromkeys(("ar", "ca", "es", "fr", "gl", "he", "id", "it", "ms", "pt"), "first")
-HEADS |= dict.fromkeys(("ro", "sw", "th", "tl", "vi"), "first")
-COMPOUNDS = {
-    *("af", "da", "de", "et", "fi", "hu", "is", "ja", "nb", "nl", "nn", "no", "sv", "th", "zh")
-}
+_LANGUAGES = shipped_table("terms", "languages.toml")
+HEADS: dict[str, Head] = dict.fromkeys(_LANGUAGES["last"], "last")
+HEADS |= dict.fromkeys(_LANGUAGES["first"], "first")
+COMPOUNDS = {*_LANGUAGES["compounds"]}
 """Languages that write «film actor» as one word, or have no spaces between words."""
 
 LONGEST = 60  # characters; a longer label is a sentence
@@ -143,16 +139,7 @@ Form = Literal["name", "demonym", "feminine", "masculine"]
 Source = Literal["wikidata", "words", "answers", "edits"]
 FORMS: tuple[Form, ...] = ("name", "demonym", "feminine", "masculine")
 TOP = "Q35120"
-PLACES = {
-    "Q6256": "country",
-    "Q3624078": "sovereign state",
-    "Q3024240": "historical country",
-    "Q7275": "state",
-    "Q56061": "administrative territorial entity",
-    "Q5107": "continent",
-    "Q82794": "geographic region",
-    "Q486972": "human settlement",
-}
+PLACES = shipped_table("terms", "places.toml")
 
 
 @dataclass(eq=False)
