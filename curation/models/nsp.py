@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ from safetensors.torch import load_file, save_file
 from curation.files import CurationError, read_json
 from curation.models.causal import finite
 from curation.models.forward import Row, Runner, Tell, Text
-from curation.models.loading import REPORT, Loaded, load
+from curation.models.loading import REPORT, Loaded, Options, load
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.models.xlnet import repair
@@ -440,34 +440,22 @@ _WHOLE = "use the folder that «curation scores train-nsp» made, complete and u
 def load_next_sentence(
     name: str,
     *,
-    device: str = "auto",
-    dtype: str = "auto",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
     batch_tokens: int | None = None,
     plain: bool = False,
+    **options: Unpack[Options],
 ) -> PairRunner:
     """Open a model with a trained next-sentence head: one from train-nsp, or BERT's own.
 
     Args:
         name: a folder, or a name on the hub.
-        device: see ``loading.load``, as for the next three.
-        dtype: the precision of the body; a head from train-nsp is always float32.
-        revision: a branch, tag or commit on the hub.
-        trust_remote_code: run code that comes with the model.
         batch_tokens: tokens in a batch; None for a size that suits the device.
         plain: use no packed rows and no faster layers.
+        options: how the model is found and run. A head from train-nsp is always float32.
 
     Raises:
         CurationError: the model does not exist, or has no trained head; the error says how to train
             one.
     """
-    options: dict[str, Any] = {
-        "device": device,
-        "dtype": dtype,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-    }
     folder = Path(name)
     if (folder / HEAD_JSON).exists():
         loaded = _trained(folder, options)
@@ -485,16 +473,8 @@ def load_next_sentence(
     return PairRunner(loaded, batch_tokens=batch_tokens, plain=plain)
 
 
-def _own(name: str, options: dict[str, Any]) -> Loaded:
-    try:
-        loaded = load(name, head="next-sentence", **options)
-    except CurationError as error:
-        if "Unrecognized configuration class" not in error.what:
-            raise
-        raise CurationError(
-            f"{name}: models of this type have no next-sentence head of their own",
-            "train one with «curation scores train-nsp», and name its folder",
-        ) from None
+def _own(name: str, options: Options) -> Loaded:
+    loaded = load(name, head="next-sentence", **options)
     whole = loaded.model
     body = whole.base_model
     head = OwnHead(body.pooler, whole.cls).eval()
@@ -503,7 +483,7 @@ def _own(name: str, options: dict[str, Any]) -> Loaded:
     return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, about)
 
 
-def _trained(folder: Path, options: dict[str, Any]) -> Loaded:
+def _trained(folder: Path, options: Options) -> Loaded:
     path = folder / HEAD_JSON
     about = _read_head(path)
     loaded = load(str(folder), head="none", family=about["family"], **options)

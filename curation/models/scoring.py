@@ -35,7 +35,7 @@ class ModelSpec:
     Attributes:
         name: a folder or a name on the hub; with ``url``, the name at that endpoint.
         family: the family; by default as the model's configuration says.
-        device, dtype, revision, trust_remote_code: see ``loading.load``.
+        device, dtype, revision, trust_remote_code: see ``loading.Options``.
         batch_tokens: tokens in a batch; None for a size that suits the device.
         plain: use no packed rows and no faster layers.
         label: the name in tables and folders; by default the model's own.

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Row, Runner, Tell, Text, read
+from curation.models.forward import Row, Runner, Tell, Text, logits_at, read
 from curation.models.loading import Loaded
 from curation.models.tokens import surround
 
@@ -42,31 +42,20 @@ class XLNetRunner(Runner):
 
     @torch.inference_mode()
     def _batch(self, rows: list[Row], values: NDArray[np.float64], *, packed: bool) -> None:
-        device = self.loaded.device
         targets = [sorted({place for place, _, _ in row.reads}) for row in rows]
         most = max(map(len, targets))
         if not most:
             return
         # Rows may have different numbers of targets; the surplus ones select no position.
         flat = [n * most + k for n, places in enumerate(targets) for k in range(len(places))]
-        at = {(n, place): k for n, places in enumerate(targets) for k, place in enumerate(places)}
-        index = torch.tensor(flat, device=device)
-        with self._narrowed(index):
-            logits = self.loaded.model(**self._streams(rows, targets)).logits
-        if logits.dim() == 3:  # not narrowed
-            logits = logits.reshape(-1, logits.shape[-1]).index_select(0, index.to(logits.device))
-        before = np.cumsum([0, *map(len, targets)])
-        where, tokens, slots = (
-            np.array(column)
-            for column in zip(
-                *(
-                    (before[n] + at[n, place], token, slot)
-                    for n, row in enumerate(rows)
-                    for place, token, slot in row.reads
-                ),
-                strict=True,
-            )
-        )
+        read_at = [(n, place) for n, places in enumerate(targets) for place in places]
+        at = {each: number for number, each in enumerate(read_at)}
+        streams = self._streams(rows, targets)
+        logits = logits_at(self.loaded.model, streams, flat, narrow=self.narrow)
+        asked = [
+            (at[n, p], token, slot) for n, row in enumerate(rows) for p, token, slot in row.reads
+        ]
+        where, tokens, slots = (np.array(column) for column in zip(*asked, strict=True))
         values[slots] = read(logits, where, tokens)
 
     def _streams(self, rows: list[Row], targets: list[list[int]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ import torch
 
 from curation.files import CurationError
 from curation.models.forward import Row, Text
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, loading_options
 from curation.models.nsp import (
     HEAD_JSON,
     POOLS,
@@ -121,14 +121,8 @@ def train(
 
 def _model(settings: NextSentenceSettings) -> Loaded:
     """The model with a new head."""
-    loaded = load(
-        settings.model,
-        head="none",
-        dtype="float32",
-        device=settings.device,
-        revision=settings.revision,
-        trust_remote_code=settings.trust_remote_code,
-    )
+    options = loading_options(settings, dtype="float32")
+    loaded = load(settings.model, head="none", **options)
     if loaded.family not in POOLS:
         raise CurationError(
             f"{settings.model}: an encoder-decoder model cannot have a next-sentence head",

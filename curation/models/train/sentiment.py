@@ -22,7 +22,7 @@ import torch
 
 from curation.files import CurationError
 from curation.models.classifier import SETTINGS, Encoded, classifier_of
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, loading_options
 from curation.models.sentiments import names_of
 from curation.models.train.corpus import Numbers
 from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
@@ -79,23 +79,8 @@ def train(
 
 def _model(settings: SentimentSettings) -> Loaded:
     """The model with a head for these classes."""
-    try:
-        loaded = load(
-            settings.model,
-            head="classes",
-            dtype="float32",
-            device=settings.device,
-            revision=settings.revision,
-            trust_remote_code=settings.trust_remote_code,
-            fresh=names_of(settings.classes),
-        )
-    except CurationError as error:
-        if "Unrecognized configuration class" not in error.what:
-            raise
-        raise CurationError(
-            f"{settings.model}: transformers has no text classifier for this type of model",
-            "use a model such as google-bert/bert-base-cased",
-        ) from None
+    options = loading_options(settings, dtype="float32")
+    loaded = load(settings.model, head="classes", fresh=names_of(settings.classes), **options)
     loaded.model.config.problem_type = "single_label_classification"
     loaded.model.requires_grad_(True)
     return loaded
