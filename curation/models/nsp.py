@@ -285,16 +285,6 @@ class NextSentenceModel(torch.nn.Module):
 class PairRunner(Runner):
     """A next-sentence model, and how it is run."""
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """What was opened, for ``run.json``."""
-        return self.loaded.about
-
-    @property
-    def notices(self) -> list[str]:
-        """Messages for the user."""
-        return self.loaded.notices
-
     def logits(self, rows: list[Row], *, packed: bool = False) -> Any:
         """Logits for each read, with gradients if torch records them; shape (reads, 2).
 
@@ -350,10 +340,12 @@ class PairRunner(Runner):
         name = self.loaded.name
         if not self._agrees_with(texts, plain):
             self.pack = False
-            self.notices.append(f"{name}: cannot read packed rows; it reads padded ones, slower")
+            self.loaded.notices.append(
+                f"{name}: cannot read packed rows; it reads padded ones, slower"
+            )
             if not self._agrees_with(texts, plain, slack=4):
                 self.batch_tokens = 1
-                self.notices.append(
+                self.loaded.notices.append(
                     f"{name}: cannot read padding either; it reads pairs one by one"
                 )
 

@@ -5,7 +5,7 @@ import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import shipped_table
@@ -86,20 +86,9 @@ def tables() -> tuple[Printed, ...]:
     """All printed rows: ACL Tables 4 to 8 and arXiv Tables 4 to 8, in their order."""
     return tuple(
         Printed(
-            source=row["source"],
-            profile=row["profile"],
-            numbers=_list(row["numbers"]),
-            basis=row["basis"],
-            split=row["split"],
-            kind=row["kind"],
-            domain=row["domain"],
-            target=row["target"],
-            model=row["model"],
-            lms=float(row["lms"]) if row["lms"] else None,
-            ss=float(row["ss"]),
-            icat=float(row["icat"]),
-            digits=len(row["icat"].partition(".")[2]),
-            note=row["note"],
+            **cast("Any", row)
+            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])}
+            | {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
         )
         for row in _rows("tables.csv")
     )

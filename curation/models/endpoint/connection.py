@@ -24,35 +24,14 @@ from curation.http import (
     plain_address,
     split_address,
 )
-from curation.models.endpoint.echoes import NEVER, TOO_LONG
+from curation.models.endpoint.echoes import ERRORS, NEVER, TOO_LONG
 from curation.text.addresses import HIDDEN
 
 __all__ = ["FailedError", "RefusedError"]  # the errors of ``Connection.send``
 
-FILTERED = re.compile(
-    r"content.?filter|content.?policy|content management policy|ResponsibleAI"
-    r"|safety (system|filter|polic|setting)|(?-i:\bSAFETY\b)|prohibited.?content"
-    r"|requires moderation|moderation_blocked|was flagged|data_inspection_failed"
-    r"|inappropriate content|content exists risk|sensitive (content|word)",
-    re.IGNORECASE,
-)
-"""A content filter has refused a text: Azure, OpenAI, Gemini, OpenRouter, Alibaba, DeepSeek."""
-WRONG_MODEL = re.compile(
-    r"model_not_found|(invalid|unknown|incorrect|no such) model\b|not a valid model"
-    r"|\bmodel:?(\s+\S+)?\s+((does |did )?not|doesn't|didn't|is not|isn't) (exist|found|available)",
-    re.IGNORECASE,
-)
-NO_CHAT = re.compile(
-    r"not a chat model|(not|n't) (support|work with) (the )?chat|chat.?completions?\b"
-    r"( api| endpoint| operation)?( is| does)? (not|cannot) (supported|available|work|be used)",
-    re.IGNORECASE,
-)
-IS_CHAT = re.compile(r"is a chat model|chat/completions", re.IGNORECASE)
-NO_TEMPLATE = re.compile(r"chat.?template", re.IGNORECASE)
-LARGE_MAX_TOKENS = re.compile(
-    r"max_(completion_)?tokens\W.{0,60}"
-    r"(too (large|high|big)|at most|exceed|less than|maximum|valid range)",
-    re.IGNORECASE,
+FILTERED, WRONG_MODEL, NO_CHAT, IS_CHAT, NO_TEMPLATE, LARGE_MAX_TOKENS = (
+    *(ERRORS["filtered"], ERRORS["wrong_model"], ERRORS["no_chat"], ERRORS["is_chat"]),
+    *(ERRORS["no_template"], ERRORS["large_max_tokens"]),
 )
 _CODES = (
     *("error", "message", "msg", "detail", "code", "type", "status"),

@@ -14,13 +14,13 @@ its last checkpoint and ends with the same result; on a CPU, to the last bit.
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -165,25 +165,23 @@ _NO_LIMIT = 10**6  # the largest --length, if the model has no limit
 
 
 def run_training(
+    trainer: "type[Trainer]",
     settings: TrainingSettings,
+    corpus: Any,
     out: Path,
     *,
-    files: TrainingFiles,
-    corpus: str,
-    load_model: Callable[[], Loaded],
-    make_trainer: Callable[[Loaded], "Trainer"],
     restart: bool,
+    tell: Tell,
 ) -> dict[str, Any]:
     """Train, or continue a training with the same settings and corpus.
 
     Args:
+        trainer: the kind of training.
         settings: the settings.
+        corpus: what is learned from.
         out: the folder of the trained model: new, empty, or of an earlier training.
-        files: the files of this kind of training.
-        corpus: the identity of the corpus.
-        load_model: loads the model.
-        make_trainer: makes a training of the loaded model.
         restart: delete what an earlier training left in the folder.
+        tell: called with the progress.
 
     Returns:
         The content of ``training.json``.
@@ -198,15 +196,17 @@ def run_training(
             f"{out}: is the model that the training starts from", "name another folder with --out"
         )
     out.mkdir(parents=True, exist_ok=True)
+    files = trainer.files
     with locked_training(out, files), torch.random.fork_rng():
         torch.manual_seed(settings.seed)  # before loading, which may draw weights
-        loaded = load_model()
-        identity = {"settings": _written(settings), "base": _base(loaded), "corpus": corpus}
+        loaded = trainer.load(settings)
+        base = _base(loaded)
+        identity = {"settings": _written(settings), "base": base, "corpus": corpus.identity}
         if has_ended(out, files, identity, restart=restart):
             return dict(read_json(out / REPORT))
         write_json(out / files.settings, identity)
         try:
-            return make_trainer(loaded).run()
+            return trainer(settings, corpus, out, loaded, tell).run()
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -271,27 +271,22 @@ class Trainer(ABC):
     """One training, new or continued.
 
     Attributes:
+        files: the files of this kind of training.
         settings: the settings.
+        corpus: what is learned from.
         out: the folder of the trained model.
         loaded: the model that is trained, with its tokenizer.
         model: the model itself.
         precision: the precision of its arithmetic.
     """
 
-    def __init__(
-        self,
-        settings: TrainingSettings,
-        out: Path,
-        loaded: Loaded,
-        tell: Tell,
-        *,
-        count: int,
-    ) -> None:
-        """Prepare a training on ``count`` examples per epoch."""
-        self.settings, self.out, self.loaded, self.tell = settings, out, loaded, tell
-        self.base = _base(loaded)
-        self.model = loaded.model
-        self.per_epoch = -(-count // settings.batch)
+    files: ClassVar[TrainingFiles]
+
+    def __init__(self, settings: Any, corpus: Any, out: Path, loaded: Loaded, tell: Tell) -> None:
+        self.settings, self.corpus, self.out, self.tell = settings, corpus, out, tell
+        self.loaded, self.model, self.base = loaded, loaded.model, _base(loaded)
+        self._set_mode(training=False)
+        self.per_epoch = -(-self._prepare() // settings.batch)
         self.steps = self.per_epoch * settings.epochs
         self.warmup = warmup_steps(self.steps) if settings.warmup is None else settings.warmup
         self.warmup = min(self.warmup, self.steps - 1)
@@ -302,11 +297,19 @@ class Trainer(ABC):
         self.scaler = torch.amp.GradScaler(
             self.model.device.type, enabled=self.precision == "float16"
         )
-        self._set_mode(training=False)
         self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
         self.seconds, self.continued = 0.0, 0
 
     # --- what each training defines ---------------------------------------------------------------
+
+    @staticmethod
+    @abstractmethod
+    def load(settings: Any) -> Loaded:
+        """Load the model, which may have new weights."""
+
+    @abstractmethod
+    def _prepare(self) -> int:
+        """Check the length, and divide the corpus; gives the number of examples of an epoch."""
 
     @abstractmethod
     def _optimizer(self, weights: list[Any]) -> Any:

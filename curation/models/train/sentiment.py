@@ -30,7 +30,6 @@ from curation.models.train.reviews import Reviews, divide
 from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, Tell
 
 _HELD = 10_000  # held-out reviews whose tokens are in memory at once
-_FILES = TrainingFiles(SETTINGS, "config.json")
 Example = tuple[Encoded, int]
 
 
@@ -66,48 +65,35 @@ def train(
             f"the reviews have {len(reviews.names)} classes, the settings have {settings.classes}",
             f"read the reviews with classes={settings.classes}",
         )
-    return run_training(
-        settings,
-        out,
-        files=_FILES,
-        corpus=reviews.identity,
-        load_model=lambda: _model(settings),
-        make_trainer=lambda loaded: SentimentTrainer(settings, reviews, out, loaded, tell),
-        restart=restart,
-    )
-
-
-def _model(settings: SentimentSettings) -> Loaded:
-    """The model with a head for these classes."""
-    options = loading_options(settings, dtype="float32")
-    loaded = load(settings.model, head="classes", fresh=names_of(settings.classes), **options)
-    loaded.model.config.problem_type = "single_label_classification"
-    loaded.model.requires_grad_(True)
-    return loaded
+    return run_training(SentimentTrainer, settings, reviews, out, restart=restart, tell=tell)
 
 
 class SentimentTrainer(Trainer):
     """One training on reviews, new or continued."""
 
+    files = TrainingFiles(SETTINGS, "config.json")
     settings: SentimentSettings
+    corpus: Reviews
 
-    def __init__(
-        self,
-        settings: SentimentSettings,
-        reviews: Reviews,
-        out: Path,
-        loaded: Loaded,
-        tell: Tell,
-    ) -> None:
-        special = loaded.tokenizer.num_special_tokens_to_add(pair=False)
-        check_length(settings, loaded, least=special + 1)
-        self.reviews = reviews
+    @staticmethod
+    def load(settings: SentimentSettings) -> Loaded:
+        """The model with a head for these classes."""
+        options = loading_options(settings, dtype="float32")
+        loaded = load(settings.model, head="classes", fresh=names_of(settings.classes), **options)
+        loaded.model.config.problem_type = "single_label_classification"
+        loaded.model.requires_grad_(True)
+        return loaded
+
+    def _prepare(self) -> int:
+        settings, reviews = self.settings, self.corpus
+        special = self.loaded.tokenizer.num_special_tokens_to_add(pair=False)
+        check_length(settings, self.loaded, least=special + 1)
         self.tested = reviews if reviews.test is None else reviews.test
         self.training, self.held = divide(
             reviews, share=settings.held_out, seed=settings.seed, limit=settings.limit
         )
-        super().__init__(settings, out, loaded, tell, count=len(self.training))
-        self.classifier = classifier_of(loaded, reviews.names, window=settings.length)
+        self.classifier = classifier_of(self.loaded, reviews.names, window=settings.length)
+        return len(self.training)
 
     def _optimizer(self, weights: list[Any]) -> Any:
         return torch.optim.Adam(weights, lr=self.settings.lr)
@@ -119,11 +105,11 @@ class SentimentTrainer(Trainer):
         return self.model
 
     def _batches(self, epoch: int) -> list[Numbers]:
-        sizes = self.reviews.sizes(self.reviews.numbers[self.training])
+        sizes = self.corpus.sizes(self.corpus.numbers[self.training])
         return [self.training[batch] for batch in self.order(sizes, epoch)]
 
     def _examples(self, batch: Numbers) -> list[Example]:
-        return self._encoded(self.reviews, batch)
+        return self._encoded(self.corpus, batch)
 
     def _encoded(self, reviews: Reviews, indices: Numbers) -> list[Example]:
         texts = [reviews.text(int(number)) for number in reviews.numbers[indices]]
@@ -145,19 +131,19 @@ class SentimentTrainer(Trainer):
 
     def _report(self) -> dict[str, Any]:
         held = self.tested.counts(self.held)
-        test = self.reviews.test
+        test = self.corpus.test
         return {
             "architecture": type(self.model).__name__,
-            "classes": list(self.reviews.names),
-            "corpus": self.reviews.files,
-            "reviews": len(self.reviews.numbers),
-            "reviews_neutral": self.reviews.neutral,
-            "reviews_repeated": self.reviews.repeated,
-            "reviews_contradictory": self.reviews.contradictory,
-            "reviews_unlabelled": self.reviews.unlabelled,
-            "reviews_in_test": self.reviews.in_test,
+            "classes": list(self.corpus.names),
+            "corpus": self.corpus.files,
+            "reviews": len(self.corpus.numbers),
+            "reviews_neutral": self.corpus.neutral,
+            "reviews_repeated": self.corpus.repeated,
+            "reviews_contradictory": self.corpus.contradictory,
+            "reviews_unlabelled": self.corpus.unlabelled,
+            "reviews_in_test": self.corpus.in_test,
             "reviews_an_epoch": len(self.training),
-            "reviews_an_epoch_by_class": self.reviews.counts(self.training),
+            "reviews_an_epoch_by_class": self.corpus.counts(self.training),
             "reviews_held_out": len(self.held),
             "reviews_held_out_by_class": held,
             "commonest_class_held_out": 100 * max(held.values()) / len(self.held),
