@@ -137,7 +137,7 @@ def _read(
             continue
         _check_columns(path, reading)
         chosen = layout_of(reading)
-        raw_items = chosen.read(reading)
+        raw_items = list(chosen.read(reading))
         if not part.whole:
             _check_needed(reading, raw_items)
         layout = chosen.name
@@ -242,11 +242,10 @@ def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
 def _entries(reading: Reading, raw_items: list[RawItem]) -> list[Entry]:
     kinds = kinds_of(reading, raw_items)
     fill_words(reading, raw_items, kinds)
-    entries = []
-    for raw, kind in zip(raw_items, kinds, strict=True):
-        item = _item(raw, reading.mapping)
-        entries.append(Entry(kind, raw.where, item))
-    return entries
+    return [
+        Entry(kind, raw.where, _item(raw, reading.mapping))
+        for raw, kind in zip(raw_items, kinds, strict=True)
+    ]
 
 
 def _item(raw: RawItem, mapping: MappingFile | None) -> dict[str, Any]:

@@ -103,8 +103,7 @@ def show_keywords(report: "Keywords", *, by: By = "domain", top: int = 16) -> No
     console.say(
         f"\n{report['unit']}; reference {reference['name']}{size}; smoothing "
         f"{report['smoothing']:g} per million; in {amount(report['least'], 'CAT')} or more; "
-        "without target "
-        "terms"
+        "without target terms"
     )
     empty = [group for group in report["groups"] if group["by"] == by and not group["tokens"]]
     if empty:

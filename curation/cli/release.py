@@ -10,7 +10,6 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Language, Split, Where, command_group, locked, write_text
-from curation.cli.score_tables import show_notes
 from curation.files import CurationError
 from curation.reasons import REASONS
 from curation.records import Kind
@@ -239,6 +238,8 @@ def _show(changed: "Difference") -> None:
 
 
 def _show_scores(comparison: "Comparison") -> None:
+    from curation.cli.score_tables import show_notes
+
     old, new = comparison.difference.before.name, comparison.difference.after.name
     cells = []
     for result in comparison.scores:

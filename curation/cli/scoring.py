@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_args
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
-from curation.cli.score_tables import kinds_text, show_report, show_results
 from curation.files import CurationError, read_text
 from curation.models.chat.prompts import ChatSpec
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
@@ -344,28 +343,22 @@ def models(
         tier (N): Show results for CATs on whose labels N or more annotators agree; all CATs are
             scored.
     """
+    from curation.cli.score_tables import show_results
+    from curation.models.loading import loading_options
     from curation.models.scoring import ModelSpec
     from curation.steps.scores.models import check_names, plan_model
 
     named = list(map(named_model, names))
     check_chat_options(named, how, chat, rule=rule, profile=profile)
+    shared: dict[str, Any] = {
+        **loading_options(how, revision=how.revision or None),
+        "batch_tokens": how.batch_tokens,
+        "url": how.endpoint,
+    }
+    own = {name: getattr(how, name) for name in ("family", "plain", "nsp", "bos")}
     specs = [
-        ModelSpec(
-            name=model.name,
-            label=model.label,
-            family=None if model.chat else cast("Family | None", how.family),
-            device=how.device,
-            dtype=how.dtype,
-            revision=how.revision or None,
-            trust_remote_code=how.trust_remote_code,
-            batch_tokens=how.batch_tokens,
-            plain=how.plain and not model.chat,
-            nsp="" if model.chat else how.nsp,
-            url=how.endpoint,
-            bos="" if model.chat else how.bos,
-            chat=chat.spec() if model.chat else None,
-        )
-        for model in named
+        ModelSpec(m.name, label=m.label, **shared, **({"chat": chat.spec()} if m.chat else own))
+        for m in named
     ]
     check_names(specs)
     settings: dict[str, Any] = {
@@ -410,6 +403,8 @@ def _show_answers(
     scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
+    from curation.cli.score_tables import show_report
+
     folder, model = scored.job.folder, scored.job.identity["model"]
     run = f"{model}/{folder.name}"
     show_report(scored.choice or {}, run=run, model=model, flags=flags)
@@ -516,6 +511,8 @@ def prompts(
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
+    from curation.cli.score_tables import kinds_text
+
     rows = [(name, ", ".join(r.families), kinds_text(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
     console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))

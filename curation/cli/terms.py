@@ -65,9 +65,8 @@ def _item_line(item: dict[str, Any]) -> str:
 
 
 app = command_group(
-    "Find target terms. Query Wikidata or scan its dump, name your word lists in "
-    "campaign.toml, then select.\n\n"
-    "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
+    "Find target terms. Query Wikidata or scan its dump, name your word lists in campaign.toml, "
+    "then select.\n\nWrite manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
 )
 Domain = Annotated[list[str] | None, typer.Option("--domain", "-d")]
 

@@ -319,23 +319,19 @@ class Runner:
 
     def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
         length, device = len(rows[0]), self.loaded.device
-        pad = self.loaded.tokenizer.pad_token_id or 0
-        ids = np.full((len(rows), length), pad)
-        types, positions = np.zeros_like(ids), np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row)] = row.ids
-            types[n, : len(row.types)] = row.types
-            positions[n, : len(row)] = row.positions
+        ids = filled([row.ids for row in rows], length, self.loaded.tokenizer.pad_token_id)
         inputs: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(device)}
         if packed:
             inputs["attention_mask"] = self._mask(rows, length)
-            inputs["position_ids"] = torch.from_numpy(positions + self.offset).to(device)
+            positions = filled([row.positions for row in rows], length) + self.offset
+            inputs["position_ids"] = torch.from_numpy(positions).to(device)
         else:
-            seen = np.arange(length)[None] < np.array([len(row) for row in rows])[:, None]
-            inputs["attention_mask"] = torch.from_numpy(seen.astype(np.int64)).to(device)
+            seen = filled([[1] * len(row) for row in rows], length)
+            inputs["attention_mask"] = torch.from_numpy(seen).to(device)
         if self._left:
             inputs["use_cache"] = False
         elif "token_type_ids" in self.loaded.tokenizer.model_input_names:
+            types = filled([row.types for row in rows], length)
             inputs["token_type_ids"] = torch.from_numpy(types).to(device)
         return inputs
 
@@ -438,6 +434,14 @@ def _twin_packs(loaded: Loaded) -> bool:
     except Exception:  # if no small model can be built, the plain way is used
         return False
     return Runner(replace(loaded, model=twin, notices=[])).pack
+
+
+def filled(rows: Sequence[Sequence[int]], length: int, with_: int | None = 0) -> NDArray[np.int64]:
+    """Rows of numbers as an array of this length, filled at their ends."""
+    array = np.full((len(rows), length), with_ or 0)
+    for n, row in enumerate(rows):
+        array[n, : len(row)] = row
+    return array
 
 
 def logits_at(

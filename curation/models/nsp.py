@@ -30,7 +30,7 @@ from safetensors.torch import load_file, save_file
 
 from curation.files import CurationError, read_json
 from curation.models.causal import finite
-from curation.models.forward import Row, Runner, Tell, Text
+from curation.models.forward import Row, Runner, Tell, Text, filled
 from curation.models.loading import REPORT, Loaded, Options, load
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
@@ -326,9 +326,7 @@ class PairRunner(Runner):
     def _typed(self, inputs: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
         """Add segment ids if a row has them: not all tokenizers list them (ALBERT, XLNet)."""
         if any(any(row.types) for row in rows):
-            types = np.zeros(inputs["input_ids"].shape, np.int64)
-            for n, row in enumerate(rows):
-                types[n, : len(row)] = row.types
+            types = filled([row.types for row in rows], inputs["input_ids"].shape[1])
             inputs["token_type_ids"] = torch.from_numpy(types).to(self.loaded.device)
         return inputs
 

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from curation.files import CurationError
 from curation.models.causal import finite
-from curation.models.forward import Tell, halved, logits_at, read, usual_batch
+from curation.models.forward import Tell, filled, halved, logits_at, read, usual_batch
 from curation.models.loading import Loaded
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
@@ -244,10 +244,8 @@ class _Batches:
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids, padded at the right; and a mask that is 0 for padding."""
         length = max(map(len, rows))
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        seen = np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row)], seen[n, : len(row)] = row, 1
+        ids = filled(rows, length, self.loaded.tokenizer.pad_token_id)
+        seen = filled([[1] * len(row) for row in rows], length)
         device = self.loaded.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(seen).to(device)
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from curation.files import CurationError
-from curation.models.forward import halved, usual_batch
+from curation.models.forward import filled, halved, usual_batch
 from curation.models.loading import Loaded, load, loading_options
 from curation.models.tokens import Tokens, surround, tokenize
 
@@ -274,15 +274,13 @@ class StateReader:
 
     def _forward(self, rows: Sequence[_Row], length: int) -> Any:
         """The states of one layer, shape (rows, length, width)."""
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        types, seen = np.zeros_like(ids), np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row.ids)] = row.ids
-            types[n, : len(row.types)] = row.types
-            seen[n, : len(row.ids)] = 1
-        arrays = {"input_ids": ids, "attention_mask": seen}
+        pad = self.loaded.tokenizer.pad_token_id
+        arrays = {
+            "input_ids": filled([row.ids for row in rows], length, pad),
+            "attention_mask": filled([[1] * len(row.ids) for row in rows], length),
+        }
         if self._typed:
-            arrays["token_type_ids"] = types
+            arrays["token_type_ids"] = filled([row.types for row in rows], length)
         device = self.loaded.device
         inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
         plain = {"use_cache": False, "use_mems": False, "return_dict": True}

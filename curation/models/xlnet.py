@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Row, Runner, Tell, Text, logits_at, read
+from curation.models.forward import Row, Runner, Tell, Text, filled, logits_at, read
 from curation.models.loading import Loaded
 from curation.models.tokens import surround
 
@@ -60,13 +60,12 @@ class XLNetRunner(Runner):
 
     def _streams(self, rows: list[Row], targets: list[list[int]]) -> dict[str, Any]:
         length, most = max(map(len, rows)), max(map(len, targets))
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        types = np.zeros_like(ids)
+        ids = filled([row.ids for row in rows], length, self.loaded.tokenizer.pad_token_id)
+        types = filled([row.types for row in rows], length)
         unseen = np.ones((len(rows), length, length), dtype=bool)
         mapping = np.zeros((len(rows), most, length), dtype=bool)
         for n, row in enumerate(rows):
             size = len(row)
-            ids[n, :size], types[n, :size] = row.ids, row.types
             unseen[n, :size, :size] = ~row.mask() | (ids[n, :size] == self._mask_token)
             mapping[n, range(len(targets[n])), targets[n]] = True
         arrays = {"input_ids": ids, "token_type_ids": types}

@@ -462,6 +462,7 @@ def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
     return outdated
 
 
+_FATES = ("kept", "merged", "dropped")
 CANDIDATE_COLUMNS = (
     *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
     *("source", "form", "wikidata", "description", "family", "note", "id"),
@@ -511,13 +512,12 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
     results.records("targets.jsonl", selected.terms)
     results.records("rejected.jsonl", rejections)
-    status, edits = Counter(c.status for c in selected.candidates), read_edits(campaign)
+    edits = read_edits(campaign)
+    status = Counter[str](c.status for c in selected.candidates)
     met, domains = read_met(campaign), campaign.settings.domains
     return {
         "candidates": len(selected.candidates),
-        "kept": status["kept"],
-        "merged": status["merged"],
-        "dropped": status["dropped"],
+        **{name: status[name] for name in _FATES},
         "terms_of_other_domains": sum(term.domain not in domains for term in met),
         "edits_in": len(edits),
         "edits_of_other_domains": sum(e.domain not in domains for e in edits) - len(misspelt),
@@ -619,16 +619,10 @@ def outcome(campaign: Campaign) -> Outcome:
     ]
     domains = []
     for domain in campaign.settings.domains:
-        status = Counter(c.status for c in candidates if c.domain == domain)
-        kept, merged, dropped = status["kept"], status["merged"], status["dropped"]
+        status = Counter[str](c.status for c in candidates if c.domain == domain)
         domains.append(
-            {
-                "domain": domain,
-                "candidates": status.total(),
-                "kept": kept,
-                "merged": merged,
-                "dropped": dropped,
-            }
+            {"domain": domain, "candidates": status.total()}
+            | {name: status[name] for name in _FATES}
         )
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
     old_texts = items_with_old_texts(candidates, read_items(campaign))

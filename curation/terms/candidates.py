@@ -11,7 +11,7 @@ from typing import Literal
 from curation.formats.toml_files import shipped_table
 from curation.records import Count, Entity
 from curation.settings import DomainSettings
-from curation.terms.facts import above, best, number
+from curation.terms.facts import above, best, number, parents_in
 from curation.text.rules import same_text
 
 Head = Literal["last", "first", "none"]
@@ -349,12 +349,12 @@ def placing(
     If the known ancestors of an item end below Q35120 (entity), the top of the hierarchy, it cannot
     be decided whether the item is below a root. Such an item is accepted.
     """
-    higher = {qid: e.parents for qid, e in entities.items()}
-    too_general = {*generic, *above(settings.roots, higher)}
+    parents = parents_in(entities)
+    too_general = {*generic, *above(settings.roots, parents)}
 
     @cache
     def flaw(item: str) -> Flaw | None:
-        over = _over(item, entities, higher)
+        over = _over(item, entities)
         place = next((qid for qid in PLACES if qid in over), None)
         excluded = {item, *over} & set(settings.exclude)
         if item in too_general:
@@ -363,7 +363,7 @@ def placing(
             return "is_place", f"it is a {PLACES[place]} ({place})"
         if excluded:
             return "excluded_class", f"it is below {min(excluded, key=number)}"
-        ends = {qid for qid in {item, *over} if not higher.get(qid)} - {TOP}
+        ends = {qid for qid in {item, *over} if not parents(qid)} - {TOP}
         if settings.roots and not over & set(settings.roots) and not ends:
             return "outside_roots", f"it is not below any of {', '.join(settings.roots)}"
         if place and settings.form == "demonym" and not entities[item].demonyms:
@@ -373,16 +373,15 @@ def placing(
     return flaw
 
 
-def _over(
-    item: str, entities: Mapping[str, Entity], higher: Mapping[str, Sequence[str]]
-) -> set[str]:
+def _over(item: str, entities: Mapping[str, Entity]) -> set[str]:
     """Everything that an item is a subclass or an instance of.
 
     Wikidata does not separate subclass and instance cleanly, so the classes of ancestors count too.
     """
-    line = above([item], higher)
+    parents = parents_in(entities)
+    line = above([item], parents)
     classes = [c for qid in line if qid in entities for c in entities[qid].classes]
-    return above([*line, *classes], higher) - {item}
+    return above([*line, *classes], parents) - {item}
 
 
 def check(

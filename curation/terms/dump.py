@@ -31,6 +31,7 @@ from curation.terms.facts import (
     SUBCLASS,
     FactRequest,
     Facts,
+    above,
     best,
     in_order,
     wiki,
@@ -506,11 +507,11 @@ def scan(
     columns = [(ask.domain, property) for ask in asks for property in ask.properties]
     tallies = [_sum(part.tallies[n] for part in counted) for n in range(len(columns))]
     tree = _Tree([part.edges for part in counted])
-    wanted = tree.above(o for tally in tallies for o, n in tally.items() if n >= least)
+    wanted = above((o for t in tallies for o, n in t.items() if n >= least), tree.parents)
     looked_up = each(look_up, wanted=wanted, languages=languages, own=own)
     entities = {entity.id: entity for part in looked_up for entity in part}
     classes = {int(name[1:]) for entity in entities.values() for name in entity.classes}
-    entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in tree.above(classes) - wanted}
+    entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in above(classes, tree.parents) - wanted}
     facts = in_order(
         (
             Count(domain=domain, property=property, item=f"Q{number}", count=n)
@@ -628,17 +629,6 @@ class _Tree:
         start, end = np.searchsorted(self._edges, [number << 32, (number + 1) << 32])
         numbers: list[int] = (self._edges[start:end] & 0xFFFFFFFF).tolist()
         return list(dict.fromkeys(numbers))
-
-    def above(self, numbers: Iterable[int]) -> set[int]:
-        """The numbers and all their ancestors, as ``facts.above``."""
-        seen: set[int] = set()
-        waiting = list(numbers)
-        while waiting:
-            here = waiting.pop()
-            if here not in seen:
-                seen.add(here)
-                waiting += self.parents(here)
-        return seen
 
 
 def _sum(parts: Iterable[Counter[int]]) -> Counter[int]:

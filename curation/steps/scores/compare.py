@@ -16,7 +16,7 @@ from curation.scores import ensemble as ensembles
 from curation.scores.boards import Board, board
 from curation.scores.choice.report import answers_row
 from curation.scores.compare import mechanisms
-from curation.scores.ensemble import Ensemble, Objective, scored_since
+from curation.scores.ensemble import Objective, scored_since
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
     ENSEMBLE,
@@ -298,16 +298,14 @@ def _warn(
     if lacking:
         reporter.warn(
             f"these runs lack scores of some of the {amount(len(cats), 'CAT')}, which are left "
-            "out: "
-            f"{', '.join(lacking)}; two models are compared on the CATs that both have"
+            f"out: {', '.join(lacking)}; two models are compared on the CATs that both have"
         )
     for _, run in shown:
         fitted = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
         if fitted:
             reporter.warn(
                 f"{run.name} was fitted on {len(fitted)} of these {amount(len(cats), 'CAT')}, so "
-                "its values "
-                "are too high"
+                "its values are too high"
             )
         if others := scored_since(run, runs):
             reporter.warn(
@@ -439,12 +437,8 @@ def fit_ensemble(
         own = ensembles.split_results(splits, run.scores, model=run.name, ties=ties)
         flags[run.name] = _flags(own, run.about)
     return FittedEnsemble(
-        home / rule, about, results, _by_name(chosen, fitted), flags, len(left_out)
+        home / rule, about, results, ensembles.by_name(chosen, fitted.weights), flags, len(left_out)
     )
-
-
-def _by_name(members: Sequence[Run], fitted: Ensemble) -> dict[str, float]:
-    return {run.name: weight for run, weight in zip(members, fitted.weights, strict=True)}
 
 
 def _write(

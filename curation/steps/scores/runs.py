@@ -157,8 +157,7 @@ def warn_of_older(
         elif lacks:
             reporter.warn(
                 f"{run.name} has no scores of {len(lacks.cats)} of {lacks.of} CATs: they were "
-                "added or changed after it was scored, or scoring has not ended; "
-                f"{_again(run)}"
+                f"added or changed after it was scored, or scoring has not ended; {_again(run)}"
             )
 
 
