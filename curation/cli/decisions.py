@@ -165,14 +165,9 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     gold = [[f"from the {name}", *cells.values()] for name, cells in report["gold"].items()]
     heads = ["gold differs", "associations", "differ", "%"]
     tables.append(("Gold labels against intent and published gold", heads, gold))
-    repeats = report["repeats"]
-    tables.append(
-        (
-            "Annotators who labelled an association twice",
-            ["repeated labels", "items concerned", "CATs lost if they are refused"],
-            [[repeats["labels"], repeats["items"], repeats["lost"]]],
-        )
-    )
+    repeats = [report["repeats"][name] for name in ("labels", "items", "lost")]
+    heads = ["repeated labels", "items concerned", "CATs lost if they are refused"]
+    tables.append(("Annotators who labelled an association twice", heads, [repeats]))
     if "term" in groups:
         rows = [
             [
@@ -220,30 +215,13 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
 
 def show_split(campaign: Campaign, report: dict[str, Any]) -> None:
     """Show the split, and why its share of terms is not exact."""
+    counts = ("terms", "exact", "dev_terms", "test_terms", "dev_cats", "test_cats")
     rows = [
-        [
-            domain,
-            d["terms"],
-            d["exact"],
-            d["dev_terms"],
-            d["test_terms"],
-            d["dev_cats"],
-            d["test_cats"],
-            " and ".join(d["moved_by"]),
-        ]
+        [domain, *(d[name] for name in counts), " and ".join(d["moved_by"])]
         for domain, d in report["domains"].items()
     ]
-    dev = campaign.settings.split.dev
-    heads = [
-        "domain",
-        "terms",
-        f"{100 * dev:g} %",
-        "dev terms",
-        "test terms",
-        "dev CATs",
-        "test CATs",
-        "moved by",
-    ]
+    heads = ["domain", "terms", f"{100 * campaign.settings.split.dev:g} %", "dev terms"]
+    heads += ["test terms", "dev CATs", "test CATs", "moved by"]
     console.table("Split by term", heads, rows)
     if report["families"]:
         console.say("Kept together: " + "; ".join(" = ".join(f) for f in report["families"]))

@@ -121,14 +121,8 @@ def show_group(group: "Group", *, top: int = 16) -> None:
     heads += ["per million", "reference", "example"]
     rows = [
         [
-            row["rank"],
-            row["word"],
-            row["score"],
-            row["log_likelihood_rank"],
-            row["count"],
-            row["cats"],
-            round(row["per_million"]),
-            row["reference_per_million"],
+            *(row["rank"], row["word"], row["score"], row["log_likelihood_rank"], row["count"]),
+            *(row["cats"], round(row["per_million"]), row["reference_per_million"]),
             row["examples"][0]["text"],
         ]
         for row in group["keywords"]
@@ -443,8 +437,7 @@ def show_pitfalls(
             row.unit,
             row.count,
             row.of,
-            _percent(row.rate),
-            _percent(row.stereoset),
+            *map(_percent, (row.rate, row.stereoset)),
         )
         for row in report.table
         if row.count or (every and row.count == 0)

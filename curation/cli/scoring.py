@@ -14,17 +14,18 @@ from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
 from curation.files import CurationError, read_text
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.loading import loading_options
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
+from curation.models.scoring import ModelSpec
 from curation.records import Cat
+from curation.scores.choice.asking import BYTES, MESSAGE, Plan, Prices, price
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import Source, campaign_source, open_source
 from curation.text.wording import amount
 from curation.work.engine import Engine
 
 if TYPE_CHECKING:
-    from curation.models.scoring import ModelSpec
-    from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
 
 
@@ -43,8 +44,6 @@ def _temperature(text: str) -> float:
 
 
 def _price(text: str) -> float:
-    from curation.scores.choice.asking import price
-
     try:
         return price(text)
     except CurationError as error:
@@ -145,10 +144,8 @@ class ChatOptions:
         return ChatSpec(prompts, self.all_prompts, **given)
 
     @property
-    def prices(self) -> "Prices | None":
+    def prices(self) -> Prices | None:
         """The prices, if both are given."""
-        from curation.scores.choice.asking import Prices
-
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(self.price_in, self.price_out)
@@ -231,7 +228,7 @@ def check_chat_options(
         )
 
 
-def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None") -> None:
+def show_plans(plans: Sequence[Plan], how: ChatSpec, prices: Prices | None) -> None:
     """Show what is still to be asked of chat models.
 
     Args:
@@ -262,8 +259,6 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
             console.say(f"{plan.model}: tokens are estimated from {replies} of this run.")
     by_rule = [plan for plan in plans if plan.requests and not plan.measured]
     if by_rule:
-        from curation.scores.choice.asking import BYTES, MESSAGE
-
         console.say(
             f"Tokens in are estimated: one for {BYTES} bytes of text, and {MESSAGE} for each "
             "request."
@@ -278,7 +273,7 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
     console.say("Nothing was sent.")
 
 
-def show_used(run: Mapping[str, Any], prices: "Prices | None") -> None:
+def show_used(run: Mapping[str, Any], prices: Prices | None) -> None:
     """Show the tokens that a run has taken so far, if the server counts them, and their cost.
 
     Args:
@@ -344,8 +339,6 @@ def models(
             scored.
     """
     from curation.cli.score_tables import show_results
-    from curation.models.loading import loading_options
-    from curation.models.scoring import ModelSpec
     from curation.steps.scores.models import check_names, plan_model
 
     named = list(map(named_model, names))
@@ -400,7 +393,7 @@ def models(
 
 
 def _show_answers(
-    scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
+    scored: "ScoredModel", prices: Prices | None, flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
     from curation.cli.score_tables import show_report
@@ -411,11 +404,8 @@ def _show_answers(
     show_used(scored.report["run"], prices)
 
 
-def _with_prompts(
-    specs: "Sequence[ModelSpec]", source: "Source", chat: ChatOptions
-) -> "list[ModelSpec]":
+def _with_prompts(specs: Sequence[ModelSpec], source: Source, chat: ChatOptions) -> list[ModelSpec]:
     """The models; chat models get their prompts, which are checked."""
-    from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts
 
     if not any(spec.chat for spec in specs):
@@ -426,9 +416,7 @@ def _with_prompts(
     return [replace(spec, chat=how) if spec.chat else spec for spec in specs]
 
 
-def _source(
-    campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool
-) -> "Source":
+def _source(campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool) -> Source:
     """The CATs and the folder of scores; the campaign is not locked while models are run."""
     from curation.steps.scores.runs import warn_if_outdated
 
@@ -445,7 +433,7 @@ def _source(
 
 
 def _score(
-    spec: "ModelSpec", source: "Source", shown: Sequence[Cat], settings: dict[str, Any]
+    spec: ModelSpec, source: Source, shown: Sequence[Cat], settings: dict[str, Any]
 ) -> "ScoredModel | None":
     """Score one model and print how many scores it has; None if it failed."""
     from curation.steps.scores.models import score_model
@@ -497,7 +485,6 @@ def prompts(
         language: Print the file that is included for this language; default: the file that the
             campaign's chat models are asked with.
     """
-    from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts, included_prompts
 
     if language:

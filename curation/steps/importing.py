@@ -9,13 +9,16 @@ from typing import Any, Literal
 from curation.campaign import Campaign
 from curation.catsets.entries import Dataset, sentences_of
 from curation.catsets.reading import read_dataset
+from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
 from curation.records import Event, Person, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
+from curation.rounds.answers.interpret import named, person_of
 from curation.rounds.answers.rows import text_of, understood
+from curation.rounds.answers.table_checks import check_columns, settle_dates
 from curation.settings import is_name
 from curation.steps import read, terms
 from curation.steps.rounds import fold, round_files
@@ -83,8 +86,6 @@ def warn_of_people(
 
 def _archived(campaign: Campaign) -> Iterable[str]:
     """The ids of all people who sent answers."""
-    from curation.rounds.answers.interpret import person_of
-
     return {
         person
         for round in campaign.round_names()
@@ -191,8 +192,6 @@ def _warn_of_language(
     campaign: Campaign, file: Path, dataset: "Dataset", reporter: Reporter
 ) -> None:
     """Warn if a dataset is in another language than the campaign."""
-    from curation.checks.lists import is_not_english
-
     own, given = campaign.settings.campaign.language, dataset.curation
     named = given.get("language") if isinstance(given, dict) else None
     contexts = (str(entry.item.get("context")) for entry in dataset.entries)
@@ -241,7 +240,6 @@ def import_answers(
         CurationError: the file cannot be read or is another table, a date could be two days, or
             nothing may be imported here.
     """
-    from curation.rounds.answers.table_checks import check_columns, settle_dates
     from curation.rounds.tables.reading import read_table
 
     payloads, place = read_table(file, reporter.warn)
@@ -344,8 +342,6 @@ def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
-    from curation.rounds.answers.interpret import named
-
     for payload in payloads:
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
         if pair:

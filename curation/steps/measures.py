@@ -25,6 +25,7 @@ from curation.files import (
     read_json,
     read_records,
 )
+from curation.models.loading import token_counter
 from curation.records import KINDS, Cat, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.decisions import SPLIT, kept_without_votes
@@ -215,11 +216,7 @@ def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter 
     """Statistics of a source."""
     from curation.measures.statistics import statistics
 
-    count = None
-    if settings.tokenizer:
-        from curation.models.loading import token_counter
-
-        count = token_counter(settings.tokenizer)
+    count = token_counter(settings.tokenizer) if settings.tokenizer else None
     writers = _writers(source)
     return dict(statistics(source.cats, language=source.language, writers=writers, tokens=count))
 
@@ -229,14 +226,6 @@ def _writers(source: Source) -> dict[str, str | None] | None:
     if source.campaign is None:
         return None
     return {item.id: item.writer for item in read_items(source.campaign)}
-
-
-def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure statistics."""
-    source = campaign_source(campaign)
-    report = statistics_of(source, measure_settings(source))
-    results.json("statistics.json", report)
-    return {"cats": len(source.cats), "terms": len(report["terms"])}
 
 
 # --- sentiment ----------------------------------------------------------------------------------
@@ -320,16 +309,6 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
     return {**report, "predictions": predictions}
 
 
-def sentiment(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure sentiment, and keep each association's in the form of predictions."""
-    source = campaign_source(campaign)
-    report = sentiment_of(source, measure_settings(source), reporter)
-    predictions = report.pop("predictions")
-    results.json("sentiment.json", report)
-    results.json("sentiment_scores.json", predictions)
-    return {"cats": len(source.cats), "associations": sum(map(len, predictions.values()))}
-
-
 # --- keywords -----------------------------------------------------------------------------------
 
 
@@ -375,15 +354,6 @@ def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = 
         )
 
     return {"language": source.language, **_unless_unchecked("keywords", measure)}
-
-
-def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure keywords."""
-    source = campaign_source(campaign)
-    report = keywords_of(source, measure_settings(source))
-    results.json("keywords.json", report)
-    groups = [group for group in report.get("groups", ()) if group["keywords"]]
-    return {"cats": len(source.cats), "groups": len(groups)}
 
 
 # --- pitfalls -----------------------------------------------------------------------------------
@@ -463,37 +433,61 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
 
 
-STATISTICS = Step(
+MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
+    "statistics": statistics_of,
+    "sentiment": sentiment_of,
+    "keywords": keywords_of,
+}
+
+
+def _measure(
+    name: str,
+    says: str,
+    settings: Callable[[Campaign], Settings],
+    inputs: Callable[[Campaign], list[Path]],
+    counts: Callable[[Report], dict[str, int]],
+    needs: tuple[Step, ...],
+) -> Step:
+    """A step that measures the kept CATs, and keeps the report; ``counts`` are of the report."""
+
+    def work(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+        source = campaign_source(campaign)
+        report = MEASURES[name](source, measure_settings(source), reporter)
+        found = {"cats": len(source.cats), **counts(report)}
+        own = {file: report.pop(field) for field, file in _OWN_FILES.get(name, {}).items()}
+        for file, content in {f"{name}.json": report, **own}.items():
+            results.json(file, content)
+        return found
+
+    module = f"measures.{name}"
+    return Step(name, says, lambda c: c.measures, module, settings, inputs, work, needs=needs)
+
+
+STATISTICS = _measure(
     "statistics",
     "how much was collected",
-    lambda c: c.measures,
-    "measures.statistics",
     statistics_settings,
     statistics_inputs,
-    statistics,
-    needs=(ANSWERS, SPLIT),
+    lambda report: {"terms": len(report["terms"])},
+    (ANSWERS, SPLIT),
 )
 
-SENTIMENT = Step(
+SENTIMENT = _measure(
     "sentiment",
     "how negative each label is",
-    lambda c: c.measures,
-    "measures.sentiment",
     sentiment_settings,
     sentiment_inputs,
-    sentiment,
-    needs=(SPLIT,),
+    lambda report: {"associations": sum(map(len, report["predictions"].values()))},
+    (SPLIT,),
 )
 
-KEYWORDS = Step(
+KEYWORDS = _measure(
     "keywords",
     "which words mark a domain, a label or a term",
-    lambda c: c.measures,
-    "measures.keywords",
     keyword_settings,
     keyword_inputs,
-    keywords,
-    needs=(SELECT, SPLIT),
+    lambda report: {"groups": sum(bool(g["keywords"]) for g in report.get("groups", ()))},
+    (SELECT, SPLIT),
 )
 
 PITFALLS = Step(
@@ -552,11 +546,6 @@ def count_corpus(
     return counts
 
 
-MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
-    "statistics": statistics_of,
-    "sentiment": sentiment_of,
-    "keywords": keywords_of,
-}
 STEPS = {step.name: step for step in (STATISTICS, SENTIMENT, KEYWORDS)}
 
 

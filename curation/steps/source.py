@@ -19,6 +19,7 @@ from typing import Any
 
 from curation.campaign import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
+from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
 from curation.records import KINDS, Cat, Kind
 from curation.steps.read import read_terms
@@ -70,8 +71,6 @@ class Source:
 
     def warn_of_language(self, reporter: Reporter) -> None:
         """Warn if nothing names the language of the texts, and they plainly are not English."""
-        from curation.checks.lists import is_not_english
-
         texts = (cat.context for cat in self.cats[:SAMPLE])
         if self.assumed and is_not_english(texts):
             reporter.warn(

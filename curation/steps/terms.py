@@ -24,8 +24,15 @@ from curation.formats.tables import csv_text
 from curation.records import Count, Entity, Item, Rejection, Term
 from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
+from curation.terms import select as stage
+from curation.terms import words
+from curation.terms.candidates import Candidate
 from curation.terms.edits import COLUMNS, Edit
+from curation.terms.explain import named, old_texts, story
 from curation.terms.facts import FactRequest, Facts, in_order
+from curation.terms.facts import languages as wikidata_codes
+from curation.terms.select import Selection, first_name, new_id
+from curation.terms.words import NoWordsError, Word
 from curation.text.item_form import names
 from curation.text.rules import same_text
 from curation.text.times import now
@@ -33,10 +40,7 @@ from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
 
 if TYPE_CHECKING:
-    from curation.terms.candidates import Candidate
     from curation.terms.dump import Scanned
-    from curation.terms.select import Selection
-    from curation.terms.words import NoWordsError, Word
 
 
 def facts_files(campaign: Campaign) -> list[Path]:
@@ -44,7 +48,7 @@ def facts_files(campaign: Campaign) -> list[Path]:
     return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
 
 
-def read_facts(campaign: Campaign) -> "Facts":
+def read_facts(campaign: Campaign) -> Facts:
     """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
     counts, entities = facts_files(campaign)
     if not counts.exists() or not entities.exists():
@@ -64,8 +68,8 @@ def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
 
 
 def read_words(
-    campaign: Campaign, lacking: "dict[str, NoWordsError] | None" = None
-) -> "dict[str, list[Word]]":
+    campaign: Campaign, lacking: dict[str, NoWordsError] | None = None
+) -> dict[str, list[Word]]:
     """The words of all lists by domain.
 
     With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
@@ -75,8 +79,6 @@ def read_words(
         CurationError: a list is missing or has no words in the campaign's language.
     """
     from curation.rounds.tables.reading import read_rows
-    from curation.terms import words
-    from curation.terms.facts import languages
 
     by_domain: dict[str, list[Word]] = {}
     for (domain, name), path in word_files(campaign).items():
@@ -97,17 +99,17 @@ def read_words(
                 rows,
                 path if path == own else Path(path.name),
                 domain=domain,
-                languages=languages(campaign.settings.campaign.language),
+                languages=wikidata_codes(campaign.settings.campaign.language),
                 wanted=own,
             )
-        except words.NoWordsError as error:
+        except NoWordsError as error:
             if lacking is None or path == own:
                 raise
             lacking[domain] = error
     return by_domain
 
 
-def domains_without_words(campaign: Campaign) -> "dict[str, NoWordsError]":
+def domains_without_words(campaign: Campaign) -> dict[str, NoWordsError]:
     """The domains whose list comes with the tool and lacks the campaign's language."""
     lacking: dict[str, NoWordsError] = {}
     read_words(campaign, lacking)
@@ -119,7 +121,7 @@ def read_met(campaign: Campaign) -> list[Term]:
     return read_records(campaign.terms / "imported.jsonl", Term, missing_ok=True)
 
 
-def read_edits(campaign: Campaign) -> "list[Edit]":
+def read_edits(campaign: Campaign) -> list[Edit]:
     """The manual edits of terms; none if the file is missing or empty."""
     from curation.rounds.tables.reading import read_rows
     from curation.terms import edits
@@ -130,7 +132,7 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
     return edits.read_edits(read_rows(path), str(path))
 
 
-def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
+def selection(campaign: Campaign, *, published: bool = False) -> Selection:
     """Select the terms, from all sources that the campaign has now.
 
     A word list that comes with the tool may lack the campaign's language if there are answers, or
@@ -139,10 +141,8 @@ def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
     Raises:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
     """
-    from curation.terms.select import select
-
     settings = campaign.settings
-    return select(
+    return stage.select(
         settings.domains,
         facts=read_facts(campaign),
         words=read_words(campaign, {} if published or campaign.round_names() else None),
@@ -191,7 +191,7 @@ class Queried(NamedTuple):
         oldest: when the oldest answer on disk came; None if none was used.
     """
 
-    facts: "Facts"
+    facts: Facts
     asked: int
     on_disk: int
     oldest: str | None
@@ -294,14 +294,13 @@ def scan_facts(
 
 def languages(campaign: Campaign) -> dict[str, Any]:
     """Wikidata's codes for labels (``languages``) and for aliases and forms (``own``)."""
-    from curation.terms.facts import languages
-
     settings = campaign.settings
     code = settings.campaign.language
-    return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
+    fallbacks = settings.terms.fallbacks
+    return {"languages": wikidata_codes(code, fallbacks), "own": wikidata_codes(code)}
 
 
-def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[FactRequest]":
+def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> list[FactRequest]:
     """What the domains ask of Wikidata.
 
     Args:
@@ -335,8 +334,8 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
 
 def _keep(
     campaign: Campaign,
-    asks: "Sequence[FactRequest]",
-    facts: "Facts",
+    asks: Sequence[FactRequest],
+    facts: Facts,
     source: dict[str, Any],
     unreadable: Sequence[Rejection] | None = None,
 ) -> None:
@@ -370,7 +369,7 @@ def _keep(
 
 
 def tally_facts(
-    campaign: Campaign, facts: "Facts", domains: Sequence[str] | None = None
+    campaign: Campaign, facts: Facts, domains: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
     """How many items and statements were found for each property that the domains name.
 
@@ -687,8 +686,6 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
     Raises:
         CurationError: there is no such candidate.
     """
-    from curation.terms.explain import named, story
-
     selected = selection(campaign)
     known = read_facts(campaign)
     candidates = named(selected, name, domain, entities=known.entities)
@@ -708,11 +705,9 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
 
 
 def items_with_old_texts(
-    candidates: "Iterable[Candidate]", items: Sequence[Item]
+    candidates: Iterable[Candidate], items: Sequence[Item]
 ) -> dict[str, list[str]]:
     """The ids of items that use an old name or a second spelling of their term, by its text."""
-    from curation.terms.explain import old_texts
-
     return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
 
 
@@ -730,7 +725,7 @@ SELECT = Step(
 
 def register_terms(
     campaign: Campaign,
-    selection: "Selection",
+    selection: Selection,
     named: Iterable[tuple[str, str]],
     *,
     known_only: bool,
@@ -746,8 +741,6 @@ def register_terms(
         named: pairs (domain, text) that answers name.
         known_only: keep only terms that are selected; others are left out.
     """
-    from curation.terms.select import first_name, new_id
-
     registered = {term.id: term for term in read_met(campaign)}
     before, selected = len(registered), {term.id: term for term in selection.terms}
     ids = term_ids(selection.terms)

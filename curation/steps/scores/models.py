@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
 from curation.models.chat.prompts import prompts_for, read_prompts
+from curation.models.loading import called
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Reply
 from curation.scores.choice.asking import (
@@ -58,8 +59,6 @@ def check_names(models: Sequence[ModelSpec]) -> None:
     Raises:
         CurationError: a name cannot be a folder's, or two models have the same one.
     """
-    from curation.models.loading import called
-
     names = [folder_name(model.label or called(model.name)) for model in models]
     for name in names:
         if (
