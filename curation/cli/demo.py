@@ -1,7 +1,7 @@
 """``curation demo``: the whole pipeline on the example campaign."""
 
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +26,7 @@ from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
 from curation.steps.source import open_source
 from curation.text.item_form import fill
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
@@ -167,9 +168,7 @@ def _rounds(folder: Path, answers: Path) -> None:
 
 def _written(table: Path, answers: Path, version: str) -> Path:
     """Invented writers fill in the exported table; one of them names a task that does not exist."""
-    tasks: dict[str, list[str]] = defaultdict(list)
-    for row in _read(table):
-        tasks[row["target"]].append(row["task_id"])
+    tasks = grouped((row["target"], row["task_id"]) for row in _read(table))
     answered = []
     for row in _read(answers):
         row["consent"] = version if row["consent"] else ""

@@ -24,7 +24,7 @@ from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.steps import measures
 from curation.steps.measures import Report, count_corpus
-from curation.text.rules import TIERS
+from curation.text.rules import TIERS, grouped
 from curation.text.wording import amount
 from curation.work.engine import Engine
 
@@ -447,10 +447,7 @@ def show_pitfalls(
     clean = [row.code for row in report.table if row.count == 0]
     if clean and not every:
         console.say(f"Not found: {', '.join(clean)}.")
-    reasons: dict[str, list[str]] = {}
-    for row in report.table:
-        if row.why is not None:
-            reasons.setdefault(row.why, []).append(row.code)
+    reasons = grouped((row.why, row.code) for row in report.table if row.why is not None)
     for reason, unchecked in reasons.items():
         console.say(f"Not checked: {', '.join(unchecked)} ({reason}).")
     if blocking := report.blocking(accept):

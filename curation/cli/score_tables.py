@@ -15,6 +15,7 @@ from curation.scores.sizes import SIZES, size_text
 from curation.scores.tables import rule_text
 from curation.scores.terms import most_and_least
 from curation.stats.metrics import BOTH, METRICS
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
@@ -455,10 +456,7 @@ def _sizes(results: Sequence[Result]) -> tuple[list[str], dict[str, list[Any]]]:
 
 def _by_pair(rows: Sequence[Difference]) -> list[list[Difference]]:
     """Rows of lms, ss and icat, collected by pair, in their order."""
-    pairs: dict[tuple[str, str], list[Difference]] = {}
-    for row in rows:
-        pairs.setdefault((row.a, row.b), []).append(row)
-    return list(pairs.values())
+    return list(grouped(((row.a, row.b), row) for row in rows).values())
 
 
 def _show_differences(group: Ranking, runs: Runs, suffix: str) -> None:

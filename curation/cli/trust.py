@@ -12,7 +12,7 @@ Options:
     field: The field (JSON) or column (Parquet) that has the text.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,13 @@ from curation.campaign import open_campaign
 from curation.cli import console, options
 from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
-from curation.records import Bias, Criterion, Status
+from curation.records import Bias, Status
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
 from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_words
 from curation.steps.trust.report import ATTEST, PAGE, TrustReport
+from curation.text.rules import grouped
 from curation.text.wording import amount
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
 from curation.work.engine import Engine
@@ -541,9 +542,10 @@ def _show_report(found: "TrustReport", *, every: bool) -> None:
     """A table for each subject, then those of controls and of the software; then sentences."""
     from curation.trust.protocol.checks import words
 
-    tables: dict[str, list[Criterion]] = defaultdict(list)
-    for row in sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind)):
-        tables[_TITLES[row.kind] or f"{words().subjects[row.subject]}: {row.name}"].append(row)
+    rows = sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind))
+    tables = grouped(
+        (_TITLES[row.kind] or f"{words().subjects[row.subject]}: {row.name}", row) for row in rows
+    )
     for title, own in tables.items():
         asking = [row for each in _ASKING for row in own if (row.kind, row.status) == each]
         if rows := own if every else asking:

@@ -22,6 +22,7 @@ from curation.models import loading
 from curation.models.forward import halved, usual_batch
 from curation.models.loading import REPORT, Loaded, Options
 from curation.models.sentiments import THREE, Polarity, read_classes
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 SETTINGS = "train-sentiment.json"
@@ -156,9 +157,7 @@ class Classifier:
         Raises:
             CurationError: there is not enough memory for one text.
         """
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for n, text in enumerate(encoded):
-            alike.setdefault(tuple(text["input_ids"]), []).append(n)
+        alike = grouped((tuple(text["input_ids"]), n) for n, text in enumerate(encoded))
         waiting = sorted(alike, key=lambda ids: (len(ids), ids))  # the longest comes first
         logits = np.zeros((len(encoded), len(self.classes)))
         while waiting:

@@ -22,6 +22,7 @@ from curation.models.forward import Tell, filled, halved, logits_at, read, usual
 from curation.models.loading import Loaded
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
+from curation.text.rules import grouped
 
 _VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 
@@ -174,9 +175,7 @@ class _Batches:
 
     def run(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         """The sum of log-probabilities of each pair."""
-        answers: dict[tuple[int, ...], list[Pair]] = {}
-        for pair in pairs:
-            answers.setdefault(pair.shown, []).append(pair)
+        answers = grouped((pair.shown, pair) for pair in pairs)
         waiting = sorted(answers, key=len)
         while waiting:
             size = max(1, self.budget // max(len(waiting[-1]), 1))

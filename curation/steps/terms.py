@@ -34,7 +34,7 @@ from curation.terms.facts import languages as wikidata_codes
 from curation.terms.select import Selection, first_name, new_id
 from curation.terms.words import NoWordsError, Word
 from curation.text.item_form import names
-from curation.text.rules import same_text
+from curation.text.rules import grouped, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
@@ -317,10 +317,8 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> list[F
     asks = []
     for name, domain in domains.items():
         if domain.properties and name in (only or domains):
-            population: dict[str, list[str]] = {}
-            for pair in domain.population:
-                property, _, item = pair.partition("=")
-                population.setdefault(property, []).append(item)
+            pairs = (pair.partition("=") for pair in domain.population)
+            population = grouped((property, item) for property, _, item in pairs)
             limits = tuple((property, tuple(items)) for property, items in population.items())
             asks.append(FactRequest(name, domain.properties, limits))
     if not asks:

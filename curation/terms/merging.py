@@ -6,7 +6,7 @@ from curation.records import Entity
 from curation.settings import DomainSettings
 from curation.terms.candidates import Candidate, Flaw, Head, is_head, plurals
 from curation.terms.facts import above, best, number, parents_in
-from curation.text.rules import same_text, spelling_key
+from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount
 
 
@@ -160,10 +160,7 @@ def merge_fine(
                 return candidate_of(qid)
         return None
 
-    forms: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        if candidate.alive and candidate.form != "name" and not candidate.fixed:
-            forms.setdefault(candidate.item, []).append(candidate)
+    forms = grouped((c.item, c) for c in candidates if c.alive and c.form != "name" and not c.fixed)
     targets: dict[Candidate, Candidate] = {}
     for candidate in list(candidates) if settings.merge != "none" else ():
         if candidate.alive and candidate.form == "name" and not candidate.fixed:

@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import chain, islice, product
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import CurationError
 from curation.models.chat.prompts import Answered, ChatSpec, Turns, messages
@@ -81,7 +82,7 @@ class _Answer(NamedTuple):
     problem: str = ""
 
 
-class ChatEndpoint:
+class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
     """A chat model on a server.
 
     Attributes:
@@ -131,9 +132,6 @@ class ChatEndpoint:
         self._named: set[str] = set()
         self._refused: list[tuple[int, _Answer]] = []  # in a row; they are not handed over yet
         self._cut: int | None = 0  # how many replies were cut; None if one was not
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._server.close()
