@@ -23,7 +23,7 @@ from curation.formats.packed import (
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
 from curation.formats.toml_files import shipped_table
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.text.wording import some
 
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib")
@@ -300,11 +300,11 @@ def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator
         raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{shown}")
 
 
-def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+def _without(values: Fields, name: str) -> Fields:
     return {key: value for key, value in values.items() if key != name}
 
 
-def _are_scores(document: dict[str, Any]) -> bool:
+def _are_scores(document: Fields) -> bool:
     lists = [document[kind] for kind in KINDS if kind in document]
     rows = [rows[0] for rows in lists if isinstance(rows, list) and rows]
     return bool(rows) and all(isinstance(row, dict) and "score" in row for row in rows)
@@ -317,7 +317,7 @@ def _list(items: Any, where: str, path: Path) -> list[Row]:
     return [Row(f"{where}[{n}]", _object(item, f"{where}[{n}]")) for n, item in enumerate(items)]
 
 
-def _object(item: Any, where: str) -> dict[str, Any]:
+def _object(item: Any, where: str) -> Fields:
     if not isinstance(item, dict):
         raise CurationError(f"{where}: not an object", "see docs/datasets.md")
     return item

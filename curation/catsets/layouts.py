@@ -28,7 +28,7 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.records import GOLD_COLUMNS, KINDS, Kind
+from curation.records import GOLD_COLUMNS, KINDS, Fields, Kind
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.wording import amount
 
@@ -46,9 +46,9 @@ class RawItem:
     """
 
     where: str
-    values: dict[str, Any]
+    values: Fields
     sentences: Any
-    whole: dict[str, Any] | None = None
+    whole: Fields | None = None
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Reading:
         """A value by our name; None if it is not there."""
         return values.get(self.names[name]) if name in self.names else None
 
-    def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, values: Mapping[str, Any]) -> Fields:
         """The fields of an item by our names, without those that are not there.
 
         In the context, BLANK replaces each gap that the mapping file declares.
@@ -169,7 +169,7 @@ def _listed(reading: Reading) -> Iterator[RawItem]:
         yield RawItem(where, reading.fields(values), sentences)
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
+def _objects(value: Any) -> Iterator[Fields]:
     yield from (s for s in value if isinstance(s, dict)) if isinstance(value, list) else ()
 
 
@@ -190,7 +190,7 @@ def _inner(reading: Reading, inner: Mapping[str, str], sentence: Any) -> Any:
     )
 
 
-def _sentence(**fields: Any) -> dict[str, Any]:
+def _sentence(**fields: Any) -> Fields:
     if fields.get("sentence") is not None:
         fields.pop("word", None)
     if isinstance(fields.get("id"), int):
@@ -198,7 +198,7 @@ def _sentence(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _own(item: dict[str, Any]) -> dict[str, Any]:
+def _own(item: Fields) -> Fields:
     """An item of StereoSet's JSON with integer labels in words; otherwise unchanged."""
     sentences = item.get("sentences")
     if not isinstance(sentences, list):
@@ -332,7 +332,7 @@ def _list_of(cell: Any) -> list[Any]:
 
 def _grouped(reading: Reading) -> Iterator[RawItem]:
     """Rows with a sentence each; those with the same id, or the same context, are an item."""
-    groups: dict[Any, list[tuple[str, dict[str, Any]]]] = {}
+    groups: dict[Any, list[tuple[str, Fields]]] = {}
     counts: Counter[str] = Counter()
     for where, values in reading.part.rows:
         own = reading.get(values, "id")
@@ -446,7 +446,7 @@ def _fits(raw: RawItem) -> bool:
     )
 
 
-def _item(raw: RawItem) -> dict[str, Any]:
+def _item(raw: RawItem) -> Fields:
     return {"context": raw.values.get("context"), "sentences": raw.sentences}
 
 

@@ -11,7 +11,7 @@ from curation.catsets.entries import NAMES, key_of, plain
 from curation.files import CurationError, read_text
 from curation.formats.table_words import read_label
 from curation.formats.toml_files import line_of, read_toml, shipped_table
-from curation.records import GOLDS, VALUES, Gold, Kind, Value
+from curation.records import GOLDS, VALUES, Fields, Gold, Kind, Value
 
 DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)
@@ -147,13 +147,13 @@ def mapping_error(path: Path, keys: list[str], message: str, fix: str) -> Curati
     return CurationError(f"{path}{line}, {named}: {message}", fix)
 
 
-def _our_columns(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+def _our_columns(path: Path, content: Fields) -> Fields:
     """The content with our names of columns; other spellings and aliases are accepted."""
     columns = content.get("columns")
     if not isinstance(columns, dict):
         return content
     ours = {plain(other): name for name, others in NAMES.items() for other in (name, *others)}
-    chosen: dict[str, Any] = {}
+    chosen: Fields = {}
     first: dict[Any, str] = {}  # the first of our names for each column of the file
     for name, column in columns.items():
         if plain(name) not in ours:

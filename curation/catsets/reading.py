@@ -29,7 +29,7 @@ from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, lay
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import GOLDS
+from curation.records import GOLDS, Fields
 from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
@@ -248,7 +248,7 @@ def _entries(reading: Reading, raw_items: list[RawItem]) -> list[Entry]:
     ]
 
 
-def _item(raw: RawItem, mapping: MappingFile | None) -> dict[str, Any]:
+def _item(raw: RawItem, mapping: MappingFile | None) -> Fields:
     if raw.whole is not None and mapping is None:
         return raw.whole
     values = raw.values

@@ -12,7 +12,7 @@ from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
 from curation.reasons import REASONS
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.text.rules import TIERS
@@ -108,7 +108,7 @@ def agreement(
     if as_json:
         console.say_json(report)
         return
-    measures = measures or report_measures(report)
+    measures = measures or [*dict.fromkeys(row["measure"] for row in report["measures"])]
     if as_csv:
         values = agreement.tidy(report, measures=measures, by=groups)
         cells = [[row[name] for name in agreement.TIDY] for row in values]
@@ -129,11 +129,6 @@ def agreement(
             sys.stdout.write(agreement.latex(title, columns, rows, show=console.show))
         elif rows:
             console.table(title, columns, rows)
-
-
-def report_measures(report: "Agreement") -> list[str]:
-    """The measures in a report, in their order."""
-    return list(dict.fromkeys(row["measure"] for row in report["measures"]))
 
 
 Shown = tuple[str, list[str], list[list[Any]]]
@@ -213,7 +208,7 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
     show_split(opened, report)
 
 
-def show_split(campaign: Campaign, report: dict[str, Any]) -> None:
+def show_split(campaign: Campaign, report: Fields) -> None:
     """Show the split, and why its share of terms is not exact."""
     counts = ("terms", "exact", "dev_terms", "test_terms", "dev_cats", "test_cats")
     rows = [

@@ -18,7 +18,7 @@ from curation.cli.scoring import models
 from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
-from curation.records import GOLD_COLUMNS, KINDS
+from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
@@ -100,7 +100,7 @@ def _release(campaign: Campaign) -> None:
     release = folder_of(campaign)
     gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
-    shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    shorter: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
     for cat in read_cats(gold):
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:
@@ -124,7 +124,7 @@ def _models(folder: Path) -> None:
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
     texts = [text for text in texts if "BLANK" not in text]
     texts += [a.sentence for cat in cats for a in cat.associations]
-    made: dict[str, Any] = {"tiny-gpt": "causal", "tiny-bert": "masked"}
+    made: Fields = {"tiny-gpt": "causal", "tiny-bert": "masked"}
     for name, family in made.items():
         tiny.make(folder / "models" / name, texts, family=family)
     places = [str(folder / "models" / name) for name in made]

@@ -12,7 +12,7 @@ from curation.cli import console
 from curation.cli.options import Json, Language, Split, Where, command_group, locked, write_text
 from curation.files import CurationError
 from curation.reasons import REASONS
-from curation.records import Kind
+from curation.records import Fields, Kind
 from curation.release import differences as files
 from curation.release.contents import published
 from curation.release.differences import WHATS, Difference
@@ -153,7 +153,7 @@ def diff(
         raise typer.Exit(1)
 
 
-def _as_json(comparison: "Comparison") -> dict[str, Any]:
+def _as_json(comparison: "Comparison") -> Fields:
     changed = comparison.difference
     removed, added = files.domains(changed)
     return {

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from curation.cli import console
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.scores import tables
 from curation.scores.choice.answers import differs
 from curation.scores.choice.report import answers_row
@@ -126,7 +126,7 @@ def _show_left_out(partial: Mapping[str, Any]) -> None:
     console.say("; ".join(texts))
 
 
-def show_baselines(results: Sequence[dict[str, Any]]) -> None:
+def show_baselines(results: Sequence[Fields]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:

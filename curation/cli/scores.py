@@ -24,7 +24,7 @@ from curation.cli.options import (
     write_text,
 )
 from curation.files import CurationError
-from curation.records import Kind, SplitName
+from curation.records import Fields, Kind, SplitName
 from curation.scores.flags import marked
 from curation.steps.source import gold_source, open_source
 from curation.text.wording import amount
@@ -297,7 +297,7 @@ def _printed(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
+def _show_published(pairs: Sequence[Fields], tier: int | None) -> None:
     """Print each printed row beside the runs, and the meaning of marks and reasons."""
     from curation.cli import score_tables
     from curation.scores.published import WHY
@@ -328,7 +328,7 @@ def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
             console.say(f"{code}: {meaning}")
 
 
-def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
+def _show_table(title: str, pairs: Sequence[Fields]) -> None:
     from curation.scores.published import rule_shown
 
     runs = _runs_shown(pairs)
@@ -352,7 +352,7 @@ def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
     console.table(title, [*heads, "95 %", "Δ", "inside", "why"], cells)
 
 
-def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _runs_shown(pairs: Sequence[Fields]) -> dict[str, str]:
     """Short names of runs in a table, which distinguish runs of one model and rule."""
     keys = {pair["run"]: (pair["model"], pair["rule"]) for pair in pairs}
     labels = {run: run.rpartition("/")[0].rpartition("/")[2] for run in keys}

@@ -18,7 +18,7 @@ from curation.models.chat.prompts import ChatSpec, read_prompts
 from curation.models.loading import loading_options
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
 from curation.models.scoring import ModelSpec
-from curation.records import Cat
+from curation.records import Cat, Fields
 from curation.scores.choice.asking import BYTES, MESSAGE, Plan, Prices, price
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import Source, campaign_source, open_source
@@ -343,7 +343,7 @@ def models(
 
     named = list(map(named_model, names))
     check_chat_options(named, how, chat, rule=rule, profile=profile)
-    shared: dict[str, Any] = {
+    shared: Fields = {
         **loading_options(how, revision=how.revision or None),
         "batch_tokens": how.batch_tokens,
         "url": how.endpoint,
@@ -354,7 +354,7 @@ def models(
         for m in named
     ]
     check_names(specs)
-    settings: dict[str, Any] = {
+    settings: Fields = {
         "rule": rule,
         "profile": profile,
         "variant": variant,
@@ -433,7 +433,7 @@ def _source(campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_ru
 
 
 def _score(
-    spec: ModelSpec, source: Source, shown: Sequence[Cat], settings: dict[str, Any]
+    spec: ModelSpec, source: Source, shown: Sequence[Cat], settings: Fields
 ) -> "ScoredModel | None":
     """Score one model and print how many scores it has; None if it failed."""
     from curation.steps.scores.models import score_model

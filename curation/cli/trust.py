@@ -24,7 +24,7 @@ from curation.campaign import open_campaign
 from curation.cli import console, options
 from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
-from curation.records import Bias, Status
+from curation.records import Bias, Fields, Status
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
@@ -68,7 +68,7 @@ class StatesOptions:
         return StatesSpec(model, *how, layer, self.batch_tokens)
 
     @property
-    def work(self) -> dict[str, Any]:
+    def work(self) -> Fields:
         """What reads the states, as arguments of a measure."""
         return options.options_of_work(self.engine, self.workers, self.device)
 
@@ -118,7 +118,7 @@ def _row(bias: "Bias", *, counts: bool) -> list[Any]:
     return [bias.target, bias.n, *used, *p, signed, bias.l1, bias.l1_ci, bias.undefined]
 
 
-def _asked(groups: list[str] | None, source: str, **reading: Any) -> dict[str, Any]:
+def _asked(groups: list[str] | None, source: str, **reading: Any) -> Fields:
     """The arguments that measures of texts and models share."""
     return {"names": groups or (), "source": source, "reporter": console, **reading}
 
@@ -265,7 +265,7 @@ def _show_prior(runs: Sequence[tuple["TrustRun", bool]]) -> None:
             _show_weat(weat, names)
 
 
-def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:
+def _show_weat(weat: Fields, names: Sequence[str]) -> None:
     x, y = weat["x"], weat["y"]
     words = [f"{each['name']} ({len(each['words'])})" for each in (x, y)]
     effects = [weat[f"effect_size_{form}"] for form in ("population", "sample")]

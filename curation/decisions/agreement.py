@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from curation.decisions.filter import Counted
-from curation.records import GOLDS, VALUES, Decision, Item, Term
+from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
@@ -367,9 +367,7 @@ def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Di
 TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")
 
 
-def tidy(
-    report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()
-) -> list[dict[str, Any]]:
+def tidy(report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()) -> list[Fields]:
     """The agreement report as one long table, unrounded.
 
     Args:
@@ -392,14 +390,14 @@ def tidy(
 
 def _measures(
     report: Agreement, measures: Sequence[str], groups: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Fields]:
     for r in report["measures"]:
         if r["measure"] in measures and r["by"] in groups:
             low, high = r["ci"] or (None, None)
             yield {**r, "gold": r["classes"], "items": r["cats"], "low": low, "high": high}
 
 
-def _terms(report: Agreement) -> Iterator[dict[str, Any]]:
+def _terms(report: Agreement) -> Iterator[Fields]:
     for t in report["terms"]:
         for scope, part, items in (
             ("kept", t, t["cats"]),
@@ -414,7 +412,7 @@ def _terms(report: Agreement) -> Iterator[dict[str, Any]]:
                 yield row | {"measure": measure, "items": items, "gold": gold, "value": value}
 
 
-def _annotators(report: Agreement) -> Iterator[dict[str, Any]]:
+def _annotators(report: Agreement) -> Iterator[Fields]:
     for a in report["annotators"]:
         row = {"by": "annotator", "group": a["annotator"], "scope": "all", "gold": "all"}
         for measure, value in (
@@ -424,14 +422,14 @@ def _annotators(report: Agreement) -> Iterator[dict[str, Any]]:
             yield row | {"labels": a["labels"], "measure": measure, "value": value}
 
 
-def _retention(report: Agreement) -> Iterator[dict[str, Any]]:
+def _retention(report: Agreement) -> Iterator[Fields]:
     for r in report["retention"]:
         row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
         values = {"value": r["retention"], "items": r["items"] - r["open"]}
         yield row | {"measure": "% retained"} | values
 
 
-def _gold(report: Agreement) -> Iterator[dict[str, Any]]:
+def _gold(report: Agreement) -> Iterator[Fields]:
     for name, g in report["gold"].items():
         row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
         yield row | {"measure": f"% gold differs from {name}", "value": g["share"]}

@@ -4,9 +4,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
+from curation.records import Cat, CatAssociation, Decision, Fields, Item, SplitName, Term
 from curation.text.rules import grouped, tier
 
 ALGORITHM = 4
@@ -152,7 +151,7 @@ def cats(
     return made
 
 
-def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
+def report(cats: Sequence[Cat], *, dev: float = 0.25) -> Fields:
     """The number of terms and CATs in dev and test by domain, and why a share is not exact.
 
     Args:
@@ -164,7 +163,7 @@ def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
         "test_cats", "moved_by"}}, "families": [[texts]]}``. ``exact`` is the wanted number before
         rounding. ``moved_by`` has "rounding", "families", both or neither.
     """
-    domains: dict[str, Any] = {}
+    domains: Fields = {}
     for domain in sorted({cat.domain for cat in cats}):
         of_domain = [cat for cat in cats if cat.domain == domain]
         terms = {cat.term: cat.split for cat in of_domain}

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from curation.files import CurationError, read_text, shipped
+from curation.records import Fields
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
 _DIGITS = re.compile(r"\d[\d_]{1000,}")
 _DEEP = 100  # brackets within brackets: far more than any setting has
 
 
-def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
+def read_toml(path: Path, *, fix: str) -> Fields:
     """The content of a TOML file.
 
     Args:
@@ -44,7 +45,7 @@ def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
         raise CurationError(f"{path}: {error}", fix) from None
 
 
-def shipped_table(*path: str) -> dict[str, Any]:
+def shipped_table(*path: str) -> Fields:
     """A TOML file that comes with the tool, by its path in ``data/``."""
     return read_toml(shipped("data", *path), fix="see its first lines")
 

@@ -22,6 +22,7 @@ from curation.models import loading
 from curation.models.forward import halved, usual_batch
 from curation.models.loading import REPORT, Loaded, Options
 from curation.models.sentiments import THREE, Polarity, read_classes
+from curation.records import Fields
 from curation.text.rules import grouped
 from curation.text.wording import amount
 
@@ -70,7 +71,7 @@ class Classifier:
     _reserved: re.Pattern[str] = _NOTHING
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """The fields that identify its results: model, revision, dtype, versions and so on."""
         fields = {key: value for key, value in self.loaded.about.items() if key != "family"}
         return {**fields, "window": self.window, "classes": list(self.classes)}
@@ -120,7 +121,7 @@ class Classifier:
         tokenizer = self.loaded.tokenizer
         tokenizer.truncation_side = "right"
         # «</s>» in a text, as in HTML, does not end it: some models fail on a second end token.
-        plain = [self._reserved.sub(_spaced, text) for text in texts]
+        plain = [self._reserved.sub(lambda m: f"{m[0][0]} {m[0][1:]}", text) for text in texts]
         encoded = tokenizer(plain, verbose=False, **options)
         keys = [key for key in encoded if key in self._takes]
         return [{key: encoded[key][n] for key in keys} for n in range(len(texts))]
@@ -132,7 +133,7 @@ class Classifier:
         texts = [dict(text) for text in encoded]
         padded = self.loaded.tokenizer.pad(texts, padding=len(encoded) > 1)
         device = self.loaded.device
-        inputs: dict[str, Any] = {
+        inputs: Fields = {
             key: torch.tensor(value, device=device)
             for key, value in padded.items()
             if key in self._takes
@@ -300,10 +301,6 @@ def _reserved(tokenizer: Any) -> re.Pattern[str]:
     """A pattern for the special tokens of a tokenizer, which it recognises within texts."""
     names = sorted((name for name in tokenizer.all_special_tokens if len(name) > 1), key=len)
     return re.compile("|".join(map(re.escape, names[::-1]))) if names else _NOTHING
-
-
-def _spaced(match: re.Match[str]) -> str:
-    return f"{match[0][0]} {match[0][1:]}"
 
 
 def _give_padding(loaded: Loaded) -> Any:

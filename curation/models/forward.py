@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models.loading import Loaded, position_offset
+from curation.records import Fields
 
 ROW = 128  # tokens: longer rows need more attention, shorter ones share and pack less
 
@@ -317,10 +318,10 @@ class Runner:
         where, tokens, slots = (np.array(column) for column in zip(*asked, strict=True))
         values[slots] = read(logits, where, tokens)
 
-    def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
+    def _inputs(self, rows: list[Row], *, packed: bool) -> Fields:
         length, device = len(rows[0]), self.loaded.device
         ids = filled([row.ids for row in rows], length, self.loaded.tokenizer.pad_token_id)
-        inputs: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(device)}
+        inputs: Fields = {"input_ids": torch.from_numpy(ids).to(device)}
         if packed:
             inputs["attention_mask"] = self._mask(rows, length)
             positions = filled([row.positions for row in rows], length) + self.offset
@@ -444,9 +445,7 @@ def filled(rows: Sequence[Sequence[int]], length: int, with_: int | None = 0) ->
     return array
 
 
-def logits_at(
-    model: Any, inputs: dict[str, Any], places: Sequence[int], *, narrow: bool = True
-) -> Any:
+def logits_at(model: Any, inputs: Fields, places: Sequence[int], *, narrow: bool = True) -> Any:
     """A model's logits at some places.
 
     Args:

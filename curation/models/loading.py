@@ -16,6 +16,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 from curation import __version__
 from curation.files import CurationError, open_input, printable
 from curation.models.rules import Family
+from curation.records import Fields
 from curation.text.wording import amount
 
 
@@ -119,7 +120,7 @@ _TRAINERS: dict[Head, str] = {  # how a missing head is trained
 REPORT = "training.json"  # written when a training has ended
 
 
-def missing_weights(model: Any, report: dict[str, Any], *, head: Head, fresh: bool) -> list[str]:
+def missing_weights(model: Any, report: Fields, *, head: Head, fresh: bool) -> list[str]:
     """The names of weights that were missing, or had another shape.
 
     Args:
@@ -268,7 +269,7 @@ class Loaded:
     family: Family
     model: Any
     tokenizer: Any
-    about: dict[str, Any]
+    about: Fields
     notices: list[str] = field(default_factory=list)
 
     @property
@@ -338,7 +339,7 @@ def loading_options(spec: Any, **given: Unpack[Options]) -> Options:
     return cast("Options", own | given)
 
 
-def _found(name: str, options: Options) -> tuple[Any, Any, dict[str, Any], str, Any]:
+def _found(name: str, options: Options) -> tuple[Any, Any, Fields, str, Any]:
     """A model that is not loaded yet: transformers, config, source, device and precision."""
     torch, transformers = _torch()
     trusted = options.get("trust_remote_code", False)
@@ -348,9 +349,7 @@ def _found(name: str, options: Options) -> tuple[Any, Any, dict[str, Any], str, 
     return transformers, config, source, place, _dtype(torch, options.get("dtype", "auto"), place)
 
 
-def identity(
-    name: str, *, family: Family | None = None, **options: Unpack[Options]
-) -> dict[str, Any]:
+def identity(name: str, *, family: Family | None = None, **options: Unpack[Options]) -> Fields:
     """The fields that identify a model's scores, without loading its weights.
 
     The arguments are those of ``load``.
@@ -480,7 +479,7 @@ def token_counter(name: str) -> Callable[[str], int]:
     return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _tokenizer(transformers: Any, name: str, source: dict[str, Any]) -> Any:
+def _tokenizer(transformers: Any, name: str, source: Fields) -> Any:
     tokenizer = _fetch(transformers.AutoTokenizer, name, source)
     if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes it if files lack
         raise CurationError(
@@ -571,7 +570,7 @@ def _dtype(torch: Any, name: str, place: str) -> Any:
     return getattr(torch, name)
 
 
-def _fetch(auto: Any, name: str, options: dict[str, Any]) -> Any:
+def _fetch(auto: Any, name: str, options: Fields) -> Any:
     """Open something from disk, or else from the hub."""
     folder = Path(name)
     if folder.is_file() or (not folder.exists() and name.startswith(("/", ".", "~"))):

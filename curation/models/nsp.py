@@ -35,6 +35,7 @@ from curation.models.loading import REPORT, Loaded, Options, load
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.models.xlnet import repair
+from curation.records import Fields
 from curation.work.run_folder import read_identity, write_json
 
 
@@ -257,7 +258,7 @@ class NextSentenceModel(torch.nn.Module):
         logits = self.head(hidden[:, 0].to(self.place, self.precision))
         return (torch.cat([hidden.flatten().to(logits), logits.flatten()]),)
 
-    def states(self, inputs: dict[str, Any], rows: Sequence[Row]) -> Any:
+    def states(self, inputs: Fields, rows: Sequence[Row]) -> Any:
         """The pooled state for each read of these rows, in order; shape (reads, width).
 
         The place of a read is the first token of a text if ``pool`` is «first», else the last.
@@ -304,7 +305,7 @@ class PairRunner(Runner):
             range(len(reads)), [label for _, label, _ in reads]
         ]
 
-    def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
+    def _inputs(self, rows: list[Row], *, packed: bool) -> Fields:
         if packed and self.loaded.family == "xlnet":
             return self._xlnet_inputs(rows)
         inputs = self._typed(super()._inputs(rows, packed=packed), rows)
@@ -312,7 +313,7 @@ class PairRunner(Runner):
             del inputs["attention_mask"]  # nothing is hidden, and FNet does not accept a mask
         return inputs
 
-    def _xlnet_inputs(self, rows: list[Row]) -> dict[str, Any]:
+    def _xlnet_inputs(self, rows: list[Row]) -> Fields:
         """Inputs of packed rows for XLNet: positions are relative, ``perm_mask`` hides tokens."""
         inputs = self._typed(super()._inputs(rows, packed=False), rows)
         length = inputs["input_ids"].shape[1]
@@ -323,7 +324,7 @@ class PairRunner(Runner):
         mask = torch.from_numpy(unseen).to(self.loaded.device, self.loaded.model.dtype)
         return {**inputs, "perm_mask": mask}
 
-    def _typed(self, inputs: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+    def _typed(self, inputs: Fields, rows: list[Row]) -> Fields:
         """Add segment ids if a row has them: not all tokenizers list them (ALBERT, XLNet)."""
         if any(any(row.types) for row in rows):
             types = filled([row.types for row in rows], inputs["input_ids"].shape[1])
@@ -491,12 +492,12 @@ def _trained(folder: Path, options: Options) -> Loaded:
     model = NextSentenceModel(
         loaded.model, head.to(loaded.device), pool=about["pool"], follows=about["next"]
     )
-    kept: dict[str, Any] = {key: about[key] for key in ("pool", "next", "base") if key in about}
-    opened: dict[str, Any] = {**loaded.about, "next_sentence": {"head": "trained", **kept}}
+    kept: Fields = {key: about[key] for key in ("pool", "next", "base") if key in about}
+    opened: Fields = {**loaded.about, "next_sentence": {"head": "trained", **kept}}
     return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, opened)
 
 
-def _read_head(path: Path) -> dict[str, Any]:
+def _read_head(path: Path) -> Fields:
     """The content of ``head.json``, checked."""
     about = read_json(path)
     if not isinstance(about, dict) or about.get("form") != _FORM:
@@ -509,7 +510,7 @@ def _read_head(path: Path) -> dict[str, Any]:
     return about
 
 
-def training_of(folder: Path) -> dict[str, Any] | None:
+def training_of(folder: Path) -> Fields | None:
     """How the head in a folder was trained: all that can change it, apart from the model.
 
     Settings count by their effect: ``held_out``, ``test_pairs`` and ``limit`` as numbers of
@@ -530,7 +531,7 @@ def training_of(folder: Path) -> dict[str, Any] | None:
     return {name: known.get(name) for name in _TRAINING}
 
 
-def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) -> None:
+def save_next_sentence(folder: Path, loaded: Loaded, *, base: Fields) -> None:
     """Write body, tokenizer and trained head. ``head.json`` is last: it shows that all is there.
 
     Args:
@@ -541,7 +542,7 @@ def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) ->
     model = loaded.model
     model.body.save_pretrained(folder)
     loaded.tokenizer.save_pretrained(folder)
-    state: dict[str, Any] = model.head.state_dict()
+    state: Fields = model.head.state_dict()
     weights = {name: weight.detach().cpu().contiguous() for name, weight in state.items()}
     save_file(weights, folder / WEIGHTS)
     about = {

@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.files import CurationError
 from curation.models.rules import rules_name
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
@@ -235,7 +235,7 @@ def run_results(
     profiles: Sequence[str] = (),
     sizes: Mapping[str, Sizes] | None = None,
     missing: int = 0,
-) -> dict[str, Any]:
+) -> Fields:
     """A run's ``metrics.results``, with everything that tables show about the run.
 
     Args:
@@ -332,7 +332,7 @@ def _by_size(models: Sequence[Result], board: Board) -> list[BySize]:
     return rows
 
 
-def correlations(models: Sequence[Result]) -> list[dict[str, Any]]:
+def correlations(models: Sequence[Result]) -> list[Fields]:
     """Spearman's correlations over models: lms with ss, and each of them across the kinds.
 
     ACL §7, "Relation between lms and ss".

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
 from curation.models.rules import rules_name
-from curation.records import KINDS, Cat, Kind
+from curation.records import KINDS, Cat, Fields, Kind
 from curation.scores.boards import scored
 from curation.scores.groups import ENSEMBLE, OWN, head_of, member_runs
 from curation.scores.runs import Run, ids_of
@@ -144,7 +144,7 @@ class Ensemble(NamedTuple):
     weights: list[float]
     means: dict[Kind, list[float]]
     sds: dict[Kind, list[float]]
-    on_dev: dict[str, Any]
+    on_dev: Fields
     dev_cats: list[str]
 
 
@@ -310,7 +310,7 @@ def apply(
     return scores, [cat for cat in cats if cat.id not in kept]
 
 
-def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> dict[str, Any]:
+def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> Fields:
     """The content of an ensemble's ``run.json``.
 
     ``dev_cats`` includes the CATs that members were fitted on if they are ensembles themselves.
@@ -385,7 +385,7 @@ def folder(about: Mapping[str, Any]) -> str:
 
 def split_results(
     splits: Mapping[str, Sequence[Cat]], scores: Mapping[str, float], *, model: str, ties: Ties
-) -> dict[str, Any]:
+) -> Fields:
     """``metrics.results`` of each split that has CATs with scores.
 
     ``left_out`` counts the CATs that have no scores.

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import shipped_table
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Fields
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
@@ -280,7 +280,7 @@ def beside(
     ties: Ties = "official",
     older: Collection[str] = (),
     skipped: Callable[[str], None] = lambda _: None,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Each printed row beside each run of the same model, on CATs of the same split and kind.
 
     A row of a whole split needs CATs of all four domains, and a row of both kinds needs both kinds;
@@ -307,7 +307,7 @@ def beside(
         - ``cats``, ``terms``, ``few_terms``, ``too_wide`` of the cell, and ``flags`` of the run.
         - ``why``: codes of ``WHY``; empty only if all three values equal the printed ones.
     """
-    of_model: dict[tuple[str, str], list[tuple[Run, dict[str, Any], Counter[tuple[str, ...]]]]] = {}
+    of_model: dict[tuple[str, str], list[tuple[Run, Fields, Counter[tuple[str, ...]]]]] = {}
     splits = {row.split for row in rows}
     for split in cats:
         printed_runs = [run for run in runs if printed_name(run) and split in splits]
@@ -345,7 +345,7 @@ def _sizes(cats: Sequence[Cat]) -> Counter[tuple[str, ...]]:
     return sizes
 
 
-def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
+def _cell(row: Printed, result: Mapping[str, Any]) -> Fields | None:
     """The cell of the results that corresponds to a printed row, or None."""
     if row.kind == BOTH:
         part: Mapping[str, Any] | None = result if len(result["kinds"]) == len(KINDS) else None
@@ -363,9 +363,7 @@ def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
     return dict(cell) if cell else None
 
 
-def _pair(
-    row: Printed, run: Run, cell: dict[str, Any], ties: Ties, *, full: bool
-) -> dict[str, Any]:
+def _pair(row: Printed, run: Run, cell: Fields, ties: Ties, *, full: bool) -> Fields:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
     rules = row_rules(row, run, kinds)
     head = _other_head(row, run) if "nsp" in rules.own else ""

@@ -96,16 +96,6 @@ Settings = dict[str, Any]
 # --- filter -------------------------------------------------------------------------------------
 
 
-def filter_settings(campaign: Campaign) -> Settings:
-    """What the filter depends on."""
-    return campaign.settings.decisions.model_dump()
-
-
-def filter_inputs(campaign: Campaign) -> list[Path]:
-    """What the filter reads."""
-    return [*item_files(campaign), *label_files(campaign)]
-
-
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
     from curation.decisions.filter import golds_without_votes, judge, tiers
@@ -414,8 +404,8 @@ FILTER = Step(
     "which items become CATs",
     lambda c: c.decisions,
     "decisions.filter",
-    filter_settings,
-    filter_inputs,
+    lambda c: c.settings.decisions.model_dump(),
+    lambda c: [*item_files(c), *label_files(c)],
     filter,
     needs=(ANSWERS,),
 )

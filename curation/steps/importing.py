@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from curation.campaign import Campaign
 from curation.catsets.entries import Dataset, sentences_of
@@ -12,7 +12,7 @@ from curation.catsets.reading import read_dataset
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
-from curation.records import Event, Person, Pitfall
+from curation.records import Event, Fields, Person, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
@@ -169,7 +169,7 @@ def import_stereoset(
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
 
 
-def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[dict[str, Any]]:
+def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[Fields]:
     """The items of a dataset, as they are kept; says what users should know of them."""
     dataset = read_dataset(file)
     if not dataset.entries:
@@ -206,7 +206,7 @@ def _warn_of_language(
         )
 
 
-def _has_votes_of_others(items: Sequence[dict[str, Any]]) -> bool:
+def _has_votes_of_others(items: Sequence[Fields]) -> bool:
     """Whether translated items have labels, which people may have given to other texts."""
     return any(
         item.get("target_original") and any(s.get("labels") for s in sentences_of(item))
@@ -260,7 +260,7 @@ def _import(
     campaign: Campaign,
     round: str,
     source: FileSource,
-    payloads: list[dict[str, Any]],
+    payloads: list[Fields],
     *,
     known_only: bool,
     reporter: Reporter,
@@ -334,13 +334,13 @@ def _warn_of_domains(
     )
 
 
-def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _annotators(payloads: Sequence[Fields]) -> Iterator[str]:
     """The ids of the people in a table, as they are in it."""
     for payload in payloads:
         yield text_of(understood(payload), "annotator")
 
 
-def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
+def _named(payloads: Sequence[Fields], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
     for payload in payloads:
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))

@@ -26,7 +26,7 @@ from curation.files import (
     read_records,
 )
 from curation.models.loading import token_counter
-from curation.records import KINDS, Cat, Pitfall
+from curation.records import KINDS, Cat, Fields, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.decisions import SPLIT, kept_without_votes
 from curation.steps.read import item_files, own_words, read_items, read_terms, word_packages
@@ -51,7 +51,7 @@ _AT_ONCE = 1000  # texts between two writes
 
 def classify(
     cats: Sequence[Cat], settings: MeasureSettings, reporter: Reporter = QUIET
-) -> "tuple[dict[str, Feeling], dict[str, Any]]":
+) -> "tuple[dict[str, Feeling], Fields]":
     """The sentiment of each association by a classifier.
 
     Args:
@@ -112,7 +112,7 @@ def classify(
     return feelings, model.about
 
 
-def _cache_file(about: dict[str, Any]) -> Path:
+def _cache_file(about: Fields) -> Path:
     """The file of cached results: one for each classifier."""
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
@@ -207,11 +207,6 @@ def statistics_settings(campaign: Campaign) -> Settings:
     return {**_common_settings(campaign, "tokenizer"), "versions": versions(*packages)}
 
 
-def statistics_inputs(campaign: Campaign) -> list[Path]:
-    """What statistics read."""
-    return [campaign.decisions / "cats.jsonl", *item_files(campaign)]
-
-
 def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Statistics of a source."""
     from curation.measures.statistics import statistics
@@ -239,11 +234,6 @@ def sentiment_settings(campaign: Campaign) -> Settings:
         "versions": versions(*(["vaderSentiment"] if own else [])),
         **_classifier_files(campaign),
     }
-
-
-def sentiment_inputs(campaign: Campaign) -> list[Path]:
-    """What sentiment reads."""
-    return [campaign.decisions / "cats.jsonl"]
 
 
 def _classifier_files(campaign: Campaign) -> Settings:
@@ -467,7 +457,7 @@ STATISTICS = _measure(
     "statistics",
     "how much was collected",
     statistics_settings,
-    statistics_inputs,
+    lambda c: [c.decisions / "cats.jsonl", *item_files(c)],
     lambda report: {"terms": len(report["terms"])},
     (ANSWERS, SPLIT),
 )
@@ -476,7 +466,7 @@ SENTIMENT = _measure(
     "sentiment",
     "how negative each label is",
     sentiment_settings,
-    sentiment_inputs,
+    lambda c: [c.decisions / "cats.jsonl"],
     lambda report: {"associations": sum(map(len, report["predictions"].values()))},
     (SPLIT,),
 )

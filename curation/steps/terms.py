@@ -4,7 +4,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
@@ -21,12 +21,11 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
-from curation.records import Count, Entity, Item, Rejection, Term
+from curation.records import Count, Entity, Fields, Rejection, Term
 from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
 from curation.terms import select as stage
 from curation.terms import words
-from curation.terms.candidates import Candidate
 from curation.terms.edits import COLUMNS, Edit
 from curation.terms.explain import named, old_texts, story
 from curation.terms.facts import FactRequest, Facts, in_order
@@ -292,7 +291,7 @@ def scan_facts(
     return scanned
 
 
-def languages(campaign: Campaign) -> dict[str, Any]:
+def languages(campaign: Campaign) -> Fields:
     """Wikidata's codes for labels (``languages``) and for aliases and forms (``own``)."""
     settings = campaign.settings
     code = settings.campaign.language
@@ -334,7 +333,7 @@ def _keep(
     campaign: Campaign,
     asks: Sequence[FactRequest],
     facts: Facts,
-    source: dict[str, Any],
+    source: Fields,
     unreadable: Sequence[Rejection] | None = None,
 ) -> None:
     """Write the facts; those of domains that were not asked for this time stay."""
@@ -368,7 +367,7 @@ def _keep(
 
 def tally_facts(
     campaign: Campaign, facts: Facts, domains: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """How many items and statements were found for each property that the domains name.
 
     Args:
@@ -407,7 +406,7 @@ class _Origin(BaseModel):
     least: StrictInt
 
 
-def facts_origins(campaign: Campaign) -> dict[str, Any]:
+def facts_origins(campaign: Campaign) -> Fields:
     """The origin of each domain's facts: the source, what was asked, and when.
 
     Raises:
@@ -416,7 +415,7 @@ def facts_origins(campaign: Campaign) -> dict[str, Any]:
     path = campaign.terms / "facts.json"
     if not all(p.exists() for p in (path, *facts_files(campaign))):
         return {}
-    origins: dict[str, Any] = read_json(path)
+    origins: Fields = read_json(path)
     try:
         TypeAdapter(dict[str, _Origin]).validate_python(origins)
     except ValidationError as error:
@@ -466,7 +465,7 @@ CANDIDATE_COLUMNS = (
 )
 
 
-def settings(campaign: Campaign) -> dict[str, Any]:
+def settings(campaign: Campaign) -> Fields:
     """What the selection depends on, the sha256 of word lists included."""
     settings = campaign.settings
     return {
@@ -598,8 +597,8 @@ class Outcome(NamedTuple):
         notes: what users should check of the edits, although they were applied.
     """
 
-    domains: list[dict[str, Any]]
-    fates: list[dict[str, Any]]
+    domains: list[Fields]
+    fates: list[Fields]
     reasons: dict[str, int]
     old_texts: dict[str, list[str]]
     notes: list[str]
@@ -622,8 +621,9 @@ def outcome(campaign: Campaign) -> Outcome:
             | {name: status[name] for name in _FATES}
         )
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
-    old_texts = items_with_old_texts(candidates, read_items(campaign))
-    return Outcome(domains, fates, dict(reasons.most_common()), old_texts, selected.notes)
+    items, renamed = read_items(campaign), [c for c in candidates if c.alive and c.names]
+    old = {c.text: ids for c in renamed if (ids := old_texts(c, items))}
+    return Outcome(domains, fates, dict(reasons.most_common()), old, selected.notes)
 
 
 def selection_warnings(campaign: Campaign, outcome: Outcome) -> list[str]:
@@ -669,7 +669,7 @@ def items_that_need_old_texts(campaign: Campaign) -> list[str]:
     ]
 
 
-def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:
+def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fields]:
     """All that is known of the candidates with this name or id.
 
     Args:
@@ -700,13 +700,6 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
         story(candidate, selected, facts=known, items=items, languages=codes)
         for candidate in candidates
     ]
-
-
-def items_with_old_texts(
-    candidates: Iterable[Candidate], items: Sequence[Item]
-) -> dict[str, list[str]]:
-    """The ids of items that use an old name or a second spelling of their term, by its text."""
-    return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
 
 
 SELECT = Step(

@@ -299,7 +299,8 @@ def _of_item(
         missing.drop("no_label", _nameless(item, own))
         return [missing]
     label = best(entity.labels, own)
-    demonyms = sorted(entity.demonyms, key=lambda d: (not _akin_to(d, label), len(d), d))
+    start = str(label or "")[:3].casefold()
+    demonyms = sorted(entity.demonyms, key=lambda d: (d[:3].casefold() != start, len(d), d))
     named = settings.form != "demonym" or not demonyms
     forms: list[tuple[Form, str]] = [("name", label)] if label and named else []
     if settings.form != "name":
@@ -324,10 +325,6 @@ def _of_item(
 
 def _nameless(item: str, own: Sequence[str]) -> str:
     return f"no label in {', '.join(own)}; to give it one, rename {item} in edits.csv"
-
-
-def _akin_to(demonym: str, name: str | None) -> bool:
-    return bool(name) and demonym[:3].casefold() == str(name)[:3].casefold()
 
 
 def _other_forms(offered: list[Candidate], *, gendered: bool) -> None:

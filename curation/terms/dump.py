@@ -22,7 +22,7 @@ from isal import igzip, isal_zlib
 from msgspec import Meta, Struct, field
 
 from curation.files import CurationError, open_input
-from curation.records import Count, Entity, Rejection
+from curation.records import Count, Entity, Fields, Rejection
 from curation.terms.facts import (
     DEMONYM,
     FEMININE,
@@ -352,12 +352,12 @@ def _statement(raw: Any) -> Any:
     return {"mainsnak": {}, "rank": rank if isinstance(rank, str) else "deprecated"}
 
 
-def _map(raw: dict[str, Any], name: str) -> dict[str, Any]:
+def _map(raw: Fields, name: str) -> Fields:
     value = raw.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _each(raw: dict[str, Any], name: str, kind: type[Struct]) -> dict[str, Any]:
+def _each(raw: Fields, name: str, kind: type[Struct]) -> Fields:
     return {key: value for key, value in _map(raw, name).items() if _fits(value, kind)}
 
 
@@ -491,7 +491,7 @@ def scan(
         raise CurationError("no dump is given", "name at least one file")
     size, report = sizes(paths), tell or (lambda _: None)
     # A single file is read in this process, which can report progress all the time.
-    progress: dict[str, Any] = {"tell": report} if len(paths) == 1 else {}
+    progress: Fields = {"tell": report} if len(paths) == 1 else {}
 
     def each(work: Callable[..., T], **options: Any) -> list[T]:
         def done(index: int) -> None:

@@ -17,7 +17,7 @@ import orjson
 
 from curation.files import CurationError, read_bytes, writing
 from curation.http import FailedError, Failure, Gate, Reply, Server, asked_wait, shorten
-from curation.records import Count, Entity
+from curation.records import Count, Entity, Fields
 from curation.terms.facts import (
     DEMONYM,
     FEMININE,
@@ -35,7 +35,7 @@ from curation.text.addresses import hide_secrets, show_address
 from curation.text.rules import grouped
 from curation.text.times import now
 
-Row = dict[str, dict[str, Any]]  # one binding: variable -> type, value and perhaps xml:lang
+Row = dict[str, Fields]  # one binding: variable -> type, value and perhaps xml:lang
 T = TypeVar("T")
 Population = Sequence[tuple[str, Sequence[str]]]
 ItemFacts = dict[str, dict[str, set[str]]]  # kind of fact -> language or "" -> values of one item

@@ -30,6 +30,7 @@ from curation.models.endpoint.connection import (
     words,
 )
 from curation.models.endpoint.echoes import TOO_LONG
+from curation.records import Fields
 from curation.work.interrupts import held
 
 IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end
@@ -77,7 +78,7 @@ class _Answer(NamedTuple):
     """
 
     status: int
-    body: dict[str, Any]
+    body: Fields
     accepted: bool = False
     problem: str = ""
 
@@ -136,7 +137,7 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
     def __exit__(self, *_: object) -> None:
         self._server.close()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """What ``run.json`` says: the address, the form, and what the server says of the model."""
         served = next((each for each in self._server.models() if each.get("id") == self.model), {})
         fields = ("id", "root", "owned_by", "max_model_len", "context_length", "meta")
@@ -265,7 +266,7 @@ class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
         return answer.accepted
 
     def _ask(self, turns: Turns, form: Form, *, first: bool = False, once: bool = False) -> _Answer:
-        request: dict[str, Any] = {
+        request: Fields = {
             "model": self.model,
             "messages": messages(turns),
             form.limit: self._spec.max_tokens,

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from curation.files import printable
 from curation.models.chat.prompts import LETTER, Prompts
 from curation.models.endpoint.echoes import ERRORS
+from curation.records import Fields
 
 End = Literal["whole", "cut", "broken", "filtered"]
 DEPTH = 8  # levels of an error's body that are read
@@ -136,8 +137,8 @@ def _content(content: Any) -> tuple[str, bool, str]:
 
 def _read_stream(status: int, stream: str) -> Body:
     """A stream of server-sent events. Its last event may be cut."""
-    choice: dict[str, Any] = {"logprobs": {"content": []}}
-    message: dict[str, Any] = {}
+    choice: Fields = {"logprobs": {"content": []}}
+    message: Fields = {}
     texts: list[str] = []
     refusals: list[str] = []
     ended, error = False, ""

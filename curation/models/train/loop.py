@@ -37,6 +37,7 @@ from curation.models.train.settings import (
     rate_at,
     warmup_steps,
 )
+from curation.records import Fields
 from curation.text.times import now
 from curation.work.run_folder import differences, disk_errors, locked, read_identity, write_json
 
@@ -83,13 +84,7 @@ def locked_training(out: Path, files: TrainingFiles) -> Iterator[None]:
         yield
 
 
-def has_ended(
-    out: Path,
-    files: TrainingFiles,
-    identity: dict[str, Any],
-    *,
-    restart: bool,
-) -> bool:
+def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: bool) -> bool:
     """Whether this training has already ended in this folder; False if it must start or continue.
 
     Args:
@@ -130,13 +125,7 @@ def has_ended(
     return all((out / name).exists() for name in files.done)
 
 
-def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint. If that fails, the earlier one stays."""
-    with writing(out / CHECKPOINT) as file, disk_errors(out / CHECKPOINT):
-        torch.save(state, file)
-
-
-def read_checkpoint(out: Path) -> dict[str, Any] | None:
+def read_checkpoint(out: Path) -> Fields | None:
     """The last checkpoint in main memory, or None.
 
     The caller moves its parts. Loaded to a GPU directly, the weights would be there twice, and the
@@ -150,7 +139,7 @@ def read_checkpoint(out: Path) -> dict[str, Any] | None:
         return None
     try:
         with open_input(path) as file:
-            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+            state: Fields = torch.load(file, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
@@ -172,7 +161,7 @@ def run_training(
     *,
     restart: bool,
     tell: Tell,
-) -> dict[str, Any]:
+) -> Fields:
     """Train, or continue a training with the same settings and corpus.
 
     Args:
@@ -220,12 +209,12 @@ def run_training(
             ) from None
 
 
-def _written(settings: TrainingSettings) -> dict[str, Any]:
+def _written(settings: TrainingSettings) -> Fields:
     """Settings as they are written to files: without folders of this machine."""
     return asdict(replace(settings, model=called(settings.model)))
 
 
-def _base(loaded: Loaded) -> dict[str, Any]:
+def _base(loaded: Loaded) -> Fields:
     """The identity of the model that the training starts from."""
     return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
 
@@ -297,7 +286,7 @@ class Trainer(ABC):
         self.scaler = torch.amp.GradScaler(
             self.model.device.type, enabled=self.precision == "float16"
         )
-        self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
+        self.step, self.history, self.losses = 0, list[Fields](), [0.0, 0.0]
         self.seconds, self.continued = 0.0, 0
 
     # --- what each training defines ---------------------------------------------------------------
@@ -340,7 +329,7 @@ class Trainer(ABC):
         """How many held-out examples are classified correctly, and how many there are."""
 
     @abstractmethod
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         """The part of the report about the model, the corpus and its split."""
 
     @abstractmethod
@@ -349,7 +338,7 @@ class Trainer(ABC):
 
     # --- training -------------------------------------------------------------------------------
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Fields:
         """Train to the end, and write the model and the report.
 
         Returns:
@@ -459,7 +448,9 @@ class Trainer(ABC):
             "seconds": self.seconds,
             "continued": self.continued,
         }
-        write_checkpoint(self.out, state)
+        path = self.out / CHECKPOINT
+        with writing(path) as file, disk_errors(path):  # if that fails, the earlier one stays
+            torch.save(state, file)
 
     def _continue(self) -> None:
         """Take up the last checkpoint, if there is one."""
@@ -477,7 +468,7 @@ class Trainer(ABC):
         self.losses, self.seconds = state["losses"], state["seconds"]
         self.continued = state["continued"] + 1
 
-    def _finish(self) -> dict[str, Any]:
+    def _finish(self) -> Fields:
         self._set_mode(training=False)
         report = {
             "settings": _written(self.settings),

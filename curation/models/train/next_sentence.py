@@ -38,6 +38,7 @@ from curation.models.nsp import (
 from curation.models.train.corpus import Corpus, Pairs, divide, pairs
 from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
 from curation.models.train.settings import PAPER, NextSentenceSettings, Tell
+from curation.records import Fields
 
 _BETAS, _EPS = (0.9, 0.999), 1e-6
 
@@ -89,7 +90,7 @@ def train(
     *,
     restart: bool = False,
     tell: Tell = lambda _: None,
-) -> dict[str, Any]:
+) -> Fields:
     """Train a next-sentence head, or continue a training with the same settings and corpus.
 
     Args:
@@ -202,7 +203,7 @@ class NextSentenceTrainer(Trainer):
             count += len(some)
         return correct, count
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         return {
             "family": self.loaded.family,
             "pool": self.model.pool,

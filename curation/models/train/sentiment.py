@@ -28,6 +28,7 @@ from curation.models.train.corpus import Numbers
 from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
 from curation.models.train.reviews import Reviews, divide
 from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, Tell
+from curation.records import Fields
 
 _HELD = 10_000  # held-out reviews whose tokens are in memory at once
 Example = tuple[Encoded, int]
@@ -40,7 +41,7 @@ def train(
     *,
     restart: bool = False,
     tell: Tell = lambda _: None,
-) -> dict[str, Any]:
+) -> Fields:
     """Train a sentiment classifier, or continue a training with the same settings and reviews.
 
     Args:
@@ -129,7 +130,7 @@ class SentimentTrainer(Trainer):
             correct += int((classes == np.array([label for _, label in some])).sum())
         return correct, len(self.held)
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         held = self.tested.counts(self.held)
         test = self.corpus.test
         return {
@@ -161,7 +162,7 @@ class SentimentTrainer(Trainer):
         tokenizer.save_pretrained(self.out)
 
 
-def _test_set(test: Reviews) -> dict[str, Any]:
+def _test_set(test: Reviews) -> Fields:
     """The test set, for the report."""
     return {
         "files": test.files,

@@ -10,7 +10,7 @@ from curation import __version__
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
-from curation.records import Cat, Score
+from curation.records import Cat, Fields, Score
 from curation.scores import compare as stage
 from curation.scores import ensemble as ensembles
 from curation.scores.boards import Board, board
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from curation.decisions.agreement import TermAgreement
 
 
-def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, Any]]:
+def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[Fields]:
     """The answers of every chat model that has a run in a folder of scores.
 
     Args:
@@ -76,7 +76,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
     return sorted(rows, key=lambda row: str(row["run"]))
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _row(path: Path) -> Fields:
     report, folder = read_json(path), path.parent
     model = model_of(folder, read_run(folder))
     try:
@@ -332,8 +332,8 @@ class FittedEnsemble(NamedTuple):
     """
 
     folder: Path
-    about: dict[str, Any]
-    results: dict[str, Any]
+    about: Fields
+    results: Fields
     weights: dict[str, float]
     flags: dict[str, list[str]]
     left_out: int
@@ -448,7 +448,7 @@ def _write(
     results: Mapping[str, Any],
     cats: Sequence[Cat],
     ties: Ties,
-) -> dict[str, Any]:
+) -> Fields:
     """Write an ensemble's files, and return the content of its ``run.json``."""
     asked = digests(cats, variant=about["variant"])
     kinds = {association.id: cat.kind for cat in cats for association in cat.associations}
