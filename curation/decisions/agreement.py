@@ -378,27 +378,16 @@ def tidy(report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()) 
     Returns:
         One row for each value, with the columns ``TIDY``; None if a column does not apply.
     """
-    rows = [
-        *_measures(report, measures, ("overall", *by)),
-        *(_terms(report) if "term" in by else ()),
-        *(_annotators(report) if "annotator" in by else ()),
-        *_retention(report),
-        *_gold(report),
-    ]
+    rows = _rows(report, measures, ("overall", *by))
     return [{name: row.get(name) for name in TIDY} for row in rows]
 
 
-def _measures(
-    report: Agreement, measures: Sequence[str], groups: Sequence[str]
-) -> Iterator[Fields]:
+def _rows(report: Agreement, measures: Sequence[str], groups: Sequence[str]) -> Iterator[Fields]:
     for r in report["measures"]:
         if r["measure"] in measures and r["by"] in groups:
             low, high = r["ci"] or (None, None)
             yield {**r, "gold": r["classes"], "items": r["cats"], "low": low, "high": high}
-
-
-def _terms(report: Agreement) -> Iterator[Fields]:
-    for t in report["terms"]:
+    for t in report["terms"] if "term" in groups else ():
         for scope, part, items in (
             ("kept", t, t["cats"]),
             ("decided", t["decided"], t["decided"]["items"]),
@@ -410,28 +399,17 @@ def _terms(report: Agreement) -> Iterator[Fields]:
                 ("% agreement", "stereotype", part["agreement"]),
             ):
                 yield row | {"measure": measure, "items": items, "gold": gold, "value": value}
-
-
-def _annotators(report: Agreement) -> Iterator[Fields]:
-    for a in report["annotators"]:
-        row = {"by": "annotator", "group": a["annotator"], "scope": "all", "gold": "all"}
-        for measure, value in (
-            ("% with others", a["with_others"]),
-            ("% with gold", a["with_gold"]),
-        ):
-            yield row | {"labels": a["labels"], "measure": measure, "value": value}
-
-
-def _retention(report: Agreement) -> Iterator[Fields]:
-    for r in report["retention"]:
-        row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
-        values = {"value": r["retention"], "items": r["items"] - r["open"]}
+    every: Fields = {"scope": "all", "gold": "all"}
+    for a in report["annotators"] if "annotator" in groups else ():
+        of_one = every | {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
+        yield of_one | {"measure": "% with others", "value": a["with_others"]}
+        yield of_one | {"measure": "% with gold", "value": a["with_gold"]}
+    for kept in report["retention"]:
+        row = {"by": "domain/kind", "group": f"{kept['domain']}/{kept['kind']}", "scope": "decided"}
+        values = {"value": kept["retention"], "items": kept["items"] - kept["open"]}
         yield row | {"measure": "% retained"} | values
-
-
-def _gold(report: Agreement) -> Iterator[Fields]:
     for name, g in report["gold"].items():
-        row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
+        row = {"by": "overall", "group": "overall", **every}
         yield row | {"measure": f"% gold differs from {name}", "value": g["share"]}
 
 

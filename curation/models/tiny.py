@@ -107,12 +107,7 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
 def _model(family: str, vocabulary: int, width: int, layers: int) -> Any:
     if family == "causal":
         ends: Fields = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
-        shape: Fields = {
-            "n_embd": width,
-            "n_layer": layers,
-            "n_head": 2,
-            "n_positions": 128,
-        }
+        shape: Fields = {"n_embd": width, "n_layer": layers, "n_head": 2, "n_positions": 128}
         return GPT2LMHeadModel(GPT2Config(vocab_size=vocabulary, **shape, **ends))
     return BertForMaskedLM(
         BertConfig(

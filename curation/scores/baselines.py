@@ -5,11 +5,9 @@ IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §5.3.
 
 from collections.abc import Sequence
 
-import pandas as pd
-
 from curation.records import KINDS, Cat, Fields
 from curation.stats.artefacts import MIRRORED, Artefact
-from curation.stats.metrics import Ties, comparisons, results
+from curation.stats.metrics import Ties, cat_columns, comparisons, results
 
 EXPECTED: dict[str, tuple[float | None, float]] = {
     "IdealLM": (1.0, 0.5),
@@ -32,20 +30,8 @@ def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[Fields]:
     """
     expected = []
     for model, (meaningful, stereotype) in EXPECTED.items():
-        table = pd.DataFrame(
-            [
-                {
-                    "kind": cat.kind,
-                    "domain": cat.domain,
-                    "term": f"{cat.domain}/{cat.target}",
-                    "meaningful": 2 * (meaningful or 0.0),
-                    "stereotype": stereotype,
-                    "ties": 0,
-                }
-                for cat in cats
-            ]
-        )
-        result = results(table, model=model, overall=overall)
+        won = {"meaningful": 2 * (meaningful or 0.0), "stereotype": stereotype, "ties": 0}
+        result = results(cat_columns(cats).assign(**won), model=model, overall=overall)
         for cell in _cells(result):
             cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:

@@ -27,7 +27,7 @@ from curation.scores.groups import (
 )
 from curation.scores.published import choose, printed_name
 from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
-from curation.scores.terms import Agreement, by_term, model_terms
+from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
 from curation.stats.metrics import BOTH, METRICS, results
@@ -150,9 +150,6 @@ def _differ(a: Result, b: Result, kind: str) -> bool:
 def _cell(run: Result, kind: str) -> Mapping[str, Any]:
     cell: Mapping[str, Any] = (run if kind == BOTH else run["kinds"][kind])["overall"]
     return cell
-
-
-EVEN = 50.0  # the ss of a model that prefers neither
 
 
 def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: str) -> Spread | None:

@@ -26,7 +26,7 @@ class Agreement(NamedTuple):
     votes: float | None = None
 
 
-EVEN = 50.0  # the ss of a term on which a model prefers neither
+EVEN = 50.0  # the ss of a model that prefers neither
 
 
 def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:

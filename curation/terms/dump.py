@@ -438,9 +438,8 @@ HEAD = re.compile(
 )
 T = TypeVar("T")
 Tell = Callable[[int], None]
-Edges = npt.NDArray[
-    np.int64
-]  # each has the subclass's number in the upper half, the parent's below
+Edges = npt.NDArray[np.int64]
+"""Each has the subclass's number in the upper half, the parent's below."""
 _Limits = list[tuple[str, set[int]]]  # a population: properties with their items
 
 

@@ -31,6 +31,7 @@ from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, T
 from curation.records import Fields
 
 _HELD = 10_000  # held-out reviews whose tokens are in memory at once
+_LEFT_OUT = ("neutral", "repeated", "contradictory", "unlabelled", "in_test")  # of ``Reviews``
 Example = tuple[Encoded, int]
 
 
@@ -138,11 +139,7 @@ class SentimentTrainer(Trainer):
             "classes": list(self.corpus.names),
             "corpus": self.corpus.files,
             "reviews": len(self.corpus.numbers),
-            "reviews_neutral": self.corpus.neutral,
-            "reviews_repeated": self.corpus.repeated,
-            "reviews_contradictory": self.corpus.contradictory,
-            "reviews_unlabelled": self.corpus.unlabelled,
-            "reviews_in_test": self.corpus.in_test,
+            **{f"reviews_{name}": getattr(self.corpus, name) for name in _LEFT_OUT},
             "reviews_an_epoch": len(self.training),
             "reviews_an_epoch_by_class": self.corpus.counts(self.training),
             "reviews_held_out": len(self.held),
