@@ -16,6 +16,8 @@ FlagName = Literal["objective", "ungrammatical", "unknown_target"]
 Source = Literal["stereoset", "answers", "forms", "label_studio", "erased"]
 Severity = Literal["block", "warn", "note"]
 SplitName = Literal["dev", "test"]
+Fields = dict[str, Any]
+"""Plain data by name: the fields of a record or a report, as JSON has them."""
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Qid = Annotated[str, StringConstraints(pattern=r"^Q[1-9]\d*$", max_length=20)]

@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from curation.catsets.entries import Part, Row, is_by_label, plain, resolve
-from curation.files import CurationError, decoded, parsed_json, shipped
+from curation.files import CurationError, decoded, parsed_json
 from curation.formats.packed import (
-    CUT_OFF,
     PARQUET,
     PARQUET_FILE,
     PICKLE,
@@ -23,46 +22,13 @@ from curation.formats.packed import (
 )
 from curation.formats.parquet import read_parquet
 from curation.formats.tables import find_header, read_csv, read_json_lines
-from curation.formats.toml_files import read_toml
-from curation.records import KINDS
+from curation.formats.toml_files import shipped_table
+from curation.records import KINDS, Fields
 from curation.text.wording import some
 
 _PICKLES = (".pkl", ".pickle", ".p", ".joblib")
 
-_CONVERT = (
-    "convert it to Parquet. Loading a pickle runs the code in it: do this only if you trust where "
-    "it comes from, in an environment of its own: "
-    "python -m venv pkl && pkl/bin/pip install pandas pyarrow && pkl/bin/python -c "
-    "\"import pandas; pandas.read_pickle('{name}').to_parquet('{stem}.parquet')\"; if pandas "
-    "cannot load it, use an older one, with Python 3.11: "
-    "pip install 'pandas<2' 'numpy<2' 'pyarrow<18'"
-)
-_ARROW = (
-    'convert it to Parquet: python -c "from datasets import Dataset; '
-    "Dataset.from_file('{name}').to_parquet('{stem}.parquet')\", or with pandas: "
-    "pandas.read_feather('{name}').to_parquet('{stem}.parquet')"
-)
-_UNPACK = "unpack it, and name the file with the items"
-_CSV = (
-    "save the sheet with the items as CSV (UTF-8), and name that file; for answers of people, use "
-    "«curation rounds import» or «curation import answers»"
-)
-_AGAIN = "get the data itself: the link «raw» or «download» of the page"
-_LFS = "run «git lfs pull» in the repository, or download the file itself"
 _TABLE = "export the items as JSON, CSV or Parquet"
-
-_FIXES = {
-    PICKLE: _CONVERT,
-    "an Arrow file": _ARROW,
-    "an Arrow file, as in the cache of Hugging Face datasets": _ARROW,
-    "a Feather file": _ARROW,
-    "a pointer of Git LFS, not the data": _LFS,
-    "a web page, not the data": _AGAIN,
-    "a link to a Google sheet, without the sheet": "in Google Sheets, download the sheet as CSV",
-    CUT_OFF: "fetch it again, and unpack it",
-    "a compressed Parquet file": _UNPACK,
-}
-_SHEETS = ("workbook", "spreadsheet", "OpenDocument", "old Office", "Numbers")
 
 
 def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
@@ -92,11 +58,9 @@ def refuse(path: Path, head: bytes, *, packed: bool = False) -> None:
 
 
 def _fix(kind: str) -> str:
-    if kind in _FIXES:
-        return _FIXES[kind]
-    if kind.endswith(" archive"):
-        return _UNPACK
-    return _CSV if any(word in kind for word in _SHEETS) else _TABLE
+    """What to do with a file of this kind."""
+    fixes = shipped_table("catsets", "fixes.toml")["fix"]
+    return next((str(fix["text"]) for fix in fixes if kind in fix["kinds"]), _TABLE)
 
 
 def _in_a_command(path: Path) -> str:
@@ -147,7 +111,6 @@ def refuse_folder(path: Path) -> None:
     raise CurationError(f"{path}: is a folder, not a file", f"name a file in it{shown}")
 
 
-_OTHER_SETS = "data", "catsets", "other_sets.toml"
 _MOST_LISTED = 25  # columns in a message
 PAIRS = (
     "they measure something else: two sentences that differ in the group, and no unrelated one, so "
@@ -163,7 +126,7 @@ def refuse_other_sets(path: Path, columns: Collection[str]) -> None:
         CurationError: the file is not a set of CATs.
     """
     names = set(map(plain, columns))
-    for other in read_toml(shipped(*_OTHER_SETS), fix="see its first lines for its form")["set"]:
+    for other in shipped_table("catsets", "other_sets.toml")["set"]:
         if names.issuperset(map(plain, other["columns"])):
             raise CurationError(
                 f"{path}: not a StereoSet file, and not another set of CATs: it has "
@@ -337,11 +300,11 @@ def _parts(document: Any, path: Path, named: Collection[str] | None) -> Iterator
         raise _unknown(path, f"no «data» with «intrasentence» or «intersentence»{shown}")
 
 
-def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+def _without(values: Fields, name: str) -> Fields:
     return {key: value for key, value in values.items() if key != name}
 
 
-def _are_scores(document: dict[str, Any]) -> bool:
+def _are_scores(document: Fields) -> bool:
     lists = [document[kind] for kind in KINDS if kind in document]
     rows = [rows[0] for rows in lists if isinstance(rows, list) and rows]
     return bool(rows) and all(isinstance(row, dict) and "score" in row for row in rows)
@@ -354,7 +317,7 @@ def _list(items: Any, where: str, path: Path) -> list[Row]:
     return [Row(f"{where}[{n}]", _object(item, f"{where}[{n}]")) for n, item in enumerate(items)]
 
 
-def _object(item: Any, where: str) -> dict[str, Any]:
+def _object(item: Any, where: str) -> Fields:
     if not isinstance(item, dict):
         raise CurationError(f"{where}: not an object", "see docs/datasets.md")
     return item

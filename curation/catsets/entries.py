@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import Kind
+from curation.formats.toml_files import shipped_table
+from curation.records import Fields, Kind
 from curation.text.item_form import BLANK, filler
 from curation.text.rules import stable_id
 
@@ -20,7 +21,7 @@ class Entry(NamedTuple):
 
     kind: Kind
     where: str
-    item: dict[str, Any]
+    item: Fields
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Row(NamedTuple):
     """A row of a table, or a JSON object: its place in the file, and its values by column."""
 
     where: str
-    values: dict[str, Any]
+    values: Fields
 
 
 @dataclass(frozen=True)
@@ -75,36 +76,14 @@ class Part:
         return list(dict.fromkeys((*self.header, *named)))
 
 
-def sentences_of(item: dict[str, Any]) -> list[dict[str, Any]]:
+def sentences_of(item: Fields) -> list[Fields]:
     """The sentences of an item that are objects; none if it has no list of them."""
     sentences = item.get("sentences")
     return [s for s in sentences if isinstance(s, dict)] if isinstance(sentences, list) else []
 
 
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("cat_id", "cluster_id", "item_id", "context_id"),
-    "kind": ("dataset_type", "task_type", "test_type"),
-    "domain": ("bias_type",),
-    "target": ("term", "target_term"),
-    "target_original": ("original_target",),
-    "context": ("prompt",),
-    "sentences": (),
-    "data": (),
-    "choices": (),
-    "sentence_id": (),
-    "sentence": (),
-    "word": (),
-    "gold_label": ("gold", "label"),
-    "labels": (),
-    "tier": (),
-    "stereotype": ("stereotype_sentence", "stereotype_word"),
-    "anti_stereotype": ("anti_stereotype_sentence", "anti_stereotype_word"),
-    "unrelated": ("unrelated_sentence", "unrelated_word", "meaningless", "meaningless_sentence"),
-    **{
-        f"c{number}_{name}": ()
-        for number in (1, 2, 3)
-        for name in ("id", "sentence", "word", "gold_label", "labels")
-    },
+    name: tuple(others) for name, others in shipped_table("catsets", "columns.toml").items()
 }
 """Our name of each column, and other names of it; compared without case, spaces and signs."""
 IN_SENTENCES = ("sentence_id", "sentence", "word", "gold_label", "labels")
@@ -244,7 +223,7 @@ def our_votes(labels: Any, given: Mapping[str, str], order: Sequence[str] = ()) 
     ]
 
 
-def rows_of_lists(columns: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def rows_of_lists(columns: Mapping[str, Any]) -> list[Fields] | None:
     """An object of lists as a list of objects; None if it is not one, or they differ in length.
 
     >>> rows_of_lists({"a": [1, 2], "b": [3, 4]})
@@ -319,12 +298,12 @@ def _new_id(prefix: str, seen: Counter[str], *parts: str) -> str:
     return name if seen[name] == 1 else stable_id(prefix, *parts, str(seen[name]))
 
 
-def _texts(item: dict[str, Any]) -> list[str]:
+def _texts(item: Fields) -> list[str]:
     own = [str(item.get(name)) for name in ("bias_type", "target", "context")]
     return [*own, *sorted("\x1e".join(_words(sentence)) for sentence in sentences_of(item))]
 
 
-def _words(sentence: dict[str, Any]) -> tuple[str, str]:
+def _words(sentence: Fields) -> tuple[str, str]:
     return str(sentence.get("gold_label")), str(sentence.get("sentence"))
 
 
@@ -364,7 +343,7 @@ def with_blank(context: str, *forms: str) -> str:
     return context
 
 
-def gap_of(item: dict[str, Any]) -> str:
+def gap_of(item: Fields) -> str:
     """The gap of an item's context that is not BLANK alone: as ``gap_in``, or a word of its own.
 
     A word in capitals or without letters, such as GAP or «...», is the gap if every sentence
@@ -382,7 +361,7 @@ def gap_of(item: dict[str, Any]) -> str:
     return ""
 
 
-def undeclared_gap(kind: str, item: dict[str, Any]) -> str:
+def undeclared_gap(kind: str, item: Fields) -> str:
     """The gap of an intrasentence item that is not BLANK, or that BLANK is only a part of.
 
     A form that a sentence repeats belongs to the text.

@@ -28,7 +28,7 @@ from curation.catsets.entries import (
 )
 from curation.catsets.mapping import ORDER, MappingFile
 from curation.files import CurationError
-from curation.records import GOLD_COLUMNS, KINDS, Kind
+from curation.records import GOLD_COLUMNS, KINDS, Fields, Kind
 from curation.text.item_form import BLANK, fill, filler
 from curation.text.wording import amount
 
@@ -46,9 +46,9 @@ class RawItem:
     """
 
     where: str
-    values: dict[str, Any]
+    values: Fields
     sentences: Any
-    whole: dict[str, Any] | None = None
+    whole: Fields | None = None
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Reading:
         """A value by our name; None if it is not there."""
         return values.get(self.names[name]) if name in self.names else None
 
-    def fields(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def fields(self, values: Mapping[str, Any]) -> Fields:
         """The fields of an item by our names, without those that are not there.
 
         In the context, BLANK replaces each gap that the mapping file declares.
@@ -95,22 +95,19 @@ class Reading:
 
     def gold(self, value: Any, name: str = "gold_label", order: Sequence[str] = ()) -> Any:
         """A gold label in our words."""
-        return our_label(value, self.labels, self._order(name, order))
+        classes = self.part.classes.get(self.names.get(name, name))
+        return our_label(value, self.labels, classes or order)
 
-    def votes(self, value: Any, name: str = "labels", order: Sequence[str] = ()) -> Any:
+    def votes(self, value: Any, order: Sequence[str] = ()) -> Any:
         """The votes of a sentence, with labels in our words."""
         return our_votes(value, self.labels, self.part.classes.get("label") or order)
-
-    def _order(self, name: str, order: Sequence[str]) -> Sequence[str]:
-        column = self.names.get(name, name)
-        return self.part.classes.get(column) or order
 
 
 class Layout(NamedTuple):
     """A layout: its name in messages, and what reads it."""
 
     name: str
-    read: Callable[[Reading], list[RawItem]]
+    read: Callable[[Reading], Iterator[RawItem]]
 
 
 def layout_of(reading: Reading) -> Layout:
@@ -147,7 +144,7 @@ def layout_of(reading: Reading) -> Layout:
 # --- a row is an item -----------------------------------------------------------------------------
 
 
-def _listed(reading: Reading) -> list[RawItem]:
+def _listed(reading: Reading) -> Iterator[RawItem]:
     """Items with a list of sentences, or a struct of lists as Hugging Face stores it."""
     lists = [unpacked(reading.get(row.values, "sentences")) for row in reading.part.rows]
     lists = [rows_of_lists(value) or value if isinstance(value, dict) else value for value in lists]
@@ -163,18 +160,16 @@ def _listed(reading: Reading) -> list[RawItem]:
     inner = resolve(keys, {n: column for n, column in given.items() if n in IN_SENTENCES})
     inner = {name: column for name, column in inner.items() if name in (*IN_SENTENCES, "id")}
     reading.names.update({n: column for n, column in inner.items() if n in IN_SENTENCES})
-    raw_items = []
     for (where, values), sentences in zip(reading.part.rows, lists, strict=True):
         if reading.part.whole and not reading.labels:
-            raw_items.append(RawItem(where, reading.fields(values), sentences, _own(values)))
+            yield RawItem(where, reading.fields(values), sentences, _own(values))
             continue
         if isinstance(sentences, list):
             sentences = [_inner(reading, inner, sentence) for sentence in sentences]
-        raw_items.append(RawItem(where, reading.fields(values), sentences))
-    return raw_items
+        yield RawItem(where, reading.fields(values), sentences)
 
 
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
+def _objects(value: Any) -> Iterator[Fields]:
     yield from (s for s in value if isinstance(s, dict)) if isinstance(value, list) else ()
 
 
@@ -195,7 +190,7 @@ def _inner(reading: Reading, inner: Mapping[str, str], sentence: Any) -> Any:
     )
 
 
-def _sentence(**fields: Any) -> dict[str, Any]:
+def _sentence(**fields: Any) -> Fields:
     if fields.get("sentence") is not None:
         fields.pop("word", None)
     if isinstance(fields.get("id"), int):
@@ -203,7 +198,7 @@ def _sentence(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _own(item: dict[str, Any]) -> dict[str, Any]:
+def _own(item: Fields) -> Fields:
     """An item of StereoSet's JSON with integer labels in words; otherwise unchanged."""
     sentences = item.get("sentences")
     if not isinstance(sentences, list):
@@ -222,7 +217,7 @@ def _own_sentence(sentence: Any) -> Any:
     return sentence
 
 
-def _by_label(reading: Reading) -> list[RawItem]:
+def _by_label(reading: Reading) -> Iterator[RawItem]:
     """Items with ``data``: an object for each gold label, as in EditBias.
 
     Some of its files also have ``sentences`` with votes. If a text of an item differs there, the
@@ -230,11 +225,11 @@ def _by_label(reading: Reading) -> list[RawItem]:
     out.
     """
     reading.ordered = False
-    raw_items, changed = [], 0
+    changed = 0
     for where, values in reading.part.rows:
         data = reading.get(values, "data")
         if not isinstance(data, dict):
-            raw_items.append(RawItem(where, reading.fields(values), data))
+            yield RawItem(where, reading.fields(values), data)
             continue
         options = {
             label: option if isinstance(option, dict) else {"sentence": option}
@@ -255,20 +250,18 @@ def _by_label(reading: Reading) -> list[RawItem]:
             for label, (option, old) in zip(options, pairs, strict=True)
         ]
         changed += differs
-        raw_items.append(RawItem(where, reading.fields(values), sentences))
+        yield RawItem(where, reading.fields(values), sentences)
     if changed:
         reading.notes.append(
             f"in {amount(changed, 'item')} the texts of «data» and «sentences» differ: those of "
             "«data» are used, and the votes, which are for the others, are left out"
         )
-    return raw_items
 
 
-def _numbered(reading: Reading) -> list[RawItem]:
+def _numbered(reading: Reading) -> Iterator[RawItem]:
     """Rows with the columns c1_sentence, c1_gold_label and so on, as in stereotypes-multi."""
     if {"c1_word", "c2_word", "c3_word"} & set(reading.names):
         reading.words = True
-    raw_items = []
     for where, values in reading.part.rows:
         sentences = []
         for number in ("c1", "c2", "c3"):
@@ -283,14 +276,12 @@ def _numbered(reading: Reading) -> list[RawItem]:
             )
             if "sentence" in sentence or "word" in sentence:
                 sentences.append(sentence)
-        raw_items.append(RawItem(where, reading.fields(values), sentences))
-    return raw_items
+        yield RawItem(where, reading.fields(values), sentences)
 
 
-def _options(reading: Reading) -> list[RawItem]:
+def _options(reading: Reading) -> Iterator[RawItem]:
     """Rows with a column for each option."""
     reading.ordered, reading.words = False, None
-    raw_items = []
     for where, values in reading.part.rows:
         texts = {gold: reading.get(values, name) for name, gold in GOLD_COLUMNS.items()}
         sentences = [
@@ -298,11 +289,10 @@ def _options(reading: Reading) -> list[RawItem]:
             for gold, text in texts.items()
             if text is not None
         ]
-        raw_items.append(RawItem(where, reading.fields(values), sentences))
-    return raw_items
+        yield RawItem(where, reading.fields(values), sentences)
 
 
-def _choices(reading: Reading) -> list[RawItem]:
+def _choices(reading: Reading) -> Iterator[RawItem]:
     """Rows with a list of choices, whose order the mapping file says."""
     order = reading.mapping.order if reading.mapping else None
     column = reading.names["choices"]
@@ -314,7 +304,6 @@ def _choices(reading: Reading) -> list[RawItem]:
             else f"write a mapping file with their order, such as order = [{ORDER}]",
         )
     reading.ordered, reading.words = False, None
-    raw_items = []
     for where, values in reading.part.rows:
         choices = _list_of(reading.get(values, "choices"))
         sentences = (
@@ -322,8 +311,7 @@ def _choices(reading: Reading) -> list[RawItem]:
             if len(choices) == len(order)
             else [{"sentence": s} for s in choices]
         )
-        raw_items.append(RawItem(where, reading.fields(values), sentences))
-    return raw_items
+        yield RawItem(where, reading.fields(values), sentences)
 
 
 def _list_of(cell: Any) -> list[Any]:
@@ -342,9 +330,9 @@ def _list_of(cell: Any) -> list[Any]:
 # --- a row is a sentence --------------------------------------------------------------------------
 
 
-def _grouped(reading: Reading) -> list[RawItem]:
+def _grouped(reading: Reading) -> Iterator[RawItem]:
     """Rows with a sentence each; those with the same id, or the same context, are an item."""
-    groups: dict[Any, list[tuple[str, dict[str, Any]]]] = {}
+    groups: dict[Any, list[tuple[str, Fields]]] = {}
     counts: Counter[str] = Counter()
     for where, values in reading.part.rows:
         own = reading.get(values, "id")
@@ -359,7 +347,6 @@ def _grouped(reading: Reading) -> list[RawItem]:
             key = str(own)
         groups.setdefault(key, []).append((where, values))
     reading.ordered, reading.words = not reading.part.by_label, None
-    raw_items: list[RawItem] = []
     differing: dict[str, str] = {}
     for rows in groups.values():
         where, values = rows[0]
@@ -382,9 +369,8 @@ def _grouped(reading: Reading) -> list[RawItem]:
             )
             for _, row in rows
         ]
-        raw_items.append(RawItem(where, fields, sentences))
+        yield RawItem(where, fields, sentences)
     _note_differing(reading, differing)
-    return raw_items
 
 
 def _note_differing(reading: Reading, differing: Mapping[str, str]) -> None:
@@ -460,7 +446,7 @@ def _fits(raw: RawItem) -> bool:
     )
 
 
-def _item(raw: RawItem) -> dict[str, Any]:
+def _item(raw: RawItem) -> Fields:
     return {"context": raw.values.get("context"), "sentences": raw.sentences}
 
 

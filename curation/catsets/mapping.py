@@ -10,8 +10,8 @@ from pydantic import field_validator as check_field
 from curation.catsets.entries import NAMES, key_of, plain
 from curation.files import CurationError, read_text
 from curation.formats.table_words import read_label
-from curation.formats.toml_files import line_of, read_toml
-from curation.records import GOLDS, VALUES, Gold, Kind, Value
+from curation.formats.toml_files import line_of, read_toml, shipped_table
+from curation.records import GOLDS, VALUES, Fields, Gold, Kind, Value
 
 DOCS = "see «Mapping files» in docs/datasets.md"
 ORDER = ", ".join(f'"{gold}"' for gold in GOLDS)
@@ -20,22 +20,7 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 _Code = Annotated[str, StringConstraints(pattern=r"^([a-z]{2,3}(-[A-Za-z0-9]+)*)?$", max_length=35)]
 
 
-_TEXT = "must be a text in quotation marks, and not empty"
-_KIND = 'must be "intrasentence" or "intersentence"'
-_MEANT: dict[str, tuple[str, str]] = {
-    "files": (
-        "must name one or more files",
-        'name the data files, relative to the mapping file: files = ["data.csv"]',
-    ),
-    "language": ("is not a language code", 'use a code such as "en" or "pt-BR"'),
-    "kind": (_KIND, 'write the kind of all items: kind = "intrasentence"'),
-    "domain": (_TEXT, 'write the domain of all items: domain = "gender"'),
-    "columns": (_TEXT, 'write our name = their column: [columns] context = "their name"'),
-    "labels": ("is not a table", 'write theirs = ours: [labels] theirs = "stereotype"'),
-    "domains": (_TEXT, 'write theirs = ours: [domains] theirs = "ours"'),
-    "kinds": (_KIND, 'write theirs = ours: [kinds] theirs = "intrasentence"'),
-    "blank": (_TEXT, 'write what marks the gap in contexts: blank = "____"'),
-}
+_MEANT = shipped_table("catsets", "mapping.toml")
 """For keys of which pydantic's message says little: what is wrong, and the fix."""
 _MAY_SHARE = {"target", "target_original"}  # our columns that may be the same column of a file
 
@@ -149,7 +134,7 @@ def read_mapping(path: Path) -> MappingFile:
         elif first["type"] == "missing":
             message, fix = "is missing", 'name the data file: files = ["data.csv"]'
         elif first["type"] != "value_error" and keys[0] in _MEANT:
-            message, fix = _MEANT[keys[0]]
+            message, fix = _MEANT[keys[0]].values()
         raise mapping_error(path, keys, message, fix) from None
 
 
@@ -162,13 +147,13 @@ def mapping_error(path: Path, keys: list[str], message: str, fix: str) -> Curati
     return CurationError(f"{path}{line}, {named}: {message}", fix)
 
 
-def _our_columns(path: Path, content: dict[str, Any]) -> dict[str, Any]:
+def _our_columns(path: Path, content: Fields) -> Fields:
     """The content with our names of columns; other spellings and aliases are accepted."""
     columns = content.get("columns")
     if not isinstance(columns, dict):
         return content
     ours = {plain(other): name for name, others in NAMES.items() for other in (name, *others)}
-    chosen: dict[str, Any] = {}
+    chosen: Fields = {}
     first: dict[Any, str] = {}  # the first of our names for each column of the file
     for name, column in columns.items():
         if plain(name) not in ours:

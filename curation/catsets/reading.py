@@ -29,7 +29,7 @@ from curation.catsets.layouts import RawItem, Reading, fill_words, kinds_of, lay
 from curation.catsets.mapping import MappingFile, mapping_error, read_mapping
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import GOLDS
+from curation.records import GOLDS, Fields
 from curation.text.wording import amount
 
 INDEX = ("indexlevel0", "unnamed:0", "index")  # columns that pandas writes of its own accord
@@ -137,7 +137,7 @@ def _read(
             continue
         _check_columns(path, reading)
         chosen = layout_of(reading)
-        raw_items = chosen.read(reading)
+        raw_items = list(chosen.read(reading))
         if not part.whole:
             _check_needed(reading, raw_items)
         layout = chosen.name
@@ -242,14 +242,13 @@ def _check_labels(file: Path, entries: Sequence[Entry]) -> None:
 def _entries(reading: Reading, raw_items: list[RawItem]) -> list[Entry]:
     kinds = kinds_of(reading, raw_items)
     fill_words(reading, raw_items, kinds)
-    entries = []
-    for raw, kind in zip(raw_items, kinds, strict=True):
-        item = _item(raw, reading.mapping)
-        entries.append(Entry(kind, raw.where, item))
-    return entries
+    return [
+        Entry(kind, raw.where, _item(raw, reading.mapping))
+        for raw, kind in zip(raw_items, kinds, strict=True)
+    ]
 
 
-def _item(raw: RawItem, mapping: MappingFile | None) -> dict[str, Any]:
+def _item(raw: RawItem, mapping: MappingFile | None) -> Fields:
     if raw.whole is not None and mapping is None:
         return raw.whole
     values = raw.values

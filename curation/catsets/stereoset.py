@@ -26,7 +26,7 @@ from curation.catsets.entries import (
 from curation.catsets.reading import read_dataset
 from curation.files import CurationError
 from curation.formats.table_words import read_label
-from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Kind
+from curation.records import GOLDS, KINDS, VALUES, Cat, CatAssociation, Fields, Kind
 from curation.text.rules import Votes, stable_id, tier
 from curation.text.wording import amount, some
 
@@ -93,7 +93,7 @@ def read_cat_entries(path: Path) -> list[Entry]:
     return _cats(path, read_dataset(path))[1]
 
 
-def votes(sentence: dict[str, Any]) -> Votes:
+def votes(sentence: Fields) -> Votes:
     """The votes of a sentence from its labels in the file.
 
     All labels count, also an annotator's second one, because the file's gold labels are based on
@@ -229,7 +229,7 @@ def _cat(entry: Entry) -> Cat:
     return cat
 
 
-def _check_texts(item: dict[str, Any], place: str) -> None:
+def _check_texts(item: Fields, place: str) -> None:
     """Refuse an item whose target, domain, context or sentences are there and are not texts."""
     sentences = [(sentence, "sentence") for sentence in sentences_of(item)]
     for record, name in [(item, "target"), (item, "bias_type"), (item, "context"), *sentences]:
@@ -306,7 +306,7 @@ def association_table(cats: Iterable[Cat]) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=columns).astype({"tier": "Int64"})
 
 
-def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None:
+def _tier(item: Fields, options: Iterable[CatAssociation]) -> int | None:
     own = item.get("tier")
     if type(own) is int:
         return own
@@ -314,12 +314,8 @@ def _tier(item: dict[str, Any], options: Iterable[CatAssociation]) -> int | None
 
 
 def dataset(
-    cats: Iterable[Cat],
-    labels: Labels,
-    *,
-    version: str,
-    settings: FileSettings | None = None,
-) -> dict[str, Any]:
+    cats: Iterable[Cat], labels: Labels, *, version: str, settings: FileSettings | None = None
+) -> Fields:
     """The content of a file in StereoSet's format.
 
     Args:
@@ -339,18 +335,15 @@ def dataset(
 
 
 def document(
-    items: Iterable[tuple[Kind, dict[str, Any]]],
-    *,
-    version: str,
-    settings: FileSettings | None = None,
-) -> dict[str, Any]:
+    items: Iterable[tuple[Kind, Fields]], *, version: str, settings: FileSettings | None = None
+) -> Fields:
     """The content of a file in StereoSet's format, from items with their kinds.
 
     Returns:
         ``{"version", "curation", "data": {kind: [item]}}``, to be written as JSON; ``curation``
         only with settings.
     """
-    data: dict[str, list[dict[str, Any]]] = {kind: [] for kind in reversed(KINDS)}
+    data: dict[str, list[Fields]] = {kind: [] for kind in reversed(KINDS)}
     for kind, item in items:
         data[kind].append(item)
     if settings is None:
@@ -361,7 +354,7 @@ def document(
 
 def item_of(
     cat: Any, options: Iterable[tuple[str, str, str | None]], labels: Labels, **more: Any
-) -> dict[str, Any]:
+) -> Fields:
     """A CAT as an item in StereoSet's form.
 
     Args:

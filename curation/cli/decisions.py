@@ -12,7 +12,7 @@ from curation.cli.options import Json, Where, command_group, locked
 from curation.files import CurationError, read_json
 from curation.formats.tables import csv_text
 from curation.reasons import REASONS
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.steps import decisions as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.text.rules import TIERS
@@ -108,7 +108,7 @@ def agreement(
     if as_json:
         console.say_json(report)
         return
-    measures = measures or report_measures(report)
+    measures = measures or [*dict.fromkeys(row["measure"] for row in report["measures"])]
     if as_csv:
         values = agreement.tidy(report, measures=measures, by=groups)
         cells = [[row[name] for name in agreement.TIDY] for row in values]
@@ -129,11 +129,6 @@ def agreement(
             sys.stdout.write(agreement.latex(title, columns, rows, show=console.show))
         elif rows:
             console.table(title, columns, rows)
-
-
-def report_measures(report: "Agreement") -> list[str]:
-    """The measures in a report, in their order."""
-    return list(dict.fromkeys(row["measure"] for row in report["measures"]))
 
 
 Shown = tuple[str, list[str], list[list[Any]]]
@@ -165,14 +160,9 @@ def _tables(report: "Agreement", measures: list[str], groups: list[str]) -> list
     gold = [[f"from the {name}", *cells.values()] for name, cells in report["gold"].items()]
     heads = ["gold differs", "associations", "differ", "%"]
     tables.append(("Gold labels against intent and published gold", heads, gold))
-    repeats = report["repeats"]
-    tables.append(
-        (
-            "Annotators who labelled an association twice",
-            ["repeated labels", "items concerned", "CATs lost if they are refused"],
-            [[repeats["labels"], repeats["items"], repeats["lost"]]],
-        )
-    )
+    repeats = [report["repeats"][name] for name in ("labels", "items", "lost")]
+    heads = ["repeated labels", "items concerned", "CATs lost if they are refused"]
+    tables.append(("Annotators who labelled an association twice", heads, [repeats]))
     if "term" in groups:
         rows = [
             [
@@ -218,32 +208,15 @@ def split(campaign: Where = Path(), as_json: Json = False) -> None:
     show_split(opened, report)
 
 
-def show_split(campaign: Campaign, report: dict[str, Any]) -> None:
+def show_split(campaign: Campaign, report: Fields) -> None:
     """Show the split, and why its share of terms is not exact."""
+    counts = ("terms", "exact", "dev_terms", "test_terms", "dev_cats", "test_cats")
     rows = [
-        [
-            domain,
-            d["terms"],
-            d["exact"],
-            d["dev_terms"],
-            d["test_terms"],
-            d["dev_cats"],
-            d["test_cats"],
-            " and ".join(d["moved_by"]),
-        ]
+        [domain, *(d[name] for name in counts), " and ".join(d["moved_by"])]
         for domain, d in report["domains"].items()
     ]
-    dev = campaign.settings.split.dev
-    heads = [
-        "domain",
-        "terms",
-        f"{100 * dev:g} %",
-        "dev terms",
-        "test terms",
-        "dev CATs",
-        "test CATs",
-        "moved by",
-    ]
+    heads = ["domain", "terms", f"{100 * campaign.settings.split.dev:g} %", "dev terms"]
+    heads += ["test terms", "dev CATs", "test CATs", "moved by"]
     console.table("Split by term", heads, rows)
     if report["families"]:
         console.say("Kept together: " + "; ".join(" = ".join(f) for f in report["families"]))

@@ -1,7 +1,7 @@
 """``curation demo``: the whole pipeline on the example campaign."""
 
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from curation.cli.scoring import models
 from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
-from curation.records import GOLD_COLUMNS, KINDS
+from curation.records import GOLD_COLUMNS, KINDS, Fields
 from curation.settings import read_settings
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
@@ -26,6 +26,7 @@ from curation.steps.release.versions import folder as folder_of
 from curation.steps.rounds import round_files
 from curation.steps.source import open_source
 from curation.text.item_form import fill
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
@@ -53,73 +54,66 @@ def demo(folder: Annotated[Path, typer.Argument()] = Path("curation-demo")) -> N
     shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
     console.say(f"The example campaign, invented and mild, in {folder}.\n")
 
-    def step(command: str) -> None:
-        console.out.print(f"\n$ curation {command}", style="bold", markup=False)
-
-    step("terms scan dump.json")
-    scan([example / "dump.json"], folder)
-    step("terms select")
-    select(folder)
-    step("terms explain librarian")
-    explain("librarian", folder)
+    step("terms scan dump.json", scan, [example / "dump.json"], folder)
+    step("terms select", select, folder)
+    step("terms explain librarian", explain, "librarian", folder)
     for file in ("writers.csv", "validators.csv"):
-        step(f"import answers {file}")
-        answers(example / file, folder)
-    step("import answers pilot.jsonl --round pilot --known-terms")
+        step(f"import answers {file}", answers, example / file, folder)
+    show("import answers pilot.jsonl --round pilot --known-terms")
     answers(example / "pilot.jsonl", folder, round="pilot", known_terms=True)
-    step("import stereoset published.json")
-    stereoset(example / "published.json", folder)
-    _rounds(folder, example / "rounds", step)
-    step("decisions filter")
-    filter_(folder)
-    step("decisions agreement")
-    agreement(folder)
-    step("rounds exclude validator-77 --reason 'says the same of everything'")
+    step("import stereoset published.json", stereoset, example / "published.json", folder)
+    _rounds(folder, example / "rounds")
+    step("decisions filter", filter_, folder)
+    step("decisions agreement", agreement, folder)
+    show("rounds exclude validator-77 --reason 'says the same of everything'")
     rounds.exclude("validator-77", folder, reason="says the same of everything")
-    step("rounds withdraw writer-13")
-    rounds.withdraw("writer-13", folder)
-    step("decisions split")
-    split(folder)
+    step("rounds withdraw writer-13", rounds.withdraw, "writer-13", folder)
+    step("decisions split", split, folder)
     cats = measures.ChosenCats(campaign=folder)
-    step("measures statistics")
-    measures.statistics(cats)
-    step("measures sentiment")
-    measures.sentiment(cats)
-    step("measures keywords --top 5")
-    measures.keywords(cats, top=5)
-    step("measures pitfalls")
-    measures.pitfalls(campaign=folder)
-    _models(folder, step)
-    _trust(folder, example / "trust", step)
+    step("measures statistics", measures.statistics, cats)
+    step("measures sentiment", measures.sentiment, cats)
+    step("measures keywords --top 5", measures.keywords, cats, top=5)
+    step("measures pitfalls", measures.pitfalls, campaign=folder)
+    _models(folder)
+    _trust(folder, example / "trust")
     if error := blocked(made):
         console.say(f"\nNo release is built: {error.what}; {error.fix}")
     else:
-        _release(made, step)
+        _release(made)
     console.say(f"To look around: cd {folder}; curation status")
 
 
-def _release(campaign: Campaign, step: Callable[[str], None]) -> None:
+def show(command: str) -> None:
+    """Print a command as it is typed."""
+    console.out.print(f"\n$ curation {command}", style="bold", markup=False)
+
+
+def step(text: str, command: Callable[..., None], *arguments: Any, **options: Any) -> None:
+    """Show a command, and run it."""
+    show(text)
+    command(*arguments, **options)
+
+
+def _release(campaign: Campaign) -> None:
     """Build the release, and use it as other people do: score predictions on its test set."""
-    step("release build")
-    build(campaign.root)
+    step("release build", build, campaign.root)
     release = folder_of(campaign)
     gold, path = release / "test.json", campaign.root / "predictions_shorter-is-likelier.json"
     # This replaces a model, so that nothing must be installed: shorter sentences score higher.
-    shorter: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    shorter: dict[str, list[Fields]] = {kind: [] for kind in KINDS}
     for cat in read_cats(gold):
         shorter[cat.kind] += [{"id": a.id, "score": -len(a.sentence)} for a in cat.associations]
     with writing(path) as file:
         file.write(dump_json(shorter))
-    step(f"scores baselines --gold {gold}")
-    baselines([gold])
-    step(f"scores predictions --gold {gold} --predictions {path}")
+    step(f"scores baselines --gold {gold}", baselines, [gold])
+    show(f"scores predictions --gold {gold} --predictions {path}")
     predictions(gold=[gold], predictions=path)
     report = read_json(campaign.decisions / "split.json")
     kept = sum(d["dev_cats"] + d["test_cats"] for d in report["domains"].values())
     console.say(f"\n{amount(kept, 'CAT is', 'CATs are')} released in {release}")
 
 
-def _models(folder: Path, step: Callable[[str], None]) -> None:
+def _models(folder: Path) -> None:
     """Score and compare two tiny models that are trained here on the example's own sentences."""
     try:
         from curation.models import tiny
@@ -130,62 +124,51 @@ def _models(folder: Path, step: Callable[[str], None]) -> None:
     texts = [f"{cat.context} {a.sentence}" for cat in cats for a in cat.associations]
     texts = [text for text in texts if "BLANK" not in text]
     texts += [a.sentence for cat in cats for a in cat.associations]
-    made: dict[str, Any] = {"tiny-gpt": "causal", "tiny-bert": "masked"}
+    made: Fields = {"tiny-gpt": "causal", "tiny-bert": "masked"}
     for name, family in made.items():
         tiny.make(folder / "models" / name, texts, family=family)
     places = [str(folder / "models" / name) for name in made]
-    step(f"scores models {' '.join(places)}")
+    show(f"scores models {' '.join(places)}")
     with tiny.one_thread():
         models(places, folder)
-    step("scores compare")
-    compare(folder)
+    step("scores compare", compare, folder)
 
 
-def _trust(folder: Path, files: Path, step: Callable[[str], None]) -> None:
+def _trust(folder: Path, files: Path) -> None:
     """Measure the bias of invented tales, and report what may be trusted."""
-    step("trust text tales.txt")
-    trust.text([files / "tales.txt"], workers=1, campaign=folder)
-    step("trust text --labels labels.csv --source tales")
+    step("trust text tales.txt", trust.text, [files / "tales.txt"], workers=1, campaign=folder)
+    show("trust text --labels labels.csv --source tales")
     trust.text(labels=files / "labels.csv", source="tales", campaign=folder)
-    step("trust report")
-    trust.report(folder)
+    step("trust report", trust.report, folder)
 
 
-def _rounds(folder: Path, answers: Path, step: Callable[[str], None]) -> None:
+def _rounds(folder: Path, answers: Path) -> None:
     """Run two rounds with exported tables: writing some items, and labelling them."""
     tasks, terms = folder / "tasks", ["tram driver", "librarian"]
-    step("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
+    show("rounds open intrasentence --name write-2 --platform files --term 'tram driver' …")
     rounds.open_("intrasentence", folder, name="write-2", platform_="files", term=terms)
-    step(f"rounds export write-2 --to {tasks} --format csv")
+    show(f"rounds export write-2 --to {tasks} --format csv")
     rounds.export("write-2", folder, to=tasks, format="csv")
     version = round_files.read_round(open_campaign(folder), "write-2").consent
     filled = _written(tasks / "write-2.csv", answers / "writing.csv", version)
-    step(f"rounds import write-2 {filled}")
-    rounds.import_("write-2", filled, folder)
-    step("rounds close write-2")
-    rounds.close("write-2", folder)
-    step("rounds open validation --name validate-2 --platform files --of write-2")
+    step(f"rounds import write-2 {filled}", rounds.import_, "write-2", filled, folder)
+    step("rounds close write-2", rounds.close, "write-2", folder)
+    show("rounds open validation --name validate-2 --platform files --of write-2")
     rounds.open_("validation", folder, name="validate-2", platform_="files", of=["write-2"])
     for wave in ("wave-1", "wave-2"):
         if wave == "wave-2":
-            step("rounds top-up validate-2")
-            rounds.top_up("validate-2", folder)
-        step(f"rounds export validate-2 --to {tasks / wave} --format csv")
+            step("rounds top-up validate-2", rounds.top_up, "validate-2", folder)
+        show(f"rounds export validate-2 --to {tasks / wave} --format csv")
         rounds.export("validate-2", folder, to=tasks / wave, format="csv")
         filled = _labelled(tasks, wave, answers / "labels.csv", version)
-        step(f"rounds import validate-2 {filled}")
-        rounds.import_("validate-2", filled, folder)
-    step("rounds status")
-    rounds.status(None, folder)
-    step("rounds close validate-2")
-    rounds.close("validate-2", folder)
+        step(f"rounds import validate-2 {filled}", rounds.import_, "validate-2", filled, folder)
+    step("rounds status", rounds.status, None, folder)
+    step("rounds close validate-2", rounds.close, "validate-2", folder)
 
 
 def _written(table: Path, answers: Path, version: str) -> Path:
     """Invented writers fill in the exported table; one of them names a task that does not exist."""
-    tasks: dict[str, list[str]] = defaultdict(list)
-    for row in _read(table):
-        tasks[row["target"]].append(row["task_id"])
+    tasks = grouped((row["target"], row["task_id"]) for row in _read(table))
     answered = []
     for row in _read(answers):
         row["consent"] = version if row["consent"] else ""

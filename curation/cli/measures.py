@@ -24,7 +24,7 @@ from curation.files import CurationError
 from curation.records import GOLDS, KINDS
 from curation.steps import measures
 from curation.steps.measures import Report, count_corpus
-from curation.text.rules import TIERS
+from curation.text.rules import TIERS, grouped
 from curation.text.wording import amount
 from curation.work.engine import Engine
 
@@ -103,8 +103,7 @@ def show_keywords(report: "Keywords", *, by: By = "domain", top: int = 16) -> No
     console.say(
         f"\n{report['unit']}; reference {reference['name']}{size}; smoothing "
         f"{report['smoothing']:g} per million; in {amount(report['least'], 'CAT')} or more; "
-        "without target "
-        "terms"
+        "without target terms"
     )
     empty = [group for group in report["groups"] if group["by"] == by and not group["tokens"]]
     if empty:
@@ -122,14 +121,8 @@ def show_group(group: "Group", *, top: int = 16) -> None:
     heads += ["per million", "reference", "example"]
     rows = [
         [
-            row["rank"],
-            row["word"],
-            row["score"],
-            row["log_likelihood_rank"],
-            row["count"],
-            row["cats"],
-            round(row["per_million"]),
-            row["reference_per_million"],
+            *(row["rank"], row["word"], row["score"], row["log_likelihood_rank"], row["count"]),
+            *(row["cats"], round(row["per_million"]), row["reference_per_million"]),
             row["examples"][0]["text"],
         ]
         for row in group["keywords"]
@@ -444,8 +437,7 @@ def show_pitfalls(
             row.unit,
             row.count,
             row.of,
-            _percent(row.rate),
-            _percent(row.stereoset),
+            *map(_percent, (row.rate, row.stereoset)),
         )
         for row in report.table
         if row.count or (every and row.count == 0)
@@ -455,10 +447,7 @@ def show_pitfalls(
     clean = [row.code for row in report.table if row.count == 0]
     if clean and not every:
         console.say(f"Not found: {', '.join(clean)}.")
-    reasons: dict[str, list[str]] = {}
-    for row in report.table:
-        if row.why is not None:
-            reasons.setdefault(row.why, []).append(row.code)
+    reasons = grouped((row.why, row.code) for row in report.table if row.why is not None)
     for reason, unchecked in reasons.items():
         console.say(f"Not checked: {', '.join(unchecked)} ({reason}).")
     if blocking := report.blocking(accept):

@@ -207,7 +207,7 @@ def options_of_work(engine: Engine, workers: int | None, device: str) -> dict[st
 def write_json(path: Path | None, content: Any, *, indent: bool = True) -> None:
     """Write results as JSON if a file was given."""
     if path:
-        _write_file(path, dump_json(content, indent=indent))
+        write_text(path, dump_json(content, indent=indent).decode())
 
 
 def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
@@ -219,10 +219,6 @@ def write_csv(path: Path | None, rows: Iterable[Sequence[Any]]) -> None:
 def write_text(path: Path | None, text: str) -> None:
     """Write a text if a file was given."""
     if path:
-        _write_file(path, text.encode(errors="backslashreplace"))
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    sweep_beside(path)
-    with writing(path) as file:
-        file.write(content)
+        sweep_beside(path)
+        with writing(path) as file:
+            file.write(text.encode(errors="backslashreplace"))

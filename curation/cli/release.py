@@ -10,10 +10,10 @@ import typer
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Language, Split, Where, command_group, locked, write_text
-from curation.cli.score_tables import show_notes
 from curation.files import CurationError
 from curation.reasons import REASONS
-from curation.records import Kind
+from curation.records import Fields, Kind
+from curation.release import differences as files
 from curation.release.contents import published
 from curation.release.differences import WHATS, Difference
 from curation.release.texts.questions import QUESTIONS, SECTIONS
@@ -122,7 +122,6 @@ def diff(
             people.
         strict: Exit with status 1 if test has CATs or terms that were in dev.
     """
-    from curation.release import differences as files
     from curation.steps.release.comparing import compare
 
     if errata and errata.suffix.lower() not in (".jsonl", ".md"):
@@ -142,10 +141,8 @@ def diff(
     if errata:
         changes = changed.open_changes()
         is_text = errata.suffix.lower() == ".md"
-        write_text(
-            errata,
-            files.errata_markdown(changed, changes) if is_text else files.errata_text(changes),
-        )
+        text = files.errata_markdown(changed, changes) if is_text else files.errata_text(changes)
+        write_text(errata, text)
     if as_json:
         console.say_json(_as_json(comparison))
     else:
@@ -156,9 +153,7 @@ def diff(
         raise typer.Exit(1)
 
 
-def _as_json(comparison: "Comparison") -> dict[str, Any]:
-    from curation.release import differences as files
-
+def _as_json(comparison: "Comparison") -> Fields:
     changed = comparison.difference
     removed, added = files.domains(changed)
     return {
@@ -190,14 +185,10 @@ def _term(key: tuple[str, str]) -> dict[str, str]:
 
 
 def _show(changed: "Difference") -> None:
-    from curation.release import differences as files
-
     old, new = changed.before.name, changed.after.name
     has_splits = changed.before.has_splits and changed.after.has_splits
-    rows = [
-        [count.split if has_splits else "all", *count[1:]]
-        for count in files.difference_counts(changed)
-    ]
+    counts = files.difference_counts(changed)
+    rows = [[count.split if has_splits else "all", *count[1:]] for count in counts]
     heads = ["split", "kind", "CATs in A", "CATs in B", *WHATS]
     console.table(f"CATs: from {old} (A) to {new} (B)", heads, rows)
     if changed.empty:
@@ -239,6 +230,8 @@ def _show(changed: "Difference") -> None:
 
 
 def _show_scores(comparison: "Comparison") -> None:
+    from curation.cli.score_tables import show_notes
+
     old, new = comparison.difference.before.name, comparison.difference.after.name
     cells = []
     for result in comparison.scores:
@@ -337,7 +330,9 @@ def export(
         reporter=console,
     )
     if as_json:
-        _say_json(done)
+        mangled = [wrong._asdict() for wrong in done.mangled]
+        about = {"cats": len(done.cats), "left_out": done.left_out, "tasks": done.tasks}
+        console.say_json({"folder": done.folder, "files": done.files, **about, "mangled": mangled})
         return
     _show_mangled(format, done)
     console.say(f"{amount(len(done.cats), 'CAT')} in {done.folder}")
@@ -346,20 +341,6 @@ def export(
     if done.tasks:
         console.say(f"tasks: {', '.join(done.tasks)}")
         console.say(f"next: {done.folder}/lm-eval/README.md says how to run them")
-
-
-def _say_json(done: "Exported") -> None:
-    mangled = [wrong._asdict() for wrong in done.mangled]
-    console.say_json(
-        {
-            "folder": done.folder,
-            "files": done.files,
-            "cats": len(done.cats),
-            "left_out": done.left_out,
-            "tasks": done.tasks,
-            "mangled": mangled,
-        }
-    )
 
 
 def _show_mangled(format: str, done: "Exported") -> None:
@@ -426,13 +407,9 @@ def near(
         history, [published(cat) for cat in cats], versions=others, files=files or ()
     )
     if as_json:
-        console.say_json(
-            {
-                "similarity": counts[0].similarity,
-                "counts": {row.place: row.cats for row in counts},
-                "pairs": [pair._asdict() for pair in pairs],
-            }
-        )
+        found = {row.place: row.cats for row in counts}
+        listed = [pair._asdict() for pair in pairs]
+        console.say_json({"similarity": counts[0].similarity, "counts": found, "pairs": listed})
         return
     test = sum(cat.split == "test" for cat in cats)
     rows = [[row.place, test, row.cats] for row in counts]

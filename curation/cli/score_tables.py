@@ -2,16 +2,21 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from curation.cli import console
-from curation.records import KINDS
+from curation.records import KINDS, Fields
+from curation.scores import tables
+from curation.scores.choice.answers import differs
+from curation.scores.choice.report import answers_row
 from curation.scores.flags import MARKS, flags_of, marked, notes
+from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
+from curation.scores.sizes import SIZES, size_text
+from curation.scores.tables import rule_text
+from curation.scores.terms import most_and_least
+from curation.stats.metrics import BOTH, METRICS
+from curation.text.rules import grouped
 from curation.text.wording import amount
-
-if TYPE_CHECKING:
-    from curation.scores.groups import Comparison, Difference, Means, ModelTerms, Power, Ranking
-
 
 HEADS = ["CATs", "terms", "ties", "lms", "95 %", "ss", "95 %", "icat", "95 %"]
 
@@ -25,7 +30,7 @@ def cells(cell: Mapping[str, Any]) -> list[Any]:
 def values(cell: Mapping[str, Any]) -> list[Any]:
     """lms, ss and icat, each with its interval; ``~`` marks one that is wider than necessary."""
     row: list[Any] = []
-    for metric in ("lms", "ss", "icat"):
+    for metric in METRICS:
         ends = cell[f"{metric}_ci"]
         row += [cell[metric], f"{console.show(ends)}~" if metric in cell["too_wide"] else ends]
     return row
@@ -79,8 +84,6 @@ def show_results(
     Returns:
         The model's flags.
     """
-    from curation.scores.tables import suffix
-
     partial = result.get("partial") or {"left_out": 0, "kinds": {}}
     about = {"tier": tier, **result}
     flags = flags_of(result, run, older=partial["left_out"] > 0)
@@ -96,10 +99,10 @@ def show_results(
             if missing.get(domain, {"left_out": 0})["left_out"]:
                 rows[-1][1] = f"{rows[-1][1]} of {missing[domain]['of']}"
         rows.append(["all", *cells(part["overall"])])
-        console.table(f"{name}, {kind}{suffix(about, kind)}", ["domain", *HEADS], rows)
+        console.table(f"{name}, {kind}{tables.suffix(about, kind)}", ["domain", *HEADS], rows)
     if len(result["kinds"]) > 1:
         rows = [["all", *cells(result["overall"])]]
-        console.table(f"{name}, both kinds{suffix(about)}", ["domain", *HEADS], rows)
+        console.table(f"{name}, both kinds{tables.suffix(about)}", ["domain", *HEADS], rows)
     parts = [cell for part in result["kinds"].values() for cell in part["domains"].values()]
     overall = [part["overall"] for part in (*result["kinds"].values(), result) if part["overall"]]
     show_notes([*parts, *overall])
@@ -123,15 +126,13 @@ def _show_left_out(partial: Mapping[str, Any]) -> None:
     console.say("; ".join(texts))
 
 
-def show_baselines(results: Sequence[dict[str, Any]]) -> None:
+def show_baselines(results: Sequence[Fields]) -> None:
     """Print baselines by kind and which were not checked, and warn of those beyond chance.
 
     Args:
         results: of ``steps.scores.runs.baselines``.
     """
-    from curation.scores.tables import suffix as conditions
-
-    suffix = conditions(results[0])
+    suffix = tables.suffix(results[0])
     named = [(marked(result["model"], result["flags"]), result) for result in results]
     for kind in KINDS:
         rows = [
@@ -204,8 +205,6 @@ def show_report(
         model: the model's name.
         flags: the model's flags in tables before these.
     """
-    from curation.scores.choice.report import answers_row
-
     row = answers_row(report, run=run, model=model)
     show_answers([row])
     shown = [cell for name in ("prompt", "sample") for cell in _show_each(report, name, run)]
@@ -260,8 +259,6 @@ def _show_shares(rows: Sequence[ChoiceRow]) -> None:
 
 
 def _show_second(rows: Sequence[ChoiceRow]) -> None:
-    from curation.stats.metrics import METRICS
-
     table = []
     for row in rows:
         if second := row["second"]:
@@ -286,15 +283,12 @@ def _show_second(rows: Sequence[ChoiceRow]) -> None:
 
 
 def _show_groups(rows: Sequence[ChoiceRow]) -> None:
-    from curation.scores.choice.answers import differs
-
     table, more = [], 0
     for row in rows:
         if row["none"]["answer_refused"]["n"] == row["questions"]:
             continue  # all groups alike
         more += max(0, len(row["differ"]) - _MOST_GROUPS)
         for group in [*row["domains"], *row["differ"][:_MOST_GROUPS]]:
-            p = group["p_holm"]
             table.append(
                 [
                     *(_choice_name(row), group["group"]),
@@ -303,7 +297,7 @@ def _show_groups(rows: Sequence[ChoiceRow]) -> None:
                     *(100 * group["share"], _share_span(group["ci"]), 100 * group["rest"]),
                     f"{100 * group['difference']:+.2f}",
                     _share_span(group["ci_difference"], signed=True),
-                    "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}",
+                    _p(group["p_holm"]),
                     "differs" if differs(group) else "",
                 ]
             )
@@ -325,7 +319,7 @@ def _show_spread(rows: Sequence[ChoiceRow], of: str) -> None:
         part = row["spread"][of]
         for kind, cell in _cells(part["spread"]) if part else ():
             line = [_choice_name(row), kind, cell["n"]]
-            for metric in ("lms", "ss", "icat"):
+            for metric in METRICS:
                 own = cell[metric]
                 line += [f"{own['low']:.1f}–{own['high']:.1f}", own["sd"]]
             if changed:
@@ -333,7 +327,7 @@ def _show_spread(rows: Sequence[ChoiceRow], of: str) -> None:
             table.append(line)
     if table:
         heads = ["model", "kind", of]
-        for metric in ("lms", "ss", "icat"):
+        for metric in METRICS:
             heads += [f"{metric}, lowest–highest", "sd"]
         console.table(f"Spread over {of}", [*heads, *["changed %"] * changed], table)
         if changed:
@@ -349,10 +343,10 @@ def _cells(spread: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _show_each(report: Mapping[str, Any], name: str, run: str) -> list[Mapping[str, Any]]:
     """Print the results of each prompt or sample; they are returned."""
-    part: Mapping[str, Any] | None = report[f"{name}s"]
+    part: Any = report[f"{name}s"] or {"spread": {"kinds": ()}}
     shown: list[Mapping[str, Any]] = []
-    for kind in part["spread"]["kinds"] if part else ():
-        rows = [row for row in (part or {})["rows"] if kind in row["kinds"]]
+    for kind in part["spread"]["kinds"]:
+        rows = [row for row in part["rows"] if kind in row["kinds"]]
         table = [[str(row["name"]), *cells(row["kinds"][kind])] for row in rows]
         console.table(f"{run}, {kind}, by {name}", [name, *HEADS], table)
         shown += [row["kinds"][kind] for row in rows]
@@ -369,7 +363,7 @@ Result = Mapping[str, Any]  # of compare.run_results
 Runs = Mapping[str, Result]  # results by run, MODEL/RULE
 
 
-def show_comparison(report: "Comparison", *, terms: int = 3, all_tables: bool = False) -> None:
+def show_comparison(report: Comparison, *, terms: int = 3, all_tables: bool = False) -> None:
     """Print a comparison.
 
     Args:
@@ -377,11 +371,8 @@ def show_comparison(report: "Comparison", *, terms: int = 3, all_tables: bool = 
         terms: how many most and least stereotyped terms of each domain to show.
         all_tables: show all tables also for groups of one model. The only group always has all.
     """
-    from curation.scores.tables import suffix as conditions
-    from curation.stats.metrics import BOTH
-
     runs = {result["run"]: result for result in report.runs}
-    tier = conditions(report._asdict())
+    tier = tables.suffix(report._asdict())
     all_tables = all_tables or len(report.groups) == 1
     for group in report.groups:
         _show_models(group, runs, tier)
@@ -408,11 +399,8 @@ def show_comparison(report: "Comparison", *, terms: int = 3, all_tables: bool = 
     show_turned(shown)
 
 
-def _show_models(group: "Ranking", runs: Runs, tier: str) -> None:
+def _show_models(group: Ranking, runs: Runs, tier: str) -> None:
     """The ranking of a group, of both kinds and of each; a single model has one table of kinds."""
-    from curation.scores.tables import rule_text
-    from curation.stats.metrics import BOTH
-
     results = [runs[run] for run in group.models]
     there = [kind for kind in KINDS if any(kind in result["kinds"] for result in results)]
     kinds = [BOTH, *there] if len(there) > 1 else there
@@ -445,12 +433,10 @@ def _show_models(group: "Ranking", runs: Runs, tier: str) -> None:
 
 
 def _cell(result: Result, kind: str) -> Any:
-    from curation.stats.metrics import BOTH
-
     return (result if kind == BOTH else result["kinds"][kind])["overall"]
 
 
-def _named(result: Result, group: "Ranking | None" = None) -> str:
+def _named(result: Result, group: Ranking | None = None) -> str:
     """A model's name with its marks; the run's name if the run is a group of its own."""
     alone = group is not None and group.sort == "alone"
     return marked(result["run"] if alone else result["model"], result["flags"])
@@ -458,8 +444,6 @@ def _named(result: Result, group: "Ranking | None" = None) -> str:
 
 def _sizes(results: Sequence[Result]) -> tuple[list[str], dict[str, list[Any]]]:
     """Heads of the sizes that any of these models has, and each run's cells under them."""
-    from curation.scores.sizes import SIZES, size_text
-
     known = [size for size in SIZES if any(result[size] is not None for result in results)]
     rows = {
         result["run"]: [
@@ -470,17 +454,12 @@ def _sizes(results: Sequence[Result]) -> tuple[list[str], dict[str, list[Any]]]:
     return [SIZES[size] for size in known], rows
 
 
-def _by_pair(rows: "Sequence[Difference]") -> "list[list[Difference]]":
+def _by_pair(rows: Sequence[Difference]) -> list[list[Difference]]:
     """Rows of lms, ss and icat, collected by pair, in their order."""
-    pairs: dict[tuple[str, str], list[Difference]] = {}
-    for row in rows:
-        pairs.setdefault((row.a, row.b), []).append(row)
-    return list(pairs.values())
+    return list(grouped(((row.a, row.b), row) for row in rows).values())
 
 
-def _show_differences(group: "Ranking", runs: Runs, suffix: str) -> None:
-    from curation.stats.metrics import BOTH
-
+def _show_differences(group: Ranking, runs: Runs, suffix: str) -> None:
     kind = BOTH if len(group.kinds) > 1 else group.kinds[0]
     pairs = _by_pair([row for row in group.differences if row.kind == kind])
     if not pairs:
@@ -498,7 +477,7 @@ def _show_differences(group: "Ranking", runs: Runs, suffix: str) -> None:
             row += [f"{test.difference:+.2f}", _span(test.ci), _p(test.p_holm) + unsure]
         rows.append(row)
     heads = ["models", "CATs", "terms"]
-    for metric in ("lms", "ss", "icat"):
+    for metric in METRICS:
         heads += [f"Δ {metric}", "95 %", "p"]
     console.table(f"Differences between models{suffix}", heads, rows)
     if any(test.unsure for three in shown for test in three):
@@ -513,7 +492,7 @@ def _show_differences(group: "Ranking", runs: Runs, suffix: str) -> None:
     )
 
 
-def _terms(row: "Difference") -> str:
+def _terms(row: Difference) -> str:
     return f"{row.terms}{'*' if row.few_terms else ''}"
 
 
@@ -528,9 +507,7 @@ def _p(value: float | None) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _show_kinds(group: "Ranking", runs: Runs, suffix: str) -> None:
-    from curation.scores.tables import rule_text
-
+def _show_kinds(group: Ranking, runs: Runs, suffix: str) -> None:
     rows = []
     for result in (runs[run] for run in group.models):
         if len(result["kinds"]) == len(KINDS):
@@ -542,7 +519,7 @@ def _show_kinds(group: "Ranking", runs: Runs, suffix: str) -> None:
         console.table(f"Kinds side by side{suffix}", heads, rows)
 
 
-def _show_correlations(group: "Ranking", suffix: str) -> None:
+def _show_correlations(group: Ranking, suffix: str) -> None:
     rows = [
         [f"{row['of']} with {row['with']}", row["rho"], _p(row["p"]), row["models"]]
         for row in group.correlations
@@ -553,10 +530,8 @@ def _show_correlations(group: "Ranking", suffix: str) -> None:
         console.table(f"Spearman's rank correlation over models{suffix}", heads, rows)
 
 
-def _show_by_size(group: "Ranking", runs: Runs, suffix: str) -> None:
+def _show_by_size(group: Ranking, runs: Runs, suffix: str) -> None:
     """The models of each architecture by size (ACL §7), beside the values of ACL Table 4."""
-    from curation.scores.sizes import size_text
-
     columns = ("lms", "ss", "icat", "lms_printed", "ss_printed", "icat_printed")
     rows = []
     for row in group.sizes:
@@ -568,9 +543,7 @@ def _show_by_size(group: "Ranking", runs: Runs, suffix: str) -> None:
         console.table(title, ["architecture", "model", "parameters", *heads], rows)
 
 
-def _show_terms(group: "Ranking", count: int, suffix: str) -> None:
-    from curation.scores.terms import most_and_least
-
+def _show_terms(group: Ranking, count: int, suffix: str) -> None:
     rows = [
         [
             *(row["domain"], row["end"], row["term"], row["ss"], row["ss_ci"], row["lms"]),
@@ -585,10 +558,8 @@ def _show_terms(group: "Ranking", count: int, suffix: str) -> None:
     console.say(_ABOUT_TERMS)
 
 
-def _show_model_terms(part: "ModelTerms", runs: Runs, tier: str) -> None:
+def _show_model_terms(part: ModelTerms, runs: Runs, tier: str) -> None:
     """One model by domain, with its most and least stereotyped terms (ACL Table 8)."""
-    from curation.scores.tables import rule_text
-
     rows = [
         [
             *(row["domain"], row["end"], row["term"] or _all_terms(row), *values(row)),
@@ -609,7 +580,7 @@ def _all_terms(row: Mapping[str, Any]) -> str:
     return f"all {amount(row['terms'], 'term')}{'*' if row['few_terms'] else ''}"
 
 
-def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
+def _show_mechanisms(rows: Sequence[Means], runs: Runs, tier: str) -> None:
     """Means over the models that two profiles share (ACL §7)."""
     flags: dict[str, list[str]] = {}
     for result in runs.values():
@@ -618,7 +589,7 @@ def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
     for pair in dict.fromkeys((row.a, row.b) for row in rows):
         own = [row for row in rows if (row.a, row.b) == pair]
         table = [[row.kind, len(row.models), *row.lms, *row.ss, *row.icat] for row in own]
-        heads = [f"{metric} {name}" for metric in ("lms", "ss", "icat") for name in pair]
+        heads = [f"{metric} {name}" for metric in METRICS for name in pair]
         title = f"Means over the models of both {pair[0]} and {pair[1]}{tier}"
         console.table(title, ["kind", "models", *heads], table)
         for models in dict.fromkeys(tuple(row.models) for row in own):
@@ -629,7 +600,7 @@ def _show_mechanisms(rows: "Sequence[Means]", runs: Runs, tier: str) -> None:
         console.say("each kind is averaged over the models whose rules for it differ")
 
 
-def _show_shifts(shifts: "Sequence[Difference]", runs: Runs, tier: str) -> None:
+def _show_shifts(shifts: Sequence[Difference], runs: Runs, tier: str) -> None:
     rows = []
     for three in _by_pair(shifts):
         first = three[0]
@@ -642,12 +613,12 @@ def _show_shifts(shifts: "Sequence[Difference]", runs: Runs, tier: str) -> None:
         rows.append(row)
     if rows:
         heads = ["model", "other", "minus", "kind", "CATs", "terms"]
-        for metric in ("lms", "ss", "icat"):
+        for metric in METRICS:
             heads += [f"Δ {metric}", "95 %"]
         console.table(f"The same model under another rule or variant{tier}", heads, rows)
 
 
-def _show_power(power: "Power", suffix: str) -> None:
+def _show_power(power: Power, suffix: str) -> None:
     against = "two models" if power.against == "each other" else "one model's ss and 50"
     for part in power.figures:
         hardest = part.pairs > 1
@@ -662,9 +633,8 @@ def _show_power(power: "Power", suffix: str) -> None:
             console.say("No term differs from another, so the power cannot be computed.")
             continue
         console.say(
-            f"With the present {amount(part.terms, 'term')} and {amount(part.cats, 'CAT')}, "
-            "you can detect "
-            f"{part.detectable:.2f} points"
+            f"With the present {amount(part.terms, 'term')} and {amount(part.cats, 'CAT')}, you "
+            f"can detect {part.detectable:.2f} points"
             + (f" ({part.detectable_hardest:.2f} for the hardest pair)" if hardest else "")
         )
     if not power.figures:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import typer
 from typer.core import TyperCommand
 
-from curation.cli import console, score_tables, scoring, training
+from curation.cli import console, scoring, training
 from curation.cli.options import (
     Count,
     JsonFile,
@@ -23,18 +23,8 @@ from curation.cli.options import (
     write_json,
     write_text,
 )
-from curation.cli.score_tables import (
-    HEADS,
-    cells,
-    kinds_text,
-    show_baselines,
-    show_marks,
-    show_notes,
-    show_results,
-    show_turned,
-)
 from curation.files import CurationError
-from curation.records import Kind, SplitName
+from curation.records import Fields, Kind, SplitName
 from curation.scores.flags import marked
 from curation.steps.source import gold_source, open_source
 from curation.text.wording import amount
@@ -90,8 +80,8 @@ def compare(
         csv_file (FILE): Also write all values to one long table.
         latex (FILE): Also write the tables of models as LaTeX.
     """
+    from curation.cli.score_tables import show_comparison
     from curation.scores import tables
-    from curation.scores.tables import latex_report
     from curation.steps.scores.compare import compare as compute
 
     source = open_source(campaign, gold=gold, scores=scores, reporter=console)
@@ -118,10 +108,10 @@ def compare(
         )
         write_csv(csv_file, [tables.COLUMNS, *rows])
     if latex:
-        write_text(latex, latex_report(report, intervals=intervals))
+        write_text(latex, tables.latex_report(report, intervals=intervals))
     if json_file:
         write_json(json_file, tables.compact(report), indent=False)
-    score_tables.show_comparison(report, terms=terms, all_tables=bool(profile or rule))
+    show_comparison(report, terms=terms, all_tables=bool(profile or rule))
 
 
 def ensemble(
@@ -176,6 +166,8 @@ def ensemble(
 
 def _show_ensemble(fitted: "FittedEnsemble") -> None:
     """Print the weights, the results by split, and what the marks mean."""
+    from curation.cli import score_tables
+
     about = fitted.about
     name, dev = about["model"], about["dev"]
     rows: list[Sequence[Any]] = [
@@ -185,12 +177,14 @@ def _show_ensemble(fitted: "FittedEnsemble") -> None:
     rows += [["even weights", None, dev["even_weights"]], [name, None, dev["ensemble"]]]
     heads = ["member", "weight", f"{about['objective']} on dev"]
     console.table(f"{name}, fitted on {amount(dev['cats'], 'dev CAT')}", heads, rows)
-    rows = [[split, *cells(result["overall"])] for split, result in fitted.results.items()]
+    rows = [
+        [split, *score_tables.cells(result["overall"])] for split, result in fitted.results.items()
+    ]
     kinds = {kind for result in fitted.results.values() for kind in result["kinds"]}
-    title = f"{marked(name, fitted.flags[name])}, {kinds_text(kinds)}"
-    console.table(title, ["CATs of", *HEADS], rows)
-    show_notes(result["overall"] for result in fitted.results.values())
-    show_marks(fitted.flags.values())
+    title = f"{marked(name, fitted.flags[name])}, {score_tables.kinds_text(kinds)}"
+    console.table(title, ["CATs of", *score_tables.HEADS], rows)
+    score_tables.show_notes(result["overall"] for result in fitted.results.values())
+    score_tables.show_marks(fitted.flags.values())
     console.say(
         f"Saved to {fitted.folder}. The values on dev are too high: the weights were fitted there."
     )
@@ -303,8 +297,9 @@ def _printed(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
+def _show_published(pairs: Sequence[Fields], tier: int | None) -> None:
     """Print each printed row beside the runs, and the meaning of marks and reasons."""
+    from curation.cli import score_tables
     from curation.scores.published import WHY
     from curation.scores.tables import tier_text
 
@@ -322,18 +317,18 @@ def _show_published(pairs: Sequence[dict[str, Any]], tier: int | None) -> None:
         _show_table(", ".join(filter(None, title)), own)
     console.say("Δ: yours minus printed")
     console.say("inside: the printed value, as rounded, is in the interval of your value")
-    show_notes(pairs)
-    show_marks(pair["flags"] for pair in pairs)
+    score_tables.show_notes(pairs)
+    score_tables.show_marks(pair["flags"] for pair in pairs)
     for text in dict.fromkeys(f"{p['run']}: {p['other_head']}" for p in pairs if p["other_head"]):
         console.say(text)
-    show_turned(pairs)
+    score_tables.show_turned(pairs)
     codes = {code for pair in pairs for code in pair["why"]}
     for code, meaning in WHY.items():
         if code in codes:
             console.say(f"{code}: {meaning}")
 
 
-def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
+def _show_table(title: str, pairs: Sequence[Fields]) -> None:
     from curation.scores.published import rule_shown
 
     runs = _runs_shown(pairs)
@@ -357,7 +352,7 @@ def _show_table(title: str, pairs: Sequence[dict[str, Any]]) -> None:
     console.table(title, [*heads, "95 %", "Δ", "inside", "why"], cells)
 
 
-def _runs_shown(pairs: Sequence[dict[str, Any]]) -> dict[str, str]:
+def _runs_shown(pairs: Sequence[Fields]) -> dict[str, str]:
     """Short names of runs in a table, which distinguish runs of one model and rule."""
     keys = {pair["run"]: (pair["model"], pair["rule"]) for pair in pairs}
     labels = {run: run.rpartition("/")[0].rpartition("/")[2] for run in keys}
@@ -411,6 +406,7 @@ def predictions(
         partial: Leave out CATs if a sentence has no score, or one that is not a finite number.
         model: The model's name; default: taken from the file's name.
     """
+    from curation.cli.score_tables import show_results
     from curation.steps.scores.runs import score_predictions
 
     source = gold_source(gold, reporter=console)
@@ -456,6 +452,7 @@ def baselines(
             being more positive. Default: the scores of «measures sentiment» if the campaign has a
             classifier, otherwise VADER's, for English.
     """
+    from curation.cli.score_tables import show_baselines
     from curation.scores.tables import latex_baselines
     from curation.steps.scores.runs import baselines as compute
 

@@ -6,26 +6,26 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, get_args
 
 import typer
 
 from curation.campaign import open_campaign
 from curation.cli import console
 from curation.cli.options import MaybeCount, TieRule, Where, language_code, options_of_work
-from curation.cli.score_tables import kinds_text, show_report, show_results
 from curation.files import CurationError, read_text
-from curation.models.chat.prompts import ChatSpec
+from curation.models.chat.prompts import ChatSpec, read_prompts
+from curation.models.loading import loading_options
 from curation.models.rules import PROFILES, RULES, SOURCES, Family
-from curation.records import Cat
+from curation.models.scoring import ModelSpec
+from curation.records import Cat, Fields
+from curation.scores.choice.asking import BYTES, MESSAGE, Plan, Prices, price
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import Source, campaign_source, open_source
 from curation.text.wording import amount
 from curation.work.engine import Engine
 
 if TYPE_CHECKING:
-    from curation.models.scoring import ModelSpec
-    from curation.scores.choice.asking import Plan, Prices
     from curation.steps.scores.models import ScoredModel
 
 
@@ -44,8 +44,6 @@ def _temperature(text: str) -> float:
 
 
 def _price(text: str) -> float:
-    from curation.scores.choice.asking import price
-
     try:
         return price(text)
     except CurationError as error:
@@ -146,10 +144,8 @@ class ChatOptions:
         return ChatSpec(prompts, self.all_prompts, **given)
 
     @property
-    def prices(self) -> "Prices | None":
+    def prices(self) -> Prices | None:
         """The prices, if both are given."""
-        from curation.scores.choice.asking import Prices
-
         if self.price_in is None or self.price_out is None:
             return None
         return Prices(self.price_in, self.price_out)
@@ -232,7 +228,7 @@ def check_chat_options(
         )
 
 
-def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None") -> None:
+def show_plans(plans: Sequence[Plan], how: ChatSpec, prices: Prices | None) -> None:
     """Show what is still to be asked of chat models.
 
     Args:
@@ -263,8 +259,6 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
             console.say(f"{plan.model}: tokens are estimated from {replies} of this run.")
     by_rule = [plan for plan in plans if plan.requests and not plan.measured]
     if by_rule:
-        from curation.scores.choice.asking import BYTES, MESSAGE
-
         console.say(
             f"Tokens in are estimated: one for {BYTES} bytes of text, and {MESSAGE} for each "
             "request."
@@ -279,7 +273,7 @@ def show_plans(plans: "Sequence[Plan]", how: "ChatSpec", prices: "Prices | None"
     console.say("Nothing was sent.")
 
 
-def show_used(run: Mapping[str, Any], prices: "Prices | None") -> None:
+def show_used(run: Mapping[str, Any], prices: Prices | None) -> None:
     """Show the tokens that a run has taken so far, if the server counts them, and their cost.
 
     Args:
@@ -344,31 +338,23 @@ def models(
         tier (N): Show results for CATs on whose labels N or more annotators agree; all CATs are
             scored.
     """
-    from curation.models.scoring import ModelSpec
+    from curation.cli.score_tables import show_results
     from curation.steps.scores.models import check_names, plan_model
 
     named = list(map(named_model, names))
     check_chat_options(named, how, chat, rule=rule, profile=profile)
+    shared: Fields = {
+        **loading_options(how, revision=how.revision or None),
+        "batch_tokens": how.batch_tokens,
+        "url": how.endpoint,
+    }
+    own = {name: getattr(how, name) for name in ("family", "plain", "nsp", "bos")}
     specs = [
-        ModelSpec(
-            name=model.name,
-            label=model.label,
-            family=None if model.chat else cast("Family | None", how.family),
-            device=how.device,
-            dtype=how.dtype,
-            revision=how.revision or None,
-            trust_remote_code=how.trust_remote_code,
-            batch_tokens=how.batch_tokens,
-            plain=how.plain and not model.chat,
-            nsp="" if model.chat else how.nsp,
-            url=how.endpoint,
-            bos="" if model.chat else how.bos,
-            chat=chat.spec() if model.chat else None,
-        )
-        for model in named
+        ModelSpec(m.name, label=m.label, **shared, **({"chat": chat.spec()} if m.chat else own))
+        for m in named
     ]
     check_names(specs)
-    settings: dict[str, Any] = {
+    settings: Fields = {
         "rule": rule,
         "profile": profile,
         "variant": variant,
@@ -407,20 +393,19 @@ def models(
 
 
 def _show_answers(
-    scored: "ScoredModel", prices: "Prices | None", flags: Sequence[Sequence[str]]
+    scored: "ScoredModel", prices: Prices | None, flags: Sequence[Sequence[str]]
 ) -> None:
     """Show what a chat model answered, what all its marks mean, and the tokens that it took."""
+    from curation.cli.score_tables import show_report
+
     folder, model = scored.job.folder, scored.job.identity["model"]
     run = f"{model}/{folder.name}"
     show_report(scored.choice or {}, run=run, model=model, flags=flags)
     show_used(scored.report["run"], prices)
 
 
-def _with_prompts(
-    specs: "Sequence[ModelSpec]", source: "Source", chat: ChatOptions
-) -> "list[ModelSpec]":
+def _with_prompts(specs: Sequence[ModelSpec], source: Source, chat: ChatOptions) -> list[ModelSpec]:
     """The models; chat models get their prompts, which are checked."""
-    from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts
 
     if not any(spec.chat for spec in specs):
@@ -431,9 +416,7 @@ def _with_prompts(
     return [replace(spec, chat=how) if spec.chat else spec for spec in specs]
 
 
-def _source(
-    campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool
-) -> "Source":
+def _source(campaign: Path, gold: Sequence[Path] | None, scores: Path, *, dry_run: bool) -> Source:
     """The CATs and the folder of scores; the campaign is not locked while models are run."""
     from curation.steps.scores.runs import warn_if_outdated
 
@@ -450,7 +433,7 @@ def _source(
 
 
 def _score(
-    spec: "ModelSpec", source: "Source", shown: Sequence[Cat], settings: dict[str, Any]
+    spec: ModelSpec, source: Source, shown: Sequence[Cat], settings: Fields
 ) -> "ScoredModel | None":
     """Score one model and print how many scores it has; None if it failed."""
     from curation.steps.scores.models import score_model
@@ -502,7 +485,6 @@ def prompts(
         language: Print the file that is included for this language; default: the file that the
             campaign's chat models are asked with.
     """
-    from curation.models.chat.prompts import read_prompts
     from curation.steps.scores.models import find_prompts, included_prompts
 
     if language:
@@ -516,6 +498,8 @@ def prompts(
 
 def rules() -> None:
     """List the rules and profiles: what each computes, and for which models and CATs."""
+    from curation.cli.score_tables import kinds_text
+
     rows = [(name, ", ".join(r.families), kinds_text(r.kinds), r.says) for name, r in RULES.items()]
     console.table("Rules", ["rule", "models", "CATs", "what it computes"], rows)
     console.table("Profiles", ["profile", "what it follows"], list(SOURCES.items()))

@@ -39,12 +39,9 @@ def init(
         domains: Domains, separated by commas.
     """
     fields = CampaignSettings.model_fields
-    defaults = {
-        "name": fields["name"].default,
-        "language": fields["language"].default,
-        "domains": ",".join(PAPER),
-    }
     given = {"name": name, "language": language, "domains": domains}
+    defaults = {key: fields[key].default for key in ("name", "language")}
+    defaults["domains"] = ",".join(PAPER)
     answers = {
         key: value or (defaults[key] if yes else typer.prompt(ASKED[key], default=defaults[key]))
         for key, value in given.items()

@@ -5,7 +5,7 @@ Options:
 """
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,6 +13,7 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.options import Json, Natural, Where, command_group, locked
 from curation.reasons import REASONS
+from curation.records import Fields
 from curation.steps import terms as steps
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.terms import query_facts, scan_facts, tally_facts
@@ -20,7 +21,7 @@ from curation.terms.facts import Facts
 from curation.text.wording import amount
 
 
-def show_story(story: dict[str, Any]) -> None:
+def show_story(story: Fields) -> None:
     """Print a candidate as ``curation.terms.explain.story`` describes it."""
     console.heading(f"{story['term']} ({story['domain']}): {story['status']}")
     reason = [story["meaning"], story["detail"]]
@@ -49,14 +50,14 @@ def show_story(story: dict[str, Any]) -> None:
             console.say(f"  {name:14}{value}")
 
 
-def _statements(story: dict[str, Any]) -> str:
+def _statements(story: Fields) -> str:
     if story["count"] is None:
         return ""
     own, whole = story["count"], story["rolled_up"]
     return f"{own:,}" + (f", {whole:,} with what was merged into it" if whole > own else "")
 
 
-def _item_line(item: dict[str, Any]) -> str:
+def _item_line(item: Fields) -> str:
     above = [f"{label or qid}" for qid, label in item.get("kind_of", {}).items()]
     above += [f"{label or qid}" for qid, label in item.get("instance_of", {}).items()]
     counts = ", ".join(f"{p} {n:,}" for p, n in item["counts"].items())
@@ -65,9 +66,8 @@ def _item_line(item: dict[str, Any]) -> str:
 
 
 app = command_group(
-    "Find target terms. Query Wikidata or scan its dump, name your word lists in "
-    "campaign.toml, then select.\n\n"
-    "Write manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
+    "Find target terms. Query Wikidata or scan its dump, name your word lists in campaign.toml, "
+    "then select.\n\nWrite manual edits into 1-terms/edits.csv: keep, merge, drop, rename, add."
 )
 Domain = Annotated[list[str] | None, typer.Option("--domain", "-d")]
 
@@ -139,7 +139,7 @@ def _show_facts(
     campaign: Campaign,
     domains: list[str] | None,
     facts: "Facts",
-    counts: dict[str, Any],
+    counts: Fields,
     summary: str,
     *,
     as_json: bool,

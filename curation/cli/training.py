@@ -56,10 +56,8 @@ def train_nsp(
         )
     console.note(
         f"{amount(articles.articles, 'article')}, {amount(articles.sentences, 'sentence')}; left "
-        "out: "
-        f"{amount(articles.single, 'article')} with fewer than two sentences, {articles.repeated} "
-        "repeated "
-        "articles"
+        f"out: {amount(articles.single, 'article')} with fewer than two sentences, "
+        f"{articles.repeated} repeated articles"
     )
     with models_extra():
         from curation.models.train.next_sentence import train
@@ -161,8 +159,7 @@ def train_sentiment(
     measure = "held-out accuracy" if held is None else "accuracy on the test set"
     console.say(
         f"{measure} {report['held_out_accuracy']:.1f} % on "
-        f"{amount(report['reviews_held_out'], 'review')} "
-        f"(the paper's classifier on its test set: {report['paper_held_out_accuracy']:.0f} %; "
-        f"always the commonest class: {report['commonest_class_held_out']:.1f} %); the trained "
-        f"model is in {out}"
+        f"{amount(report['reviews_held_out'], 'review')} (the paper's classifier on its test set: "
+        f"{report['paper_held_out_accuracy']:.0f} %; always the commonest class: "
+        f"{report['commonest_class_held_out']:.1f} %); the trained model is in {out}"
     )

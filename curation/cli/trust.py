@@ -12,7 +12,7 @@ Options:
     field: The field (JSON) or column (Parquet) that has the text.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,13 @@ from curation.campaign import open_campaign
 from curation.cli import console, options
 from curation.cli.options import Count, Json, Language, MaybeCount, Natural, Where, command_group
 from curation.files import CurationError
-from curation.records import Bias, Criterion, Status
+from curation.records import Bias, Fields, Status
 from curation.steps.pipeline import bring_up_to_date
 from curation.steps.source import gold_source
 from curation.steps.trust import report as step
 from curation.steps.trust.files import TrustRun, read_groups, read_sets, read_words
 from curation.steps.trust.report import ATTEST, PAGE, TrustReport
+from curation.text.rules import grouped
 from curation.text.wording import amount
 from curation.trust.protocol.report import HEADS, cells, failed, sentences, shown
 from curation.work.engine import Engine
@@ -67,7 +68,7 @@ class StatesOptions:
         return StatesSpec(model, *how, layer, self.batch_tokens)
 
     @property
-    def work(self) -> dict[str, Any]:
+    def work(self) -> Fields:
         """What reads the states, as arguments of a measure."""
         return options.options_of_work(self.engine, self.workers, self.device)
 
@@ -117,7 +118,7 @@ def _row(bias: "Bias", *, counts: bool) -> list[Any]:
     return [bias.target, bias.n, *used, *p, signed, bias.l1, bias.l1_ci, bias.undefined]
 
 
-def _asked(groups: list[str] | None, source: str, **reading: Any) -> dict[str, Any]:
+def _asked(groups: list[str] | None, source: str, **reading: Any) -> Fields:
     """The arguments that measures of texts and models share."""
     return {"names": groups or (), "source": source, "reporter": console, **reading}
 
@@ -264,7 +265,7 @@ def _show_prior(runs: Sequence[tuple["TrustRun", bool]]) -> None:
             _show_weat(weat, names)
 
 
-def _show_weat(weat: dict[str, Any], names: Sequence[str]) -> None:
+def _show_weat(weat: Fields, names: Sequence[str]) -> None:
     x, y = weat["x"], weat["y"]
     words = [f"{each['name']} ({len(each['words'])})" for each in (x, y)]
     effects = [weat[f"effect_size_{form}"] for form in ("population", "sample")]
@@ -541,9 +542,10 @@ def _show_report(found: "TrustReport", *, every: bool) -> None:
     """A table for each subject, then those of controls and of the software; then sentences."""
     from curation.trust.protocol.checks import words
 
-    tables: dict[str, list[Criterion]] = defaultdict(list)
-    for row in sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind)):
-        tables[_TITLES[row.kind] or f"{words().subjects[row.subject]}: {row.name}"].append(row)
+    rows = sorted(found.rows, key=lambda row: [*_TITLES].index(row.kind))
+    tables = grouped(
+        (_TITLES[row.kind] or f"{words().subjects[row.subject]}: {row.name}", row) for row in rows
+    )
     for title, own in tables.items():
         asking = [row for each in _ASKING for row in own if (row.kind, row.status) == each]
         if rows := own if every else asking:

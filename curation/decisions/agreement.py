@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from curation.decisions.filter import Counted
-from curation.records import GOLDS, VALUES, Decision, Item, Term
+from curation.records import GOLDS, VALUES, Decision, Fields, Item, Term
 from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, contributions, interval
 from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
@@ -367,9 +367,7 @@ def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Di
 TIDY = ("by", "group", "scope", "gold", "measure", "value", "low", "high", "items", "labels")
 
 
-def tidy(
-    report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()
-) -> list[dict[str, Any]]:
+def tidy(report: Agreement, *, measures: Sequence[str], by: Sequence[str] = ()) -> list[Fields]:
     """The agreement report as one long table, unrounded.
 
     Args:
@@ -380,27 +378,16 @@ def tidy(
     Returns:
         One row for each value, with the columns ``TIDY``; None if a column does not apply.
     """
-    rows = [
-        *_measures(report, measures, ("overall", *by)),
-        *(_terms(report) if "term" in by else ()),
-        *(_annotators(report) if "annotator" in by else ()),
-        *_retention(report),
-        *_gold(report),
-    ]
+    rows = _rows(report, measures, ("overall", *by))
     return [{name: row.get(name) for name in TIDY} for row in rows]
 
 
-def _measures(
-    report: Agreement, measures: Sequence[str], groups: Sequence[str]
-) -> Iterator[dict[str, Any]]:
+def _rows(report: Agreement, measures: Sequence[str], groups: Sequence[str]) -> Iterator[Fields]:
     for r in report["measures"]:
         if r["measure"] in measures and r["by"] in groups:
             low, high = r["ci"] or (None, None)
             yield {**r, "gold": r["classes"], "items": r["cats"], "low": low, "high": high}
-
-
-def _terms(report: Agreement) -> Iterator[dict[str, Any]]:
-    for t in report["terms"]:
+    for t in report["terms"] if "term" in groups else ():
         for scope, part, items in (
             ("kept", t, t["cats"]),
             ("decided", t["decided"], t["decided"]["items"]),
@@ -412,28 +399,17 @@ def _terms(report: Agreement) -> Iterator[dict[str, Any]]:
                 ("% agreement", "stereotype", part["agreement"]),
             ):
                 yield row | {"measure": measure, "items": items, "gold": gold, "value": value}
-
-
-def _annotators(report: Agreement) -> Iterator[dict[str, Any]]:
-    for a in report["annotators"]:
-        row = {"by": "annotator", "group": a["annotator"], "scope": "all", "gold": "all"}
-        for measure, value in (
-            ("% with others", a["with_others"]),
-            ("% with gold", a["with_gold"]),
-        ):
-            yield row | {"labels": a["labels"], "measure": measure, "value": value}
-
-
-def _retention(report: Agreement) -> Iterator[dict[str, Any]]:
-    for r in report["retention"]:
-        row = {"by": "domain/kind", "group": f"{r['domain']}/{r['kind']}", "scope": "decided"}
-        values = {"value": r["retention"], "items": r["items"] - r["open"]}
+    every: Fields = {"scope": "all", "gold": "all"}
+    for a in report["annotators"] if "annotator" in groups else ():
+        of_one = every | {"by": "annotator", "group": a["annotator"], "labels": a["labels"]}
+        yield of_one | {"measure": "% with others", "value": a["with_others"]}
+        yield of_one | {"measure": "% with gold", "value": a["with_gold"]}
+    for kept in report["retention"]:
+        row = {"by": "domain/kind", "group": f"{kept['domain']}/{kept['kind']}", "scope": "decided"}
+        values = {"value": kept["retention"], "items": kept["items"] - kept["open"]}
         yield row | {"measure": "% retained"} | values
-
-
-def _gold(report: Agreement) -> Iterator[dict[str, Any]]:
     for name, g in report["gold"].items():
-        row = {"by": "overall", "group": "overall", "scope": "all", "gold": "all"}
+        row = {"by": "overall", "group": "overall", **every}
         yield row | {"measure": f"% gold differs from {name}", "value": g["share"]}
 
 

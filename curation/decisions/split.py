@@ -2,12 +2,11 @@
 
 import hashlib
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from curation.records import Cat, CatAssociation, Decision, Item, SplitName, Term
-from curation.text.rules import tier
+from curation.records import Cat, CatAssociation, Decision, Fields, Item, SplitName, Term
+from curation.text.rules import grouped, tier
 
 ALGORITHM = 4
 
@@ -42,27 +41,23 @@ def assign(
     >>> sorted(assign(terms).values())
     ['dev', 'dev', 'test', 'test', 'test', 'test', 'test', 'test']
     """
-    families: dict[str, list[Term]] = defaultdict(list)
-    sizes: dict[str, int] = defaultdict(int)
-    for term in terms:
-        families[term.family or term.id].append(term)
-        sizes[term.domain] += 1
-    wanted = {domain: wanted_terms(size, dev) for domain, size in sizes.items()}
-    got: dict[str, int] = defaultdict(int)
+    terms = list(terms)
+    families = grouped((term.family or term.id, term) for term in terms)
+    wanted = {domain: wanted_terms(size, dev) for domain, size in _domains(terms).items()}
+    got = Counter[str]()
     side: dict[str, SplitName] = {t.id: "test" for family in families.values() for t in family}
 
     def shortfall(family: Sequence[Term]) -> int:
         """How much closer the domains get to the wanted numbers with this family in dev."""
-        adds: dict[str, int] = defaultdict(int)
-        for term in family:
-            adds[term.domain] += 1
-        return sum(abs(wanted[d] - got[d]) - abs(wanted[d] - got[d] - n) for d, n in adds.items())
+        lack = {domain: wanted[domain] - got[domain] for domain in wanted}
+        return sum(abs(lack[d]) - abs(lack[d] - n) for d, n in _domains(family).items())
 
     def fits(family: Sequence[Term]) -> bool:
-        adds: dict[str, int] = defaultdict(int)
-        for term in family:
-            adds[term.domain] += 1
-        return all(got[d] + n <= wanted[d] for d, n in adds.items())
+        return all(got[d] + n <= wanted[d] for d, n in _domains(family).items())
+
+    def take(name: str) -> None:
+        side.update((term.id, "dev") for term in families[name])
+        got.update(_domains(families[name]))
 
     kept = {
         name: {keep[term.id] for term in family if term.id in keep}
@@ -71,19 +66,19 @@ def assign(
     }
     for name, splits in kept.items():
         if "dev" in splits:
-            for term in families[name]:
-                side[term.id] = "dev"
-                got[term.domain] += 1
+            take(name)
     free = (name for name in families if not kept.get(name))
     drawn = sorted(free, key=lambda name: _lot(seed, name))
     for whole in (True, False):
         for name in drawn:
             family = families[name]
             if side[family[0].id] == "test" and (fits(family) if whole else shortfall(family) > 0):
-                for term in family:
-                    side[term.id] = "dev"
-                    got[term.domain] += 1
+                take(name)
     return side
+
+
+def _domains(terms: Iterable[Term]) -> Counter[str]:
+    return Counter(term.domain for term in terms)
 
 
 def wanted_terms(terms: int, dev: float) -> int:
@@ -156,7 +151,7 @@ def cats(
     return made
 
 
-def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
+def report(cats: Sequence[Cat], *, dev: float = 0.25) -> Fields:
     """The number of terms and CATs in dev and test by domain, and why a share is not exact.
 
     Args:
@@ -168,7 +163,7 @@ def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
         "test_cats", "moved_by"}}, "families": [[texts]]}``. ``exact`` is the wanted number before
         rounding. ``moved_by`` has "rounding", "families", both or neither.
     """
-    domains: dict[str, Any] = {}
+    domains: Fields = {}
     for domain in sorted({cat.domain for cat in cats}):
         of_domain = [cat for cat in cats if cat.domain == domain]
         terms = {cat.term: cat.split for cat in of_domain}
@@ -186,8 +181,6 @@ def report(cats: Sequence[Cat], *, dev: float = 0.25) -> dict[str, Any]:
             "test_cats": sum(cat.split == "test" for cat in of_domain),
             "moved_by": moved,
         }
-    families: dict[str, set[str]] = defaultdict(set)
-    for cat in cats:
-        families[cat.family].add(cat.target)
+    families = grouped(dict.fromkeys((cat.family, cat.target) for cat in cats))
     together = sorted(sorted(texts) for texts in families.values() if len(texts) > 1)
     return {"domains": domains, "families": together}

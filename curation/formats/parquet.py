@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,7 +39,19 @@ def is_text(kind: Any) -> bool:
     return kind.physical_type == "BYTE_ARRAY" and kind.logical_type.type in ("STRING", "NONE")
 
 
-class TextColumns:
+def _pyarrow(name: Path | str) -> Any:
+    """The package pyarrow, with ``parquet``; ``name`` is that of the file, for the error."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise CurationError(
+            f"{name}: reading Parquet needs pyarrow, which is not installed",
+            "pip install 'curation[parquet]'",
+        ) from None
+    return pyarrow
+
+
+class TextColumns(AbstractContextManager["TextColumns"]):
     """An open Parquet file with columns of text; close it, or use it in a ``with`` statement.
 
     Attributes:
@@ -59,26 +72,18 @@ class TextColumns:
                 not exist or is not text.
         """
         self.name = name or str(path)
-        try:
-            import pyarrow as arrow
-            from pyarrow.parquet import ParquetFile
-        except ImportError:
-            raise CurationError(
-                f"{self.name}: reading Parquet needs pyarrow, which is not installed",
-                "pip install 'curation[parquet]'",
-            ) from None
-        self._arrow = arrow
+        self._arrow = arrow = _pyarrow(self.name)
         self._damage = (arrow.ArrowException, OSError, UnicodeError)
         self._open = open_input(Path(path))
         try:
-            schema = ParquetFile(self._open).schema_arrow
+            schema = arrow.parquet.ParquetFile(self._open).schema_arrow
             self.types = {
                 column: kind.value_type if arrow.types.is_dictionary(kind) else kind
                 for column, kind in zip(schema.names, schema.types, strict=True)
             }
             # Each value is unpacked once, however often it occurs.
             texts = [column for column, kind in self.types.items() if self._is_text(kind)]
-            self._file = ParquetFile(self._open, read_dictionary=texts)
+            self._file = arrow.parquet.ParquetFile(self._open, read_dictionary=texts)
         except self._damage as error:
             self._open.close()
             raise self._damaged(error) from None
@@ -100,9 +105,6 @@ class TextColumns:
 
     def _is_text(self, kind: Any) -> bool:
         return kind in {self._arrow.string(), self._arrow.large_string(), self._arrow.string_view()}
-
-    def __enter__(self) -> "TextColumns":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
@@ -195,18 +197,11 @@ def _each(
     *,
     rows: int = ROWS_AT_ONCE,
 ) -> Iterator[T]:
-    try:
-        import pyarrow as arrow
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise CurationError(
-            f"{path}: reading Parquet needs pyarrow, which is not installed",
-            "pip install 'curation[parquet]'",
-        ) from None
+    arrow = _pyarrow(path)
     try:
         with open_input(path) as source:
             _refuse_cut(path, source)
-            file = ParquetFile(source)
+            file = arrow.parquet.ParquetFile(source)
             classes.update(_classes(file.schema_arrow.metadata or {}))
             if file.metadata.num_rows > MOST:
                 raise CurationError(

@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
-from curation.records import VALUES, Value
+from curation.records import VALUES, Fields, Value
 
-Sections = dict[str, dict[str, Any]]
+Sections = dict[str, Fields]
 """Texts by section and key: a text, or a list of texts."""
 
 Space = Literal["column", "label", "decision", "flag", "reason", "answer"]

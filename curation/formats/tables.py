@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError, parsed_json
+from curation.records import Fields
 from curation.text.wording import some
 
 DELIMITERS = ",;\t|"
@@ -50,7 +51,7 @@ def no_rows(path: Path) -> CurationError:
     return CurationError(f"{path}: no header and no rows", "export the table again")
 
 
-def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, dict[str, Any]]]]:
+def read_csv(text: str, path: Path) -> tuple[list[str], Iterator[tuple[int, Fields]]]:
     """The columns of a CSV text, and its rows, each with the number of its first line.
 
     Cells keep their text. Rows without any text are left out. A row with fewer cells than columns
@@ -98,8 +99,8 @@ def _cells(reader: Any, path: Path, before: int) -> Iterator[tuple[int, list[str
         ) from None
 
 
-def _row(columns: list[str], cells: list[str]) -> dict[str, Any]:
-    row: dict[str, Any] = dict(zip(columns, cells, strict=False))
+def _row(columns: list[str], cells: list[str]) -> Fields:
+    row: Fields = dict(zip(columns, cells, strict=False))
     row.pop("", None)
     more = cells[len(columns) :]
     return row | {"": more} if any(cell.strip() for cell in more) else row
@@ -147,7 +148,7 @@ def listed(columns: Iterable[str]) -> str:
     return some(short, _MOST_LISTED)
 
 
-def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_lines(text: str, path: Path) -> Iterator[tuple[int, Fields]]:
     """The objects of a text in JSON Lines, each with the number of its line.
 
     Raises:

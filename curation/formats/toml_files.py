@@ -11,7 +11,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from curation.files import CurationError, read_bytes, read_text, writing
+from curation.files import CurationError, read_bytes, read_text, shipped, writing
+from curation.records import Fields
 
 LARGEST = 1 << 20  # bytes of a TOML file at most; a campaign.toml has a few thousand
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -20,7 +21,7 @@ _DIGITS = re.compile(r"\d[\d_]{1000,}")
 _DEEP = 100  # brackets within brackets: far more than any setting has
 
 
-def read_toml(path: Path, *, fix: str) -> dict[str, Any]:
+def read_toml(path: Path, *, fix: str) -> Fields:
     """The content of a TOML file.
 
     Args:
@@ -65,6 +66,11 @@ def write_form(path: Path, text: str) -> None:
         raise CurationError(
             f"{path}: cannot be written ({error.strerror})", "check who may write to the folder"
         ) from None
+
+
+def shipped_table(*path: str) -> Fields:
+    """A TOML file that comes with the tool, by its path in ``data/``."""
+    return read_toml(shipped("data", *path), fix="see its first lines")
 
 
 def _first(text: str, wrong: Any) -> int | None:

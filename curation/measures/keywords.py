@@ -16,6 +16,7 @@ from curation.files import CurationError
 from curation.measures.counting import Counts
 from curation.records import GOLDS, Cat, Gold, Term
 from curation.text.item_form import around, options
+from curation.text.rules import grouped
 from curation.text.words import (
     UNSPACED,
     NotCheckedError,
@@ -313,9 +314,7 @@ def keywords(
     for domain in sorted(removed):
         for gold in GOLDS:
             add("label", domain, [cat for cat in cats if cat.domain == domain], label=gold)
-    by_term: dict[str, list[Cat]] = defaultdict(list)
-    for cat in cats:
-        by_term[cat.term].append(cat)
+    by_term = grouped((cat.term, cat) for cat in cats)
     for term, (text, domain) in sorted(targets.items(), key=lambda item: (item[1][1], item[0])):
         add("term", domain, by_term[term], term=term, target=text)
     return {

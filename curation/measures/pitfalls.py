@@ -28,7 +28,7 @@ from curation.checks.surface import Finding, ItemTexts, check, read
 from curation.files import read_json, shipped
 from curation.records import GOLDS, KINDS, Cat, Kind, Pitfall, Severity
 from curation.text.item_form import names
-from curation.text.rules import same_text, spelling_key
+from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount
 from curation.text.words import UNSPACED, WORD, base, split
 from curation.work.engine import each_shard
@@ -51,9 +51,7 @@ def _key(text: str) -> str:
 
 def _groups(keys: Sequence[object]) -> list[list[int]]:
     """The indices of each key that occurs more than once."""
-    places_of: dict[object, list[int]] = defaultdict(list)
-    for at, key in enumerate(keys):
-        places_of[key].append(at)
+    places_of = grouped((key, at) for at, key in enumerate(keys))
     return [places for places in places_of.values() if len(places) > 1]
 
 
@@ -100,9 +98,7 @@ def contexts(cats: Sequence[Cat]) -> CatFindings:
 
 def _alike(cats: Sequence[Cat], keys: Sequence[str]) -> CatFindings:
     """CATs whose context is similar to another; the finding names the most similar one."""
-    places_of: dict[str, list[int]] = defaultdict(list)
-    for at, key in enumerate(keys):
-        places_of[key].append(at)
+    places_of = grouped((key, at) for at, key in enumerate(keys))
     texts = sorted(places_of, key=len)
     nearest: dict[int, tuple[float, int]] = {}
     for pairs in similar(texts, texts, similarity=ALIKE / 100):
@@ -276,9 +272,7 @@ def function_words(cats: Sequence[Cat], words: Lists) -> TargetFindings:
     if LIST not in words:
         return
     english = lists("en")
-    named: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for cat in cats:
-        named[cat.domain, cat.target].append(names(cat.context, cat.target))
+    named = grouped(((cat.domain, cat.target), names(cat.context, cat.target)) for cat in cats)
     for (domain, target), which in named.items():
         foreign = 2 * sum(which) < len(which)
         if _is_function_word(target, words) or (foreign and _is_function_word(target, english)):
@@ -304,9 +298,8 @@ def in_several_domains(cats: Sequence[Cat], language: str) -> TargetFindings:
         language: language code of the texts; in English, accents do not count either.
     """
     counts = Counter((cat.domain, cat.target) for cat in cats)
-    alike: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for domain, target in counts:
-        alike[spelling_key(target, accents=base(language) != "en")].append((domain, target))
+    accents = base(language) != "en"
+    alike = grouped((spelling_key(place[1], accents=accents), place) for place in counts)
     for places in alike.values():
         if len({domain for domain, _ in places}) == 1:
             continue
@@ -558,11 +551,8 @@ def _of_cat(cat: Cat, finding: Finding, where: str) -> Pitfall:
 
 def _names(targets: Iterable[tuple[str, str]]) -> dict[str, list[tuple[list[str], str, str]]]:
     """Every target as (words, domain, target), grouped by its first word."""
-    names: dict[str, list[tuple[list[str], str, str]]] = {}
-    for domain, target in targets:
-        if tokens := tokens_of(target):
-            names.setdefault(tokens[0], []).append((tokens, domain, target))
-    return names
+    named = ((tokens_of(target), domain, target) for domain, target in targets)
+    return grouped((words[0], (words, domain, target)) for words, domain, target in named if words)
 
 
 def _other_targets(

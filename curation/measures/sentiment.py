@@ -9,12 +9,12 @@ resemble one another.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.records import GOLDS, KINDS, Cat
+from curation.records import GOLDS, KINDS, Cat, Fields
 from curation.stats.intervals import FEW, Interval, mean_interval, share_interval
 from curation.stats.tests import swap_test
 from curation.text.words import CLEAR, vader
@@ -69,7 +69,7 @@ class Sentiment(TypedDict):
 
     language: str
     classes: int
-    by: dict[str, Any]
+    by: Fields
     rows: list[SentimentRow]
 
 

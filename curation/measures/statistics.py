@@ -18,7 +18,7 @@ from curation.records import GOLDS, KINDS, Cat
 from curation.stats.intervals import FEW, Interval, mean_interval
 from curation.stats.tests import log_choose
 from curation.text.item_form import options
-from curation.text.rules import same_text
+from curation.text.rules import grouped, same_text
 from curation.text.words import UNSPACED, NotCheckedError, base, words
 
 ALGORITHM = 3
@@ -179,10 +179,7 @@ def of_kind(cats: Sequence[Cat], kind: str) -> list[Cat]:
 
 def by_domain(cats: Sequence[Cat]) -> list[tuple[str, list[Cat]]]:
     """The CATs of each domain, by name."""
-    domains: dict[str, list[Cat]] = defaultdict(list)
-    for cat in cats:
-        domains[cat.domain].append(cat)
-    return sorted(domains.items())
+    return sorted(grouped((cat.domain, cat) for cat in cats).items())
 
 
 def word_count(language: str) -> Counts:
@@ -245,10 +242,10 @@ def _gaps(cats: Sequence[Cat], texts: Texts, kind: str, units: Mapping[str, Coun
             for cat in cats
         }
         for first, second in combinations(GOLDS, 2):
-            by_term: dict[tuple[str, str], list[int]] = defaultdict(list)
-            for cat in cats:
-                difference = sizes[cat.id][first] - sizes[cat.id][second]
-                by_term[cat.domain, cat.term].append(difference)
+            by_term = grouped(
+                ((cat.domain, cat.term), sizes[cat.id][first] - sizes[cat.id][second])
+                for cat in cats
+            )
             sums = np.array([[sum(own), len(own)] for own in by_term.values()], float)
             differing = sum(d != 0 for own in by_term.values() for d in own)
             rows.append(
@@ -346,9 +343,7 @@ def terms(cats: Sequence[Cat], texts: Texts, writers: Mapping[str, str | None]) 
     The attribute is the text that fills the BLANK, ignoring case and spaces; a term without
     intrasentence CATs has none. Of equally common attributes, the alphabetically first is reported.
     """
-    by_term: dict[tuple[str, str], list[Cat]] = defaultdict(list)
-    for cat in cats:
-        by_term[cat.domain, cat.term].append(cat)
+    by_term = grouped(((cat.domain, cat.term), cat) for cat in cats)
     return [
         {
             "domain": domain,

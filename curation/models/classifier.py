@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models import loading
-from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory, out_of_memory
-from curation.models.loading import REPORT, Loaded
+from curation.models.forward import halved, usual_batch
+from curation.models.loading import REPORT, Loaded, Options
 from curation.models.sentiments import THREE, Polarity, read_classes
+from curation.records import Fields
+from curation.text.rules import grouped
 from curation.text.wording import amount
 
 SETTINGS = "train-sentiment.json"
@@ -32,6 +34,7 @@ _EXAMPLES = ("a", "one two three", "the bread is good and the weather is fine to
 _TOLERANCE = {"float64": 1e-4, "float32": 1e-4, "float16": 2e-2}
 _COARSEST = 1e-1  # for bfloat16 and any other precision
 _NOTHING = re.compile(r"(?!)")
+_SMALLER = "use a smaller model, or set CUDA_VISIBLE_DEVICES= to run it on the CPU"
 _PARTS = 20_000  # texts whose tokens are in memory at once
 
 
@@ -68,7 +71,7 @@ class Classifier:
     _reserved: re.Pattern[str] = _NOTHING
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """The fields that identify its results: model, revision, dtype, versions and so on."""
         fields = {key: value for key, value in self.loaded.about.items() if key != "family"}
         return {**fields, "window": self.window, "classes": list(self.classes)}
@@ -118,7 +121,7 @@ class Classifier:
         tokenizer = self.loaded.tokenizer
         tokenizer.truncation_side = "right"
         # «</s>» in a text, as in HTML, does not end it: some models fail on a second end token.
-        plain = [self._reserved.sub(_spaced, text) for text in texts]
+        plain = [self._reserved.sub(lambda m: f"{m[0][0]} {m[0][1:]}", text) for text in texts]
         encoded = tokenizer(plain, verbose=False, **options)
         keys = [key for key in encoded if key in self._takes]
         return [{key: encoded[key][n] for key in keys} for n in range(len(texts))]
@@ -130,7 +133,7 @@ class Classifier:
         texts = [dict(text) for text in encoded]
         padded = self.loaded.tokenizer.pad(texts, padding=len(encoded) > 1)
         device = self.loaded.device
-        inputs: dict[str, Any] = {
+        inputs: Fields = {
             key: torch.tensor(value, device=device)
             for key, value in padded.items()
             if key in self._takes
@@ -155,9 +158,7 @@ class Classifier:
         Raises:
             CurationError: there is not enough memory for one text.
         """
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for n, text in enumerate(encoded):
-            alike.setdefault(tuple(text["input_ids"]), []).append(n)
+        alike = grouped((tuple(text["input_ids"]), n) for n, text in enumerate(encoded))
         waiting = sorted(alike, key=lambda ids: (len(ids), ids))  # the longest comes first
         logits = np.zeros((len(encoded), len(self.classes)))
         while waiting:
@@ -167,28 +168,14 @@ class Classifier:
                 values = self.outputs([encoded[alike[ids][0]] for ids in batch])
                 values = values.double().cpu().numpy()
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-                self._halve(batch)
+                size, longest = len(batch), len(batch[-1])
+                self.batch_tokens = halved(error, self.loaded, size, longest, fix=_SMALLER)
                 continue
             del waiting[-size:]
             for ids, value in zip(batch, values, strict=True):
                 logits[alike[ids]] = value
             tell(sum(len(alike[ids]) for ids in batch))
         return logits
-
-    def _halve(self, batch: Sequence[tuple[int, ...]]) -> None:
-        longest = len(batch[-1])
-        if len(batch) == 1:
-            raise CurationError(
-                f"{self.loaded.name}: not enough memory for one text of {longest} tokens",
-                "use a smaller model, or set CUDA_VISIBLE_DEVICES= to run it on the CPU",
-            ) from None
-        free_memory()
-        self.batch_tokens = max(1, len(batch) * longest // 2)
-        self.loaded.notices.append(
-            f"out of memory: using batches of {self.batch_tokens} tokens now"
-        )
 
 
 # --- using one ------------------------------------------------------------------------------------
@@ -246,11 +233,8 @@ def load(
     name: str,
     *,
     labels: Sequence[str] | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
     batch_tokens: int | None = None,
+    **options: Unpack[Options],
 ) -> Classifier:
     """Open a sentiment classifier: from the hub, or trained by train-sentiment.
 
@@ -258,11 +242,8 @@ def load(
         name: a folder, or a name on the hub.
         labels: the sentiment of the model's outputs, in their order, if its own class names do not
             say it: ("negative", "positive"), ("negative", "neutral", "positive"), ("1 star", …).
-        device: see ``loading.load``, as for the next three.
-        dtype: the precision of the model.
-        revision: a branch, tag or commit on the hub.
-        trust_remote_code: run code that comes with the model.
         batch_tokens: tokens in a batch; None for a size that suits the device.
+        options: how the model is found and run.
 
     Raises:
         CurationError: the model does not exist, is not a classifier, or has no trained head; or the
@@ -275,26 +256,9 @@ def load(
             "run the same «curation measures train-sentiment» again: "
             "it continues from the last checkpoint",
         )
-    try:
-        loaded = loading.load(
-            name,
-            head="classes",
-            device=device,
-            dtype=dtype,
-            revision=revision,
-            trust_remote_code=trust_remote_code,
-        )
-    except CurationError as error:
-        if "Unrecognized configuration class" not in error.what:
-            raise
-        raise CurationError(
-            f"{name}: models of this type cannot classify texts",
-            "name a model for text classification, or train one with "
-            "«curation measures train-sentiment»",
-        ) from None
-    return classifier_of(
-        loaded, read_classes(loaded.name, loaded.model.config, labels), batch_tokens=batch_tokens
-    )
+    loaded = loading.load(name, head="classes", **options)
+    classes = read_classes(loaded.name, loaded.model.config, labels)
+    return classifier_of(loaded, classes, batch_tokens=batch_tokens)
 
 
 def classifier_of(
@@ -312,12 +276,11 @@ def classifier_of(
         window: the largest number of tokens; None for the model's own limit.
         batch_tokens: see ``load``.
     """
-    kind = str(loaded.device).partition(":")[0]
     classifier = Classifier(
         loaded,
         tuple(classes),
         window if window is not None else loaded.window,
-        batch_tokens or BATCH_TOKENS.get(kind, GPU_BATCH_TOKENS),
+        batch_tokens or usual_batch(loaded),
         _takes=frozenset(inspect.signature(loaded.model.forward).parameters),
         _reserved=_reserved(loaded.tokenizer),
     )
@@ -338,10 +301,6 @@ def _reserved(tokenizer: Any) -> re.Pattern[str]:
     """A pattern for the special tokens of a tokenizer, which it recognises within texts."""
     names = sorted((name for name in tokenizer.all_special_tokens if len(name) > 1), key=len)
     return re.compile("|".join(map(re.escape, names[::-1]))) if names else _NOTHING
-
-
-def _spaced(match: re.Match[str]) -> str:
-    return f"{match[0][0]} {match[0][1:]}"
 
 
 def _give_padding(loaded: Loaded) -> Any:

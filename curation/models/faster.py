@@ -52,7 +52,9 @@ def quicken(loaded: Loaded, *, private: bool = True) -> None:
         private: whether private operations of torch may be used.
     """
     model = loaded.model
-    makers: dict[type, Callable[[Any], Any]] = {activations.NewGELUActivation: _gelu}
+    makers: dict[type, Callable[[Any], Any]] = {
+        activations.NewGELUActivation: lambda _: torch.nn.GELU(approximate="tanh")
+    }
     packs = private and model.device.type == "cpu" and _onednn_is_faster(model.dtype)
     if packs:
         makers |= {torch.nn.Linear: _pack, pytorch_utils.Conv1D: _pack}
@@ -91,10 +93,6 @@ def _agrees(loaded: Loaded, usual: Any) -> bool:
         return False
     allowed = 64 * torch.finfo(loaded.model.dtype).eps * max(1.0, float(usual.abs().max()))
     return bool((output - usual).abs().max() <= allowed)
-
-
-def _gelu(_: Any) -> Any:
-    return torch.nn.GELU(approximate="tanh")
 
 
 def _pack(layer: Any) -> Any:

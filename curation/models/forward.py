@@ -10,7 +10,6 @@ import copy
 import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError
 from curation.models.loading import Loaded, position_offset
+from curation.records import Fields
 
 ROW = 128  # tokens: longer rows need more attention, shorter ones share and pack less
 
@@ -234,12 +234,10 @@ class Runner:
 
     def __init__(self, loaded: Loaded, *, batch_tokens: int | None = None, plain: bool = False):
         self.loaded = loaded
-        kind = str(loaded.device).partition(":")[0]
-        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, GPU_BATCH_TOKENS)
+        self.batch_tokens = batch_tokens or usual_batch(loaded)
         self.pack = self.narrow = not plain
         self.offset = position_offset(loaded.model)
         self.tokens = self.reads = 0
-        self._rows: Any = None
         self._left = loaded.family == "causal"
         config = loaded.model.config.get_text_config()
         windows = [getattr(config, name, None) for name in ("sliding_window", "local_attention")]
@@ -291,16 +289,7 @@ class Runner:
             try:
                 self._batch(rows, values, packed=layout.packed)
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-                if len(rows) == 1:
-                    raise CurationError(
-                        f"{self.loaded.name}: not enough memory for one text of "
-                        f"{len(rows[0])} tokens",
-                        "use a smaller --dtype, or --device map to spread the model",
-                    ) from None
-                free_memory()
-                self._halve(len(rows[0]) * len(rows))
+                self.batch_tokens = halved(error, self.loaded, len(rows), len(rows[0]))
                 waiting = self._batches([row for part in (*waiting, rows) for row in part])
                 continue
             self.tokens += sum(map(len, rows))
@@ -312,19 +301,10 @@ class Runner:
         """The batches in reverse order, so that the next is at the end."""
         return list(batches(rows, tokens=self.batch_tokens))[::-1]
 
-    def _halve(self, tokens: int) -> None:
-        self.batch_tokens = max(1, tokens // 2)
-        self.loaded.notices.append(
-            f"out of memory: using batches of {self.batch_tokens} tokens now"
-        )
-
     @torch.inference_mode()
     def _batch(self, rows: list[Row], values: NDArray[np.float64], *, packed: bool) -> None:
-        length, device = len(rows[0]), self.loaded.device
-        places = [
-            sorted({place + n * length for place, _, _ in row.reads}) for n, row in enumerate(rows)
-        ]
-        flat = [place for row in places for place in row]
+        length = len(rows[0])
+        flat = sorted({p + n * length for n, row in enumerate(rows) for p, _, _ in row.reads})
         at = {place: n for n, place in enumerate(flat)}
         asked = [
             (at[n * length + place], token, slot)
@@ -333,41 +313,33 @@ class Runner:
         ]
         if not asked:
             return
-        index = torch.tensor(flat, device=device)
-        with self._narrowed(index):
-            logits = self.loaded.model(**self._inputs(rows, packed=packed)).logits
-        if logits.dim() == 3:  # not narrowed
-            logits = logits.reshape(-1, logits.shape[-1]).index_select(0, index.to(logits.device))
+        inputs = self._inputs(rows, packed=packed)
+        logits = logits_at(self.loaded.model, inputs, flat, narrow=self.narrow)
         where, tokens, slots = (np.array(column) for column in zip(*asked, strict=True))
         values[slots] = read(logits, where, tokens)
 
-    def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
+    def _inputs(self, rows: list[Row], *, packed: bool) -> Fields:
         length, device = len(rows[0]), self.loaded.device
-        pad = self.loaded.tokenizer.pad_token_id or 0
-        ids = np.full((len(rows), length), pad)
-        types, positions = np.zeros_like(ids), np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row)] = row.ids
-            types[n, : len(row.types)] = row.types
-            positions[n, : len(row)] = row.positions
-        inputs: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(device)}
+        ids = filled([row.ids for row in rows], length, self.loaded.tokenizer.pad_token_id)
+        inputs: Fields = {"input_ids": torch.from_numpy(ids).to(device)}
         if packed:
             inputs["attention_mask"] = self._mask(rows, length)
-            inputs["position_ids"] = torch.from_numpy(positions + self.offset).to(device)
+            positions = filled([row.positions for row in rows], length) + self.offset
+            inputs["position_ids"] = torch.from_numpy(positions).to(device)
         else:
-            seen = np.arange(length)[None] < np.array([len(row) for row in rows])[:, None]
-            inputs["attention_mask"] = torch.from_numpy(seen.astype(np.int64)).to(device)
+            seen = filled([[1] * len(row) for row in rows], length)
+            inputs["attention_mask"] = torch.from_numpy(seen).to(device)
         if self._left:
             inputs["use_cache"] = False
         elif "token_type_ids" in self.loaded.tokenizer.model_input_names:
+            types = filled([row.types for row in rows], length)
             inputs["token_type_ids"] = torch.from_numpy(types).to(device)
         return inputs
 
     def _mask(self, rows: list[Row], length: int) -> Any:
         mask = np.zeros((len(rows), 1, length, length), dtype=bool)
-        mask[:, 0, range(length), range(length)] = (
-            True  # padding sees itself, or its row would be empty
-        )
+        # Padding sees itself, or its row would be empty.
+        mask[:, 0, range(length), range(length)] = True
         for n, row in enumerate(rows):
             mask[n, 0, : len(row), : len(row)] = row.mask()
         sees = torch.from_numpy(mask).to(self.loaded.device)
@@ -377,21 +349,6 @@ class Runner:
         return torch.zeros(sees.shape, dtype=dtype, device=sees.device).masked_fill_(
             ~sees, torch.finfo(dtype).min
         )
-
-    @contextmanager
-    def _narrowed(self, index: Any) -> Iterator[None]:
-        """Let only these positions reach the output layer, flattened to (positions, width)."""
-        layer = self.loaded.model.get_output_embeddings() if self.narrow else None
-        if layer is None:
-            yield
-            return
-        hook = layer.register_forward_pre_hook(
-            lambda _, args: (args[0].flatten(0, -2).index_select(0, index.to(args[0].device)),)
-        )
-        try:
-            yield
-        finally:
-            hook.remove()
 
     # --- trying out the model -------------------------------------------------------------------
 
@@ -480,6 +437,44 @@ def _twin_packs(loaded: Loaded) -> bool:
     return Runner(replace(loaded, model=twin, notices=[])).pack
 
 
+def filled(rows: Sequence[Sequence[int]], length: int, with_: int | None = 0) -> NDArray[np.int64]:
+    """Rows of numbers as an array of this length, filled at their ends."""
+    array = np.full((len(rows), length), with_ or 0)
+    for n, row in enumerate(rows):
+        array[n, : len(row)] = row
+    return array
+
+
+def logits_at(model: Any, inputs: Fields, places: Sequence[int], *, narrow: bool = True) -> Any:
+    """A model's logits at some places.
+
+    Args:
+        model: the model.
+        inputs: its arguments.
+        places: places in the rows of the output, one row after the other.
+        narrow: let only these places reach the output layer, if it is known.
+
+    Returns:
+        Logits of shape (places, vocabulary).
+    """
+    index = torch.tensor(places, device=model.device)
+
+    def chosen(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        states = args[0]
+        return (states.flatten(0, -2).index_select(0, index.to(states.device)), *args[1:])
+
+    layer = model.get_output_embeddings() if narrow else None
+    hook = None if layer is None else layer.register_forward_pre_hook(chosen)
+    try:
+        logits = model(**inputs).logits
+    finally:
+        if hook:
+            hook.remove()
+    if logits.dim() == 3:  # not narrowed
+        logits = logits.reshape(-1, logits.shape[-1]).index_select(0, index.to(logits.device))
+    return logits
+
+
 def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.float64]:
     """Log-probabilities of tokens.
 
@@ -504,8 +499,46 @@ def read(logits: Any, where: NDArray[Any], tokens: NDArray[Any]) -> NDArray[np.f
         values = torch.where(asked == LIKELIEST, likeliest.double(), (picked - norms[at]).double())
     else:
         values = (picked - norms[at]).double()
-    log_probs: NDArray[np.float64] = values.cpu().numpy()
-    return log_probs
+    return np.asarray(values.cpu().numpy(), float)
+
+
+def usual_batch(loaded: Loaded) -> int:
+    """How many tokens a batch has on the model's device."""
+    return BATCH_TOKENS.get(str(loaded.device).partition(":")[0], GPU_BATCH_TOKENS)
+
+
+def halved(
+    error: Exception,
+    loaded: Loaded,
+    texts: int,
+    longest: int,
+    *,
+    most: int = 10**9,
+    fix: str = "use a smaller --dtype, or --device map to spread the model",
+) -> int:
+    """How many tokens a batch has from now on, if one was too large for the memory.
+
+    Args:
+        error: what the batch raised.
+        loaded: the model, which gets a notice.
+        texts: how many texts the batch had.
+        longest: tokens of the longest of them.
+        most: tokens of a batch until now, if the batch may have had more.
+        fix: what to do if it had one text only.
+
+    Raises:
+        CurationError: the batch had one text only.
+        Exception: the error, if it is another one.
+    """
+    if not out_of_memory(error):
+        raise error
+    if texts == 1:
+        what = f"{loaded.name}: not enough memory for one text of {longest} tokens"
+        raise CurationError(what, fix) from None
+    free_memory()
+    tokens = max(1, min(most, texts * longest) // 2)
+    loaded.notices.append(f"out of memory: using batches of {tokens} tokens now")
+    return tokens
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from curation import __version__
 from curation.files import CurationError, open_input, printable
 from curation.models.rules import Family
+from curation.records import Fields
 from curation.text.wording import amount
 
 
@@ -88,32 +89,38 @@ def check_causal(family: str, name: str) -> None:
 
 
 Head = Literal["lm", "next-sentence", "classes", "none"]
-TRAINERS: dict[Head, str] = {  # how a missing head is trained
-    "lm": "",
-    "none": "",
+_CLASSES = {  # of transformers; the language modelling head depends on the family
+    "none": "AutoModel",
+    "next-sentence": "AutoModelForNextSentencePrediction",
+    "classes": "AutoModelForSequenceClassification",
+    "causal": "AutoModelForCausalLM",
+    "masked": "AutoModelForMaskedLM",
+    "xlnet": "XLNetLMHeadModel",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+}
+_LACKS = {  # of a type of model for which transformers has no such class: the problem, and its fix
+    "next-sentence": (
+        "models of this type have no next-sentence head of their own",
+        "train one with «curation scores train-nsp», and name its folder",
+    ),
+    "classes": (
+        "models of this type cannot classify texts",
+        "name a model for text classification, or train one with "
+        "«curation measures train-sentiment»",
+    ),
+    "fresh": (
+        "transformers has no text classifier for this type of model",
+        "use a model such as google-bert/bert-base-cased",
+    ),
+}
+_TRAINERS: dict[Head, str] = {  # how a missing head is trained
     "next-sentence": ", or train a head with «curation scores train-nsp»",
     "classes": ", or train one with «curation measures train-sentiment»",
 }
 REPORT = "training.json"  # written when a training has ended
 
 
-def class_of(transformers: Any, head: Head, family: Family) -> Any:
-    """The class of transformers that opens a model with this head."""
-    if head == "none":
-        return transformers.AutoModel
-    if head == "next-sentence":
-        return transformers.AutoModelForNextSentencePrediction
-    if head == "classes":
-        return transformers.AutoModelForSequenceClassification
-    return {
-        "causal": transformers.AutoModelForCausalLM,
-        "masked": transformers.AutoModelForMaskedLM,
-        "xlnet": transformers.XLNetLMHeadModel,
-        "seq2seq": transformers.AutoModelForSeq2SeqLM,
-    }[family]
-
-
-def missing_weights(model: Any, report: dict[str, Any], *, head: Head, fresh: bool) -> list[str]:
+def missing_weights(model: Any, report: Fields, *, head: Head, fresh: bool) -> list[str]:
     """The names of weights that were missing, or had another shape.
 
     Args:
@@ -262,7 +269,7 @@ class Loaded:
     family: Family
     model: Any
     tokenizer: Any
-    about: dict[str, Any]
+    about: Fields
     notices: list[str] = field(default_factory=list)
 
     @property
@@ -309,21 +316,40 @@ def _torch() -> tuple[Any, Any]:
     return torch, transformers
 
 
-def loading_options(spec: Any) -> dict[str, Any]:
-    """The arguments of ``load`` and ``identity`` that specs of models have under the same names."""
-    names = ("device", "dtype", "revision", "trust_remote_code")
-    return {name: getattr(spec, name) for name in names}
+class Options(TypedDict, total=False):
+    """How a model is found and run.
+
+    Attributes:
+        device: «auto» (a GPU if there is one, which is the default), «map» (spread over all GPUs
+            and memory), or a device of torch.
+        dtype: «auto», the default, is float32 on a CPU and the model's own elsewhere.
+        revision: a branch, tag or commit on the hub.
+        trust_remote_code: run code that comes with the model.
+    """
+
+    device: str
+    dtype: str
+    revision: str | None
+    trust_remote_code: bool
 
 
-def identity(
-    name: str,
-    *,
-    family: Family | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
-) -> dict[str, Any]:
+def loading_options(spec: Any, **given: Unpack[Options]) -> Options:
+    """The options of ``load`` that specs of models have under the same names, or that are given."""
+    own = {name: getattr(spec, name) for name in Options.__annotations__ if name not in given}
+    return cast("Options", own | given)
+
+
+def _found(name: str, options: Options) -> tuple[Any, Any, Fields, str, Any]:
+    """A model that is not loaded yet: transformers, config, source, device and precision."""
+    torch, transformers = _torch()
+    trusted = options.get("trust_remote_code", False)
+    source = {"revision": options.get("revision") or "main", "trust_remote_code": trusted}
+    config = _fetch(transformers.AutoConfig, name, source)
+    place = _place(torch, options.get("device", "auto"))
+    return transformers, config, source, place, _dtype(torch, options.get("dtype", "auto"), place)
+
+
+def identity(name: str, *, family: Family | None = None, **options: Unpack[Options]) -> Fields:
     """The fields that identify a model's scores, without loading its weights.
 
     The arguments are those of ``load``.
@@ -331,16 +357,9 @@ def identity(
     Raises:
         CurationError: the model does not exist, or is not a language model.
     """
-    torch, transformers = _torch()
-    source: dict[str, Any] = {
-        "revision": revision or "main",
-        "trust_remote_code": trust_remote_code,
-    }
-    config = _fetch(transformers.AutoConfig, name, source)
-    place = _place(torch, device)
-    precision = _dtype(torch, dtype, place)
+    _, config, source, place, precision = _found(name, options)
     if precision == "auto":
-        precision = getattr(config.get_text_config(), "dtype", None) or torch.float32
+        precision = getattr(config.get_text_config(), "dtype", None) or "float32"
     return {
         "model": called(name),
         "family": chosen_family(config, family, name),
@@ -356,11 +375,8 @@ def load(
     *,
     head: Head = "lm",
     family: Family | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
     fresh: Sequence[str] = (),
+    **options: Unpack[Options],
 ) -> Loaded:
     """Load a model and its tokenizer.
 
@@ -371,23 +387,14 @@ def load(
         head: «lm» for the language modelling head, «next-sentence» for BERT's own next-sentence
             head, «classes» for a classifier of texts, «none» for the body alone.
         family: the family of the model; by default as ``family_of`` says.
-        device: «auto» (a GPU if there is one), «map» (spread over all GPUs and memory), or a
-            device of torch.
-        dtype: «auto» is float32 on a CPU and the model's own elsewhere.
-        revision: a branch, tag or commit on the hub.
-        trust_remote_code: run code that comes with the model.
         fresh: names of the classes that a head is going to learn; weights that are missing, or have
             another shape, are drawn at random by torch.
+        options: how it is found and run.
 
     Raises:
         CurationError: the model does not exist, cannot be read, or has no weights for the head.
     """
-    torch, transformers = _torch()
-    source: dict[str, Any] = {
-        "revision": revision or "main",
-        "trust_remote_code": trust_remote_code,
-    }
-    config = _fetch(transformers.AutoConfig, name, source)
+    transformers, config, source, place, precision = _found(name, options)
     if head == "lm" and (Path(name) / "head.json").exists():
         raise CurationError(
             f"{name}: is a trained next-sentence model and no longer predicts words",
@@ -404,22 +411,26 @@ def load(
             f"{called(name)}: its weights are in a pickle file ({pickles[0]}); only tensors are "
             "read from it. docs/models.md describes how to convert it to safetensors"
         )
-    place = _place(torch, device)
-    precision = _dtype(torch, dtype, place)
     tokenizer = _tokenizer(transformers, name, source)
-    auto = class_of(transformers, head, family)
-    options: dict[str, Any] = {"device_map": "auto"} if place == "map" else {}
+    auto = getattr(transformers, _CLASSES[family if head == "lm" else head])
+    how = source | {"dtype": precision, "config": config, "output_loading_info": True}
+    how |= {"device_map": "auto"} if place == "map" else {}
     if fresh:
         config.id2label = dict(enumerate(fresh))  # also sets the number of classes
         config.label2id = {label: number for number, label in enumerate(fresh)}
-        options["ignore_mismatched_sizes"] = True
-    options |= {"dtype": precision, "config": config, "output_loading_info": True}
-    model, report = _fetch(auto, name, source | options)
+        how["ignore_mismatched_sizes"] = True
+    try:
+        model, report = _fetch(auto, name, how)
+    except CurationError as error:
+        if head not in _LACKS or "Unrecognized configuration class" not in error.what:
+            raise
+        problem, fix = _LACKS["fresh" if fresh else head]
+        raise CurationError(f"{name}: {problem}", fix) from None
     if missing := missing_weights(model, report, head=head, fresh=bool(fresh)):
         raise CurationError(
             f"{name}: has no trained weights for {missing[0]} "
             f"({amount(len(missing), 'weight')} missing)",
-            "the model was saved without this head: name another model" + TRAINERS[head],
+            "the model was saved without this head: name another model" + _TRAINERS.get(head, ""),
         )
     try:
         model = model.eval() if place == "map" else model.eval().to(place)
@@ -451,12 +462,8 @@ def open_tokenizer(
     Raises:
         CurationError: the model does not exist, or has no tokenizer.
     """
-    _, transformers = _torch()
-    source: dict[str, Any] = {
-        "revision": revision or "main",
-        "trust_remote_code": trust_remote_code,
-    }
-    return _tokenizer(transformers, name, source)
+    source = {"revision": revision or "main", "trust_remote_code": trust_remote_code}
+    return _tokenizer(_torch()[1], name, source)
 
 
 def token_counter(name: str) -> Callable[[str], int]:
@@ -472,7 +479,7 @@ def token_counter(name: str) -> Callable[[str], int]:
     return lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _tokenizer(transformers: Any, name: str, source: dict[str, Any]) -> Any:
+def _tokenizer(transformers: Any, name: str, source: Fields) -> Any:
     tokenizer = _fetch(transformers.AutoTokenizer, name, source)
     if len(tokenizer) <= len(tokenizer.all_special_ids):  # transformers makes it if files lack
         raise CurationError(
@@ -563,7 +570,7 @@ def _dtype(torch: Any, name: str, place: str) -> Any:
     return getattr(torch, name)
 
 
-def _fetch(auto: Any, name: str, options: dict[str, Any]) -> Any:
+def _fetch(auto: Any, name: str, options: Fields) -> Any:
     """Open something from disk, or else from the hub."""
     folder = Path(name)
     if folder.is_file() or (not folder.exists() and name.startswith(("/", ".", "~"))):

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 import torch
@@ -30,11 +30,12 @@ from safetensors.torch import load_file, save_file
 
 from curation.files import CurationError, read_json
 from curation.models.causal import finite
-from curation.models.forward import Row, Runner, Tell, Text
-from curation.models.loading import REPORT, Loaded, load
+from curation.models.forward import Row, Runner, Tell, Text, filled
+from curation.models.loading import REPORT, Loaded, Options, load
 from curation.models.rules import Family, Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
 from curation.models.xlnet import repair
+from curation.records import Fields
 from curation.work.run_folder import read_identity, write_json
 
 
@@ -257,7 +258,7 @@ class NextSentenceModel(torch.nn.Module):
         logits = self.head(hidden[:, 0].to(self.place, self.precision))
         return (torch.cat([hidden.flatten().to(logits), logits.flatten()]),)
 
-    def states(self, inputs: dict[str, Any], rows: Sequence[Row]) -> Any:
+    def states(self, inputs: Fields, rows: Sequence[Row]) -> Any:
         """The pooled state for each read of these rows, in order; shape (reads, width).
 
         The place of a read is the first token of a text if ``pool`` is «first», else the last.
@@ -285,16 +286,6 @@ class NextSentenceModel(torch.nn.Module):
 class PairRunner(Runner):
     """A next-sentence model, and how it is run."""
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """What was opened, for ``run.json``."""
-        return self.loaded.about
-
-    @property
-    def notices(self) -> list[str]:
-        """Messages for the user."""
-        return self.loaded.notices
-
     def logits(self, rows: list[Row], *, packed: bool = False) -> Any:
         """Logits for each read, with gradients if torch records them; shape (reads, 2).
 
@@ -314,7 +305,7 @@ class PairRunner(Runner):
             range(len(reads)), [label for _, label, _ in reads]
         ]
 
-    def _inputs(self, rows: list[Row], *, packed: bool) -> dict[str, Any]:
+    def _inputs(self, rows: list[Row], *, packed: bool) -> Fields:
         if packed and self.loaded.family == "xlnet":
             return self._xlnet_inputs(rows)
         inputs = self._typed(super()._inputs(rows, packed=packed), rows)
@@ -322,7 +313,7 @@ class PairRunner(Runner):
             del inputs["attention_mask"]  # nothing is hidden, and FNet does not accept a mask
         return inputs
 
-    def _xlnet_inputs(self, rows: list[Row]) -> dict[str, Any]:
+    def _xlnet_inputs(self, rows: list[Row]) -> Fields:
         """Inputs of packed rows for XLNet: positions are relative, ``perm_mask`` hides tokens."""
         inputs = self._typed(super()._inputs(rows, packed=False), rows)
         length = inputs["input_ids"].shape[1]
@@ -333,12 +324,10 @@ class PairRunner(Runner):
         mask = torch.from_numpy(unseen).to(self.loaded.device, self.loaded.model.dtype)
         return {**inputs, "perm_mask": mask}
 
-    def _typed(self, inputs: dict[str, Any], rows: list[Row]) -> dict[str, Any]:
+    def _typed(self, inputs: Fields, rows: list[Row]) -> Fields:
         """Add segment ids if a row has them: not all tokenizers list them (ALBERT, XLNet)."""
         if any(any(row.types) for row in rows):
-            types = np.zeros(inputs["input_ids"].shape, np.int64)
-            for n, row in enumerate(rows):
-                types[n, : len(row)] = row.types
+            types = filled([row.types for row in rows], inputs["input_ids"].shape[1])
             inputs["token_type_ids"] = torch.from_numpy(types).to(self.loaded.device)
         return inputs
 
@@ -350,10 +339,12 @@ class PairRunner(Runner):
         name = self.loaded.name
         if not self._agrees_with(texts, plain):
             self.pack = False
-            self.notices.append(f"{name}: cannot read packed rows; it reads padded ones, slower")
+            self.loaded.notices.append(
+                f"{name}: cannot read packed rows; it reads padded ones, slower"
+            )
             if not self._agrees_with(texts, plain, slack=4):
                 self.batch_tokens = 1
-                self.notices.append(
+                self.loaded.notices.append(
                     f"{name}: cannot read padding either; it reads pairs one by one"
                 )
 
@@ -440,34 +431,22 @@ _WHOLE = "use the folder that «curation scores train-nsp» made, complete and u
 def load_next_sentence(
     name: str,
     *,
-    device: str = "auto",
-    dtype: str = "auto",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
     batch_tokens: int | None = None,
     plain: bool = False,
+    **options: Unpack[Options],
 ) -> PairRunner:
     """Open a model with a trained next-sentence head: one from train-nsp, or BERT's own.
 
     Args:
         name: a folder, or a name on the hub.
-        device: see ``loading.load``, as for the next three.
-        dtype: the precision of the body; a head from train-nsp is always float32.
-        revision: a branch, tag or commit on the hub.
-        trust_remote_code: run code that comes with the model.
         batch_tokens: tokens in a batch; None for a size that suits the device.
         plain: use no packed rows and no faster layers.
+        options: how the model is found and run. A head from train-nsp is always float32.
 
     Raises:
         CurationError: the model does not exist, or has no trained head; the error says how to train
             one.
     """
-    options: dict[str, Any] = {
-        "device": device,
-        "dtype": dtype,
-        "revision": revision,
-        "trust_remote_code": trust_remote_code,
-    }
     folder = Path(name)
     if (folder / HEAD_JSON).exists():
         loaded = _trained(folder, options)
@@ -485,16 +464,8 @@ def load_next_sentence(
     return PairRunner(loaded, batch_tokens=batch_tokens, plain=plain)
 
 
-def _own(name: str, options: dict[str, Any]) -> Loaded:
-    try:
-        loaded = load(name, head="next-sentence", **options)
-    except CurationError as error:
-        if "Unrecognized configuration class" not in error.what:
-            raise
-        raise CurationError(
-            f"{name}: models of this type have no next-sentence head of their own",
-            "train one with «curation scores train-nsp», and name its folder",
-        ) from None
+def _own(name: str, options: Options) -> Loaded:
+    loaded = load(name, head="next-sentence", **options)
     whole = loaded.model
     body = whole.base_model
     head = OwnHead(body.pooler, whole.cls).eval()
@@ -503,7 +474,7 @@ def _own(name: str, options: dict[str, Any]) -> Loaded:
     return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, about)
 
 
-def _trained(folder: Path, options: dict[str, Any]) -> Loaded:
+def _trained(folder: Path, options: Options) -> Loaded:
     path = folder / HEAD_JSON
     about = _read_head(path)
     loaded = load(str(folder), head="none", family=about["family"], **options)
@@ -521,12 +492,12 @@ def _trained(folder: Path, options: dict[str, Any]) -> Loaded:
     model = NextSentenceModel(
         loaded.model, head.to(loaded.device), pool=about["pool"], follows=about["next"]
     )
-    kept: dict[str, Any] = {key: about[key] for key in ("pool", "next", "base") if key in about}
-    opened: dict[str, Any] = {**loaded.about, "next_sentence": {"head": "trained", **kept}}
+    kept: Fields = {key: about[key] for key in ("pool", "next", "base") if key in about}
+    opened: Fields = {**loaded.about, "next_sentence": {"head": "trained", **kept}}
     return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, opened)
 
 
-def _read_head(path: Path) -> dict[str, Any]:
+def _read_head(path: Path) -> Fields:
     """The content of ``head.json``, checked."""
     about = read_json(path)
     if not isinstance(about, dict) or about.get("form") != _FORM:
@@ -539,7 +510,7 @@ def _read_head(path: Path) -> dict[str, Any]:
     return about
 
 
-def training_of(folder: Path) -> dict[str, Any] | None:
+def training_of(folder: Path) -> Fields | None:
     """How the head in a folder was trained: all that can change it, apart from the model.
 
     Settings count by their effect: ``held_out``, ``test_pairs`` and ``limit`` as numbers of
@@ -560,7 +531,7 @@ def training_of(folder: Path) -> dict[str, Any] | None:
     return {name: known.get(name) for name in _TRAINING}
 
 
-def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) -> None:
+def save_next_sentence(folder: Path, loaded: Loaded, *, base: Fields) -> None:
     """Write body, tokenizer and trained head. ``head.json`` is last: it shows that all is there.
 
     Args:
@@ -571,7 +542,7 @@ def save_next_sentence(folder: Path, loaded: Loaded, *, base: dict[str, Any]) ->
     model = loaded.model
     model.body.save_pretrained(folder)
     loaded.tokenizer.save_pretrained(folder)
-    state: dict[str, Any] = model.head.state_dict()
+    state: Fields = model.head.state_dict()
     weights = {name: weight.detach().cpu().contiguous() for name, weight in state.items()}
     save_file(weights, folder / WEIGHTS)
     about = {

@@ -102,14 +102,11 @@ Kauf & Ivanova 2023 §3; lm-eval ``LM.loglikelihood``.
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from curation.files import CurationError, shipped
-from curation.formats.toml_files import read_toml
+from curation.files import CurationError
+from curation.formats.toml_files import shipped_table
 from curation.records import KINDS, Kind
 
 Family = Literal["causal", "masked", "xlnet", "seq2seq", "endpoint", "chat"]
-INTRA: tuple[Kind, ...] = ("intrasentence",)
-INTER: tuple[Kind, ...] = ("intersentence",)
-BOTH = INTRA + INTER
 
 
 class ScoringRequest(NamedTuple):
@@ -177,49 +174,13 @@ class Rule(NamedTuple):
     says: str
 
 
-_READS_LEFT: tuple[Family, ...] = ("causal", "endpoint")
-_FILLS: tuple[Family, ...] = ("masked", "xlnet")
-
 RULES: dict[str, Rule] = {
-    "ll-bos": Rule(_READS_LEFT, BOTH, "sum of log p of all tokens, after BOS"),
-    "ll-acl": Rule(_READS_LEFT, BOTH, "sum of log p of all tokens; BOS before the first one only"),
-    "ll-code": Rule(_READS_LEFT, BOTH, "ll-acl divided by the number of tokens: StereoSet's code"),
-    "ll-arxiv": Rule(_READS_LEFT, BOTH, "mean log p of all tokens except the first"),
-    "conditional": Rule(
-        (*_READS_LEFT, "seq2seq"), INTER, "log p of the association after the context"
-    ),
-    "conditional-chars": Rule(
-        (*_READS_LEFT, "seq2seq"), INTER, "conditional divided by the association's characters"
-    ),
-    "ratio": Rule(_READS_LEFT, INTER, "log p of the association with the context minus without it"),
-    "infill": Rule(("seq2seq",), INTRA, "log p of the attribute in BLANK, by the decoder"),
-    "attribute-acl": Rule(
-        _FILLS, INTRA, "log of the mean p of the attribute's pieces; later pieces masked"
-    ),
-    "attribute-arxiv": Rule(
-        _FILLS, INTRA, "mean log p of the attribute's pieces; later pieces absent"
-    ),
-    "attribute-code": Rule(
-        _FILLS, INTRA, "log of the mean p of the attribute's pieces; later pieces absent"
-    ),
-    "attribute-code-literal": Rule(
-        ("masked",), INTRA, "attribute-code with the mask inserted as text: StereoSet's code"
-    ),
-    "pll": Rule(_FILLS, BOTH, "pseudo-log-likelihood of the text (Salazar et al. 2020)"),
-    "pll-shared": Rule(
-        _FILLS, BOTH, "pll of the tokens that the options share (Nangia et al. 2020)"
-    ),
-    "pll-word-l2r": Rule(
-        _FILLS, BOTH, "pll with the rest of each word masked, too (Kauf & Ivanova 2023)"
-    ),
-    "nsp": Rule(
-        ("causal", "masked", "xlnet"), INTER, "log p that the association follows the context"
-    ),
-    "choice": Rule(("chat",), BOTH, "which of two associations the model names, in both orders"),
+    name: Rule(tuple(rule["families"]), tuple(rule["kinds"]), rule["says"])
+    for name, rule in shipped_table("scores", "rules.toml").items()
 }
-
+"""Each rule's families and kinds, and in a few words what it computes."""
 Profile = dict[Family, dict[Kind, str]]
-_TABLE = read_toml(shipped("data", "scores", "profiles.toml"), fix="see its first lines")
+_TABLE = shipped_table("scores", "profiles.toml")
 
 SOURCES: dict[str, str] = {name: profile.pop("source") for name, profile in _TABLE.items()}
 """The source that each profile follows."""

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from curation import __version__
 from curation.files import CurationError, read_json
@@ -21,6 +21,7 @@ from curation.models.loading import (
 )
 from curation.models.rules import Family, Scored, ScoringRequest
 from curation.models.tokens import count_tokens
+from curation.records import Fields
 
 if TYPE_CHECKING:
     from curation.models.endpoint.client import Endpoint, Repeats
@@ -35,7 +36,7 @@ class ModelSpec:
     Attributes:
         name: a folder or a name on the hub; with ``url``, the name at that endpoint.
         family: the family; by default as the model's configuration says.
-        device, dtype, revision, trust_remote_code: see ``loading.load``.
+        device, dtype, revision, trust_remote_code: see ``loading.Options``.
         batch_tokens: tokens in a batch; None for a size that suits the device.
         plain: use no packed rows and no faster layers.
         label: the name in tables and folders; by default the model's own.
@@ -71,7 +72,7 @@ class Scorer:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.spec = spec
-        self.about: dict[str, Any] = {}
+        self.about: Fields = {}
         self.notices: list[str] = []
         self._open: dict[str, Score] = {}
         self._served: Endpoint | None = None
@@ -98,7 +99,7 @@ class Scorer:
         from curation.models.forward import Runner
 
         loaded = self._load()
-        how: dict[str, Any] = {"batch_tokens": self.spec.batch_tokens, "plain": self.spec.plain}
+        how: Fields = {"batch_tokens": self.spec.batch_tokens, "plain": self.spec.plain}
         if loaded.family == "seq2seq":
             from curation.models import seq2seq
 
@@ -202,7 +203,7 @@ def open_scorer(spec: ModelSpec) -> Scorer:
     return Scorer(spec)
 
 
-def identify(spec: ModelSpec) -> dict[str, Any]:
+def identify(spec: ModelSpec) -> Fields:
     """The fields that identify the scores of a model run in this way, without loading its weights.
 
     Those of a chat model do not say how it is asked. Those of a chat model behind an endpoint name

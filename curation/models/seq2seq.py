@@ -18,17 +18,11 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from curation.files import CurationError
 from curation.models.causal import finite
-from curation.models.forward import (
-    BATCH_TOKENS,
-    GPU_BATCH_TOKENS,
-    Tell,
-    free_memory,
-    out_of_memory,
-    read,
-)
+from curation.models.forward import Tell, filled, halved, logits_at, read, usual_batch
 from curation.models.loading import Loaded
 from curation.models.rules import Refusal, Scored, ScoringRequest
 from curation.models.tokens import Tokens, surround, tokenize
+from curation.text.rules import grouped
 
 _VALUES = 1 << 28  # logits in memory at once: 1 GiB of float32
 
@@ -73,9 +67,7 @@ def score(
     """
     plans = plan(loaded.tokenizer, rule, requests, window=loaded.window)
     unique = list(dict.fromkeys(each for each in plans if isinstance(each, Pair)))
-    device = str(loaded.device).partition(":")[0]
-    budget = batch_tokens or BATCH_TOKENS.get(device, GPU_BATCH_TOKENS)
-    values = _Batches(loaded, budget, tell).run(unique)
+    values = _Batches(loaded, batch_tokens or usual_batch(loaded), tell).run(unique)
     by = [each.characters if rule == "conditional-chars" else 1 for each in requests]
     return [
         each if isinstance(each, Refusal) else finite(values[each] / size)
@@ -183,9 +175,7 @@ class _Batches:
 
     def run(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
         """The sum of log-probabilities of each pair."""
-        answers: dict[tuple[int, ...], list[Pair]] = {}
-        for pair in pairs:
-            answers.setdefault(pair.shown, []).append(pair)
+        answers = grouped((pair.shown, pair) for pair in pairs)
         waiting = sorted(answers, key=len)
         while waiting:
             size = max(1, self.budget // max(len(waiting[-1]), 1))
@@ -193,15 +183,7 @@ class _Batches:
             try:
                 self._encode(batch, answers)
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-                if len(batch) == 1:
-                    raise CurationError(
-                        f"{self.loaded.name}: not enough memory for one text of "
-                        f"{len(batch[0])} tokens",
-                        "use a smaller --dtype, or --device map to spread the model",
-                    ) from None
-                self._halve(len(batch) * len(batch[-1]))
+                self._halve(error, len(batch), len(batch[-1]))
                 waiting += batch
         return self.values
 
@@ -223,11 +205,9 @@ class _Batches:
                     part, *(of.index_select(0, rows.to(of.device)) for of in (hidden, seen))
                 )
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
                 if len(part) == 1:
                     raise  # there may be enough memory if fewer texts are encoded
-                self._halve(len(part) * max(len(part[-1].answer), len(batch[-1])))
+                self._halve(error, len(part), max(len(part[-1].answer), len(batch[-1])))
                 waiting += part
 
     def _fit(self, longest: Pair, shown: int) -> int:
@@ -246,23 +226,13 @@ class _Batches:
             for n, pair in enumerate(part)
             for place in range(pair.first, len(pair.answer))
         ]
-        flat = torch.tensor([place for place, _ in reads], device=self.loaded.device)
-        layer = self.loaded.model.get_output_embeddings()
-
-        def narrowed(_: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-            states = args[0]
-            return (states.flatten(0, -2).index_select(0, flat.to(states.device)), *args[1:])
-
-        hook = layer.register_forward_pre_hook(narrowed)
-        try:
-            logits = self.loaded.model(
-                encoder_outputs=BaseModelOutput(last_hidden_state=hidden),
-                attention_mask=seen,
-                decoder_input_ids=ids,
-                use_cache=False,
-            ).logits
-        finally:
-            hook.remove()
+        inputs = {
+            "encoder_outputs": BaseModelOutput(last_hidden_state=hidden),
+            "attention_mask": seen,
+            "decoder_input_ids": ids,
+            "use_cache": False,
+        }
+        logits = logits_at(self.loaded.model, inputs, [place for place, _ in reads])
         tokens = np.array([token for _, token in reads])
         log_probs = read(logits.reshape(len(reads), -1), np.arange(len(reads)), tokens)
         ends = np.cumsum([len(pair.answer) - pair.first for pair in part])
@@ -273,17 +243,13 @@ class _Batches:
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Token ids, padded at the right; and a mask that is 0 for padding."""
         length = max(map(len, rows))
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        seen = np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row)], seen[n, : len(row)] = row, 1
+        ids = filled(rows, length, self.loaded.tokenizer.pad_token_id)
+        seen = filled([[1] * len(row) for row in rows], length)
         device = self.loaded.device
         return torch.from_numpy(ids).to(device), torch.from_numpy(seen).to(device)
 
-    def _halve(self, tokens: int) -> None:
-        free_memory()
-        self.budget = max(1, min(self.budget, tokens) // 2)
-        self.loaded.notices.append(f"out of memory: using batches of {self.budget} tokens now")
+    def _halve(self, error: Exception, texts: int, longest: int) -> None:
+        self.budget = halved(error, self.loaded, texts, longest, most=self.budget)
 
     def _shifted(self, answer: Sequence[int]) -> list[int]:
         """The decoder's input for an answer: its start token, and all tokens except the last."""

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from curation.files import CurationError
-from curation.models.forward import BATCH_TOKENS, GPU_BATCH_TOKENS, free_memory, out_of_memory
+from curation.models.forward import filled, halved, usual_batch
 from curation.models.loading import Loaded, load, loading_options
 from curation.models.tokens import Tokens, surround, tokenize
 
@@ -57,7 +57,7 @@ class StatesSpec:
     """A model and a layer: all that a worker needs to read states.
 
     Attributes:
-        name, device, dtype, revision, trust_remote_code: see ``loading.load``.
+        name, device, dtype, revision, trust_remote_code: see ``loading.Options``.
         layer: 0 for the embeddings, 1 for the first layer …; None for the last layer.
         batch_tokens: tokens in a batch; None for a size that suits the device.
     """
@@ -118,8 +118,7 @@ class StateReader:
                 "use a model with a fast tokenizer (a folder with tokenizer.json)",
             )
         self.loaded = loaded
-        kind = str(loaded.device).partition(":")[0]
-        self.batch_tokens = batch_tokens or BATCH_TOKENS.get(kind, GPU_BATCH_TOKENS)
+        self.batch_tokens = batch_tokens or usual_batch(loaded)
         self.tokens = 0
         self._body = loaded.model.get_encoder() if loaded.family == "seq2seq" else loaded.model
         if loaded.family == "xlnet":  # transformers leaves some weights in float32
@@ -246,19 +245,8 @@ class StateReader:
             try:
                 self._batch(batch, states)
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
                 longest = len(batch[-1].ids)
-                if len(batch) == 1:
-                    raise CurationError(
-                        f"{self.loaded.name}: not enough memory for one text of {longest} tokens",
-                        "use a smaller --dtype, or --device map to spread the model",
-                    ) from None
-                free_memory()
-                self.batch_tokens = max(1, longest * len(batch) // 2)
-                self.loaded.notices.append(
-                    f"out of memory: using batches of {self.batch_tokens} tokens now"
-                )
+                self.batch_tokens = halved(error, self.loaded, len(batch), longest)
                 continue
             del waiting[-take:]
             self.tokens += sum(len(row.ids) for row in batch)
@@ -286,15 +274,13 @@ class StateReader:
 
     def _forward(self, rows: Sequence[_Row], length: int) -> Any:
         """The states of one layer, shape (rows, length, width)."""
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        types, seen = np.zeros_like(ids), np.zeros_like(ids)
-        for n, row in enumerate(rows):
-            ids[n, : len(row.ids)] = row.ids
-            types[n, : len(row.types)] = row.types
-            seen[n, : len(row.ids)] = 1
-        arrays = {"input_ids": ids, "attention_mask": seen}
+        pad = self.loaded.tokenizer.pad_token_id
+        arrays = {
+            "input_ids": filled([row.ids for row in rows], length, pad),
+            "attention_mask": filled([[1] * len(row.ids) for row in rows], length),
+        }
         if self._typed:
-            arrays["token_type_ids"] = types
+            arrays["token_type_ids"] = filled([row.types for row in rows], length)
         device = self.loaded.device
         inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
         plain = {"use_cache": False, "use_mems": False, "return_dict": True}

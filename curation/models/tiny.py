@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
 
+from curation.records import Fields
 from curation.work.run_folder import disk_errors
 
 _HF: Any = importlib.import_module("transformers")  # its types are not all there
@@ -105,13 +106,8 @@ def _wordpiece(texts: Sequence[str], vocabulary: int) -> Any:
 
 def _model(family: str, vocabulary: int, width: int, layers: int) -> Any:
     if family == "causal":
-        ends: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
-        shape: dict[str, Any] = {
-            "n_embd": width,
-            "n_layer": layers,
-            "n_head": 2,
-            "n_positions": 128,
-        }
+        ends: Fields = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
+        shape: Fields = {"n_embd": width, "n_layer": layers, "n_head": 2, "n_positions": 128}
         return GPT2LMHeadModel(GPT2Config(vocab_size=vocabulary, **shape, **ends))
     return BertForMaskedLM(
         BertConfig(

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.models.forward import Row, Runner, Tell, Text, read
+from curation.models.forward import Row, Runner, Tell, Text, filled, logits_at, read
 from curation.models.loading import Loaded
 from curation.models.tokens import surround
 
@@ -42,42 +42,30 @@ class XLNetRunner(Runner):
 
     @torch.inference_mode()
     def _batch(self, rows: list[Row], values: NDArray[np.float64], *, packed: bool) -> None:
-        device = self.loaded.device
         targets = [sorted({place for place, _, _ in row.reads}) for row in rows]
         most = max(map(len, targets))
         if not most:
             return
         # Rows may have different numbers of targets; the surplus ones select no position.
         flat = [n * most + k for n, places in enumerate(targets) for k in range(len(places))]
-        at = {(n, place): k for n, places in enumerate(targets) for k, place in enumerate(places)}
-        index = torch.tensor(flat, device=device)
-        with self._narrowed(index):
-            logits = self.loaded.model(**self._streams(rows, targets)).logits
-        if logits.dim() == 3:  # not narrowed
-            logits = logits.reshape(-1, logits.shape[-1]).index_select(0, index.to(logits.device))
-        before = np.cumsum([0, *map(len, targets)])
-        where, tokens, slots = (
-            np.array(column)
-            for column in zip(
-                *(
-                    (before[n] + at[n, place], token, slot)
-                    for n, row in enumerate(rows)
-                    for place, token, slot in row.reads
-                ),
-                strict=True,
-            )
-        )
+        read_at = [(n, place) for n, places in enumerate(targets) for place in places]
+        at = {each: number for number, each in enumerate(read_at)}
+        streams = self._streams(rows, targets)
+        logits = logits_at(self.loaded.model, streams, flat, narrow=self.narrow)
+        asked = [
+            (at[n, p], token, slot) for n, row in enumerate(rows) for p, token, slot in row.reads
+        ]
+        where, tokens, slots = (np.array(column) for column in zip(*asked, strict=True))
         values[slots] = read(logits, where, tokens)
 
     def _streams(self, rows: list[Row], targets: list[list[int]]) -> dict[str, Any]:
         length, most = max(map(len, rows)), max(map(len, targets))
-        ids = np.full((len(rows), length), self.loaded.tokenizer.pad_token_id or 0)
-        types = np.zeros_like(ids)
+        ids = filled([row.ids for row in rows], length, self.loaded.tokenizer.pad_token_id)
+        types = filled([row.types for row in rows], length)
         unseen = np.ones((len(rows), length, length), dtype=bool)
         mapping = np.zeros((len(rows), most, length), dtype=bool)
         for n, row in enumerate(rows):
             size = len(row)
-            ids[n, :size], types[n, :size] = row.ids, row.types
             unseen[n, :size, :size] = ~row.mask() | (ids[n, :size] == self._mask_token)
             mapping[n, range(len(targets[n])), targets[n]] = True
         arrays = {"input_ids": ids, "token_type_ids": types}

@@ -4,13 +4,10 @@ IdealLM, StereotypedLM and RandomLM are those of StereoSet, ACL §5.3.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-import pandas as pd
-
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Fields
 from curation.stats.artefacts import MIRRORED, Artefact
-from curation.stats.metrics import Ties, comparisons, results
+from curation.stats.metrics import Ties, cat_columns, comparisons, results
 
 EXPECTED: dict[str, tuple[float | None, float]] = {
     "IdealLM": (1.0, 0.5),
@@ -20,7 +17,7 @@ EXPECTED: dict[str, tuple[float | None, float]] = {
 """Probability of preferring the meaningful association, and the stereotype; None: not defined."""
 
 
-def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[dict[str, Any]]:
+def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[Fields]:
     """What the three baselines score on these CATs, in the form of ``metrics.results``.
 
     Every comparison counts with the probability that the baseline wins it, so the values are
@@ -33,20 +30,8 @@ def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[dict[str, A
     """
     expected = []
     for model, (meaningful, stereotype) in EXPECTED.items():
-        table = pd.DataFrame(
-            [
-                {
-                    "kind": cat.kind,
-                    "domain": cat.domain,
-                    "term": f"{cat.domain}/{cat.target}",
-                    "meaningful": 2 * (meaningful or 0.0),
-                    "stereotype": stereotype,
-                    "ties": 0,
-                }
-                for cat in cats
-            ]
-        )
-        result = results(table, model=model, overall=overall)
+        won = {"meaningful": 2 * (meaningful or 0.0), "stereotype": stereotype, "ties": 0}
+        result = results(cat_columns(cats).assign(**won), model=model, overall=overall)
         for cell in _cells(result):
             cell.update(lms_ci=None, ss_ci=None, icat_ci=None, too_wide=[])
             if meaningful is None:
@@ -55,7 +40,7 @@ def baselines(cats: Sequence[Cat], *, overall: bool = False) -> list[dict[str, A
     return expected
 
 
-def _cells(result: dict[str, Any]) -> list[dict[str, Any]]:
+def _cells(result: Fields) -> list[Fields]:
     parts = [result, *result["kinds"].values()]
     return [
         cell
@@ -74,7 +59,7 @@ def measured(
     *,
     ties: Ties = "half",
     overall: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """What artefact baselines score on these CATs.
 
     Args:
@@ -92,8 +77,8 @@ def measured(
     """
     measured = []
     for artefact in baselines:
-        result: dict[str, Any] = {"model": artefact.name, "kinds": {}, "overall": None}
-        beyond: list[dict[str, Any]] = []
+        result: Fields = {"model": artefact.name, "kinds": {}, "overall": None}
+        beyond: list[Fields] = []
         if artefact.scores is not None:
             scores = artefact.scores
             own = [cat for cat in cats if cat.associations[0].id in scores]
@@ -115,7 +100,7 @@ def measured(
     return measured
 
 
-def beyond_chance(result: dict[str, Any]) -> list[dict[str, Any]]:
+def beyond_chance(result: Fields) -> list[Fields]:
     """The values at which a baseline that understands nothing differs clearly from chance.
 
     For each kind of CAT these are an lms whose interval is above 60, and an ss whose interval does

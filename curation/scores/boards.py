@@ -8,7 +8,7 @@ import pandas as pd
 
 from curation.files import CurationError
 from curation.records import GOLDS, KINDS, Cat
-from curation.scores.runs import ByIds, Run, from_ids, judge_outcomes
+from curation.scores.runs import ByIds, Run, from_ids, ids_of, judge_outcomes
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, cat_columns, judge
 from curation.text.wording import amount
@@ -71,10 +71,7 @@ def won(cats: Sequence[Cat], run: Run, *, ties: Ties = "half") -> Floats:
     if run.by_choice:
         results[:, has] = judge_outcomes([run.comparisons[cat.id] for cat in own], ties=ties)
     else:
-        three = [
-            [next(run.scores[a.id] for a in cat.associations if a.gold == gold) for gold in GOLDS]
-            for cat in own
-        ]
+        three = [[run.scores[name] for name in ids_of(cat)] for cat in own]
         results[:, has] = judge(np.array(three, float).reshape(-1, len(GOLDS)), ties=ties)
     return results
 

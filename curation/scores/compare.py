@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.files import CurationError
 from curation.models.rules import rules_name
-from curation.records import KINDS
+from curation.records import KINDS, Fields
 from curation.scores.boards import Board
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
@@ -27,7 +27,7 @@ from curation.scores.groups import (
 )
 from curation.scores.published import choose, printed_name
 from curation.scores.sizes import Sizes, by_architecture, size_correlations, sizes_of
-from curation.scores.terms import Agreement, by_term, model_terms
+from curation.scores.terms import EVEN, Agreement, by_term, model_terms
 from curation.stats.correlations import spearman
 from curation.stats.intervals import FEW
 from curation.stats.metrics import BOTH, METRICS, results
@@ -152,9 +152,6 @@ def _cell(run: Result, kind: str) -> Mapping[str, Any]:
     return cell
 
 
-EVEN = 50.0  # the ss of a model that prefers neither
-
-
 def pair_spread(board: Board, pair: Pair | tuple[int, None], metric: str) -> Spread | None:
     """The spread of one pair's differences, on CATs that both have, kinds pooled.
 
@@ -235,7 +232,7 @@ def run_results(
     profiles: Sequence[str] = (),
     sizes: Mapping[str, Sizes] | None = None,
     missing: int = 0,
-) -> dict[str, Any]:
+) -> Fields:
     """A run's ``metrics.results``, with everything that tables show about the run.
 
     Args:
@@ -332,7 +329,7 @@ def _by_size(models: Sequence[Result], board: Board) -> list[BySize]:
     return rows
 
 
-def correlations(models: Sequence[Result]) -> list[dict[str, Any]]:
+def correlations(models: Sequence[Result]) -> list[Fields]:
     """Spearman's correlations over models: lms with ss, and each of them across the kinds.
 
     ACL §7, "Relation between lms and ss".

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from curation.files import CurationError, digest
 from curation.models.rules import rules_name
-from curation.records import GOLDS, KINDS, Cat, Kind
+from curation.records import KINDS, Cat, Fields, Kind
 from curation.scores.boards import scored
 from curation.scores.groups import ENSEMBLE, OWN, head_of, member_runs
-from curation.scores.runs import Run
+from curation.scores.runs import Run, ids_of
 from curation.stats.intervals import Floats
 from curation.stats.metrics import Ties, comparisons, icat, results
 from curation.text.wording import amount
@@ -144,7 +144,7 @@ class Ensemble(NamedTuple):
     weights: list[float]
     means: dict[Kind, list[float]]
     sds: dict[Kind, list[float]]
-    on_dev: dict[str, Any]
+    on_dev: Fields
     dev_cats: list[str]
 
 
@@ -177,10 +177,7 @@ def choose(runs: Sequence[Run], names: Sequence[str]) -> list[Run]:
 
 def stacked(cats: Sequence[Cat], members: Sequence[Run]) -> Floats:
     """Scores of CATs that all members have, shape (CATs, 3, members), in the order of GOLDS."""
-    three = [
-        [next(a.id for a in cat.associations if a.gold == gold) for gold in GOLDS] for cat in cats
-    ]
-    values = [[[run.scores[name] for name in names] for names in three] for run in members]
+    values = [[[run.scores[name] for name in ids_of(cat)] for cat in cats] for run in members]
     return np.array(values, float).reshape(len(members), len(cats), 3).transpose(1, 2, 0)
 
 
@@ -305,15 +302,15 @@ def apply(
     standard = _standardised(stacked(own, members), kinds, ensemble.means, ensemble.sds)
     values = standard @ np.array(ensemble.weights)
     scores = {
-        next(a.id for a in cat.associations if a.gold == gold): float(value)
+        name: float(value)
         for cat, three in zip(own, values, strict=True)
-        for gold, value in zip(GOLDS, three, strict=True)
+        for name, value in zip(ids_of(cat), three, strict=True)
     }
     kept = {cat.id for cat in own}
     return scores, [cat for cat in cats if cat.id not in kept]
 
 
-def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> dict[str, Any]:
+def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any) -> Fields:
     """The content of an ensemble's ``run.json``.
 
     ``dev_cats`` includes the CATs that members were fitted on if they are ensembles themselves.
@@ -337,16 +334,14 @@ def about(name: str, ensemble: Ensemble, members: Sequence[Run], **settings: Any
         "head_training": trained.popitem()[1] if len(trained) == 1 else None,
         "members": [run.name for run in members],
         "member_runs": member_runs(members),
-        "weights": dict(zip([run.name for run in members], ensemble.weights, strict=True)),
+        "weights": by_name(members, ensemble.weights),
         "objective": ensemble.on_dev["objective"],
-        "means": _by_member(ensemble.means, members),
-        "sds": _by_member(ensemble.sds, members),
+        "means": {kind: by_name(members, of) for kind, of in ensemble.means.items()},
+        "sds": {kind: by_name(members, of) for kind, of in ensemble.sds.items()},
         "dev": {
             "cats": len(ensemble.dev_cats),
-            **{name: value for name, value in ensemble.on_dev.items() if name != "members"},
-            "members": dict(
-                zip([run.name for run in members], ensemble.on_dev["members"], strict=True)
-            ),
+            **ensemble.on_dev,
+            "members": by_name(members, ensemble.on_dev["members"]),
         },
         "dev_cats": list(dict.fromkeys(cat for cats in fitted for cat in cats)),
         "members_sha256": {run.name: _digest(run) for run in members},
@@ -364,13 +359,9 @@ def scored_since(run: Run, runs: Sequence[Run]) -> list[str]:
     return [m.name for m in runs if m.name in kept and _digest(m) != kept[m.name]]
 
 
-def _by_member(
-    values: dict[Kind, list[float]], members: Sequence[Run]
-) -> dict[str, dict[str, float]]:
-    return {
-        kind: dict(zip([run.name for run in members], of, strict=True))
-        for kind, of in values.items()
-    }
+def by_name(members: Sequence[Run], values: Sequence[float]) -> dict[str, float]:
+    """Values of the members by their names."""
+    return {run.name: value for run, value in zip(members, values, strict=True)}
 
 
 def rules_of(members: Sequence[Run], kinds: Sequence[Kind]) -> tuple[dict[Kind, str], str]:
@@ -394,7 +385,7 @@ def folder(about: Mapping[str, Any]) -> str:
 
 def split_results(
     splits: Mapping[str, Sequence[Cat]], scores: Mapping[str, float], *, model: str, ties: Ties
-) -> dict[str, Any]:
+) -> Fields:
     """``metrics.results`` of each split that has CATs with scores.
 
     ``left_out`` counts the CATs that have no scores.

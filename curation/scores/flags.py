@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from curation.files import shipped
-from curation.formats.toml_files import read_toml
+from curation.formats.toml_files import shipped_table
 from curation.models.rules import OWN_HEADS, profiles_of
 
 SHARE = 0.5  # a model is flagged if more than this share of comparisons or tokens is affected
 _ROUNDING = 1e-9  # of a limit times a count
-_TABLE = read_toml(shipped("data", "scores", "flags.toml"), fix="see its first line")
+_TABLE = shipped_table("scores", "flags.toml")
 FLAGS, MARKS, LATEX = (
     {name: str(flag[part]) for name, flag in _TABLE.items()} for part in ("says", "mark", "latex")
 )

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from curation.files import CurationError
 from curation.models.rules import PROFILES, TRAINED_HEADS, profiles_of, rules_name
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Fields
 from curation.scores.runs import Run
 from curation.stats.intervals import Interval
 from curation.stats.metrics import Ties
@@ -65,12 +65,12 @@ def keys(run: Run, there: Mapping[str, Run]) -> frozenset[Key]:
     return frozenset((sort, name + behind) for sort, name in names)
 
 
-def member_runs(members: Sequence[Run]) -> dict[str, dict[str, Any]]:
+def member_runs(members: Sequence[Run]) -> dict[str, Fields]:
     """The family, rules and variant of the runs that an ensemble is made of, by name.
 
     A member that is itself an ensemble is replaced by its own members.
     """
-    kept: dict[str, dict[str, Any]] = {}
+    kept: dict[str, Fields] = {}
     for run in members:
         if run.family == ENSEMBLE:
             kept |= run.about.get("member_runs", {})
@@ -379,9 +379,9 @@ class Ranking(NamedTuple):
     models: list[str]
     one_kind_only: list[str]
     differences: list[Difference]
-    correlations: list[dict[str, Any]]
+    correlations: list[Fields]
     sizes: list[BySize]
-    terms: list[dict[str, Any]]
+    terms: list[Fields]
     power: Power | None
 
 
@@ -390,7 +390,7 @@ class ModelTerms(NamedTuple):
 
     run: str
     group: str
-    rows: list[dict[str, Any]]
+    rows: list[Fields]
 
 
 class Comparison(NamedTuple):

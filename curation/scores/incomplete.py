@@ -10,7 +10,7 @@ import orjson
 
 from curation.files import CurationError
 from curation.models.rules import profiles_of
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Fields
 from curation.scores.groups import ENSEMBLE
 from curation.scores.run_folder import arguments
 from curation.scores.runs import Run
@@ -35,7 +35,7 @@ def cats_digest(cats: Sequence[Cat]) -> str:
     return hashlib.sha256(b"\n".join(rows)).hexdigest()
 
 
-def scored_cats(cats: Sequence[Cat]) -> dict[str, Any]:
+def scored_cats(cats: Sequence[Cat]) -> Fields:
     """What ``results.json`` says about the CATs that it is of: ``{"cats", "sha256"}``."""
     return {"cats": len(cats), "sha256": cats_digest(cats)}
 
@@ -152,9 +152,7 @@ def again(about: Mapping[str, Any]) -> str:
     return text + (" --endpoint URL" if about.get("family") == "endpoint" else "")
 
 
-def left_out(
-    cats: Sequence[Cat], kept: Sequence[Cat], *, bad: Collection[str] = ()
-) -> dict[str, Any]:
+def left_out(cats: Sequence[Cat], kept: Sequence[Cat], *, bad: Collection[str] = ()) -> Fields:
     """How many CATs are left out because one of their sentences has no score.
 
     Args:
@@ -170,7 +168,7 @@ def left_out(
     """
     there = {cat.id for cat in kept}
     gone = [cat for cat in cats if cat.id not in there]
-    kinds: dict[str, Any] = {}
+    kinds: Fields = {}
     for kind in KINDS:
         lost, own = ([c.domain for c in part if c.kind == kind] for part in (gone, cats))
         if own:

@@ -5,12 +5,12 @@ import io
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.toml_files import read_toml
+from curation.formats.toml_files import shipped_table
 from curation.models.rules import OWN_HEADS, PROFILES, TRAINED_HEADS
-from curation.records import KINDS, Cat
+from curation.records import KINDS, Cat, Fields
 from curation.scores.boards import board
 from curation.scores.flags import LATEX, flags_of, marked, notes
 from curation.scores.groups import ENSEMBLE
@@ -86,20 +86,9 @@ def tables() -> tuple[Printed, ...]:
     """All printed rows: ACL Tables 4 to 8 and arXiv Tables 4 to 8, in their order."""
     return tuple(
         Printed(
-            source=row["source"],
-            profile=row["profile"],
-            numbers=_list(row["numbers"]),
-            basis=row["basis"],
-            split=row["split"],
-            kind=row["kind"],
-            domain=row["domain"],
-            target=row["target"],
-            model=row["model"],
-            lms=float(row["lms"]) if row["lms"] else None,
-            ss=float(row["ss"]),
-            icat=float(row["icat"]),
-            digits=len(row["icat"].partition(".")[2]),
-            note=row["note"],
+            **cast("Any", row)
+            | {"numbers": _list(row["numbers"]), "digits": len(row["icat"].partition(".")[2])}
+            | {metric: float(row[metric]) if row[metric] else None for metric in METRICS}
         )
         for row in _rows("tables.csv")
     )
@@ -227,7 +216,7 @@ def table_rule(rules: RowRules) -> str:
 
 Head = Literal["own", "trained", ""]  # a next-sentence head; "" if it is not known which
 
-WHY = read_toml(shipped("data", "published", "why.toml"), fix="see its first lines")
+WHY = shipped_table("published", "why.toml")
 """The known reasons why a rerun differs from a printed row, by the code that ``beside`` gives."""
 
 
@@ -291,7 +280,7 @@ def beside(
     ties: Ties = "official",
     older: Collection[str] = (),
     skipped: Callable[[str], None] = lambda _: None,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """Each printed row beside each run of the same model, on CATs of the same split and kind.
 
     A row of a whole split needs CATs of all four domains, and a row of both kinds needs both kinds;
@@ -318,7 +307,7 @@ def beside(
         - ``cats``, ``terms``, ``few_terms``, ``too_wide`` of the cell, and ``flags`` of the run.
         - ``why``: codes of ``WHY``; empty only if all three values equal the printed ones.
     """
-    of_model: dict[tuple[str, str], list[tuple[Run, dict[str, Any], Counter[tuple[str, ...]]]]] = {}
+    of_model: dict[tuple[str, str], list[tuple[Run, Fields, Counter[tuple[str, ...]]]]] = {}
     splits = {row.split for row in rows}
     for split in cats:
         printed_runs = [run for run in runs if printed_name(run) and split in splits]
@@ -356,7 +345,7 @@ def _sizes(cats: Sequence[Cat]) -> Counter[tuple[str, ...]]:
     return sizes
 
 
-def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
+def _cell(row: Printed, result: Mapping[str, Any]) -> Fields | None:
     """The cell of the results that corresponds to a printed row, or None."""
     if row.kind == BOTH:
         part: Mapping[str, Any] | None = result if len(result["kinds"]) == len(KINDS) else None
@@ -374,9 +363,7 @@ def _cell(row: Printed, result: Mapping[str, Any]) -> dict[str, Any] | None:
     return dict(cell) if cell else None
 
 
-def _pair(
-    row: Printed, run: Run, cell: dict[str, Any], ties: Ties, *, full: bool
-) -> dict[str, Any]:
+def _pair(row: Printed, run: Run, cell: Fields, ties: Ties, *, full: bool) -> Fields:
     kinds = KINDS if row.kind == BOTH else (row.kind,)
     rules = row_rules(row, run, kinds)
     head = _other_head(row, run) if "nsp" in rules.own else ""

@@ -10,14 +10,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.files import CurationError, dump_line, read_records
 from curation.models.chat.prompts import read_prompts
 from curation.models.endpoint.echoes import BOUND
 from curation.models.rules import TRAINED_HEADS, Refusal, Scored, profiles_of, rules_for, rules_name
 from curation.models.scoring import ModelSpec, identify, open_scorer, tokens_of
-from curation.records import KINDS, Cat, Kind, Rejection, Score
+from curation.records import KINDS, Cat, Fields, Kind, Rejection, Score
 from curation.scores.asking import VARIANTS, Question, questions
 from curation.scores.boards import comparisons
 from curation.scores.incomplete import scored_cats
@@ -110,7 +110,7 @@ class Done(NamedTuple):
     """The scores of a shard, what was opened to compute them, and notices for the user."""
 
     scored: list[Scored]
-    about: dict[str, Any]
+    about: Fields
     notices: list[str]
     repeats: "Repeats | None" = None
 
@@ -130,13 +130,13 @@ class Job:
     """
 
     spec: ModelSpec
-    identity: dict[str, Any]
+    identity: Fields
     rules: dict[Kind, str]
     variant: str
     folder: Path
     own_head: Literal["", "accepted", "refused"] = ""
 
-    def run_identity(self) -> dict[str, Any]:
+    def run_identity(self) -> Fields:
         """The fields of ``run.json`` that identify the run."""
         return {
             **self.identity,
@@ -362,7 +362,7 @@ def _rejection(job: Job, rule: str, question: Question, refusal: Refusal) -> byt
     )
 
 
-def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
+def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> Fields:
     """Compute ``results_by_split``, and write them to the run's ``results.json``.
 
     ``of`` says which CATs they are of, as in ``incomplete.scored_cats``.
@@ -380,7 +380,7 @@ def conclude(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
     return content
 
 
-def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> dict[str, Any]:
+def results_by_split(job: Job, cats: Sequence[Cat], *, ties: Ties) -> Fields:
     """lms, ss and icat of the run on each split.
 
     Returns:

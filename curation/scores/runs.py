@@ -119,7 +119,7 @@ def by_ids(cats: Sequence[Cat], outcomes: Mapping[str, Outcome], *, variant: str
     for cat in cats:
         own = outcomes.get(cat.id)
         for golds in permutations(GOLDS):  # the first is that of the CAT as it is now
-            ids = _ids(cat, golds)
+            ids = ids_of(cat, golds)
             then = _relabelled(cat, dict(zip(ids, GOLDS, strict=True)))
             texts = cat_digest(then, variant=variant)
             outcome = own if own and own.asked in ("", texts) else by_texts.get(texts)
@@ -142,11 +142,12 @@ def from_ids(ids: Sequence[str], table: ByIds) -> Outcome | None:
 
 def outcomes_of(cats: Sequence[Cat], table: ByIds) -> dict[str, Outcome]:
     """The outcomes of CATs that have all three comparisons in a table of ``by_ids``, by CAT."""
-    known = {cat.id: from_ids(_ids(cat, GOLDS), table) for cat in cats}
+    known = {cat.id: from_ids(ids_of(cat), table) for cat in cats}
     return {cat: outcome for cat, outcome in known.items() if outcome}
 
 
-def _ids(cat: Cat, golds: Sequence[Gold]) -> list[str]:
+def ids_of(cat: Cat, golds: Sequence[Gold] = GOLDS) -> list[str]:
+    """The ids of a CAT's associations in the order of their gold labels."""
     by_gold = {association.gold: association.id for association in cat.associations}
     return [by_gold[gold] for gold in golds]
 

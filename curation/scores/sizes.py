@@ -12,6 +12,7 @@ from typing import Any
 
 from curation.files import CurationError, read_text
 from curation.formats.tables import read_csv
+from curation.records import Fields
 from curation.stats.correlations import spearman
 from curation.stats.metrics import METRICS
 
@@ -67,7 +68,7 @@ def _number(cell: str, size: str, where: str) -> float:
     return value
 
 
-def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -> dict[str, Any]:
+def sizes_of(model: str, about: Mapping[str, Any], given: Mapping[str, Sizes]) -> Fields:
     """A model's parameters, the size of its corpus, and its architecture; None if not known.
 
     The architecture is the class of transformers that opened the model, if none is given.
@@ -100,7 +101,7 @@ def by_architecture(results: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
     return sorted(own, key=lambda result: (str(result["architecture"]), result["parameters"]))
 
 
-def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def size_correlations(results: Sequence[Mapping[str, Any]]) -> list[Fields]:
     """Spearman's correlations over models of lms, ss and icat with the size of the corpus.
 
     The papers relate the number of parameters within an architecture only: ``by_architecture``.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from curation.files import CurationError
-from curation.records import Cat
+from curation.records import Cat, Fields
 from curation.scores.flags import LATEX, marked, notes
 from curation.scores.groups import Comparison, Ranking
 from curation.scores.sizes import SIZES, size_text
@@ -65,7 +65,7 @@ def tidy(
                     ]
 
 
-def compact(report: Comparison) -> dict[str, Any]:
+def compact(report: Comparison) -> Fields:
     """A report of ``compare`` as its JSON file has it: far smaller, and with the same content.
 
     The tables of pairs and of terms are objects of columns, which ``pandas.DataFrame`` reads. They
@@ -81,7 +81,7 @@ def compact(report: Comparison) -> dict[str, Any]:
     for row in shifts:
         del row["p_holm"]
     whole = report._asdict() | {"runs": runs, "groups": groups, "shifts": shifts}
-    small: dict[str, Any] = _rounded(whole)
+    small: Fields = _rounded(whole)
     return small
 
 
@@ -91,13 +91,13 @@ def _by_term(part: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {"term": [*cells]} | {name: [c[name] for c in cells.values()] for name in names}
 
 
-def _by_kind(group: Ranking) -> list[dict[str, Any]]:
+def _by_kind(group: Ranking) -> list[Fields]:
     """The differences of a group: for each kind the columns of pairs; runs by their place."""
     place = {run: number for number, run in enumerate(group.models)}
-    tables: list[dict[str, Any]] = []
+    tables: list[Fields] = []
     for kind in dict.fromkeys(row.kind for row in group.differences):
         own = [row for row in group.differences if row.kind == kind]
-        table: dict[str, Any] = {"kind": kind}
+        table: Fields = {"kind": kind}
         for metric in METRICS:
             rows = [row for row in own if row.figure == metric]
             table["a"] = [place[row.a] for row in rows]

@@ -9,7 +9,7 @@ import pandas as pd
 from curation.catsets.entries import Entry
 from curation.catsets.stereoset import votes
 from curation.formats.table_words import read_label
-from curation.records import VALUES
+from curation.records import VALUES, Fields
 from curation.scores.boards import Board
 from curation.stats.metrics import percent_interval
 from curation.text.rules import chance_of_agreement
@@ -26,7 +26,7 @@ class Agreement(NamedTuple):
     votes: float | None = None
 
 
-EVEN = 50.0  # the ss of a term on which a model prefers neither
+EVEN = 50.0  # the ss of a model that prefers neither
 
 
 def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def _term_sums(board: Board, chosen: Sequence[int]) -> pd.DataFrame:
 
 def by_term(
     board: Board, chosen: Sequence[int], *, agreement: Mapping[str, Agreement] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """How strongly models stereotype each term, and how far annotators agree on it.
 
     Args:
@@ -71,7 +71,7 @@ def by_term(
     return sorted(rows, key=lambda row: (row["domain"], -row["ss"], -row["cats"], row["term"]))
 
 
-def most_and_least(rows: Sequence[dict[str, Any]], *, count: int = 3) -> list[dict[str, Any]]:
+def most_and_least(rows: Sequence[Fields], *, count: int = 3) -> list[Fields]:
     """The most and the least stereotyped terms of each domain, each once, with ``"end"``.
 
     The most stereotyped terms have the highest ss above 50, highest first. The least stereotyped
@@ -104,7 +104,7 @@ def model_terms(
     count: int = 1,
     means: Sequence[Mapping[str, Any]] = (),
     agreement: Mapping[str, Agreement] | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """One model's domains, with the most and least stereotyped terms of each (ACL Table 8).
 
     Table 8 has the paper's ensemble, both kinds pooled, with one term for each end.
@@ -122,7 +122,7 @@ def model_terms(
         the models (None for a domain, and without ``means``).
     """
     mean = {f"{row['domain']}/{row['term']}": row["ss"] for row in means}
-    terms: list[dict[str, Any]] = []
+    terms: list[Fields] = []
     for key, cell in result["terms"].items():
         domain, term = domain_and_target(key, result)
         known = (agreement or {}).get(key, Agreement())

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
+from curation.decisions import split as stage
 from curation.files import CurationError, read_records
 from curation.records import Decision, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
 from curation.release.folder import data_files, read_version
+from curation.rounds import people
 from curation.steps.read import (
     item_files,
     label_files,
@@ -92,16 +94,6 @@ Settings = dict[str, Any]
 
 
 # --- filter -------------------------------------------------------------------------------------
-
-
-def filter_settings(campaign: Campaign) -> Settings:
-    """What the filter depends on."""
-    return campaign.settings.decisions.model_dump()
-
-
-def filter_inputs(campaign: Campaign) -> list[Path]:
-    """What the filter reads."""
-    return [*item_files(campaign), *label_files(campaign)]
 
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
@@ -345,8 +337,6 @@ def about_suspects(count: int) -> list[str]:
 
 def _pseudonym(campaign: Campaign, name: str, labels: "pd.DataFrame") -> str:
     """An annotator's pseudonym, from the pseudonym itself or, with the key, a platform's id."""
-    from curation.rounds import people
-
     known, id = set(labels["annotator"].unique()), campaign.settings.campaign.id
     if name not in known and people.key_path(id).exists():
         pseudonym = people.pseudonyms(people.read_key(id))(name)
@@ -392,16 +382,14 @@ def split_inputs(campaign: Campaign) -> list[Path]:
 
 def split(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Split the kept CATs into dev and test."""
-    from curation.decisions.split import cats, report
-
     dev, seed = campaign.settings.split.dev, campaign.settings.campaign.seed
     items = read_items(campaign)
     decisions = read_records(campaign.decisions / "decisions.jsonl", Decision)
     terms = terms_of(campaign, items).values()
     keep = kept_splits(campaign, terms)
-    split = cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
+    split = stage.cats(items, decisions, terms, dev=dev, seed=seed, keep=keep)
     results.records("cats.jsonl", split)
-    results.json("split.json", report(split, dev=dev))
+    results.json("split.json", stage.report(split, dev=dev))
     return {
         "items_in": len(items),
         "items_dropped": len(items) - len(split),
@@ -416,8 +404,8 @@ FILTER = Step(
     "which items become CATs",
     lambda c: c.decisions,
     "decisions.filter",
-    filter_settings,
-    filter_inputs,
+    lambda c: c.settings.decisions.model_dump(),
+    lambda c: [*item_files(c), *label_files(c)],
     filter,
     needs=(ANSWERS,),
 )

@@ -4,18 +4,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from curation.campaign import Campaign
 from curation.catsets.entries import Dataset, sentences_of
 from curation.catsets.reading import read_dataset
+from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
 from curation.formats.toml_files import toml_key
-from curation.records import Event, Person, Pitfall
+from curation.records import Event, Fields, Person, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import as_json
+from curation.rounds.answers.interpret import named, person_of
 from curation.rounds.answers.rows import text_of, understood
+from curation.rounds.answers.table_checks import check_columns, settle_dates
 from curation.settings import is_name
 from curation.steps import read, terms
 from curation.steps.rounds import fold, round_files
@@ -83,8 +86,6 @@ def warn_of_people(
 
 def _archived(campaign: Campaign) -> Iterable[str]:
     """The ids of all people who sent answers."""
-    from curation.rounds.answers.interpret import person_of
-
     return {
         person
         for round in campaign.round_names()
@@ -168,7 +169,7 @@ def import_stereoset(
     return _import(campaign, round, "stereoset", payloads, known_only=False, reporter=reporter)
 
 
-def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[dict[str, Any]]:
+def _read_published(campaign: Campaign, file: Path, reporter: Reporter) -> list[Fields]:
     """The items of a dataset, as they are kept; says what users should know of them."""
     dataset = read_dataset(file)
     if not dataset.entries:
@@ -191,8 +192,6 @@ def _warn_of_language(
     campaign: Campaign, file: Path, dataset: "Dataset", reporter: Reporter
 ) -> None:
     """Warn if a dataset is in another language than the campaign."""
-    from curation.checks.lists import is_not_english
-
     own, given = campaign.settings.campaign.language, dataset.curation
     named = given.get("language") if isinstance(given, dict) else None
     contexts = (str(entry.item.get("context")) for entry in dataset.entries)
@@ -207,7 +206,7 @@ def _warn_of_language(
         )
 
 
-def _has_votes_of_others(items: Sequence[dict[str, Any]]) -> bool:
+def _has_votes_of_others(items: Sequence[Fields]) -> bool:
     """Whether translated items have labels, which people may have given to other texts."""
     return any(
         item.get("target_original") and any(s.get("labels") for s in sentences_of(item))
@@ -241,7 +240,6 @@ def import_answers(
         CurationError: the file cannot be read or is another table, a date could be two days, or
             nothing may be imported here.
     """
-    from curation.rounds.answers.table_checks import check_columns, settle_dates
     from curation.rounds.tables.reading import read_table
 
     payloads, place = read_table(file, reporter.warn)
@@ -262,7 +260,7 @@ def _import(
     campaign: Campaign,
     round: str,
     source: FileSource,
-    payloads: list[dict[str, Any]],
+    payloads: list[Fields],
     *,
     known_only: bool,
     reporter: Reporter,
@@ -336,16 +334,14 @@ def _warn_of_domains(
     )
 
 
-def _annotators(payloads: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _annotators(payloads: Sequence[Fields]) -> Iterator[str]:
     """The ids of the people in a table, as they are in it."""
     for payload in payloads:
         yield text_of(understood(payload), "annotator")
 
 
-def _named(payloads: Sequence[dict[str, Any]], source: FileSource) -> Iterator[tuple[str, str]]:
+def _named(payloads: Sequence[Fields], source: FileSource) -> Iterator[tuple[str, str]]:
     """The (domain, target) pairs that answers name."""
-    from curation.rounds.answers.interpret import named
-
     for payload in payloads:
         pair = named(Event.model_construct(id="-", source=source, position=0, payload=payload))
         if pair:

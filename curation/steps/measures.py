@@ -25,7 +25,8 @@ from curation.files import (
     read_json,
     read_records,
 )
-from curation.records import KINDS, Cat, Pitfall
+from curation.models.loading import token_counter
+from curation.records import KINDS, Cat, Fields, Pitfall
 from curation.settings import MeasureSettings
 from curation.steps.decisions import SPLIT, kept_without_votes
 from curation.steps.read import item_files, own_words, read_items, read_terms, word_packages
@@ -50,7 +51,7 @@ _AT_ONCE = 1000  # texts between two writes
 
 def classify(
     cats: Sequence[Cat], settings: MeasureSettings, reporter: Reporter = QUIET
-) -> "tuple[dict[str, Feeling], dict[str, Any]]":
+) -> "tuple[dict[str, Feeling], Fields]":
     """The sentiment of each association by a classifier.
 
     Args:
@@ -111,7 +112,7 @@ def classify(
     return feelings, model.about
 
 
-def _cache_file(about: dict[str, Any]) -> Path:
+def _cache_file(about: Fields) -> Path:
     """The file of cached results: one for each classifier."""
     folder = os.environ.get(CACHE)
     home = Path(folder) if folder else user_cache_path("curation")
@@ -206,20 +207,11 @@ def statistics_settings(campaign: Campaign) -> Settings:
     return {**_common_settings(campaign, "tokenizer"), "versions": versions(*packages)}
 
 
-def statistics_inputs(campaign: Campaign) -> list[Path]:
-    """What statistics read."""
-    return [campaign.decisions / "cats.jsonl", *item_files(campaign)]
-
-
 def statistics_of(source: Source, settings: MeasureSettings, reporter: Reporter = QUIET) -> Report:
     """Statistics of a source."""
     from curation.measures.statistics import statistics
 
-    count = None
-    if settings.tokenizer:
-        from curation.models.loading import token_counter
-
-        count = token_counter(settings.tokenizer)
+    count = token_counter(settings.tokenizer) if settings.tokenizer else None
     writers = _writers(source)
     return dict(statistics(source.cats, language=source.language, writers=writers, tokens=count))
 
@@ -229,14 +221,6 @@ def _writers(source: Source) -> dict[str, str | None] | None:
     if source.campaign is None:
         return None
     return {item.id: item.writer for item in read_items(source.campaign)}
-
-
-def statistics(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure statistics."""
-    source = campaign_source(campaign)
-    report = statistics_of(source, measure_settings(source))
-    results.json("statistics.json", report)
-    return {"cats": len(source.cats), "terms": len(report["terms"])}
 
 
 # --- sentiment ----------------------------------------------------------------------------------
@@ -250,11 +234,6 @@ def sentiment_settings(campaign: Campaign) -> Settings:
         "versions": versions(*(["vaderSentiment"] if own else [])),
         **_classifier_files(campaign),
     }
-
-
-def sentiment_inputs(campaign: Campaign) -> list[Path]:
-    """What sentiment reads."""
-    return [campaign.decisions / "cats.jsonl"]
 
 
 def _classifier_files(campaign: Campaign) -> Settings:
@@ -320,16 +299,6 @@ def sentiment_of(source: Source, settings: MeasureSettings, reporter: Reporter =
     return {**report, "predictions": predictions}
 
 
-def sentiment(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure sentiment, and keep each association's in the form of predictions."""
-    source = campaign_source(campaign)
-    report = sentiment_of(source, measure_settings(source), reporter)
-    predictions = report.pop("predictions")
-    results.json("sentiment.json", report)
-    results.json("sentiment_scores.json", predictions)
-    return {"cats": len(source.cats), "associations": sum(map(len, predictions.values()))}
-
-
 # --- keywords -----------------------------------------------------------------------------------
 
 
@@ -375,15 +344,6 @@ def keywords_of(source: Source, settings: MeasureSettings, reporter: Reporter = 
         )
 
     return {"language": source.language, **_unless_unchecked("keywords", measure)}
-
-
-def keywords(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
-    """Measure keywords."""
-    source = campaign_source(campaign)
-    report = keywords_of(source, measure_settings(source))
-    results.json("keywords.json", report)
-    groups = [group for group in report.get("groups", ()) if group["keywords"]]
-    return {"cats": len(source.cats), "groups": len(groups)}
 
 
 # --- pitfalls -----------------------------------------------------------------------------------
@@ -463,37 +423,61 @@ def kept_pitfalls(campaign: Campaign) -> "Pitfalls":
     return Pitfalls(kept["language"], kept["cats"], hits, [Row(**row) for row in kept["table"]])
 
 
-STATISTICS = Step(
+MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
+    "statistics": statistics_of,
+    "sentiment": sentiment_of,
+    "keywords": keywords_of,
+}
+
+
+def _measure(
+    name: str,
+    says: str,
+    settings: Callable[[Campaign], Settings],
+    inputs: Callable[[Campaign], list[Path]],
+    counts: Callable[[Report], dict[str, int]],
+    needs: tuple[Step, ...],
+) -> Step:
+    """A step that measures the kept CATs, and keeps the report; ``counts`` are of the report."""
+
+    def work(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
+        source = campaign_source(campaign)
+        report = MEASURES[name](source, measure_settings(source), reporter)
+        found = {"cats": len(source.cats), **counts(report)}
+        own = {file: report.pop(field) for field, file in _OWN_FILES.get(name, {}).items()}
+        for file, content in {f"{name}.json": report, **own}.items():
+            results.json(file, content)
+        return found
+
+    module = f"measures.{name}"
+    return Step(name, says, lambda c: c.measures, module, settings, inputs, work, needs=needs)
+
+
+STATISTICS = _measure(
     "statistics",
     "how much was collected",
-    lambda c: c.measures,
-    "measures.statistics",
     statistics_settings,
-    statistics_inputs,
-    statistics,
-    needs=(ANSWERS, SPLIT),
+    lambda c: [c.decisions / "cats.jsonl", *item_files(c)],
+    lambda report: {"terms": len(report["terms"])},
+    (ANSWERS, SPLIT),
 )
 
-SENTIMENT = Step(
+SENTIMENT = _measure(
     "sentiment",
     "how negative each label is",
-    lambda c: c.measures,
-    "measures.sentiment",
     sentiment_settings,
-    sentiment_inputs,
-    sentiment,
-    needs=(SPLIT,),
+    lambda c: [c.decisions / "cats.jsonl"],
+    lambda report: {"associations": sum(map(len, report["predictions"].values()))},
+    (SPLIT,),
 )
 
-KEYWORDS = Step(
+KEYWORDS = _measure(
     "keywords",
     "which words mark a domain, a label or a term",
-    lambda c: c.measures,
-    "measures.keywords",
     keyword_settings,
     keyword_inputs,
-    keywords,
-    needs=(SELECT, SPLIT),
+    lambda report: {"groups": sum(bool(g["keywords"]) for g in report.get("groups", ()))},
+    (SELECT, SPLIT),
 )
 
 PITFALLS = Step(
@@ -552,11 +536,6 @@ def count_corpus(
     return counts
 
 
-MEASURES: dict[str, Callable[[Source, MeasureSettings, Reporter], Report]] = {
-    "statistics": statistics_of,
-    "sentiment": sentiment_of,
-    "keywords": keywords_of,
-}
 STEPS = {step.name: step for step in (STATISTICS, SENTIMENT, KEYWORDS)}
 
 

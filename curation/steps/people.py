@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, dump_json, dump_line, read_json, read_records, writing
 from curation.formats.table_words import Words
-from curation.records import Decision, Manifest, Person, Standing, Task
+from curation.records import Decision, Fields, Manifest, Person, Standing, Task
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.archive import Sent
@@ -86,7 +86,7 @@ def _without_words(task: Task) -> Task:
     return task.model_copy(update={"context": ERASED, "shown": shown})
 
 
-def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> dict[str, Any] | None:
+def _without_quotes(sent: "Sent", *, theirs: set[str], words: Words) -> Fields | None:
     """Somebody else's row of a table without the words that its task showed.
 
     None if the row has no such words.
@@ -125,8 +125,8 @@ class Change(NamedTuple):
     person: str
     action: Action
     erased: int
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Fields
+    after: Fields
     cats_lost: list[str]
     cats_won: list[str]
     released_in: dict[str, versions.Held]
@@ -275,11 +275,11 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     )
 
 
-def _counts(campaign: Campaign) -> dict[str, Any]:
+def _counts(campaign: Campaign) -> Fields:
     """The campaign's counts that are compared before and after a decision."""
     runs = {step.name: last_run(campaign, step) for step in STEPS}
     fold, decided = runs["answers"], runs["filter"]
-    counts: dict[str, Any] = {
+    counts: Fields = {
         "items": fold.counts["items"] if fold else 0,
         "labels": fold.counts["labels"] if fold else 0,
         "CATs": decided.counts["items_kept"] if decided else 0,

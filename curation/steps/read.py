@@ -11,13 +11,13 @@ from curation.records import VALUES, Item, Label, Term
 from curation.rounds.answers.archive import segments
 from curation.steps.rounds import round_files
 from curation.steps.step import splitters, versions
+from curation.text.rules import Votes
 from curation.work.manifest import SEGMENTS, is_inside, read_manifest
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from curation.decisions.filter import Counted
-    from curation.text.rules import Votes
 
 
 def _round_files(campaign: Campaign, name: str) -> list[Path]:

@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from curation.campaign import Campaign, open_campaign
 from curation.catsets.stereoset import read_cats, read_gold_file
+from curation.checks.lists import is_not_english
 from curation.files import CurationError, read_records
-from curation.records import KINDS, Cat, Kind
+from curation.records import KINDS, Cat, Fields, Kind
 from curation.steps.read import read_terms
 from curation.steps.release.hidden import remaining
 from curation.steps.step import QUIET, Reporter
@@ -70,8 +70,6 @@ class Source:
 
     def warn_of_language(self, reporter: Reporter) -> None:
         """Warn if nothing names the language of the texts, and they plainly are not English."""
-        from curation.checks.lists import is_not_english
-
         texts = (cat.context for cat in self.cats[:SAMPLE])
         if self.assumed and is_not_english(texts):
             reporter.warn(
@@ -79,7 +77,7 @@ class Source:
                 "name their language; give --language"
             )
 
-    def allowed(self) -> dict[str, Any]:
+    def allowed(self) -> Fields:
         """What pitfalls depend on: other names of targets, and pitfalls that are not checked."""
         if self.campaign is None:
             return {"names": self.names, "off": self.off}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.checks.codes import PITFALLS
 from curation.files import CurationError, count_lines, digest, read_json, read_records
-from curation.records import Cat, StepRun
+from curation.records import Cat, Fields, StepRun
 from curation.rounds.progress import Progress
 from curation.scores.run_folder import COMPARISONS, SCORES, check_about
 from curation.steps.decisions import about_published_golds, about_suspects
@@ -303,7 +303,7 @@ def _run_state(
 
 def _object(
     path: Path, check: Callable[[Path, Any], None] = lambda path, content: None
-) -> dict[str, Any] | None:
+) -> Fields | None:
     """The content of a JSON file: {} if it is missing, None if it is damaged or not an object."""
     try:
         content = read_json(path) if path.exists() else {}

@@ -17,7 +17,7 @@ import orjson
 
 from curation.campaign import Campaign
 from curation.files import CurationError, refuse_links
-from curation.records import StepRun
+from curation.records import Fields, StepRun
 from curation.text.words import INSTALL, base
 from curation.work.manifest import Results, digests, is_current, read_manifest, run_step
 
@@ -154,7 +154,7 @@ class Step:
     takes: "tuple[Step, ...]" = ()
     fixed: Callable[[Campaign], bool] | None = None
 
-    def state(self, campaign: Campaign) -> dict[str, Any]:
+    def state(self, campaign: Campaign) -> Fields:
         """What ``is_current`` and ``run_step`` compare."""
         return {
             "algorithm": int(import_module(f"curation.{self.module}").ALGORITHM),

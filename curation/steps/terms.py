@@ -4,7 +4,7 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, StrictInt, TypeAdapter, ValidationError
 
@@ -21,22 +21,25 @@ from curation.files import (
     writing,
 )
 from curation.formats.tables import csv_text
-from curation.records import Count, Entity, Item, Rejection, Term
+from curation.records import Count, Entity, Fields, Rejection, Term
 from curation.steps.read import read_items, read_terms
 from curation.steps.step import QUIET, Reporter, Step
+from curation.terms import select as stage
+from curation.terms import words
 from curation.terms.edits import COLUMNS, Edit
+from curation.terms.explain import named, old_texts, story
 from curation.terms.facts import FactRequest, Facts, in_order
+from curation.terms.facts import languages as wikidata_codes
+from curation.terms.select import Selection, first_name, new_id
+from curation.terms.words import NoWordsError, Word
 from curation.text.item_form import names
-from curation.text.rules import same_text
+from curation.text.rules import grouped, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
 
 if TYPE_CHECKING:
-    from curation.terms.candidates import Candidate
     from curation.terms.dump import Scanned
-    from curation.terms.select import Selection
-    from curation.terms.words import NoWordsError, Word
 
 
 def facts_files(campaign: Campaign) -> list[Path]:
@@ -44,7 +47,7 @@ def facts_files(campaign: Campaign) -> list[Path]:
     return [campaign.terms / "counts.jsonl", campaign.terms / "entities.jsonl"]
 
 
-def read_facts(campaign: Campaign) -> "Facts":
+def read_facts(campaign: Campaign) -> Facts:
     """Wikidata's facts, from the query service or a dump; empty if there are none yet."""
     counts, entities = facts_files(campaign)
     if not counts.exists() or not entities.exists():
@@ -64,8 +67,8 @@ def word_files(campaign: Campaign) -> dict[tuple[str, str], Path]:
 
 
 def read_words(
-    campaign: Campaign, lacking: "dict[str, NoWordsError] | None" = None
-) -> "dict[str, list[Word]]":
+    campaign: Campaign, lacking: dict[str, NoWordsError] | None = None
+) -> dict[str, list[Word]]:
     """The words of all lists by domain.
 
     With ``lacking``, a list that comes with the tool may lack the campaign's language. Its domain
@@ -75,8 +78,6 @@ def read_words(
         CurationError: a list is missing or has no words in the campaign's language.
     """
     from curation.rounds.tables.reading import read_rows
-    from curation.terms import words
-    from curation.terms.facts import languages
 
     by_domain: dict[str, list[Word]] = {}
     for (domain, name), path in word_files(campaign).items():
@@ -97,17 +98,17 @@ def read_words(
                 rows,
                 path if path == own else Path(path.name),
                 domain=domain,
-                languages=languages(campaign.settings.campaign.language),
+                languages=wikidata_codes(campaign.settings.campaign.language),
                 wanted=own,
             )
-        except words.NoWordsError as error:
+        except NoWordsError as error:
             if lacking is None or path == own:
                 raise
             lacking[domain] = error
     return by_domain
 
 
-def domains_without_words(campaign: Campaign) -> "dict[str, NoWordsError]":
+def domains_without_words(campaign: Campaign) -> dict[str, NoWordsError]:
     """The domains whose list comes with the tool and lacks the campaign's language."""
     lacking: dict[str, NoWordsError] = {}
     read_words(campaign, lacking)
@@ -119,7 +120,7 @@ def read_met(campaign: Campaign) -> list[Term]:
     return read_records(campaign.terms / "imported.jsonl", Term, missing_ok=True)
 
 
-def read_edits(campaign: Campaign) -> "list[Edit]":
+def read_edits(campaign: Campaign) -> list[Edit]:
     """The manual edits of terms; none if the file is missing or empty."""
     from curation.rounds.tables.reading import read_rows
     from curation.terms import edits
@@ -130,7 +131,7 @@ def read_edits(campaign: Campaign) -> "list[Edit]":
     return edits.read_edits(read_rows(path), str(path))
 
 
-def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
+def selection(campaign: Campaign, *, published: bool = False) -> Selection:
     """Select the terms, from all sources that the campaign has now.
 
     A word list that comes with the tool may lack the campaign's language if there are answers, or
@@ -139,10 +140,8 @@ def selection(campaign: Campaign, *, published: bool = False) -> "Selection":
     Raises:
         CurationError: a word list is missing or has no words in the language, or a file is damaged.
     """
-    from curation.terms.select import select
-
     settings = campaign.settings
-    return select(
+    return stage.select(
         settings.domains,
         facts=read_facts(campaign),
         words=read_words(campaign, {} if published or campaign.round_names() else None),
@@ -191,7 +190,7 @@ class Queried(NamedTuple):
         oldest: when the oldest answer on disk came; None if none was used.
     """
 
-    facts: "Facts"
+    facts: Facts
     asked: int
     on_disk: int
     oldest: str | None
@@ -292,16 +291,15 @@ def scan_facts(
     return scanned
 
 
-def languages(campaign: Campaign) -> dict[str, Any]:
+def languages(campaign: Campaign) -> Fields:
     """Wikidata's codes for labels (``languages``) and for aliases and forms (``own``)."""
-    from curation.terms.facts import languages
-
     settings = campaign.settings
     code = settings.campaign.language
-    return {"languages": languages(code, settings.terms.fallbacks), "own": languages(code)}
+    fallbacks = settings.terms.fallbacks
+    return {"languages": wikidata_codes(code, fallbacks), "own": wikidata_codes(code)}
 
 
-def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[FactRequest]":
+def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> list[FactRequest]:
     """What the domains ask of Wikidata.
 
     Args:
@@ -318,10 +316,8 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
     asks = []
     for name, domain in domains.items():
         if domain.properties and name in (only or domains):
-            population: dict[str, list[str]] = {}
-            for pair in domain.population:
-                property, _, item = pair.partition("=")
-                population.setdefault(property, []).append(item)
+            pairs = (pair.partition("=") for pair in domain.population)
+            population = grouped((property, item) for property, _, item in pairs)
             limits = tuple((property, tuple(items)) for property, items in population.items())
             asks.append(FactRequest(name, domain.properties, limits))
     if not asks:
@@ -335,9 +331,9 @@ def domain_asks(campaign: Campaign, only: Sequence[str] | None = None) -> "list[
 
 def _keep(
     campaign: Campaign,
-    asks: "Sequence[FactRequest]",
-    facts: "Facts",
-    source: dict[str, Any],
+    asks: Sequence[FactRequest],
+    facts: Facts,
+    source: Fields,
     unreadable: Sequence[Rejection] | None = None,
 ) -> None:
     """Write the facts; those of domains that were not asked for this time stay."""
@@ -370,8 +366,8 @@ def _keep(
 
 
 def tally_facts(
-    campaign: Campaign, facts: "Facts", domains: Sequence[str] | None = None
-) -> list[dict[str, Any]]:
+    campaign: Campaign, facts: Facts, domains: Sequence[str] | None = None
+) -> list[Fields]:
     """How many items and statements were found for each property that the domains name.
 
     Args:
@@ -410,7 +406,7 @@ class _Origin(BaseModel):
     least: StrictInt
 
 
-def facts_origins(campaign: Campaign) -> dict[str, Any]:
+def facts_origins(campaign: Campaign) -> Fields:
     """The origin of each domain's facts: the source, what was asked, and when.
 
     Raises:
@@ -419,7 +415,7 @@ def facts_origins(campaign: Campaign) -> dict[str, Any]:
     path = campaign.terms / "facts.json"
     if not all(p.exists() for p in (path, *facts_files(campaign))):
         return {}
-    origins: dict[str, Any] = read_json(path)
+    origins: Fields = read_json(path)
     try:
         TypeAdapter(dict[str, _Origin]).validate_python(origins)
     except ValidationError as error:
@@ -462,13 +458,14 @@ def outdated_facts(campaign: Campaign) -> dict[str, list[str]]:
     return outdated
 
 
+_FATES = ("kept", "merged", "dropped")
 CANDIDATE_COLUMNS = (
     *("domain", "term", "status", "reason", "detail", "into", "count", "rolled_up"),
     *("source", "form", "wikidata", "description", "family", "note", "id"),
 )
 
 
-def settings(campaign: Campaign) -> dict[str, Any]:
+def settings(campaign: Campaign) -> Fields:
     """What the selection depends on, the sha256 of word lists included."""
     settings = campaign.settings
     return {
@@ -511,13 +508,12 @@ def select(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
     results.lines("candidates.csv", [csv_text([CANDIDATE_COLUMNS, *rows]).encode()])
     results.records("targets.jsonl", selected.terms)
     results.records("rejected.jsonl", rejections)
-    status, edits = Counter(c.status for c in selected.candidates), read_edits(campaign)
+    edits = read_edits(campaign)
+    status = Counter[str](c.status for c in selected.candidates)
     met, domains = read_met(campaign), campaign.settings.domains
     return {
         "candidates": len(selected.candidates),
-        "kept": status["kept"],
-        "merged": status["merged"],
-        "dropped": status["dropped"],
+        **{name: status[name] for name in _FATES},
         "terms_of_other_domains": sum(term.domain not in domains for term in met),
         "edits_in": len(edits),
         "edits_of_other_domains": sum(e.domain not in domains for e in edits) - len(misspelt),
@@ -601,8 +597,8 @@ class Outcome(NamedTuple):
         notes: what users should check of the edits, although they were applied.
     """
 
-    domains: list[dict[str, Any]]
-    fates: list[dict[str, Any]]
+    domains: list[Fields]
+    fates: list[Fields]
     reasons: dict[str, int]
     old_texts: dict[str, list[str]]
     notes: list[str]
@@ -619,20 +615,15 @@ def outcome(campaign: Campaign) -> Outcome:
     ]
     domains = []
     for domain in campaign.settings.domains:
-        status = Counter(c.status for c in candidates if c.domain == domain)
-        kept, merged, dropped = status["kept"], status["merged"], status["dropped"]
+        status = Counter[str](c.status for c in candidates if c.domain == domain)
         domains.append(
-            {
-                "domain": domain,
-                "candidates": status.total(),
-                "kept": kept,
-                "merged": merged,
-                "dropped": dropped,
-            }
+            {"domain": domain, "candidates": status.total()}
+            | {name: status[name] for name in _FATES}
         )
     reasons = Counter(c.reason for c in candidates if c.reason and not c.alive)
-    old_texts = items_with_old_texts(candidates, read_items(campaign))
-    return Outcome(domains, fates, dict(reasons.most_common()), old_texts, selected.notes)
+    items, renamed = read_items(campaign), [c for c in candidates if c.alive and c.names]
+    old = {c.text: ids for c in renamed if (ids := old_texts(c, items))}
+    return Outcome(domains, fates, dict(reasons.most_common()), old, selected.notes)
 
 
 def selection_warnings(campaign: Campaign, outcome: Outcome) -> list[str]:
@@ -678,7 +669,7 @@ def items_that_need_old_texts(campaign: Campaign) -> list[str]:
     ]
 
 
-def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[dict[str, Any]]:
+def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[Fields]:
     """All that is known of the candidates with this name or id.
 
     Args:
@@ -693,8 +684,6 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
     Raises:
         CurationError: there is no such candidate.
     """
-    from curation.terms.explain import named, story
-
     selected = selection(campaign)
     known = read_facts(campaign)
     candidates = named(selected, name, domain, entities=known.entities)
@@ -713,15 +702,6 @@ def explain(campaign: Campaign, name: str, domain: str | None = None) -> list[di
     ]
 
 
-def items_with_old_texts(
-    candidates: "Iterable[Candidate]", items: Sequence[Item]
-) -> dict[str, list[str]]:
-    """The ids of items that use an old name or a second spelling of their term, by its text."""
-    from curation.terms.explain import old_texts
-
-    return {c.text: ids for c in candidates if c.alive and c.names and (ids := old_texts(c, items))}
-
-
 SELECT = Step(
     "select",
     "target terms and their families",
@@ -736,7 +716,7 @@ SELECT = Step(
 
 def register_terms(
     campaign: Campaign,
-    selection: "Selection",
+    selection: Selection,
     named: Iterable[tuple[str, str]],
     *,
     known_only: bool,
@@ -752,8 +732,6 @@ def register_terms(
         named: pairs (domain, text) that answers name.
         known_only: keep only terms that are selected; others are left out.
     """
-    from curation.terms.select import first_name, new_id
-
     registered = {term.id: term for term in read_met(campaign)}
     before, selected = len(registered), {term.id: term for term in selection.terms}
     ids = term_ids(selection.terms)

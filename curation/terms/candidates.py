@@ -8,21 +8,17 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from curation.formats.toml_files import shipped_table
 from curation.records import Count, Entity
 from curation.settings import DomainSettings
-from curation.terms.facts import above, best, number
+from curation.terms.facts import above, best, number, parents_in
 from curation.text.rules import same_text
 
 Head = Literal["last", "first", "none"]
-HEADS: dict[str, Head] = {}
-HEADS |= dict.fromkeys(("af", "bn", "da", "de", "en", "et", "fi", "gu", "hi", "hu", "is"), "last")
-HEADS |= dict.fromkeys(("ja", "kn", "ko", "ml", "mr", "nb", "ne", "nl", "nn", "no", "pa"), "last")
-HEADS |= dict.fromkeys(("si", "sv", "ta", "te", "tr", "ur", "zh"), "last")
-HEADS |= dict.fromkeys(("ar", "ca", "es", "fr", "gl", "he", "id", "it", "ms", "pt"), "first")
-HEADS |= dict.fromkeys(("ro", "sw", "th", "tl", "vi"), "first")
-COMPOUNDS = {
-    *("af", "da", "de", "et", "fi", "hu", "is", "ja", "nb", "nl", "nn", "no", "sv", "th", "zh")
-}
+_LANGUAGES = shipped_table("terms", "languages.toml")
+HEADS: dict[str, Head] = dict.fromkeys(_LANGUAGES["last"], "last")
+HEADS |= dict.fromkeys(_LANGUAGES["first"], "first")
+COMPOUNDS = {*_LANGUAGES["compounds"]}
 """Languages that write «film actor» as one word, or have no spaces between words."""
 
 LONGEST = 60  # characters; a longer label is a sentence
@@ -143,16 +139,7 @@ Form = Literal["name", "demonym", "feminine", "masculine"]
 Source = Literal["wikidata", "words", "answers", "edits"]
 FORMS: tuple[Form, ...] = ("name", "demonym", "feminine", "masculine")
 TOP = "Q35120"
-PLACES = {
-    "Q6256": "country",
-    "Q3624078": "sovereign state",
-    "Q3024240": "historical country",
-    "Q7275": "state",
-    "Q56061": "administrative territorial entity",
-    "Q5107": "continent",
-    "Q82794": "geographic region",
-    "Q486972": "human settlement",
-}
+PLACES = shipped_table("terms", "places.toml")
 
 
 @dataclass(eq=False)
@@ -312,7 +299,8 @@ def _of_item(
         missing.drop("no_label", _nameless(item, own))
         return [missing]
     label = best(entity.labels, own)
-    demonyms = sorted(entity.demonyms, key=lambda d: (not _akin_to(d, label), len(d), d))
+    start = str(label or "")[:3].casefold()
+    demonyms = sorted(entity.demonyms, key=lambda d: (d[:3].casefold() != start, len(d), d))
     named = settings.form != "demonym" or not demonyms
     forms: list[tuple[Form, str]] = [("name", label)] if label and named else []
     if settings.form != "name":
@@ -339,10 +327,6 @@ def _nameless(item: str, own: Sequence[str]) -> str:
     return f"no label in {', '.join(own)}; to give it one, rename {item} in edits.csv"
 
 
-def _akin_to(demonym: str, name: str | None) -> bool:
-    return bool(name) and demonym[:3].casefold() == str(name)[:3].casefold()
-
-
 def _other_forms(offered: list[Candidate], *, gendered: bool) -> None:
     """Merge all demonyms into the first, unless the domain keeps gendered forms."""
     demonyms = [c for c in offered if c.form == "demonym"]
@@ -362,12 +346,12 @@ def placing(
     If the known ancestors of an item end below Q35120 (entity), the top of the hierarchy, it cannot
     be decided whether the item is below a root. Such an item is accepted.
     """
-    higher = {qid: e.parents for qid, e in entities.items()}
-    too_general = {*generic, *above(settings.roots, higher)}
+    parents = parents_in(entities)
+    too_general = {*generic, *above(settings.roots, parents)}
 
     @cache
     def flaw(item: str) -> Flaw | None:
-        over = _over(item, entities, higher)
+        over = _over(item, entities)
         place = next((qid for qid in PLACES if qid in over), None)
         excluded = {item, *over} & set(settings.exclude)
         if item in too_general:
@@ -376,7 +360,7 @@ def placing(
             return "is_place", f"it is a {PLACES[place]} ({place})"
         if excluded:
             return "excluded_class", f"it is below {min(excluded, key=number)}"
-        ends = {qid for qid in {item, *over} if not higher.get(qid)} - {TOP}
+        ends = {qid for qid in {item, *over} if not parents(qid)} - {TOP}
         if settings.roots and not over & set(settings.roots) and not ends:
             return "outside_roots", f"it is not below any of {', '.join(settings.roots)}"
         if place and settings.form == "demonym" and not entities[item].demonyms:
@@ -386,16 +370,15 @@ def placing(
     return flaw
 
 
-def _over(
-    item: str, entities: Mapping[str, Entity], higher: Mapping[str, Sequence[str]]
-) -> set[str]:
+def _over(item: str, entities: Mapping[str, Entity]) -> set[str]:
     """Everything that an item is a subclass or an instance of.
 
     Wikidata does not separate subclass and instance cleanly, so the classes of ancestors count too.
     """
-    line = above([item], higher)
+    parents = parents_in(entities)
+    line = above([item], parents)
     classes = [c for qid in line if qid in entities for c in entities[qid].classes]
-    return above([*line, *classes], higher) - {item}
+    return above([*line, *classes], parents) - {item}
 
 
 def check(

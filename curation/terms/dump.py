@@ -22,7 +22,7 @@ from isal import igzip, isal_zlib
 from msgspec import Meta, Struct, field
 
 from curation.files import CurationError, open_input
-from curation.records import Count, Entity, Rejection
+from curation.records import Count, Entity, Fields, Rejection
 from curation.terms.facts import (
     DEMONYM,
     FEMININE,
@@ -31,6 +31,7 @@ from curation.terms.facts import (
     SUBCLASS,
     FactRequest,
     Facts,
+    above,
     best,
     in_order,
     wiki,
@@ -351,12 +352,12 @@ def _statement(raw: Any) -> Any:
     return {"mainsnak": {}, "rank": rank if isinstance(rank, str) else "deprecated"}
 
 
-def _map(raw: dict[str, Any], name: str) -> dict[str, Any]:
+def _map(raw: Fields, name: str) -> Fields:
     value = raw.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _each(raw: dict[str, Any], name: str, kind: type[Struct]) -> dict[str, Any]:
+def _each(raw: Fields, name: str, kind: type[Struct]) -> Fields:
     return {key: value for key, value in _map(raw, name).items() if _fits(value, kind)}
 
 
@@ -437,9 +438,8 @@ HEAD = re.compile(
 )
 T = TypeVar("T")
 Tell = Callable[[int], None]
-Edges = npt.NDArray[
-    np.int64
-]  # each has the subclass's number in the upper half, the parent's below
+Edges = npt.NDArray[np.int64]
+"""Each has the subclass's number in the upper half, the parent's below."""
 _Limits = list[tuple[str, set[int]]]  # a population: properties with their items
 
 
@@ -490,7 +490,7 @@ def scan(
         raise CurationError("no dump is given", "name at least one file")
     size, report = sizes(paths), tell or (lambda _: None)
     # A single file is read in this process, which can report progress all the time.
-    progress: dict[str, Any] = {"tell": report} if len(paths) == 1 else {}
+    progress: Fields = {"tell": report} if len(paths) == 1 else {}
 
     def each(work: Callable[..., T], **options: Any) -> list[T]:
         def done(index: int) -> None:
@@ -506,11 +506,11 @@ def scan(
     columns = [(ask.domain, property) for ask in asks for property in ask.properties]
     tallies = [_sum(part.tallies[n] for part in counted) for n in range(len(columns))]
     tree = _Tree([part.edges for part in counted])
-    wanted = tree.above(o for tally in tallies for o, n in tally.items() if n >= least)
+    wanted = above((o for t in tallies for o, n in t.items() if n >= least), tree.parents)
     looked_up = each(look_up, wanted=wanted, languages=languages, own=own)
     entities = {entity.id: entity for part in looked_up for entity in part}
     classes = {int(name[1:]) for entity in entities.values() for name in entity.classes}
-    entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in tree.above(classes) - wanted}
+    entities |= {f"Q{n}": Entity(id=f"Q{n}") for n in above(classes, tree.parents) - wanted}
     facts = in_order(
         (
             Count(domain=domain, property=property, item=f"Q{number}", count=n)
@@ -628,17 +628,6 @@ class _Tree:
         start, end = np.searchsorted(self._edges, [number << 32, (number + 1) << 32])
         numbers: list[int] = (self._edges[start:end] & 0xFFFFFFFF).tolist()
         return list(dict.fromkeys(numbers))
-
-    def above(self, numbers: Iterable[int]) -> set[int]:
-        """The numbers and all their ancestors, as ``facts.above``."""
-        seen: set[int] = set()
-        waiting = list(numbers)
-        while waiting:
-            here = waiting.pop()
-            if here not in seen:
-                seen.add(here)
-                waiting += self.parents(here)
-        return seen
 
 
 def _sum(parts: Iterable[Counter[int]]) -> Counter[int]:

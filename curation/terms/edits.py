@@ -1,7 +1,7 @@
 """``edits.csv``: manual edits of terms. The tool never changes this file."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from curation.files import CurationError
 
@@ -38,17 +38,7 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
     """
     edits: list[Edit] = []
     for line, given in rows:
-        row = {
-            ALIASES.get(k.strip().casefold(), k.strip().casefold()): " ".join(str(v or "").split())
-            for k, v in given.items()
-            if k
-        }
-        missing = [name for name in ("domain", "term") if name not in row]
-        if missing:
-            raise CurationError(
-                f"{where}: no column {missing[0]!r}; it has {', '.join(given)}",
-                f"use the columns {', '.join(COLUMNS)}",
-            )
+        row = plain_row(given, where, COLUMNS, needs=("domain", "term"), aliases=ALIASES)
         unknown = [name for name in row if name not in COLUMNS]
         if unknown:
             raise CurationError(
@@ -64,6 +54,36 @@ def read_edits(rows: Iterable[tuple[int, Mapping[str, str]]], where: str) -> lis
         edits.append(edit._replace(action=edit.action.casefold()))
         _check(edits[-1], where)
     return edits
+
+
+def plain_row(
+    given: Mapping[str, Any],
+    where: str,
+    columns: Sequence[str],
+    *,
+    needs: Sequence[str],
+    aliases: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """A row of a table of terms: its cells without surplus spaces, by the names of our columns.
+
+    Args:
+        given: the cells by the headings of the table.
+        where: the table, for the error.
+        columns: the columns that it may have.
+        needs: those that it must have.
+        aliases: other names of columns.
+
+    Raises:
+        CurationError: a column is missing.
+    """
+    cells = {k.strip().casefold(): " ".join(str(v or "").split()) for k, v in given.items() if k}
+    row = {(aliases or {}).get(name, name): cell for name, cell in cells.items()}
+    if missing := [name for name in needs if name not in row]:
+        raise CurationError(
+            f"{where}: no column {missing[0]!r}; it has {', '.join(given)}",
+            f"use the columns {', '.join(columns)}",
+        )
+    return row
 
 
 def _check(edit: Edit, where: str) -> None:

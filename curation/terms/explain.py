@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from curation.reasons import REASONS
-from curation.records import Entity, Item
+from curation.records import Entity, Fields, Item
 from curation.terms.candidates import Candidate
 from curation.terms.edits import Edit
 from curation.terms.facts import Facts, best, number
@@ -79,7 +78,7 @@ def story(
     facts: Facts,
     items: Sequence[Item],
     languages: Sequence[str],
-) -> dict[str, Any]:
+) -> Fields:
     """Everything known about a candidate, as plain data.
 
     Args:
@@ -121,7 +120,7 @@ def story(
     }
 
 
-def _edits(candidate: Candidate, selection: Selection) -> list[dict[str, Any]]:
+def _edits(candidate: Candidate, selection: Selection) -> list[Fields]:
     """The edits that changed a candidate, and those of it that were not applied, with the reason.
 
     An edit that merged another candidate into it changed it, too.
@@ -154,10 +153,10 @@ def _item(
     facts: Facts,
     entities: Mapping[str, Entity],
     languages: Sequence[str],
-) -> dict[str, Any]:
+) -> Fields:
     entity = entities.get(qid)
     counts = [c for c in facts.counts if c.item == qid and c.domain == candidate.domain]
-    with_counts: dict[str, Any] = {"id": qid, "counts": {c.property: c.count for c in counts}}
+    with_counts: Fields = {"id": qid, "counts": {c.property: c.count for c in counts}}
     if entity is None:
         return with_counts
 

@@ -1,10 +1,11 @@
 """Requests for Wikidata's facts, and the facts: the same for the query service and the dump."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from curation.records import Count, Entity
 
+T = TypeVar("T")
 SUBCLASS, INSTANCE = "P279", "P31"
 DEMONYM, FEMININE, MASCULINE = "P1549", "P2521", "P3321"
 
@@ -67,19 +68,25 @@ def number(qid: str) -> int:
     return int(qid[1:])
 
 
-def above(ids: Iterable[str], parents: Mapping[str, Sequence[str]]) -> set[str]:
+def parents_in(entities: Mapping[str, Entity]) -> Callable[[str], Sequence[str]]:
+    """A function from an id to its parents; an id that is not known has none."""
+    return lambda qid: entities[qid].parents if qid in entities else ()
+
+
+def above(ids: Iterable[T], parents: Callable[[T], Iterable[T]]) -> set[T]:
     """The ids and all their ancestors; circles are allowed.
 
-    >>> sorted(above(["a"], {"a": ["b"], "b": ["a", "c"]}))
+    >>> parents = {"a": ["b"], "b": ["a", "c"], "c": []}
+    >>> sorted(above(["a"], parents.__getitem__))
     ['a', 'b', 'c']
     """
-    seen: set[str] = set()
+    seen: set[T] = set()
     waiting = list(ids)
     while waiting:
         here = waiting.pop()
         if here not in seen:
             seen.add(here)
-            waiting += parents.get(here, ())
+            waiting += parents(here)
     return seen
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from curation.records import Entity
 from curation.settings import DomainSettings
 from curation.terms.candidates import Candidate, Flaw, Head, is_head, plurals
-from curation.terms.facts import above, best, number
-from curation.text.rules import same_text, spelling_key
+from curation.terms.facts import above, best, number, parents_in
+from curation.text.rules import grouped, same_text, spelling_key
 from curation.text.wording import amount
 
 
@@ -129,7 +129,7 @@ def merge_fine(
     """
     named = {c.item: c for c in candidates if c.form == "name"}
     texts = {same_text(c.text): c for c in sorted([*candidates, *listed], key=_rank, reverse=True)}
-    higher = {qid: e.parents for qid, e in entities.items()}
+    parents = parents_in(entities)
     labels = {qid: label for qid, e in entities.items() if (label := best(e.labels, own))}
 
     def candidate_of(item: str) -> Candidate:
@@ -149,7 +149,7 @@ def merge_fine(
         return end(named[item])
 
     def by_head(candidate: Candidate) -> Candidate | None:
-        over = above([candidate.item], higher) & labels.keys()
+        over = above([candidate.item], parents) & labels.keys()
         heads = [
             qid
             for qid in over
@@ -160,14 +160,11 @@ def merge_fine(
                 return candidate_of(qid)
         return None
 
-    forms: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        if candidate.alive and candidate.form != "name" and not candidate.fixed:
-            forms.setdefault(candidate.item, []).append(candidate)
+    forms = grouped((c.item, c) for c in candidates if c.alive and c.form != "name" and not c.fixed)
     targets: dict[Candidate, Candidate] = {}
     for candidate in list(candidates) if settings.merge != "none" else ():
         if candidate.alive and candidate.form == "name" and not candidate.fixed:
-            goal = _nearest(candidate, named, higher) if head == "none" else by_head(candidate)
+            goal = _nearest(candidate, named, parents) if head == "none" else by_head(candidate)
             if goal is not None and goal is not candidate:
                 targets[candidate] = goal
     every = settings.merge == "all" and head != "none"
@@ -214,12 +211,14 @@ def end(candidate: Candidate) -> Candidate:
 
 
 def _nearest(
-    candidate: Candidate, named: Mapping[str, Candidate], higher: Mapping[str, Sequence[str]]
+    candidate: Candidate,
+    named: Mapping[str, Candidate],
+    parents: Callable[[str], Sequence[str]],
 ) -> Candidate | None:
     """The nearest counted ancestor that comes before this candidate in order."""
     level, seen = [candidate.item], {candidate.item}
     while level:
-        level = [*{p: None for qid in level for p in higher.get(qid, ()) if p not in seen}]
+        level = [*{p: None for qid in level for p in parents(qid) if p not in seen}]
         seen.update(level)
         goals = {end(named[qid]) for qid in level if qid in named}
         goals = {g for g in goals if g.alive and g.order() < candidate.order()}

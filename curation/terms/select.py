@@ -14,7 +14,7 @@ from curation.terms.edits import Edit
 from curation.terms.facts import Facts, languages
 from curation.terms.merging import end, join, merge_fine, one_family, settle, stems
 from curation.terms.words import Word
-from curation.text.rules import stable_id
+from curation.text.rules import grouped, stable_id
 
 
 def new_id(domain: str, text: str) -> str:
@@ -54,9 +54,7 @@ class Pool:
                 self.by_name[candidate.item].append(candidate)
 
         self.stems = stems((c.text for c in self.candidates), language=self.language)
-        self.by_stem: dict[str, list[Candidate]] = defaultdict(list)
-        for candidate in self.candidates:
-            self.by_stem[self.stems[candidate.text]].append(candidate)
+        self.by_stem = grouped((self.stems[c.text], c) for c in self.candidates)
 
     def find(self, *names: str) -> Candidate | None:
         """The candidate with the first known name (a text or Wikidata id), or None.
@@ -339,9 +337,7 @@ class Editor:
         """Refuse renames to a text that people gave to another term; the upper line comes first."""
         while True:
             moving = {candidate: edit for edit, candidate, _ in meant if edit.action == "rename"}
-            named = defaultdict(list)
-            for candidate, edit in moving.items():
-                named[edit.into].append(candidate)
+            named = grouped((edit.into, candidate) for candidate, edit in moving.items())
             taken = next(
                 (
                     (edit, other)

@@ -5,19 +5,19 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from decimal import Decimal
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
 
 from curation.files import CurationError, read_bytes, writing
 from curation.http import FailedError, Failure, Gate, Reply, Server, asked_wait, shorten
-from curation.records import Count, Entity
+from curation.records import Count, Entity, Fields
 from curation.terms.facts import (
     DEMONYM,
     FEMININE,
@@ -32,9 +32,10 @@ from curation.terms.facts import (
     wiki,
 )
 from curation.text.addresses import hide_secrets, show_address
+from curation.text.rules import grouped
 from curation.text.times import now
 
-Row = dict[str, dict[str, Any]]  # one binding: variable -> type, value and perhaps xml:lang
+Row = dict[str, Fields]  # one binding: variable -> type, value and perhaps xml:lang
 T = TypeVar("T")
 Population = Sequence[tuple[str, Sequence[str]]]
 ItemFacts = dict[str, dict[str, set[str]]]  # kind of fact -> language or "" -> values of one item
@@ -249,10 +250,8 @@ def read_objects(rows: Iterable[Row]) -> list[str]:
 
 def read_parents(rows: Iterable[Row]) -> dict[str, tuple[str, ...]]:
     """The parents of each item: the items that it is a subclass of."""
-    parents: dict[str, list[str | None]] = defaultdict(list)
-    for row in rows:
-        if name := item(row.get("o")):
-            parents[name].append(item(row.get("v")))
+    named = ((item(row.get("o")), item(row.get("v"))) for row in rows)
+    parents = grouped((name, above) for name, above in named if name)
     return {name: tuple(_ordered(above)) for name, above in parents.items()}
 
 
@@ -323,7 +322,7 @@ class TooHeavyError(Exception):
     """The service could not answer, but may answer a smaller query; the message has its answer."""
 
 
-class Service:
+class Service(AbstractContextManager["Service"]):
     """An open connection to a query service; every good answer is saved in a folder.
 
     Attributes:
@@ -372,9 +371,6 @@ class Service:
             advice=f"check the network and the endpoint's address; {GOES_ON}",
         )  # fmt: skip
         self._gate = Gate(AGAIN, notice=tell or (lambda _: None), pause=pause)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._server.close()

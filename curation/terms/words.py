@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
+from curation.terms.edits import plain_row
 
 COLUMNS = ("term", "also", "language", "domain", "family", "note")
 
@@ -48,13 +49,7 @@ def read_words(
     """
     by_language: dict[str, list[Word]] = {}
     for line, given in rows:
-        row = {k.strip().casefold(): " ".join(str(v or "").split()) for k, v in given.items() if k}
-        missing = [name for name in ("term", "language") if name not in row]
-        if missing:
-            raise CurationError(
-                f"{path}: no column {missing[0]!r}; it has {', '.join(given)}",
-                f"use the columns {', '.join(COLUMNS)}",
-            )
+        row = plain_row(given, str(path), COLUMNS, needs=("term", "language"))
         if row.get("domain") and row["domain"].casefold() != domain.casefold():
             continue
         if not row["term"] or not row["language"]:

@@ -1,14 +1,17 @@
-"""Pure rules that several stages need: ids, normal forms of texts, and decisions."""
+"""Pure rules that several stages need: ids, normal forms of texts, groups, and decisions."""
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import permutations
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from curation.records import GOLDS, VALUES, Gold, RoundKind
 
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 Votes = tuple[int, int, int, int]
 """Counted votes of one association, in the order of ``records.VALUES``."""
 
@@ -40,6 +43,18 @@ def stable_id(prefix: str, *parts: str) -> str:
     """
     digest = hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
     return f"{prefix}-{digest[:20]}"
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> defaultdict[Key, list[Value]]:
+    """The values of each key, in their order; a key that is not there has none.
+
+    >>> dict(grouped((len(word), word) for word in ("ab", "c", "de")))
+    {2: ['ab', 'de'], 1: ['c']}
+    """
+    groups: defaultdict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return groups
 
 
 def same_text(text: str) -> str:

@@ -13,6 +13,8 @@ from curation.steps.trust.files import read_run
 from support.commands import Ran, set_to
 from support.written import beside
 
+TABLES = beside(__file__)
+
 MADE = beside(__file__, "crafts.toml")
 WORDS, LISTS = MADE["vectors"], MADE["lists"]
 
@@ -107,21 +109,7 @@ def test_weat_is_in_the_run_of_caliskan(crafts: Crafts) -> None:
     assert weat["p"] == pytest.approx(1 / 6)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--measure", "rnsb"], "--measure rnsb: no such measure"),
-        (["--measure", "caliskan", "--groups", "three"], "compares two groups, and there are 3"),
-        (["--x", "flowers"], "give both --x and --y"),
-        (["--x", "flowers", "--y", "flowers"], "both named «flowers»"),
-        (["--x", "flowers", "--y", "first"], "the target «first» is in the list of the group"),
-        (["--x", "flowers", "--y", "third"], "«rose» is in both"),
-        (["--x", "flowers", "--y", "odd"], "the set «odd» of WEAT: none of its words"),
-        (["--x", "flowers", "--y", "insects", "--measure", "manzini"], "add --measure caliskan"),
-        (["--x", "flowers", "--y", "none"], "none.txt: no such list of words"),
-        (["--source", "../out"], "--source ../out"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), TABLES["prior_refuses"])
 def test_prior_refuses(crafts: Crafts, options: list[str], message: str) -> None:
     files = {name: crafts.words(name) for name in (*LISTS, "none")}
     done = crafts.prior(*(files.get(option, option) for option in options))
@@ -235,22 +223,7 @@ def test_words_that_were_fitted_do_not_judge(crafts: Crafts) -> None:
     assert "held_out" in {each.check for each in read_run(folder).evidence}
 
 
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        ("hard", ["--judge", "colour"], "there are no groups «colour»"),
-        ("hard", ["--judge", "three"], "bolukbasi-pairs compares two groups, and there are 3"),
-        ("hard", ["--groups", "three"], "hard takes two groups, and there are 3"),
-        ("soft", ["--equalise", "pairs"], "soft does not equalise words"),
-        ("hard", ["--equalise", "flowers"], "flowers.txt line 1: has 1 words, not 2"),
-        ("hard", ["--equalise", "twice"], "twice.txt line 2: «rose» is also in line 1"),
-        ("hard", ["--dimensions", "9"], "the words span 3 dimensions, not 9"),
-        ("hard", ["--out", "mild.npz"], "is the file that is read"),
-        ("hard", ["--out", "campaign.toml"], "this command did not write it"),
-        ("hard", ["--out", "less.kv"], "cannot tell the form from the name"),
-        ("hard", ["--keep", "none"], "none.txt: no such list of words"),
-    ],
-)
+@pytest.mark.parametrize(("method", "options", "message"), TABLES["debias_refuses"])
 def test_debias_refuses(crafts: Crafts, method: str, options: list[str], message: str) -> None:
     places = {name: crafts.words(name) for name in (*LISTS, "none")}
     places |= {name: crafts.root / name for name in ("mild.npz", "campaign.toml", "less.kv")}

@@ -87,7 +87,7 @@ def of_transformers(model: Any, tokenizer: Any, *without: str) -> list[float]:
 def test_berts_own_head_says_what_transformers_says(made: Made) -> None:
     folder = made("bert_pretrained")
     runner = nsp.load_next_sentence(str(folder))
-    assert (runner.pack, runner.notices) == (True, [])
+    assert (runner.pack, runner.loaded.notices) == (True, [])
     found = scores(runner)
     model = BertForNextSentencePrediction.from_pretrained(folder).eval()
     wanted = of_transformers(model, AutoTokenizer.from_pretrained(folder))
@@ -109,7 +109,7 @@ def test_a_trained_head_pools_as_its_family_says(made: Made, tmp_path: Path, nam
 def test_packed_rows_give_what_single_pairs_give(made: Made, name: str) -> None:
     loaded = with_head(made(name))
     packed, plain = nsp.PairRunner(loaded), nsp.PairRunner(loaded, plain=True, batch_tokens=1)
-    assert (packed.pack, packed.notices) == (True, [])
+    assert (packed.pack, packed.loaded.notices) == (True, [])
     told: list[int] = []
     assert scores(packed, tell=told.append) == near(plain)
     assert sum(told) < len(ASKS)  # several pairs a row
@@ -138,13 +138,13 @@ def test_which_index_means_next_is_read_from_the_head(kept: Path, saved: Path) -
 def test_a_saved_head_scores_as_it_did_before(made: Made, kept: Path) -> None:
     runner = nsp.load_next_sentence(str(kept))
     assert scores(runner) == near(nsp.PairRunner(with_head(made("gpt2"))), 1e-5)
-    assert runner.about["next_sentence"] == {
+    assert runner.loaded.about["next_sentence"] == {
         "head": "trained",
         "pool": "mean",
         "next": 1,
         "base": {"model": "bakery/gpt2", "revision": "abc"},
     }
-    assert runner.about["family"] == "causal"
+    assert runner.loaded.about["family"] == "causal"
     plain = nsp.load_next_sentence(str(kept), plain=True, batch_tokens=64)
     assert (plain.pack, plain.batch_tokens) == (False, 64)
     assert scores(plain) == near(runner)
@@ -154,8 +154,8 @@ def test_a_saved_head_scores_as_it_did_before(made: Made, kept: Path) -> None:
 def test_16_bits_pass_the_probe_and_stay_near(made: Made, tmp_path: Path, name: str) -> None:
     nsp.save_next_sentence(tmp_path, with_head(made(name)), base={})
     runner = nsp.load_next_sentence(str(tmp_path), dtype="bfloat16")
-    assert (runner.pack, runner.notices) == (True, [])
-    assert runner.about["dtype"] == "bfloat16"
+    assert (runner.pack, runner.loaded.notices) == (True, [])
+    assert runner.loaded.about["dtype"] == "bfloat16"
     assert runner.loaded.model.precision == torch.float32  # the head's
     found, whole = scores(runner), scores(nsp.load_next_sentence(str(tmp_path)))
     assert np.abs(np.subtract(found, whole)).max() < 0.5
@@ -252,7 +252,7 @@ def test_what_cannot_be_packed_is_padded_with_a_notice(made: Made) -> None:
     loaded = with_head(made("deberta"))  # it takes no mask of four dimensions
     runner = nsp.PairRunner(loaded)
     assert not runner.pack
-    assert ["packed rows" in notice for notice in runner.notices] == [True]
+    assert ["packed rows" in notice for notice in runner.loaded.notices] == [True]
     assert scores(runner) == near(nsp.PairRunner(loaded, plain=True, batch_tokens=1))
 
 
@@ -276,7 +276,7 @@ def test_a_model_that_takes_no_mask_is_run_pair_by_pair(bert: Loaded, tmp_path: 
     model.save_pretrained(tmp_path)
     bert.tokenizer.save_pretrained(tmp_path)
     runner = nsp.load_next_sentence(str(tmp_path))
-    assert (runner.pack, runner.batch_tokens, len(runner.notices)) == (False, 1, 2)
+    assert (runner.pack, runner.batch_tokens, len(runner.loaded.notices)) == (False, 1, 2)
     wanted = of_transformers(model, bert.tokenizer, "attention_mask")
     assert scores(runner) == pytest.approx(wanted, abs=2e-5)
 

@@ -3,7 +3,8 @@
 import pytest
 
 from curation.models import rules
-from curation.models.rules import BOTH, PROFILES, RULES, ScoringRequest, profiles_of, rules_for
+from curation.models.rules import PROFILES, RULES, ScoringRequest, profiles_of, rules_for
+from curation.records import KINDS
 from support.expected import fails
 
 
@@ -15,7 +16,7 @@ def test_the_contract_speaks_of_every_rule_and_profile() -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profiles_name_rules_that_serve_family_and_kind(profile: str) -> None:
     for family, by_kind in PROFILES[profile].items():
-        assert set(by_kind) == set(BOTH)
+        assert set(by_kind) == set(KINDS)
         for kind, rule in by_kind.items():
             assert family in RULES[rule].families
             assert kind in RULES[rule].kinds

@@ -14,6 +14,9 @@ from transformers.integrations import hub_kernels
 from curation.models.loading import identity, load
 from support.expected import Patch, fails, raising
 from support.models import Made, edit
+from support.written import beside
+
+TABLES = beside(__file__)
 
 
 @pytest.fixture
@@ -35,18 +38,7 @@ class Touch:
 # --- code from a hub ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("attn_implementation", "kernels-community/flash-attn"),
-        ("_attn_implementation", "bakery/attention@main:fast"),
-        ("attn_implementation", {"": "bakery/attention"}),
-        ("attn_implementation", "paged|bakery/attention"),
-        ("attn_implementation", "flash_attention_2"),  # with kernels, transformers downloads it
-        ("attn_implementation", ["bakery/attention"]),
-        ("experts_implementation", "sonicmoe"),
-    ],
-)
+@pytest.mark.parametrize(("field", "value"), TABLES["a_configuration_cannot_load_layers"])
 def test_a_configuration_cannot_load_layers(
     folder: Path, monkeypatch: Patch, field: str, value: Any
 ) -> None:

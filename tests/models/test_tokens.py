@@ -10,6 +10,9 @@ from transformers import AutoTokenizer
 from curation.models.tokens import Tokens, _words, start_token, surround, tokenize
 from support.expected import fails
 from support.models import MAKERS, Made
+from support.written import beside
+
+TABLES = beside(__file__)
 
 Tokenizers = Callable[[str], Any]
 WORDS = ("kind", "évlerinizdenmiş", "친절", "🌞🍞", "well-read")
@@ -49,16 +52,7 @@ def test_touching_by_hand() -> None:
         Tokens([1], [], []).touching([(0, 1)])
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after"),
-    [
-        ("gpt2", [], []),
-        ("llama", ["<s>"], []),
-        ("bert", ["[CLS]"], ["[SEP]"]),
-        ("roberta", ["<s>"], ["</s>"]),
-        ("xlnet", [], ["<sep>", "<cls>"]),
-    ],
-)
+@pytest.mark.parametrize(("name", "before", "after"), TABLES["what_is_put_around_a_text"])
 def test_what_is_put_around_a_text(
     tokenizer: Tokenizers, name: str, before: list[str], after: list[str]
 ) -> None:

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from curation.scores.flags import LATEX, MARKS, flags_of, marked, notes
+from support.written import beside
+
+TABLES = beside(__file__)
 
 
 def result(ties: int, **kinds: tuple[int, int]) -> dict[str, Any]:
@@ -33,18 +36,7 @@ def test_more_than_half_of_tokens_are_unknown(read: int, unknown: int, flags: li
     assert flags_of(SOME, {"tokens": {"read": read, "unknown": unknown}}) == flags
 
 
-@pytest.mark.parametrize(
-    ("answered", "first", "uneven", "flags"),
-    [
-        (100, 50, [], []),
-        (71, 36, [], []),  # 29 are not above 29 %, although 0.29 · 100 is below 29
-        (70, 35, [], ["no_answer"]),
-        (100, 55, [], ["one_letter"]),  # 0.55 · 100 is above 55
-        (100, 45, [], ["one_letter"]),
-        (100, 50, ["race/x"], ["uneven_refusals"]),
-        (0, 0, [], ["no_answer"]),
-    ],
-)
+@pytest.mark.parametrize(("answered", "first", "uneven", "flags"), TABLES["answers_of_chats"])
 def test_answers_of_chats(answered: int, first: int, uneven: list[str], flags: list[str]) -> None:
     limits = {"no_answer": 0.29, "one_letter": 0.55}
     answers = {"questions": 100, "answered": answered, "first": first, "limits": limits}
@@ -53,14 +45,7 @@ def test_answers_of_chats(answered: int, first: int, uneven: list[str], flags: l
 
 
 @pytest.mark.parametrize(
-    ("rule", "head", "architecture", "flags"),
-    [
-        ("attribute-arxiv", "trained", "BertModel", ["trained_head"]),
-        ("attribute-code-literal", "trained", "BertModel", ["trained_head"]),
-        ("attribute-arxiv", "own", "BertModel", []),
-        ("attribute-arxiv", "trained", "RobertaModel", []),
-        ("attribute-acl", "trained", "BertModel", []),  # ACL §6.1 trains one for BERT, too
-    ],
+    ("rule", "head", "architecture", "flags"), TABLES["a_trained_head_of_bert"]
 )
 def test_a_trained_head_of_bert(rule: str, head: str, architecture: str, flags: list[str]) -> None:
     nsp = {"architecture": architecture, "next_sentence": {"head": head}}

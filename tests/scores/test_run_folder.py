@@ -18,6 +18,9 @@ from curation.scores.running import Job, conclude, job, score_cats
 from support.expected import fails
 from support.models import MAKERS
 from support.talkers import made_up
+from support.written import beside
+
+TABLES = beside(__file__)
 
 INTRA, INTER = made_up(2), made_up(2, kind="intersentence")
 CATS = [*INTRA, *INTER]
@@ -60,17 +63,7 @@ def scored(work: Job, cats: Sequence[Cat]) -> tuple[tuple[int, int, int], list[s
 # --- names --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "folder"),
-    [
-        ("gpt2", {}, "ll-bos_conditional"),
-        ("gpt2", {"variant": "lower"}, "ll-bos_conditional+lower"),
-        ("gpt2", {"profile": "acl-pll"}, "ll-acl_ratio"),
-        ("gpt2", {"rule": "ratio"}, "ratio"),
-        ("bert", {"profile": "acl-pll"}, "pll-shared"),
-        ("bert", {"profile": "code"}, "attribute-code-literal_nsp"),
-    ],
-)
+@pytest.mark.parametrize(("name", "settings", "folder"), TABLES["a_run_is_named_after_its_rules"])
 def test_a_run_is_named_after_its_rules(
     new: New, tmp_path: Path, name: str, settings: dict[str, str], folder: str
 ) -> None:

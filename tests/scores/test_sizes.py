@@ -10,6 +10,9 @@ from curation.files import shipped
 from curation.scores.published import choose
 from curation.scores.sizes import by_architecture, read_sizes, size_correlations, sizes_of
 from support.expected import fails
+from support.written import beside
+
+TABLES = beside(__file__)
 
 
 def file(path: Path, text: str) -> Path:
@@ -28,18 +31,7 @@ def test_sizes_are_read_and_cells_may_be_empty(tmp_path: Path) -> None:
         assert read_sizes(file(tmp_path / "s.csv", text)) == sizes
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("name,parameters\nm,1\n", "s.csv line 1: the columns are name, parameters"),
-        ("model,size\nm,1\n", "line 1: the columns are model, size"),
-        ("model,parameters\nm,1\nm,2\n", "line 3: the model «m» is there twice"),
-        ("model,parameters\n,1\n", "line 2: no model"),
-        ("model,parameters\nm,110M\n", "line 2: parameters is «110M», not a number above 0"),
-        ("model,corpus_gb\nm,-1\n", "line 2: corpus_gb is «-1», not a number above 0"),
-        ("model,corpus_gb\nm,inf\n", "not a number above 0"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), TABLES["errors_in_sizes_are_named"])
 def test_errors_in_sizes_are_named(tmp_path: Path, text: str, message: str) -> None:
     with fails(message):
         read_sizes(file(tmp_path / "s.csv", text))

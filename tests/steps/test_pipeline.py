@@ -13,6 +13,9 @@ import curation
 from curation.campaign import Campaign
 from curation.settings import CampaignSettings, Settings
 from curation.steps import pipeline
+from support.written import beside
+
+TABLES = beside(__file__)
 
 MEASURES = ["statistics", "sentiment", "keywords", "pitfalls"]
 STEPS = [step.name for step in pipeline.STEPS]  # docs/commands.md has them, and a test compares
@@ -132,25 +135,7 @@ def test_settings_that_are_set_back_give_the_same(place: Finished, content: Any)
     assert content(place.root) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "step"),
-    [
-        ("1-terms/targets.jsonl", "select"),
-        ("1-terms/candidates.csv", "select"),
-        ("2-rounds/main/items.jsonl", "answers"),
-        ("2-rounds/main/labels.jsonl", "answers"),
-        ("2-rounds/pilot/rejected.jsonl", "answers"),
-        ("2-rounds/main/pitfalls.jsonl", "item_pitfalls"),
-        ("3-decisions/decisions.jsonl", "filter"),
-        ("3-decisions/agreement.json", "agreement"),
-        ("3-decisions/cats.jsonl", "split"),
-        ("3-decisions/split.json", "split"),
-        ("6-trust/report.md", "trust"),
-        ("4-measures/statistics.json", "statistics"),
-        ("4-measures/keywords.json", "keywords"),
-        ("4-measures/pitfalls.jsonl", "pitfalls"),
-    ],
-)
+@pytest.mark.parametrize(("name", "step"), TABLES["a_damaged_result_is_made_anew"])
 def test_a_damaged_result_is_made_anew(place: Finished, content: Any, name: str, step: str) -> None:
     before, path = content(place.root), place.root / name
     data = path.read_bytes()

@@ -8,9 +8,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import chain, islice, product
 from queue import SimpleQueue
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import CurationError
 from curation.models.chat.prompts import Answered, ChatSpec, Turns, messages
@@ -29,6 +30,7 @@ from curation.models.endpoint.connection import (
     words,
 )
 from curation.models.endpoint.echoes import TOO_LONG
+from curation.records import Fields
 from curation.work.interrupts import held
 
 IN_A_ROW = 20  # as many replies, all cut, end the command; if all are refused, it may end
@@ -76,12 +78,12 @@ class _Answer(NamedTuple):
     """
 
     status: int
-    body: dict[str, Any]
+    body: Fields
     accepted: bool = False
     problem: str = ""
 
 
-class ChatEndpoint:
+class ChatEndpoint(AbstractContextManager["ChatEndpoint"]):
     """A chat model on a server.
 
     Attributes:
@@ -132,13 +134,10 @@ class ChatEndpoint:
         self._refused: list[tuple[int, _Answer]] = []  # in a row; they are not handed over yet
         self._cut: int | None = 0  # how many replies were cut; None if one was not
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self._server.close()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """What ``run.json`` says: the address, the form, and what the server says of the model."""
         served = next((each for each in self._server.models() if each.get("id") == self.model), {})
         fields = ("id", "root", "owned_by", "max_model_len", "context_length", "meta")
@@ -267,7 +266,7 @@ class ChatEndpoint:
         return answer.accepted
 
     def _ask(self, turns: Turns, form: Form, *, first: bool = False, once: bool = False) -> _Answer:
-        request: dict[str, Any] = {
+        request: Fields = {
             "model": self.model,
             "messages": messages(turns),
             form.limit: self._spec.max_tokens,

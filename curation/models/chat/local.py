@@ -14,6 +14,7 @@ from curation.files import CurationError, printable
 from curation.models.chat.prompts import Answered, Prompts, Turns, messages
 from curation.models.forward import ITS_LOG, LIKELIEST, Runner, Text
 from curation.models.loading import Loaded, check_causal
+from curation.records import Fields
 
 _MARKUP = frozenset("*_`\"'()[].:")
 
@@ -143,11 +144,11 @@ class LocalChat:
                 answered(n, 0, body)
             self._pass_on()
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """What was opened, for ``run.json``; with the tokens that read as each letter."""
         return self._about
 
-    def _ask(self, questions: Sequence[Turns]) -> list[dict[str, Any]]:
+    def _ask(self, questions: Sequence[Turns]) -> list[Fields]:
         shown = [self._render(turns) for turns in questions]
         rows = self._tokenizer(shown, **_PLAIN)["input_ids"]
         window = self._runner.loaded.window or 10**9
@@ -165,7 +166,7 @@ class LocalChat:
             for ids in rows
         ]
 
-    def _body(self, values: Any) -> dict[str, Any]:
+    def _body(self, values: Any) -> Fields:
         """The reply, from the log-probabilities of all letters, and of the likeliest token."""
         if not np.isfinite(values[-1]):
             return {"letters": None}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 from curation.files import CurationError, read_text, shipped
 from curation.formats.toml_files import line_of, read_toml, toml_key
-from curation.records import KINDS, Kind
+from curation.records import KINDS, Fields, Kind
 from curation.text.words import base
 
 DOCS = "docs/chat.md describes the file (Prompts of your own)"
@@ -278,7 +278,7 @@ def messages(turns: Turns) -> list[dict[str, str]]:
     ]
 
 
-Answered = Callable[[int, int, dict[str, Any]], None]
+Answered = Callable[[int, int, Fields], None]
 """Receives the number of a conversation, the HTTP status (0 on this machine) and the reply."""
 
 
@@ -309,5 +309,5 @@ class Chat(Protocol):
     def ask(self, questions: Sequence[Turns], answered: Answered) -> None:
         """Ask the last turn of each conversation; each reply is passed on as it comes."""
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Fields:
         """What was opened, for ``run.json``."""

@@ -21,33 +21,13 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from curation.files import printable
 from curation.models.chat.prompts import LETTER, Prompts
+from curation.models.endpoint.echoes import ERRORS
+from curation.records import Fields
 
 End = Literal["whole", "cut", "broken", "filtered"]
 DEPTH = 8  # levels of an error's body that are read
-CUT = re.compile(
-    r"length|max_?(new_?|output_?|completion_?)?tokens?|token_?limit|context_?window|^limit$",
-    re.IGNORECASE,
-)
-BROKEN = re.compile(r"abort|error$|insufficient|cancel|interrupt|fail|time_?out", re.IGNORECASE)
-FILTER = re.compile(
-    r"content.?(filter|management|polic|moderat|safety|violation)|safety|moderat|refus|blocklist"
-    r"|block_?reason|blocked|^spii$|recitation|sensitive|guardrail|prohibited|flagged|unsafe"
-    r"|inappropriate|harmful|toxic|high.?risk|exists risk|敏感|不安全|违规|responsible.?ai|"
-    r"data_?inspection|usage polic|violat\w* .{0,40}polic"
-    r"|polic\w* .{0,20}violat|not allowed by our|risky",
-    re.IGNORECASE,
-)
-TOO_LONG = re.compile(
-    r"context.?(length|size|window|overflow|limit)|exceed_?context|context_?length_?exceeded"
-    r"|max\w*.?(model.?len|input|prompt|sequence|number of tokens|tokens? limit|length|context)"
-    r"|too (long|large|many (input )?tokens|big)|longer than|token limit|string_above_max_length"
-    r"|exceed\w* .{0,60}(tokens|context|length|limit|maximum|size|window)"
-    r"|reduce (the|your) (length|message|prompt|input|number)|shorten (the|your)|n_ctx"
-    r"|(less|fewer|at most|more|no more) than .{0,20}tokens|does not fit|tokens? exceed"
-    r"|number of (input |prompt )?tokens .{0,60}limit|tokens\W.{0,40}must be (<|less)|"
-    r"range of input length|超长|超过.{0,10}(长度|限制)",
-    re.IGNORECASE,
-)
+CUT, BROKEN, FILTER = (ERRORS[name] for name in ("cut", "broken", "filter"))
+TOO_LONG = ERRORS["too_long_question"]
 
 
 class Body(NamedTuple):
@@ -91,16 +71,6 @@ def read_body(status: int, body: Any) -> Body:
     return _read_choice(choice, message if isinstance(message, Mapping) else {}, _end(choice))
 
 
-def is_too_long(error: str) -> bool:
-    """Whether an error says that the request is too long."""
-    return bool(TOO_LONG.search(error))
-
-
-def is_filtered(error: str) -> bool:
-    """Whether an error reports a content filter or moderation."""
-    return bool(FILTER.search(error))
-
-
 def _first_choice(choices: Any) -> Mapping[str, Any] | None:
     if isinstance(choices, Mapping):
         choices = [choices]
@@ -118,7 +88,7 @@ def _tells_error(body: Mapping[str, Any]) -> bool:
 def _end(choice: Mapping[str, Any]) -> End:
     names = ("finish_reason", "native_finish_reason", "stop_reason", "finishReason")
     reasons = [reason for name in names if isinstance(reason := choice.get(name), str)]
-    if any(is_filtered(each) for each in (*reasons, _error_text(choice.get("error")))):
+    if any(FILTER.search(each) for each in (*reasons, _error_text(choice.get("error")))):
         return "filtered"
     if any(CUT.search(reason) for reason in reasons):
         return "cut"
@@ -167,8 +137,8 @@ def _content(content: Any) -> tuple[str, bool, str]:
 
 def _read_stream(status: int, stream: str) -> Body:
     """A stream of server-sent events. Its last event may be cut."""
-    choice: dict[str, Any] = {"logprobs": {"content": []}}
-    message: dict[str, Any] = {}
+    choice: Fields = {"logprobs": {"content": []}}
+    message: Fields = {}
     texts: list[str] = []
     refusals: list[str] = []
     ended, error = False, ""
@@ -205,7 +175,7 @@ def _read_stream(status: int, stream: str) -> Body:
     message["content"], message["refusal"] = "".join(texts), "".join(refusals)
     if error and not message["content"]:
         return Body(error=error)
-    end = "filtered" if is_filtered(error) else _end(choice)
+    end = "filtered" if FILTER.search(error) else _end(choice)
     return _read_choice(choice, message, end if ended or end == "filtered" else "cut")
 
 
@@ -571,9 +541,9 @@ def _without_letter(parts: Body, text: str, thought: bool, prompts: Prompts) -> 
 
 
 def _read_error(error: str) -> Reading:
-    if is_too_long(error):
+    if TOO_LONG.search(error):
         return _none("answer_too_long", "the server says that the request is too long", error)
-    if is_filtered(error):
+    if FILTER.search(error):
         return _none("answer_refused", "the server reports a content filter", error)
     return _none("answer_empty", "the server reports an error", error)
 

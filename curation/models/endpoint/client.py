@@ -7,8 +7,9 @@ texts are sent first, to find out how this server must be asked.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import AbstractContextManager
 from itertools import combinations, product
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from curation.files import CurationError
 from curation.models.endpoint.connection import COMPLETIONS, WAITS, Connection, RefusedError
@@ -48,7 +49,7 @@ class _Form(NamedTuple):
     max_tokens: int
 
 
-class Endpoint:
+class Endpoint(AbstractContextManager["Endpoint"]):
     """A model on a server.
 
     Attributes:
@@ -101,9 +102,6 @@ class Endpoint:
         self._fingerprints: set[str] = set()
         self._form, front, own_bos = self._find_form()
         self._echoes = Echoes(bos, own_bos, front, {})
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._server.close()

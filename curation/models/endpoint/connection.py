@@ -24,35 +24,15 @@ from curation.http import (
     plain_address,
     split_address,
 )
-from curation.models.endpoint.echoes import NEVER, TOO_LONG
+from curation.models.endpoint.echoes import ERRORS, NEVER, TOO_LONG
+from curation.records import Fields
 from curation.text.addresses import HIDDEN
 
 __all__ = ["FailedError", "RefusedError"]  # the errors of ``Connection.send``
 
-FILTERED = re.compile(
-    r"content.?filter|content.?policy|content management policy|ResponsibleAI"
-    r"|safety (system|filter|polic|setting)|(?-i:\bSAFETY\b)|prohibited.?content"
-    r"|requires moderation|moderation_blocked|was flagged|data_inspection_failed"
-    r"|inappropriate content|content exists risk|sensitive (content|word)",
-    re.IGNORECASE,
-)
-"""A content filter has refused a text: Azure, OpenAI, Gemini, OpenRouter, Alibaba, DeepSeek."""
-WRONG_MODEL = re.compile(
-    r"model_not_found|(invalid|unknown|incorrect|no such) model\b|not a valid model"
-    r"|\bmodel:?(\s+\S+)?\s+((does |did )?not|doesn't|didn't|is not|isn't) (exist|found|available)",
-    re.IGNORECASE,
-)
-NO_CHAT = re.compile(
-    r"not a chat model|(not|n't) (support|work with) (the )?chat|chat.?completions?\b"
-    r"( api| endpoint| operation)?( is| does)? (not|cannot) (supported|available|work|be used)",
-    re.IGNORECASE,
-)
-IS_CHAT = re.compile(r"is a chat model|chat/completions", re.IGNORECASE)
-NO_TEMPLATE = re.compile(r"chat.?template", re.IGNORECASE)
-LARGE_MAX_TOKENS = re.compile(
-    r"max_(completion_)?tokens\W.{0,60}"
-    r"(too (large|high|big)|at most|exceed|less than|maximum|valid range)",
-    re.IGNORECASE,
+FILTERED, WRONG_MODEL, NO_CHAT, IS_CHAT, NO_TEMPLATE, LARGE_MAX_TOKENS = (
+    *(ERRORS["filtered"], ERRORS["wrong_model"], ERRORS["no_chat"], ERRORS["is_chat"]),
+    *(ERRORS["no_template"], ERRORS["large_max_tokens"]),
 )
 _CODES = (
     *("error", "message", "msg", "detail", "code", "type", "status"),
@@ -112,7 +92,7 @@ def _number(digits: str) -> float:
     return int(digits) if len(digits) < 19 else float(digits)
 
 
-def read_reply(text: str, constant: Callable[[str], float | None]) -> dict[str, Any] | None:
+def read_reply(text: str, constant: Callable[[str], float | None]) -> Fields | None:
     """A server's answer as it can be stored: an object without NaN, infinity and half pairs.
 
     None if it was cut off. A stream of events becomes ``{"sse": text}``, a value that is nested too
@@ -208,7 +188,7 @@ class Connection:
         """Close the connection."""
         self._server.close()
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self) -> list[Fields]:
         """The models that the server lists; [] if it does not list any."""
         try:
             reply = self._server.send("GET", "/models", timeout=10)
@@ -224,9 +204,7 @@ class Connection:
         names = self._server.hidden(names)
         return f"name a model that it has: {names}" if names else "check the name of the model"
 
-    def send(
-        self, body: Mapping[str, Any], *, first: bool = False, once: bool = False
-    ) -> dict[str, Any]:
+    def send(self, body: Mapping[str, Any], *, first: bool = False, once: bool = False) -> Fields:
         """Send a request, and try again after passing failures.
 
         Args:
@@ -240,13 +218,13 @@ class Connection:
             CurationError: the server cannot be reached, or rejects the key or the model.
         """
 
-        def send() -> dict[str, Any] | Failure:
+        def send() -> Fields | Failure:
             reply = self._server.send("POST", self._service.path, json=body)
             return reply if isinstance(reply, Failure) else self._judged(reply, first=first)
 
         return self.gate.run(send, once=once)
 
-    def _judged(self, reply: Reply, *, first: bool) -> dict[str, Any] | Failure:
+    def _judged(self, reply: Reply, *, first: bool) -> Fields | Failure:
         """The content of a reply, or why it cannot be used.
 
         Raises:
@@ -259,7 +237,8 @@ class Connection:
             return self._without_keys(content, text)
         line = gist(text if content is None else content)
         reason = self._server.hidden(f"answered {reply.status}: {line}")
-        body = self._error_body(content, text)
+        told = content if isinstance(content, dict) else {"text": text[:2000]}
+        body: Fields = cleaned(told, self._server.hidden)
         if reply.status == 200 and content is None:
             if not text.lstrip().startswith("<"):
                 return Failure(f"{self.url}: the answer was cut off", RESUMES)
@@ -308,11 +287,7 @@ class Connection:
             return CurationError(what, service.fix)
         return CurationError(what, service.address)
 
-    def _error_body(self, content: Any, text: str) -> dict[str, Any]:
-        body = content if isinstance(content, dict) else {"text": text[:2000]}
-        return dict(cleaned(body, self._server.hidden))
-
-    def _without_keys(self, content: dict[str, Any], text: str) -> dict[str, Any]:
+    def _without_keys(self, content: Fields, text: str) -> Fields:
         """An answer without the key, if a server repeats it; addresses in answers stay."""
         known = re.compile("|".join(map(re.escape, self._server.secrets)) or "(?!)")
         if not known.search(text.replace("\\/", "/")):

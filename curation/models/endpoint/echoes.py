@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from curation.files import CurationError
+from curation.formats.toml_files import shipped_table
 from curation.models.rules import RULES, Refusal, Scored, ScoringRequest
 
 Span = tuple[int, int]
@@ -160,13 +161,12 @@ NEVER = -9999.0  # vLLM's value for −∞
 BOUND = 0.5  # nats; what ``drift`` may be if a model computes in bfloat16: see docs/models.md
 NEEDS_BOS = {"ll-bos", "ll-acl", "ll-code", "ratio"}
 NO_BOS = "a rule that does not need it: ll-arxiv, conditional or conditional-chars"
-TOO_LONG = re.compile(
-    r"context.{0,20}(length|size|window)"
-    r"|max(imum)?.{0,12}(model|context|sequence|input|token).{0,12}(length|limit)"
-    r"|(prompt|input|sequence).{0,40}too (long|large)"
-    r"|too (long|many (input )?tokens)",
-    re.IGNORECASE,
-)
+ERRORS = {
+    name: re.compile("|".join(patterns), re.IGNORECASE)
+    for name, patterns in shipped_table("endpoints", "errors.toml").items()
+}
+"""Patterns for what servers write of a failure, by the kind of failure."""
+TOO_LONG = ERRORS["too_long"]
 _MARKS = " ▁Ġ"  # how a token may show a space before it
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from curation.files import CurationError, digest, printable
 from curation.formats.packed import read_lines
 from curation.formats.parquet import TextColumns
+from curation.records import Fields
 from curation.text.wording import amount
 
 _PACKINGS = (".gz", ".bz2")
@@ -76,7 +77,7 @@ def plain(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def described(path: Path, files: Sequence[Path]) -> dict[str, Any]:
+def described(path: Path, files: Sequence[Path]) -> Fields:
     """The description of a file or folder in reports: its name, sha256 and size in bytes.
 
     The sha256 of a folder is that of the lines that ``sha256sum`` prints for its files, with paths
@@ -365,7 +366,7 @@ class Corpus(Texts):
 
     first: Numbers
     after: Numbers
-    files: list[dict[str, Any]]
+    files: list[Fields]
     single: int
     repeated: int
     identity: str

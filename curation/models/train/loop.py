@@ -14,13 +14,13 @@ its last checkpoint and ends with the same result; on a CPU, to the last bit.
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -37,6 +37,7 @@ from curation.models.train.settings import (
     rate_at,
     warmup_steps,
 )
+from curation.records import Fields
 from curation.text.times import now
 from curation.work.run_folder import differences, disk_errors, locked, read_identity, write_json
 
@@ -83,13 +84,7 @@ def locked_training(out: Path, files: TrainingFiles) -> Iterator[None]:
         yield
 
 
-def has_ended(
-    out: Path,
-    files: TrainingFiles,
-    identity: dict[str, Any],
-    *,
-    restart: bool,
-) -> bool:
+def has_ended(out: Path, files: TrainingFiles, identity: Fields, *, restart: bool) -> bool:
     """Whether this training has already ended in this folder; False if it must start or continue.
 
     Args:
@@ -130,13 +125,7 @@ def has_ended(
     return all((out / name).exists() for name in files.done)
 
 
-def write_checkpoint(out: Path, state: dict[str, Any]) -> None:
-    """Write a checkpoint. If that fails, the earlier one stays."""
-    with writing(out / CHECKPOINT) as file, disk_errors(out / CHECKPOINT):
-        torch.save(state, file)
-
-
-def read_checkpoint(out: Path) -> dict[str, Any] | None:
+def read_checkpoint(out: Path) -> Fields | None:
     """The last checkpoint in main memory, or None.
 
     The caller moves its parts. Loaded to a GPU directly, the weights would be there twice, and the
@@ -150,7 +139,7 @@ def read_checkpoint(out: Path) -> dict[str, Any] | None:
         return None
     try:
         with open_input(path) as file:
-            state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+            state: Fields = torch.load(file, map_location="cpu", weights_only=True)
     except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as error:
         raise CurationError(
             f"{path}: cannot be read: {[*str(error).splitlines(), type(error).__name__][0]}",
@@ -165,25 +154,23 @@ _NO_LIMIT = 10**6  # the largest --length, if the model has no limit
 
 
 def run_training(
+    trainer: "type[Trainer]",
     settings: TrainingSettings,
+    corpus: Any,
     out: Path,
     *,
-    files: TrainingFiles,
-    corpus: str,
-    load_model: Callable[[], Loaded],
-    make_trainer: Callable[[Loaded], "Trainer"],
     restart: bool,
-) -> dict[str, Any]:
+    tell: Tell,
+) -> Fields:
     """Train, or continue a training with the same settings and corpus.
 
     Args:
+        trainer: the kind of training.
         settings: the settings.
+        corpus: what is learned from.
         out: the folder of the trained model: new, empty, or of an earlier training.
-        files: the files of this kind of training.
-        corpus: the identity of the corpus.
-        load_model: loads the model.
-        make_trainer: makes a training of the loaded model.
         restart: delete what an earlier training left in the folder.
+        tell: called with the progress.
 
     Returns:
         The content of ``training.json``.
@@ -198,15 +185,17 @@ def run_training(
             f"{out}: is the model that the training starts from", "name another folder with --out"
         )
     out.mkdir(parents=True, exist_ok=True)
+    files = trainer.files
     with locked_training(out, files), torch.random.fork_rng():
         torch.manual_seed(settings.seed)  # before loading, which may draw weights
-        loaded = load_model()
-        identity = {"settings": _written(settings), "base": _base(loaded), "corpus": corpus}
+        loaded = trainer.load(settings)
+        base = _base(loaded)
+        identity = {"settings": _written(settings), "base": base, "corpus": corpus.identity}
         if has_ended(out, files, identity, restart=restart):
             return dict(read_json(out / REPORT))
         write_json(out / files.settings, identity)
         try:
-            return make_trainer(loaded).run()
+            return trainer(settings, corpus, out, loaded, tell).run()
         except (RuntimeError, MemoryError) as error:
             if not out_of_memory(error):
                 raise
@@ -220,12 +209,12 @@ def run_training(
             ) from None
 
 
-def _written(settings: TrainingSettings) -> dict[str, Any]:
+def _written(settings: TrainingSettings) -> Fields:
     """Settings as they are written to files: without folders of this machine."""
     return asdict(replace(settings, model=called(settings.model)))
 
 
-def _base(loaded: Loaded) -> dict[str, Any]:
+def _base(loaded: Loaded) -> Fields:
     """The identity of the model that the training starts from."""
     return {"model": loaded.about["model"], "revision": loaded.about["revision"]}
 
@@ -271,27 +260,22 @@ class Trainer(ABC):
     """One training, new or continued.
 
     Attributes:
+        files: the files of this kind of training.
         settings: the settings.
+        corpus: what is learned from.
         out: the folder of the trained model.
         loaded: the model that is trained, with its tokenizer.
         model: the model itself.
         precision: the precision of its arithmetic.
     """
 
-    def __init__(
-        self,
-        settings: TrainingSettings,
-        out: Path,
-        loaded: Loaded,
-        tell: Tell,
-        *,
-        count: int,
-    ) -> None:
-        """Prepare a training on ``count`` examples per epoch."""
-        self.settings, self.out, self.loaded, self.tell = settings, out, loaded, tell
-        self.base = _base(loaded)
-        self.model = loaded.model
-        self.per_epoch = -(-count // settings.batch)
+    files: ClassVar[TrainingFiles]
+
+    def __init__(self, settings: Any, corpus: Any, out: Path, loaded: Loaded, tell: Tell) -> None:
+        self.settings, self.corpus, self.out, self.tell = settings, corpus, out, tell
+        self.loaded, self.model, self.base = loaded, loaded.model, _base(loaded)
+        self._set_mode(training=False)
+        self.per_epoch = -(-self._prepare() // settings.batch)
         self.steps = self.per_epoch * settings.epochs
         self.warmup = warmup_steps(self.steps) if settings.warmup is None else settings.warmup
         self.warmup = min(self.warmup, self.steps - 1)
@@ -302,11 +286,19 @@ class Trainer(ABC):
         self.scaler = torch.amp.GradScaler(
             self.model.device.type, enabled=self.precision == "float16"
         )
-        self._set_mode(training=False)
-        self.step, self.history, self.losses = 0, list[dict[str, Any]](), [0.0, 0.0]
+        self.step, self.history, self.losses = 0, list[Fields](), [0.0, 0.0]
         self.seconds, self.continued = 0.0, 0
 
     # --- what each training defines ---------------------------------------------------------------
+
+    @staticmethod
+    @abstractmethod
+    def load(settings: Any) -> Loaded:
+        """Load the model, which may have new weights."""
+
+    @abstractmethod
+    def _prepare(self) -> int:
+        """Check the length, and divide the corpus; gives the number of examples of an epoch."""
 
     @abstractmethod
     def _optimizer(self, weights: list[Any]) -> Any:
@@ -337,7 +329,7 @@ class Trainer(ABC):
         """How many held-out examples are classified correctly, and how many there are."""
 
     @abstractmethod
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         """The part of the report about the model, the corpus and its split."""
 
     @abstractmethod
@@ -346,7 +338,7 @@ class Trainer(ABC):
 
     # --- training -------------------------------------------------------------------------------
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Fields:
         """Train to the end, and write the model and the report.
 
         Returns:
@@ -456,7 +448,9 @@ class Trainer(ABC):
             "seconds": self.seconds,
             "continued": self.continued,
         }
-        write_checkpoint(self.out, state)
+        path = self.out / CHECKPOINT
+        with writing(path) as file, disk_errors(path):  # if that fails, the earlier one stays
+            torch.save(state, file)
 
     def _continue(self) -> None:
         """Take up the last checkpoint, if there is one."""
@@ -474,7 +468,7 @@ class Trainer(ABC):
         self.losses, self.seconds = state["losses"], state["seconds"]
         self.continued = state["continued"] + 1
 
-    def _finish(self) -> dict[str, Any]:
+    def _finish(self) -> Fields:
         self._set_mode(training=False)
         report = {
             "settings": _written(self.settings),

@@ -22,7 +22,7 @@ import torch
 
 from curation.files import CurationError
 from curation.models.forward import Row, Text
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, loading_options
 from curation.models.nsp import (
     HEAD_JSON,
     POOLS,
@@ -38,6 +38,7 @@ from curation.models.nsp import (
 from curation.models.train.corpus import Corpus, Pairs, divide, pairs
 from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
 from curation.models.train.settings import PAPER, NextSentenceSettings, Tell
+from curation.records import Fields
 
 _BETAS, _EPS = (0.9, 0.999), 1e-6
 
@@ -80,7 +81,6 @@ class BertAdam(torch.optim.Optimizer):
 _DECAY = 0.01
 _HELD = 10_000  # held-out pairs whose tokens are in memory at once
 _HELD_SEED = 1_000_000  # no epoch has this number
-_FILES = TrainingFiles(SETTINGS, HEAD_JSON)
 
 
 def train(
@@ -90,7 +90,7 @@ def train(
     *,
     restart: bool = False,
     tell: Tell = lambda _: None,
-) -> dict[str, Any]:
+) -> Fields:
     """Train a next-sentence head, or continue a training with the same settings and corpus.
 
     Args:
@@ -108,53 +108,34 @@ def train(
         CurationError: the folder holds something else, or a training with other settings; the model
             or the corpus cannot be used; memory ran out; the loss is not finite.
     """
-    return run_training(
-        settings,
-        out,
-        files=_FILES,
-        corpus=corpus.identity,
-        load_model=lambda: _model(settings),
-        make_trainer=lambda loaded: NextSentenceTrainer(settings, corpus, out, loaded, tell),
-        restart=restart,
-    )
-
-
-def _model(settings: NextSentenceSettings) -> Loaded:
-    """The model with a new head."""
-    loaded = load(
-        settings.model,
-        head="none",
-        dtype="float32",
-        device=settings.device,
-        revision=settings.revision,
-        trust_remote_code=settings.trust_remote_code,
-    )
-    if loaded.family not in POOLS:
-        raise CurationError(
-            f"{settings.model}: an encoder-decoder model cannot have a next-sentence head",
-            "use a causal or masked model, or XLNet",
-        )
-    body = loaded.model.requires_grad_(not settings.freeze)
-    head = Head(body.config.get_text_config().hidden_size).to(body.device)
-    model = NextSentenceModel(body, head, pool=POOLS[loaded.family], follows=TRAINED_NEXT)
-    return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, loaded.about)
+    return run_training(NextSentenceTrainer, settings, corpus, out, restart=restart, tell=tell)
 
 
 class NextSentenceTrainer(Trainer):
     """One training on pairs of sentences, new or continued."""
 
+    files = TrainingFiles(SETTINGS, HEAD_JSON)
     settings: NextSentenceSettings
+    corpus: Corpus
 
-    def __init__(
-        self,
-        settings: NextSentenceSettings,
-        corpus: Corpus,
-        out: Path,
-        loaded: Loaded,
-        tell: Tell,
-    ) -> None:
-        check_length(settings, loaded, least=frame_of(loaded).size + 2)
-        self.settings, self.corpus = settings, corpus
+    @staticmethod
+    def load(settings: NextSentenceSettings) -> Loaded:
+        """The model with a new head."""
+        options = loading_options(settings, dtype="float32")
+        loaded = load(settings.model, head="none", **options)
+        if loaded.family not in POOLS:
+            raise CurationError(
+                f"{settings.model}: an encoder-decoder model cannot have a next-sentence head",
+                "use a causal or masked model, or XLNet",
+            )
+        body = loaded.model.requires_grad_(not settings.freeze)
+        head = Head(body.config.get_text_config().hidden_size).to(body.device)
+        model = NextSentenceModel(body, head, pool=POOLS[loaded.family], follows=TRAINED_NEXT)
+        return Loaded(loaded.name, loaded.family, model, loaded.tokenizer, loaded.about)
+
+    def _prepare(self) -> int:
+        settings, corpus = self.settings, self.corpus
+        check_length(settings, self.loaded, least=frame_of(self.loaded).size + 2)
         self.training, held = divide(
             corpus, share=settings.held_out, seed=settings.seed, held_pairs=settings.test_pairs
         )
@@ -162,8 +143,8 @@ class NextSentenceTrainer(Trainer):
         self.held = pairs(corpus, held, seed=[settings.seed, _HELD_SEED], limit=most)
         self.held_counts = {"articles_held_out": len(held), "pairs_held_out": len(self.held.first)}
         self.pairs = len(self._drawn(0).first)
-        super().__init__(settings, out, loaded, tell, count=self.pairs)
-        self.runner = PairRunner(loaded)
+        self.runner = PairRunner(self.loaded)
+        return self.pairs
 
     def _optimizer(self, weights: list[Any]) -> Any:
         groups = [
@@ -222,7 +203,7 @@ class NextSentenceTrainer(Trainer):
             count += len(some)
         return correct, count
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         return {
             "family": self.loaded.family,
             "pool": self.model.pool,

@@ -18,6 +18,7 @@ from curation.files import CurationError
 from curation.formats.packed import LONGEST, too_long
 from curation.models.sentiments import TWO, Polarity, names_of, of_stars, polarity_of
 from curation.models.train.corpus import Numbers, Texts, bare_name, described, lines, plain
+from curation.records import Fields
 from curation.text.wording import amount
 
 Part = Literal["train", "test"]
@@ -126,7 +127,7 @@ def _rows(path: Path, names: Sequence[Polarity]) -> Iterator[Row]:
         yield where, plain(text), of(f"{where}, {named[0]}", row[named[0]], names)
 
 
-def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects(path: Path) -> Iterator[tuple[str, Fields]]:
     for number, line in lines(path, forms=_FORMS):
         if not line.strip():
             continue
@@ -143,7 +144,7 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield where, {_head(name): value for name, value in content.items()}
 
 
-def _table(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _table(path: Path) -> Iterator[tuple[str, Fields]]:
     tabs = bare_name(path).endswith(".tsv")
     before = csv.field_size_limit(_LONGEST)
     try:
@@ -198,7 +199,7 @@ def _head(name: str) -> str:
     return name.strip().lower()
 
 
-def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
+def _cell(where: str, row: Fields, names: Sequence[str]) -> str:
     named = [name for name in names if row.get(name) is not None]
     if not named:
         raise _no_column(where, row, names)
@@ -207,7 +208,7 @@ def _cell(where: str, row: dict[str, Any], names: Sequence[str]) -> str:
     return str(row[named[0]])
 
 
-def _no_column(where: str, row: dict[str, Any], names: Sequence[str]) -> CurationError:
+def _no_column(where: str, row: Fields, names: Sequence[str]) -> CurationError:
     there = ", ".join(f"«{name[:100]}»" for name in list(row)[:50]) or "missing"
     return CurationError(
         f"{where}: there is no column {' or '.join(f'«{name}»' for name in names)}; the columns "
@@ -269,7 +270,7 @@ class Reviews(Texts):
     classes: NDArray[np.int8]
     keys: NDArray[np.uint64]
     names: tuple[Polarity, ...]
-    files: list[dict[str, Any]]
+    files: list[Fields]
     neutral: int
     unlabelled: int
     repeated: int

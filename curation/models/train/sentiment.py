@@ -22,15 +22,16 @@ import torch
 
 from curation.files import CurationError
 from curation.models.classifier import SETTINGS, Encoded, classifier_of
-from curation.models.loading import Loaded, load
+from curation.models.loading import Loaded, load, loading_options
 from curation.models.sentiments import names_of
 from curation.models.train.corpus import Numbers
 from curation.models.train.loop import Trainer, TrainingFiles, check_length, run_training
 from curation.models.train.reviews import Reviews, divide
 from curation.models.train.settings import PAPER_SENTIMENT, SentimentSettings, Tell
+from curation.records import Fields
 
 _HELD = 10_000  # held-out reviews whose tokens are in memory at once
-_FILES = TrainingFiles(SETTINGS, "config.json")
+_LEFT_OUT = ("neutral", "repeated", "contradictory", "unlabelled", "in_test")  # of ``Reviews``
 Example = tuple[Encoded, int]
 
 
@@ -41,7 +42,7 @@ def train(
     *,
     restart: bool = False,
     tell: Tell = lambda _: None,
-) -> dict[str, Any]:
+) -> Fields:
     """Train a sentiment classifier, or continue a training with the same settings and reviews.
 
     Args:
@@ -66,63 +67,35 @@ def train(
             f"the reviews have {len(reviews.names)} classes, the settings have {settings.classes}",
             f"read the reviews with classes={settings.classes}",
         )
-    return run_training(
-        settings,
-        out,
-        files=_FILES,
-        corpus=reviews.identity,
-        load_model=lambda: _model(settings),
-        make_trainer=lambda loaded: SentimentTrainer(settings, reviews, out, loaded, tell),
-        restart=restart,
-    )
-
-
-def _model(settings: SentimentSettings) -> Loaded:
-    """The model with a head for these classes."""
-    try:
-        loaded = load(
-            settings.model,
-            head="classes",
-            dtype="float32",
-            device=settings.device,
-            revision=settings.revision,
-            trust_remote_code=settings.trust_remote_code,
-            fresh=names_of(settings.classes),
-        )
-    except CurationError as error:
-        if "Unrecognized configuration class" not in error.what:
-            raise
-        raise CurationError(
-            f"{settings.model}: transformers has no text classifier for this type of model",
-            "use a model such as google-bert/bert-base-cased",
-        ) from None
-    loaded.model.config.problem_type = "single_label_classification"
-    loaded.model.requires_grad_(True)
-    return loaded
+    return run_training(SentimentTrainer, settings, reviews, out, restart=restart, tell=tell)
 
 
 class SentimentTrainer(Trainer):
     """One training on reviews, new or continued."""
 
+    files = TrainingFiles(SETTINGS, "config.json")
     settings: SentimentSettings
+    corpus: Reviews
 
-    def __init__(
-        self,
-        settings: SentimentSettings,
-        reviews: Reviews,
-        out: Path,
-        loaded: Loaded,
-        tell: Tell,
-    ) -> None:
-        special = loaded.tokenizer.num_special_tokens_to_add(pair=False)
-        check_length(settings, loaded, least=special + 1)
-        self.reviews = reviews
+    @staticmethod
+    def load(settings: SentimentSettings) -> Loaded:
+        """The model with a head for these classes."""
+        options = loading_options(settings, dtype="float32")
+        loaded = load(settings.model, head="classes", fresh=names_of(settings.classes), **options)
+        loaded.model.config.problem_type = "single_label_classification"
+        loaded.model.requires_grad_(True)
+        return loaded
+
+    def _prepare(self) -> int:
+        settings, reviews = self.settings, self.corpus
+        special = self.loaded.tokenizer.num_special_tokens_to_add(pair=False)
+        check_length(settings, self.loaded, least=special + 1)
         self.tested = reviews if reviews.test is None else reviews.test
         self.training, self.held = divide(
             reviews, share=settings.held_out, seed=settings.seed, limit=settings.limit
         )
-        super().__init__(settings, out, loaded, tell, count=len(self.training))
-        self.classifier = classifier_of(loaded, reviews.names, window=settings.length)
+        self.classifier = classifier_of(self.loaded, reviews.names, window=settings.length)
+        return len(self.training)
 
     def _optimizer(self, weights: list[Any]) -> Any:
         return torch.optim.Adam(weights, lr=self.settings.lr)
@@ -134,11 +107,11 @@ class SentimentTrainer(Trainer):
         return self.model
 
     def _batches(self, epoch: int) -> list[Numbers]:
-        sizes = self.reviews.sizes(self.reviews.numbers[self.training])
+        sizes = self.corpus.sizes(self.corpus.numbers[self.training])
         return [self.training[batch] for batch in self.order(sizes, epoch)]
 
     def _examples(self, batch: Numbers) -> list[Example]:
-        return self._encoded(self.reviews, batch)
+        return self._encoded(self.corpus, batch)
 
     def _encoded(self, reviews: Reviews, indices: Numbers) -> list[Example]:
         texts = [reviews.text(int(number)) for number in reviews.numbers[indices]]
@@ -158,21 +131,17 @@ class SentimentTrainer(Trainer):
             correct += int((classes == np.array([label for _, label in some])).sum())
         return correct, len(self.held)
 
-    def _report(self) -> dict[str, Any]:
+    def _report(self) -> Fields:
         held = self.tested.counts(self.held)
-        test = self.reviews.test
+        test = self.corpus.test
         return {
             "architecture": type(self.model).__name__,
-            "classes": list(self.reviews.names),
-            "corpus": self.reviews.files,
-            "reviews": len(self.reviews.numbers),
-            "reviews_neutral": self.reviews.neutral,
-            "reviews_repeated": self.reviews.repeated,
-            "reviews_contradictory": self.reviews.contradictory,
-            "reviews_unlabelled": self.reviews.unlabelled,
-            "reviews_in_test": self.reviews.in_test,
+            "classes": list(self.corpus.names),
+            "corpus": self.corpus.files,
+            "reviews": len(self.corpus.numbers),
+            **{f"reviews_{name}": getattr(self.corpus, name) for name in _LEFT_OUT},
             "reviews_an_epoch": len(self.training),
-            "reviews_an_epoch_by_class": self.reviews.counts(self.training),
+            "reviews_an_epoch_by_class": self.corpus.counts(self.training),
             "reviews_held_out": len(self.held),
             "reviews_held_out_by_class": held,
             "commonest_class_held_out": 100 * max(held.values()) / len(self.held),
@@ -190,7 +159,7 @@ class SentimentTrainer(Trainer):
         tokenizer.save_pretrained(self.out)
 
 
-def _test_set(test: Reviews) -> dict[str, Any]:
+def _test_set(test: Reviews) -> Fields:
     """The test set, for the report."""
     return {
         "files": test.files,

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from curation.models.chat.reading import NO_ANSWER
-from curation.records import KINDS, PAIRS, Cat, Comparison, Pair, Rejection
+from curation.records import KINDS, PAIRS, Cat, Comparison, Fields, Pair, Rejection
 from curation.scores.asking import cat_digest
 from curation.scores.choice.asking import Asked, ChatQuestion
 from curation.stats.intervals import Floats, difference_interval, share_interval
@@ -216,7 +216,7 @@ def by_cat(table: pd.DataFrame) -> pd.DataFrame:
     return columns.groupby(["cat", *OF_CAT], sort=False, as_index=False).sum()
 
 
-def share(counts: pd.DataFrame, column: str, *, of: str = "questions") -> dict[str, Any]:
+def share(counts: pd.DataFrame, column: str, *, of: str = "questions") -> Fields:
     """A share with its 95 % interval: over terms, or over CATs if there is only one term.
 
     Args:
@@ -232,7 +232,7 @@ def share(counts: pd.DataFrame, column: str, *, of: str = "questions") -> dict[s
     return share_of(np.asarray(counts[column], float), np.asarray(counts[of], float), terms)
 
 
-def share_of(n: Floats, of: Floats, terms: NDArray[np.intp]) -> dict[str, Any]:
+def share_of(n: Floats, of: Floats, terms: NDArray[np.intp]) -> Fields:
     """As ``share``.
 
     Args:
@@ -254,7 +254,7 @@ def share_of(n: Floats, of: Floats, terms: NDArray[np.intp]) -> dict[str, Any]:
     }
 
 
-def answers_cell(counts: pd.DataFrame) -> dict[str, Any]:
+def answers_cell(counts: pd.DataFrame) -> Fields:
     """The questions of some CATs, and how many of them have no answer, by code.
 
     Args:
@@ -277,7 +277,7 @@ def answers_cell(counts: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def answers_by(table: pd.DataFrame, counts: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def answers_by(table: pd.DataFrame, counts: pd.DataFrame) -> dict[str, Fields]:
     """``answers_cell`` by domain, term, kind, pair and prompt.
 
     Args:
@@ -316,7 +316,7 @@ def both_orders(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def position(table: pd.DataFrame) -> dict[str, Any]:
+def position(table: pd.DataFrame) -> Fields:
     """How much the answers depend on the order.
 
     Args:
@@ -334,7 +334,7 @@ def position(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _position(table: pd.DataFrame) -> dict[str, Any]:
+def _position(table: pd.DataFrame) -> Fields:
     answered = by_cat(table[table["code"] == ""])
     pairs = both_orders(table).assign(pairs=1)
     columns = ["cat", "term", "split", "pairs"]
@@ -342,7 +342,7 @@ def _position(table: pd.DataFrame) -> dict[str, Any]:
     return {"first": share(answered, "first"), "split": share(split, "split", of="pairs")}
 
 
-def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any] | None:
+def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
     """How many questions were asked twice, and how lms, ss and icat change without their letters.
 
     Args:
@@ -373,7 +373,7 @@ def second_questions(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, A
     return {"asked": asked, "named": named, "metrics": metrics or None, "moved": moved}
 
 
-def _overall(table: pd.DataFrame, ties: Ties) -> dict[str, Any]:
+def _overall(table: pd.DataFrame, ties: Ties) -> Fields:
     """lms, ss and icat over the CATs that have all three comparisons; {} if none has."""
     pairs = both_orders(table)
     return over_terms(_whole(pairs, [], ties)) if has_whole_cat(pairs) else {}
@@ -391,7 +391,7 @@ def has_whole_cat(pairs: pd.DataFrame) -> bool:
 _QUESTION = ["cat", *OF_CAT, "pair", "prompt", "swapped"]
 
 
-def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any] | None:
+def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
     """lms, ss and icat by prompt, on the CATs for which every prompt has all three comparisons.
 
     Args:
@@ -407,7 +407,7 @@ def prompt_spread(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any]
     return _by(table, "prompt", ties) if (prompts > 1).any() else None
 
 
-def sample_spread(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any] | None:
+def sample_spread(table: pd.DataFrame, *, ties: Ties = "half") -> Fields | None:
     """lms, ss and icat by sample, and how many questions have different answers.
 
     Args:
@@ -430,10 +430,10 @@ def sample_spread(table: pd.DataFrame, *, ties: Ties = "half") -> dict[str, Any]
     return {**_by(table, "sample", ties), "changed": share(sums.sum(), "changed")}
 
 
-def _by(table: pd.DataFrame, column: str, ties: Ties) -> dict[str, Any]:
+def _by(table: pd.DataFrame, column: str, ties: Ties) -> Fields:
     tables = _tables(table, column, ties)
     kinds = [str(kind) for kind in KINDS if any(kind in set(t["kind"]) for t in tables.values())]
-    rows: list[dict[str, Any]] = []
+    rows: list[Fields] = []
     for name, own in tables.items():
         result = results(own, model=name, overall=True)
         cells = {kind: part["overall"] for kind, part in result["kinds"].items()}
@@ -481,7 +481,7 @@ def _whole(pairs: pd.DataFrame, by: list[str], ties: Ties) -> pd.DataFrame:
     )
 
 
-def _spread(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _spread(cells: list[Fields]) -> Fields | None:
     """For each metric the lowest and highest value, their range, the variance and its square root.
 
     None with fewer than two cells. Values are in points. The variance divides by n − 1.
@@ -506,7 +506,7 @@ def _spread(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
 ALPHA = 0.05
 
 
-def group_differences(counts: pd.DataFrame) -> list[dict[str, Any]]:
+def group_differences(counts: pd.DataFrame) -> list[Fields]:
     """Shares of refusals, and of all questions without an answer, of each group and of the rest.
 
     A term is compared with all other terms, and its units are CATs; only CATs of the same kind are
@@ -547,7 +547,7 @@ def group_differences(counts: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _difference(
     n: Floats, of: Floats, groups: Mapping[str, NDArray[np.str_]], column: str, group: str
-) -> dict[str, Any]:
+) -> Fields:
     """A row of ``group_differences`` without ``outcome`` and ``p_holm``.
 
     Args:
@@ -583,7 +583,7 @@ def _difference(
     }
 
 
-def uneven_groups(differences: list[dict[str, Any]]) -> list[str]:
+def uneven_groups(differences: list[Fields]) -> list[str]:
     """The domains and terms that differ from the rest: p after Holm's correction is below 0.05.
 
     Args:

@@ -7,7 +7,7 @@ import pandas as pd
 from pydantic import BaseModel, Field
 
 from curation.models.chat.reading import NO_ANSWER
-from curation.records import Cat
+from curation.records import Cat, Fields
 from curation.scores.choice.answers import (
     NONE,
     REFUSED,
@@ -50,7 +50,7 @@ def choice_report(
     limits: Limits,
     tokens: Mapping[str, int] | None = None,
     ties: Ties = "half",
-) -> dict[str, Any]:
+) -> Fields:
     """Everything about a chat model's answers except its lms, ss and icat.
 
     Intervals are 95 % intervals over terms, or over CATs for a single term. Shares are from 0 to 1.
@@ -104,7 +104,8 @@ def choice_report(
         "tokens": dict(tokens) if tokens else None,
         "uneven": uneven_groups(differences),
     }
-    no_score = _no_score(answers, pairs)
+    no_score = "" if has_whole_cat(pairs) else "no_answers"
+    no_score = "one_letter" if "one_letter" in answer_flags(answers) else no_score
     second = second_questions(table, ties=ties)
     if second and no_score:
         second |= {"metrics": None, "moved": []}
@@ -130,12 +131,6 @@ def _same(answered: pd.DataFrame) -> int:
     return int(
         answered.groupby(["kind", "prompt", "first"]).size().groupby(level=[0, 1]).max().sum()
     )
-
-
-def _no_score(answers: Mapping[str, Any], pairs: pd.DataFrame) -> str:
-    if "one_letter" in answer_flags(answers):
-        return "one_letter"
-    return "" if has_whole_cat(pairs) else "no_answers"
 
 
 Ends = Annotated[list[float], Field(min_length=2, max_length=2)] | None
@@ -212,7 +207,7 @@ class _Row(BaseModel):
     spread: dict[str, _Spread | None]
 
 
-def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> dict[str, Any]:
+def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> Fields:
     """What tables show about a model's answers.
 
     Args:
@@ -247,7 +242,7 @@ def answers_row(report: Mapping[str, Any], *, run: str, model: str) -> dict[str,
     return row
 
 
-def _row(report: Mapping[str, Any]) -> dict[str, Any]:
+def _row(report: Mapping[str, Any]) -> Fields:
     answers, whole = report["answers"], report["all"]
     absent = {"n": 0, "share": 0.0 if answers["questions"] else None, "ci": None}
     rows = _without_repeats(report["differences"])
@@ -261,9 +256,7 @@ def _row(report: Mapping[str, Any]) -> dict[str, Any]:
         "no_score": report["no_score"],
         "why": NO_SCORE.get(report["no_score"], ""),
         "prompts": len(answers["prompts"]),
-        "samples": answers["samples"],
-        "questions": answers["questions"],
-        "answered": answers["answered"],
+        **{name: answers[name] for name in ("samples", "questions", "answered")},
         NONE: whole[NONE],
         "none": {code: whole["none"].get(code, absent) for code in NO_ANSWER},
         "first": report["position"]["first"],

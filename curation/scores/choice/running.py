@@ -8,12 +8,12 @@ Everything else is computed from the replies at the end of every command: ``comp
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.files import CurationError, digest
 from curation.models.chat.prompts import ChatSpec, read_prompts
 from curation.models.scoring import open_chat
-from curation.records import Cat
+from curation.records import Cat, Fields
 from curation.scores.choice.answers import compare, on_one_basis, unanswered
 from curation.scores.choice.asking import (
     Asked,
@@ -51,8 +51,8 @@ class AskedCats(NamedTuple):
     """
 
     counts: dict[str, int]
-    report: dict[str, Any]
-    choice: dict[str, Any]
+    report: Fields
+    choice: Fields
 
 
 def ask_cats(
@@ -94,7 +94,7 @@ def ask_cats(
     def read() -> Replies:
         return read_replies(job.folder / REPLIES, questions, prompts)
 
-    def derive(replies: Replies) -> dict[str, Any]:
+    def derive(replies: Replies) -> Fields:
         return _derive(job, own, questions, replies, limits=limits, ties=ties)
 
     with locked_run(job.folder):
@@ -148,7 +148,7 @@ def _asking(
     ):
 
         def ask(questions: Sequence[ChatQuestion]) -> None:
-            def answered(index: int, status: int, body: dict[str, Any]) -> None:
+            def answered(index: int, status: int, body: Fields) -> None:
                 log.add(questions[index], status, body)
                 tell(1)
 
@@ -179,7 +179,7 @@ def _derive(
     *,
     limits: Limits,
     ties: Ties,
-) -> dict[str, Any]:
+) -> Fields:
     """Write what follows from replies, apart from ``results.json``.
 
     Returns:
@@ -194,7 +194,7 @@ def _derive(
     )
     tokens = replies.tokens if replies.tokens["replies"] else None
     choice = choice_report(cats, asked, limits=limits, tokens=tokens, ties=ties)
-    named: dict[str, Any] = {"model": job.identity["model"], "variant": job.variant}
+    named: Fields = {"model": job.identity["model"], "variant": job.variant}
     says_nothing = choice["no_score"] == "one_letter"
     write_lines(job.folder / COMPARISONS, [] if says_nothing else compare(cats, asked, **named))
     write_lines(job.folder / REJECTED, unanswered(cats, questions, asked, **named))

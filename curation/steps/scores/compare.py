@@ -10,13 +10,13 @@ from curation import __version__
 from curation.campaign import Campaign
 from curation.catsets.stereoset import read_cat_entries
 from curation.files import CurationError, dump_json, dump_line, read_json, writing
-from curation.records import Cat, Score
+from curation.records import Cat, Fields, Score
 from curation.scores import compare as stage
 from curation.scores import ensemble as ensembles
 from curation.scores.boards import Board, board
 from curation.scores.choice.report import answers_row
 from curation.scores.compare import mechanisms
-from curation.scores.ensemble import Ensemble, Objective, scored_since
+from curation.scores.ensemble import Objective, scored_since
 from curation.scores.flags import flags_of
 from curation.scores.groups import (
     ENSEMBLE,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from curation.decisions.agreement import TermAgreement
 
 
-def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, Any]]:
+def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[Fields]:
     """The answers of every chat model that has a run in a folder of scores.
 
     Args:
@@ -76,7 +76,7 @@ def read_answers(scores: Path, *, only: Collection[str] = ()) -> list[dict[str, 
     return sorted(rows, key=lambda row: str(row["run"]))
 
 
-def _row(path: Path) -> dict[str, Any]:
+def _row(path: Path) -> Fields:
     report, folder = read_json(path), path.parent
     model = model_of(folder, read_run(folder))
     try:
@@ -298,16 +298,14 @@ def _warn(
     if lacking:
         reporter.warn(
             f"these runs lack scores of some of the {amount(len(cats), 'CAT')}, which are left "
-            "out: "
-            f"{', '.join(lacking)}; two models are compared on the CATs that both have"
+            f"out: {', '.join(lacking)}; two models are compared on the CATs that both have"
         )
     for _, run in shown:
         fitted = set(run.about.get("dev_cats", ())) & {cat.id for cat in cats}
         if fitted:
             reporter.warn(
                 f"{run.name} was fitted on {len(fitted)} of these {amount(len(cats), 'CAT')}, so "
-                "its values "
-                "are too high"
+                "its values are too high"
             )
         if others := scored_since(run, runs):
             reporter.warn(
@@ -334,8 +332,8 @@ class FittedEnsemble(NamedTuple):
     """
 
     folder: Path
-    about: dict[str, Any]
-    results: dict[str, Any]
+    about: Fields
+    results: Fields
     weights: dict[str, float]
     flags: dict[str, list[str]]
     left_out: int
@@ -439,12 +437,8 @@ def fit_ensemble(
         own = ensembles.split_results(splits, run.scores, model=run.name, ties=ties)
         flags[run.name] = _flags(own, run.about)
     return FittedEnsemble(
-        home / rule, about, results, _by_name(chosen, fitted), flags, len(left_out)
+        home / rule, about, results, ensembles.by_name(chosen, fitted.weights), flags, len(left_out)
     )
-
-
-def _by_name(members: Sequence[Run], fitted: Ensemble) -> dict[str, float]:
-    return {run.name: weight for run, weight in zip(members, fitted.weights, strict=True)}
 
 
 def _write(
@@ -454,7 +448,7 @@ def _write(
     results: Mapping[str, Any],
     cats: Sequence[Cat],
     ties: Ties,
-) -> dict[str, Any]:
+) -> Fields:
     """Write an ensemble's files, and return the content of its ``run.json``."""
     asked = digests(cats, variant=about["variant"])
     kinds = {association.id: cat.kind for cat in cats for association in cat.associations}

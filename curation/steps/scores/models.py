@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
 from curation.models.chat.prompts import prompts_for, read_prompts
+from curation.models.loading import called
 from curation.models.scoring import ModelSpec
-from curation.records import Cat, Reply
+from curation.records import Cat, Fields, Reply
 from curation.scores.choice.asking import (
     Plan,
     Usage,
@@ -48,8 +49,8 @@ class ScoredModel(NamedTuple):
 
     job: Job
     counts: dict[str, int]
-    report: dict[str, Any]
-    choice: dict[str, Any] | None = None
+    report: Fields
+    choice: Fields | None = None
 
 
 def check_names(models: Sequence[ModelSpec]) -> None:
@@ -58,8 +59,6 @@ def check_names(models: Sequence[ModelSpec]) -> None:
     Raises:
         CurationError: a name cannot be a folder's, or two models have the same one.
     """
-    from curation.models.loading import called
-
     names = [folder_name(model.label or called(model.name)) for model in models]
     for name in names:
         if (

@@ -7,7 +7,7 @@ from typing import Any
 from curation.campaign import Campaign
 from curation.files import CurationError, read_json
 from curation.formats.predictions import check_complete, read_predictions, scores_of, turned
-from curation.records import KINDS, Cat, Kind
+from curation.records import KINDS, Cat, Fields, Kind
 from curation.scores import baselines as baseline_rules
 from curation.scores import incomplete
 from curation.scores import published as printed
@@ -157,8 +157,7 @@ def warn_of_older(
         elif lacks:
             reporter.warn(
                 f"{run.name} has no scores of {len(lacks.cats)} of {lacks.of} CATs: they were "
-                "added or changed after it was scored, or scoring has not ended; "
-                f"{_again(run)}"
+                f"added or changed after it was scored, or scoring has not ended; {_again(run)}"
             )
 
 
@@ -192,7 +191,7 @@ def score_predictions(
     partial: bool = False,
     model: str = "",
     reporter: Reporter = QUIET,
-) -> dict[str, Any]:
+) -> Fields:
     """lms, ss and icat of a file of predictions.
 
     Args:
@@ -354,7 +353,7 @@ def baseline_results(
     ties: Ties = "half",
     sentiment: Sentiment | None = None,
     overall: bool = False,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The results of each baseline, with their flags.
 
     Args:
@@ -401,7 +400,7 @@ def baselines(
     ties: Ties = "half",
     sentiment: Path | None = None,
     reporter: Reporter = QUIET,
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """IdealLM, StereotypedLM, RandomLM, and baselines that use the surface of texts only.
 
     Args:
@@ -448,7 +447,7 @@ def beside_printed(
     tier: int | None = None,
     ties: Ties = "official",
     reporter: Reporter = QUIET,
-) -> dict[str, Any]:
+) -> Fields:
     """Runs on StereoSet beside the printed rows of the same model, split, kind and domain.
 
     Args:

@@ -20,6 +20,9 @@ from curation.models.rules import RULES, Refusal, ScoringRequest
 from support.completions import BOS, Completions, Quirks, plainly, serving, tiny
 from support.expected import Patch, fails
 from support.servers import HALF, RESET, SLOW, Fault, error
+from support.written import beside
+
+TABLES = beside(__file__)
 
 INTRA = ScoringRequest("intrasentence", "The BLANK baker sings.", "The old baker sings.", 4, 7)
 INTER = ScoringRequest("intersentence", "A cat sat on the mat.", "It is kind.")
@@ -181,16 +184,7 @@ def test_only_the_text_that_is_too_long_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
-    [
-        (400, "The decoder prompt (length 99) is longer than the maximum model length of 96."),
-        (400, "The input (99 tokens) is longer than the model's context length (96 tokens)."),
-        (400, "Requested tokens (99) exceed context window of 96"),
-        (400, "the request exceeds the available context size (96 tokens), try increasing it"),
-        (500, "Prompt is too long"),
-        (422, "context_length_exceeded"),
-        (413, "Payload Too Large (too long)"),
-    ],
+    ("status", "said"), TABLES["servers_say_in_many_words_that_a_text_is_too_long"]
 )
 def test_servers_say_in_many_words_that_a_text_is_too_long(status: int, said: str) -> None:
     large = Fault(413, "Payload Too Large")

@@ -22,6 +22,9 @@ from support.models import Made
 from support.strike import KilledError, half_written, kill_at
 from support.topics import tiny_bert, write_corpus
 from support.trainings import Training, same, weights
+from support.written import beside
+
+TABLES = beside(__file__)
 
 LEARNS = {"length": 32, "batch": 32, "lr": 2e-3, "epochs": 20, "held_out": 0.2}
 SHORT = {"length": 32, "batch": 16, "epochs": 2, "held_out": 0.2, "lr": 1e-3}
@@ -233,16 +236,7 @@ def test_a_kill_while_the_model_is_written(whole: Any, run: Training, monkeypatc
     assert not list(run.root.glob("*.tmp"))
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"lr": 5e-4}, "--lr was 0.001, is 0.0005"),
-        ({"held_out": 0.3}, "--held-out was 0.2, is 0.3"),
-        ({"optimizer": "bertadam"}, "--optimizer was adamw, is bertadam"),
-        ({"test_pairs": 7}, "--test-pairs was None, is 7"),
-        ({"seed": 2, "freeze": True}, "--freeze was False, is True; --seed was 1, is 2"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), TABLES["other_settings_are_an_error"])
 def test_other_settings_are_an_error(run: Training, change: dict[str, Any], says: str) -> None:
     run.kill(2, checkpoint_every=1)
     run.fails(says, "--restart", **change)
@@ -281,19 +275,7 @@ def test_a_folder_of_something_else_is_left_alone(run: Training) -> None:
 # --- what does not go ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"device": "map"}, "one device"),
-        ({"precision": "int8"}, "no precision «int8»"),
-        ({"precision": "float16"}, "training in float16 needs a GPU"),
-        ({"optimizer": "sgd"}, "no optimizer «sgd»"),
-        ({"accumulate": 17}, "a batch of 16 pairs cannot be split into 17 parts"),
-        ({"length": 65}, "pairs of 65 tokens"),  # the model's window is 64
-        ({"length": 4}, "pairs of 4 tokens"),  # three special tokens and one of each sentence
-        ({"lr": 1e30}, "the loss is"),
-    ],
-)
+@pytest.mark.parametrize(("change", "says"), TABLES["settings_that_do_not_go_are_errors"])
 def test_settings_that_do_not_go_are_errors(
     run: Training, change: dict[str, Any], says: str
 ) -> None:
