@@ -1,7 +1,7 @@
 """The server of the web platform: one process, one database, until it is told to stop.
 
-TLS is the work of a proxy on this machine, which tells the scheme of a request. The log has the names of pages and status
-codes, and never an address, so that neither a person nor the secret of a link can be in it.
+TLS is the work of a proxy on this machine, which tells the scheme of a request. The log has the
+names of pages and status codes, and never an address: neither a person nor a secret can be in it.
 """
 
 import errno
