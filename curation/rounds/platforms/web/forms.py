@@ -154,7 +154,7 @@ class Checker(NamedTuple):
         Args:
             task: the task.
             fields: the fields, as from ``read``.
-            live: the person still writes: what is empty is no problem yet.
+            live: the person still writes, so that nothing is said of what is empty.
         """
         kind = self.plan.kind
         found = [] if live else list(self._missing(task, fields))
@@ -207,8 +207,11 @@ class Checker(NamedTuple):
         stopped = False
         alike = words if about == "template" else sentences
         settings = {"name_target": plan.name_target, "blank_alone": plan.blank_alone}
-        for flaw in flaws(plan.kind, (target,), context, [*sentences.values()], **settings):
-            if flaw.code == "same_text_twice" or (flaw.at is None and not context):
+        found = list(flaws(plan.kind, (target,), context, [*sentences.values()], **settings))
+        # Without exactly one gap, what the words make of the sentence says nothing of the words.
+        gapless = any(flaw.code in ("blank_missing", "blank_twice") for flaw in found)
+        for flaw in found:
+            if flaw.code == "same_text_twice" or (gapless if flaw.at is not None else not context):
                 continue
             stopped = True
             yield self._problem(about if flaw.at is None else names[flaw.at], flaw.code)
