@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
-from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
+from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.progress import Progress, to_ask
+from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings
 from curation.steps import read
 from curation.steps import terms as term_files
@@ -84,6 +85,16 @@ def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any
     settings = campaign.settings
     study = {"licence": settings.release.licence}
     return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
+
+
+def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]:
+    """The examples that people try before their tasks; empty if there are none.
+
+    Raises:
+        CurationError: the campaign's own ``2-rounds/training.csv`` is damaged.
+    """
+    own, language = campaign.rounds / "training.csv", campaign.settings.campaign.language
+    return read_training(own, language, kind)
 
 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
