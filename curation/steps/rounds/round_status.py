@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records
-from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
+from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
+from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.progress import Progress, to_ask
+from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings
 from curation.steps import read
 from curation.steps import terms as term_files
@@ -66,24 +68,47 @@ def own_texts(campaign: Campaign) -> Path:
     return campaign.rounds / "text.toml"
 
 
-def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
-    """Every string that annotators see: the texts that ship, changed by the team's own file.
+def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
+    """Every string that the annotators of a round see, as it was planned.
 
-    A planned round keeps the texts that it was planned with, so that all its people read the same.
-
-    Args:
-        campaign: the campaign.
-        round: a planned round; None gives the texts of a round that is planned now.
+    All its people read the same, whatever changes in the campaign.
 
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
     """
-    frozen = round_files.read_texts(campaign, round.name) if round else None
-    if frozen is not None:
-        return frozen
+    frozen = round_files.read_texts(campaign, round.name)
+    return new_texts(campaign, round.pay) if frozen is None else frozen
+
+
+def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
+    """Every string that annotators of a new round see: shipped texts, and the team's own file.
+
+    Args:
+        campaign: the campaign.
+        pay: the pay for one task of the round; 0 if people are not paid.
+
+    Raises:
+        CurationError: a file of texts is damaged, or has a key that is not known.
+    """
     settings = campaign.settings
     study = {"licence": settings.release.licence}
-    return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
+    amount = money(earned(pay, 1)) if pay else ""
+    return pages.texts(
+        settings.campaign.language,
+        own_texts(campaign),
+        study=study,
+        pay=(amount, settings.rounds.currency),
+    )
+
+
+def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]:
+    """The examples that people try before their tasks; empty if there are none.
+
+    Raises:
+        CurationError: the campaign's own ``2-rounds/training.csv`` is damaged.
+    """
+    own, language = campaign.rounds / "training.csv", campaign.settings.campaign.language
+    return read_training(own, language, kind)
 
 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
