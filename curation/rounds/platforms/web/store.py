@@ -775,7 +775,7 @@ class Store:
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
         if plan.kind == "validation":
-            payload["order"] = self.order(plan, task, person.id)
+            payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
         with self._change() as db:
             if known := _known(db, id, round, task, person.id):
                 return known
