@@ -28,6 +28,7 @@ Space = Literal["column", "label", "decision", "flag", "reason", "answer"]
 
 FIRST = "en"  # the language whose file defines which sections and keys there are
 SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
+PROMPTS = "prompts"  # the section of a campaign's own texts with the prompts of chat models
 LONGEST = 200  # characters of a word; longer cells are texts
 YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
 MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")

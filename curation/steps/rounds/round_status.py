@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
+from curation.files import CurationError, read_records, writing
+from curation.formats.table_words import languages, nearest
 from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
@@ -66,6 +67,36 @@ def warn_of_caps(campaign: Campaign, status: "RoundStatus", *, reporter: Reporte
 def own_texts(campaign: Campaign) -> Path:
     """The file in which a team changes texts that annotators see."""
     return campaign.rounds / "text.toml"
+
+
+def write_skeleton(
+    campaign: Campaign, language: str, *, like: str = "", to: Path | None = None
+) -> Path:
+    """Write the file in which a team translates the texts for annotators into a new language.
+
+    Args:
+        campaign: the campaign.
+        language: the code of the language.
+        like: a shipped language whose texts are filled in, because it is near.
+        to: the file to write; None for the campaign's own ``2-rounds/text.toml``.
+
+    Raises:
+        CurationError: the file exists, or ``like`` is not shipped.
+    """
+    from curation.rounds.translating import skeleton
+
+    path = to or own_texts(campaign)
+    if path.exists():
+        raise CurationError(f"{path}: exists already", "give another file with --to FILE")
+    if like and nearest(like) is None:
+        raise CurationError(
+            f"no texts in the language {like!r} are shipped", f"use one of {', '.join(languages())}"
+        )
+    text = skeleton(language, like=like)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as file:
+        file.write(text.encode())
+    return path
 
 
 def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
