@@ -23,6 +23,7 @@ from curation.cli.options import (
     TableFormat,
     Where,
     command_group,
+    language_code,
     locked,
 )
 from curation.files import CurationError, writing
@@ -558,6 +559,31 @@ def import_(
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
 
+def texts(
+    language: Annotated[str, typer.Argument(callback=language_code)],
+    campaign: Where = Path(),
+    like: str = "",
+    to: Path | None = None,
+) -> None:
+    """Write all texts that annotators read as a file to translate, with the English text of each.
+
+    It is 2-rounds/text.toml, which the campaign then uses: texts of forms and pages, the words of
+    tables, and the prompts of chat models. Texts that are shipped in the language, or in its base
+    (id for id-ID), are filled in. «curation rounds open» names the texts that are still empty.
+
+    Options:
+        language: Code of the language, such as sw.
+        like (LANGUAGE): Fill in the texts of this shipped language, because it is near.
+        to (FILE): Write this file instead.
+    """
+    opened = open_campaign(campaign)
+    path = round_status.write_skeleton(opened, language, like=like, to=to)
+    console.say(f"written: {path}; translate it, and fill in [study]")
+    own = opened.settings.campaign.language
+    if own != language:
+        console.note(f"the campaign's language is «{own}»: change it in campaign.toml")
+
+
 app = command_group(
     "Collect answers in rounds: people review terms, write items and label them. Rounds run "
     "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
@@ -767,5 +793,6 @@ app.command("export")(export)
 app.command("import")(import_)
 app.command("refused")(refused)
 app.command("pay")(pay)
+app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)

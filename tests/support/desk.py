@@ -28,7 +28,6 @@ STUDY = """[study]
 institution = "the Academy"
 ethics = "none needed"
 contact = "ask@example.invalid"
-pay = "nothing"
 """
 TERMS = ("baker", "court jester", "lamplighter", "wheelwright", "fiddler", "potter", "thatcher")
 Row = dict[str, Any]

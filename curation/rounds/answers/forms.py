@@ -51,6 +51,7 @@ from curation.rounds.answers.rows import (
     values,
     whole_sentence,
 )
+from curation.text.item_form import read_blank
 from curation.text.rules import stable_id
 from curation.text.times import read_time
 
@@ -230,7 +231,7 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
             if isinstance(chosen, list):
                 chosen = chosen[0] if len(chosen) == 1 else gap.join(chosen)
             if chosen:
-                row[_control(entry["from_name"])] = chosen
+                row[_control(entry["from_name"])] = rows.composed(chosen)
         by, editor = annotation.get("completed_by"), annotation.get("updated_by")
         by, editor = (p.get("id") if isinstance(p, dict) else p for p in (by, editor))
         number = int(annotation["id"])
@@ -337,7 +338,7 @@ def read(
         elif kind == "review":
             yield _review(row, task, frame, known)
         else:
-            yield _written(row, task, kind, frame)
+            yield _written(row, task, kind, frame, known)
     except UnusableError as problem:
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
@@ -368,10 +369,13 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
     )
 
 
-def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
+def _written(
+    row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any], words: Words
+) -> Written:
     is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
-    context = _flat(need(row, "context" if is_context else "template"))
-    texts = {name: _flat(need(row, name)) for name in GOLD_COLUMNS}
+    names = ("context" if is_context else "template", *GOLD_COLUMNS)
+    context, *written = (read_blank(_flat(need(row, name)), words.blank) for name in names)
+    texts = dict(zip(GOLD_COLUMNS, written, strict=True))
     if kind == "intrasentence":
         texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
     return Written(

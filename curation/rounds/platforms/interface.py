@@ -7,16 +7,14 @@ attributes ``exchanges_tables`` and ``can_pull``.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from curation.records import Round, Task
 from curation.rounds.answers.archive import Sent
 from curation.rounds.progress import NOTHING
+from curation.rounds.training import TrainingExample
 from curation.settings import Settings
 from curation.text.rules import Caps
-
-if TYPE_CHECKING:
-    from curation.rounds.platforms.web.store import Example
 
 
 class Reporter(Protocol):
@@ -69,7 +67,7 @@ class RoundAccess(Protocol):
         items are left out.
         """
 
-    def training(self) -> "tuple[Example, ...]":
+    def training(self) -> tuple[TrainingExample, ...]:
         """The questions of the training before a round of this kind; empty if there are none."""
 
 

@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
-from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
+from curation.files import CurationError, read_records, writing
+from curation.formats.table_words import languages, nearest
+from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
+from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.progress import Progress, to_ask
+from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
 from curation.steps import read
 from curation.steps import terms as term_files
@@ -26,7 +29,6 @@ from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
-    from curation.rounds.platforms.web.store import Example
 
 
 CAP_NAMES = ("per_person", "per_term")
@@ -68,24 +70,77 @@ def own_texts(campaign: Campaign) -> Path:
     return campaign.rounds / "text.toml"
 
 
-def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
-    """Every string that annotators see: the texts that ship, changed by the team's own file.
-
-    A planned round keeps the texts that it was planned with, so that all its people read the same.
+def write_skeleton(
+    campaign: Campaign, language: str, *, like: str = "", to: Path | None = None
+) -> Path:
+    """Write the file in which a team translates the texts for annotators into a new language.
 
     Args:
         campaign: the campaign.
-        round: a planned round; None gives the texts of a round that is planned now.
+        language: the code of the language.
+        like: a shipped language whose texts are filled in, because it is near.
+        to: the file to write; None for the campaign's own ``2-rounds/text.toml``.
+
+    Raises:
+        CurationError: the file exists, or ``like`` is not shipped.
+    """
+    from curation.rounds.translating import skeleton
+
+    path = to or own_texts(campaign)
+    if path.exists():
+        raise CurationError(f"{path}: exists already", "give another file with --to FILE")
+    if like and nearest(like) is None:
+        raise CurationError(
+            f"no texts in the language {like!r} are shipped", f"use one of {', '.join(languages())}"
+        )
+    text = skeleton(language, like=like)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as file:
+        file.write(text.encode())
+    return path
+
+
+def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
+    """Every string that the annotators of a round see, as it was planned.
+
+    All its people read the same, whatever changes in the campaign.
 
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
     """
-    frozen = round_files.read_texts(campaign, round.name) if round else None
-    if frozen is not None:
-        return frozen
+    frozen = round_files.read_texts(campaign, round.name)
+    return new_texts(campaign, round.pay) if frozen is None else frozen
+
+
+def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
+    """Every string that annotators of a new round see: shipped texts, and the team's own file.
+
+    Args:
+        campaign: the campaign.
+        pay: the pay for one task of the round; 0 if people are not paid.
+
+    Raises:
+        CurationError: a file of texts is damaged, or has a key that is not known.
+    """
     settings = campaign.settings
     study = {"licence": settings.release.licence}
-    return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
+    amount = money(earned(pay, 1)) if pay else ""
+    return pages.texts(
+        settings.campaign.language,
+        own_texts(campaign),
+        study=study,
+        pay=(amount, settings.rounds.currency),
+    )
+
+
+def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]:
+    """The examples that people try before their tasks; empty if there are none.
+
+    Raises:
+        CurationError: the campaign's own ``2-rounds/training.csv`` is damaged.
+    """
+    own, language = campaign.rounds / "training.csv", campaign.settings.campaign.language
+    return read_training(own, language, kind)
 
 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -252,8 +307,8 @@ class _Access(NamedTuple):
                 by_term.setdefault(item.term, []).append(gist(item.context, meant))
         return by_term
 
-    def training(self) -> "tuple[Example, ...]":
-        return ()
+    def training(self) -> tuple[TrainingExample, ...]:
+        return training(self.campaign, self.round.kind)
 
 
 def _title(campaign: Campaign, round: Round) -> str:

@@ -11,7 +11,7 @@ from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import Demand, Published, PullCounts, RoundAccess, TopUp
-from curation.rounds.platforms.web.store import Plan, Store, WebTask
+from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
 from curation.text.times import now
 
 DATABASE = "web.sqlite"
@@ -138,7 +138,13 @@ class WebRound:
         """The round's plan by the present settings, with the texts that are frozen with it."""
         settings, access = self.access.settings(), self.access
         rounds = settings.rounds
-        caps = access.caps()
+        caps, training = (
+            access.caps(),
+            tuple(
+                Example(each.target, each.context, each.text, each.label, each.why)
+                for each in access.training()
+            ),
+        )
         least = {"validation": rounds.label_seconds, "review": 0.0}
         return Plan(
             name=self.round.name,
@@ -153,7 +159,7 @@ class WebRound:
             lease=60 * rounds.lease_minutes,
             pause_after=rounds.pause_after,
             pause=60 * rounds.pause_minutes,
-            training=access.training() if rounds.training_pass else (),
+            training=training if rounds.training_pass else (),
             training_pass=rounds.training_pass,
             training_tries=rounds.training_tries,
             name_target=rounds.name_target,
