@@ -28,6 +28,7 @@ Space = Literal["column", "label", "decision", "flag", "reason", "answer"]
 
 FIRST = "en"  # the language whose file defines which sections and keys there are
 SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
+PROMPTS = "prompts"  # the section of a campaign's own texts with the prompts of chat models
 LONGEST = 200  # characters of a word; longer cells are texts
 YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
 MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")
@@ -257,6 +258,17 @@ def shipped_words() -> Words:
         for space, word, name in (*aliases(shipped_texts(language)), *aliases(with_name)):
             meanings[space].setdefault(key(word), name)
     return Words(meanings)
+
+
+@cache
+def canonical_words() -> Words:
+    """What words mean in answers that have canonical names only.
+
+    >>> canonical_words().read("label", "unrelated"), canonical_words().read("label", "无关")
+    ('unrelated', None)
+    """
+    english = shipped_texts(FIRST)
+    return Words({space: {key(name): name for name in _names(space, english)} for space in SPACES})
 
 
 _VALUES: dict[str | None, Value] = {value: value for value in VALUES}

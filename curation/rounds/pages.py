@@ -15,7 +15,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.table_words import FIRST, OTHER, blank_word, nearest, read_shipped
+from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, nearest, read_shipped
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
@@ -23,7 +23,6 @@ from curation.text.item_form import show_blank
 from curation.text.rules import WORK
 
 PAY_FACTS = ("amount", "currency")
-PROMPTS = "prompts"  # the section of a campaign's own texts that has the prompts of chat models
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
 _PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
@@ -118,7 +117,8 @@ def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
     ]
     if empty:
         fix = "write each text" if whole else "write a text, or leave the key out"
-        raise CurationError(f"{where}, {', '.join(empty)}: it is empty", fix)
+        are = "it is" if len(empty) == 1 else "they are"
+        raise CurationError(f"{where}, {', '.join(empty)}: {are} empty", fix)
 
 
 def _check_blank(word: str, where: str) -> None:
@@ -155,7 +155,7 @@ def missing_facts(texts: Texts) -> list[str]:
 def _own(path: Path, known: Texts) -> Texts:
     """A campaign's own texts, each checked against the shipped text with the same key."""
     mine = read_toml(path, fix="see the shipped file for an example")
-    mine.pop(PROMPTS, None)
+    mine.pop(PROMPTS, None)  # those of chat models are read elsewhere
     for section, keys in mine.items():
         if section not in known:
             raise CurationError(f"{path}, {section}: no such section", _near(section, known))
@@ -241,6 +241,7 @@ def config(kind: RoundKind, texts: Texts) -> str:
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
+    lines += [texts["writing"]["unsent"]] if kind in KINDS else []  # Label Studio keeps no draft
     made = {
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
@@ -262,10 +263,11 @@ def _attribute(text: str) -> str:
     Label Studio reads a dollar sign and the word after it as a field of the task's data, and shows
     « undefined ». An invisible joiner between them prevents this.
     """
-    return escape(_apart(text), {'"': "&quot;", "\n": "&#10;"})
+    return escape(apart(text), {'"': "&quot;", "\n": "&#10;"})
 
 
-def _apart(text: str) -> str:
+def apart(text: str) -> str:
+    """A text with an invisible joiner after each dollar sign, for Label Studio."""
     return text.replace("$", "$\u2060")
 
 
@@ -407,8 +409,8 @@ def task_data(
     """
     data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
     if kind == "review":
-        offered = [{"value": _apart(shown), "alias": term} for term, shown in choices]
-        offered.append({"value": _apart(texts["review"]["into_other"]), "alias": OTHER})
+        offered = [{"value": shown, "alias": term} for term, shown in choices]
+        offered.append({"value": texts["review"]["into_other"], "alias": OTHER})
         return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
     if kind == "validation":
