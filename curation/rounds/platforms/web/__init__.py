@@ -1,0 +1,1 @@
+"""The platform ``web``: pages of our own in front of annotators."""
