@@ -248,7 +248,7 @@ def test_a_round_of_each_kind_from_the_first_task_to_the_code(site: Site, kind: 
     assert right.items() <= answers[0].items()
     assert answers[0]["seconds"] == 12.0
     if kind == "validation":
-        assert sorted(answers[0]["order"]) == [0, 1, 2]
+        assert sorted(answers[0]["order"]) == [1, 2, 3]
 
 
 def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
