@@ -597,7 +597,7 @@ def open_(
     campaign: Where = Path(),
     name: str = "",
     platform_: Annotated[str, typer.Option("--platform")] = "",
-    url: Annotated[str, typer.Option(envvar="LABEL_STUDIO_URL")] = "",
+    url: str = "",
     domain: list[str] | None = None,
     term: list[str] | None = None,
     of: list[str] | None = None,
@@ -615,9 +615,9 @@ def open_(
     Options:
         kind (KIND): review, intrasentence, intersentence or validation.
         name: The round's name; default: KIND-1, KIND-2, …
-        platform_: label_studio (default), or files for any other platform.
-        url: Address of a Label Studio. Its key is read from LABEL_STUDIO_API_KEY_WRITERS or
-            _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
+        platform_: web (our own pages; default), label_studio, or files for any other platform.
+        url: Address of a Label Studio; default: LABEL_STUDIO_URL. Its key is read from
+            LABEL_STUDIO_API_KEY_WRITERS or _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
         of (ROUND): Validate only items of this round; repeatable.
@@ -652,10 +652,14 @@ def open_(
     )
     if address:
         console.say(f"for annotators: {address}")
+    if sign_up:
         console.say(f"to sign up first: {sign_up}")
+    if address:
         console.say(f"next: curation rounds status {round.name} --watch 60")
-    else:
+    elif round_status.open_platform(opened, round).exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
+    else:
+        console.say(f"next: curation rounds links {round.name} --people FILE")
 
 
 @app.command("status")

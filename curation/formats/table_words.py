@@ -260,6 +260,17 @@ def shipped_words() -> Words:
     return Words(meanings)
 
 
+@cache
+def canonical_words() -> Words:
+    """What words mean in answers that have canonical names only.
+
+    >>> canonical_words().read("label", "unrelated"), canonical_words().read("label", "无关")
+    ('unrelated', None)
+    """
+    english = shipped_texts(FIRST)
+    return Words({space: {key(name): name for name in _names(space, english)} for space in SPACES})
+
+
 _VALUES: dict[str | None, Value] = {value: value for value in VALUES}
 
 

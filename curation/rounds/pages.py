@@ -265,10 +265,11 @@ def _attribute(text: str) -> str:
     Label Studio reads a dollar sign and the word after it as a field of the task's data, and shows
     « undefined ». An invisible joiner between them prevents this.
     """
-    return escape(_apart(text), {'"': "&quot;", "\n": "&#10;"})
+    return escape(apart(text), {'"': "&quot;", "\n": "&#10;"})
 
 
-def _apart(text: str) -> str:
+def apart(text: str) -> str:
+    """A text with an invisible joiner after each dollar sign, for Label Studio."""
     return text.replace("$", "$\u2060")
 
 
@@ -410,8 +411,8 @@ def task_data(
     """
     data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
     if kind == "review":
-        offered = [{"value": _apart(shown), "alias": term} for term, shown in choices]
-        offered.append({"value": _apart(texts["review"]["into_other"]), "alias": OTHER})
+        offered = [{"value": shown, "alias": term} for term, shown in choices]
+        offered.append({"value": texts["review"]["into_other"], "alias": OTHER})
         return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
     if kind == "validation":

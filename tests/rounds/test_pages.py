@@ -392,7 +392,7 @@ def test_a_review_offers_terms_and_another() -> None:
     assert data["info"] == "bakes"
     assert data["choices"] == [
         {"value": "baker", "alias": "t-1"},
-        {"value": "$\u20605", "alias": "t-2"},
+        {"value": "$5", "alias": "t-2"},
         {"value": ENGLISH["review"]["into_other"], "alias": "other"},
     ]
 

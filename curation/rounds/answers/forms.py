@@ -1,6 +1,6 @@
-"""Parses answers to a round's tasks, from Label Studio or from a file of another platform.
+"""Parses answers to a round's tasks: from our own pages, Label Studio, or a file.
 
-Both first become a row with the same columns: the task, the person, the answer's own id and times,
+All first become a row with the same columns: the task, the person, the answer's own id and times,
 and the form's fields. The meaning of a field depends on the round's kind and on the task: label_2
 is the label of the association that the task showed second.
 """
@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
-from curation.formats.table_words import NO, OTHER, YES, Words, read_label, shipped_words
+from curation.formats.table_words import (
+    NO,
+    OTHER,
+    YES,
+    Words,
+    canonical_words,
+    read_label,
+    shipped_words,
+)
 from curation.records import FLAGS, GOLD_COLUMNS, Event, FlagName, Kind, RoundKind, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
@@ -83,12 +91,16 @@ class _Answer(NamedTuple):
         number: the answer's number on its platform, or its position in the archive.
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
+        late: its place had gone to another person when it came.
+        why: why the person skipped the task, if that is known.
     """
 
     row: dict[str, Any]
     number: int
     cancelled: bool = False
     foreign: bool = False
+    late: bool = False
+    why: str = ""
 
 
 @lru_cache(maxsize=10_000)
@@ -230,6 +242,17 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
+def _page(payload: Mapping[str, Any], position: int) -> _Answer:
+    """An answer as our own pages sent it, with canonical columns and values."""
+    row = {
+        name: "|".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in payload.items()
+        if name in COLUMNS
+    }
+    why = text_of(payload, "skipped")
+    return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+
+
 def read(
     event: Event | Sent,
     *,
@@ -241,13 +264,16 @@ def read(
 ) -> Iterator[ParsedAnswer]:
     """Parse an answer: an item, labels, a review or a refusal, and consent.
 
-    ``words`` are those of the round; None for those of the shipped languages.
+    ``words`` are those of the round; None for those of the shipped languages. Answers from our own
+    pages have canonical names.
 
     Raises:
         UnusableError: the answer cannot be distinguished from others.
     """
     payload = event.payload
-    if event.source != "label_studio":
+    if event.source == "web":
+        answer, words = _page(payload, event.position), canonical_words()
+    elif event.source != "label_studio":
         answer = _Answer(file_row(payload, words), event.position)
     elif "deleted" in payload:
         # All versions up to the last change that we know are deleted, by the server's clock.
@@ -298,8 +324,12 @@ def read(
     # An answer without an id is identified by its time: a later one is another answer.
     frame["id"] = f"{task.id}\x1f{own}" if own else f"{task.id}\x1f\x1f{sent}"
     if answer.cancelled or empty:
-        detail = f"no answer to task {task.id}"
+        detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
+        return
+    if answer.late:
+        detail = f"task {task.id} had all its answers when this one came"
+        yield Refused(code="late", detail=detail, **frame)
         return
     known = words or shipped_words()
     try:

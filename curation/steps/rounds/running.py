@@ -422,6 +422,7 @@ def open_round(
     domains: Sequence[str] = (),
     terms: Sequence[str] = (),
     of: Sequence[str] = (),
+    common_link: bool = False,
     reporter: Reporter = QUIET,
 ) -> OpenedRound:
     """Plan a round and publish its tasks; go on with one that is half open, reopen a closed one.
@@ -430,11 +431,13 @@ def open_round(
         campaign: the campaign.
         kind: review, intrasentence, intersentence or validation.
         name: the round's name; empty for KIND-1, KIND-2, ….
-        platform: label_studio or files; empty for label_studio.
+        platform: web (our own pages), label_studio or files; empty for web.
         url: address of a Label Studio; empty for the campaign's own.
         domains: only terms or items of these domains; empty for all.
         terms: only these terms, or items on them; empty for all.
         of: validate the items of these rounds; empty for all rounds.
+        common_link: on our own pages, let people enter a round of validation by one link for all.
+            One person may then label an item twice, by using two browsers.
         reporter: where warnings and progress go.
 
     Raises:
@@ -445,13 +448,12 @@ def open_round(
     if known is None:
         raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
     on = platform_name(platform)
-    if url:
-        from curation.rounds.platforms.label_studio.connection import check_address
-
-        check_address(url)
+    if name and (campaign.rounds / name / "round.json").exists():
+        on = platform_name(platform or round_files.read_round(campaign, name).platform)
+    address = round_status.server_address(on, url)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
-    begun = None if is_named else _begun(campaign, known, on, url, chosen)
+    begun = None if is_named else _begun(campaign, known, on, address, chosen)
     if begun:
         reporter.note(
             f"round {begun} is open already with the same tasks, and has no answers; to open "
@@ -472,6 +474,7 @@ def open_round(
                 f"round {name} is planned already, with other terms or items",
                 f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
+        address = round_status.server_address(round.platform, url)
     else:
         if name in taken:
             raise CurationError(f"round {name} has imported answers", "choose another --name")
@@ -481,7 +484,7 @@ def open_round(
     status = round_status.read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
-    place = open_platform(campaign, round, url=url, reporter=reporter)
+    place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
     round, *addresses = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
