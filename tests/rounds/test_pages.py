@@ -82,10 +82,9 @@ def test_every_shipped_language_is_whole(language: str) -> None:
 
 
 def marks_of(text: str) -> tuple[list[int], set[str]]:
-    """How many bold and italic parts a text has, and its placeholders."""
-    return [len(re.findall(mark, text)) for mark in (BOLD, ITALICS)], set(
-        re.findall(r"\{\w*\}", text)
-    )
+    """How many bold and italic parts a text has, and what is filled in: facts, values of a page."""
+    counts = [len(re.findall(mark, text)) for mark in (BOLD, ITALICS)]
+    return counts, set(re.findall(r"\{\w*\}|\[[a-z]+\]", text))
 
 
 BOLD, ITALICS = r"\*\*[^*]+\*\*", r"(?<!\*)\*[^*]+\*(?!\*)"
