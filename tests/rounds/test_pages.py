@@ -176,6 +176,7 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nkeep = ' '", "review.keep: it is empty", "leave the key out"),
         ("[study]\npay = '1 EUR'", "study.pay: no such text", "known names: institution"),
         ("[writing]\nblank = 'gap'", "writing.blank: 'gap' may be an ordinary word", "[gap]"),
+        ("[writing]\nblank = 'A'", "writing.blank: 'A' may be an ordinary word", "[gap]"),
         ("[writing]\nblank = 'THE GAP'", "'THE GAP' may be an ordinary word", "[gap]"),
         ('[review]\nkeep = "a\\u0001"', "review.keep: it has a control character", "remove it"),
         ("[review]\nkeep = 'by {contakt}'", "no fact {contakt}", "did you mean 'contact'?"),
