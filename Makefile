@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
+WEB = curation/rounds/platforms/web
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -25,6 +26,9 @@ test-outside: $(VENV)/test.ready browser office
 
 check: $(VENV)/test.ready
 	$(IN)/ruff format --check
+	$(IN)/djlint --check --quiet $(WEB)/templates
+	$(IN)/js-beautify -b collapse,preserve-inline -n $(WEB)/static/curation.js | diff $(WEB)/static/curation.js -
+	$(IN)/css-beautify --space-around-combinator -n $(WEB)/static/style.css | diff $(WEB)/static/style.css -
 	$(IN)/ruff check
 	$(IN)/mypy
 

@@ -36,15 +36,18 @@ REACHES_OUT = {
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
+    "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators
+    "curation.rounds.platforms.web.server": {"uvicorn", "socket"},  # and their server
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),
     *("label_studio_sdk", "huggingface_hub"),
+    *("starlette", "uvicorn", "fastapi", "flask", "socketserver", "asyncio"),
 }
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
-    *("requests", "jinja2"),
+    *("requests", "jinja2", "starlette", "uvicorn"),
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}

@@ -33,7 +33,7 @@ from curation.terms.facts import languages as wikidata_codes
 from curation.terms.select import Selection, first_name, new_id
 from curation.terms.words import NoWordsError, Word
 from curation.text.item_form import names
-from curation.text.rules import grouped, same_text
+from curation.text.rules import grouped, nfc, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
@@ -174,10 +174,10 @@ def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
 
 
 def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
-    """Term ids by domain and text; a term's other names count, too."""
+    """Term ids by domain and text, also in NFC, as answers have it; other names count, too."""
     terms = list(terms)
-    ids = {(t.domain, name): t.id for t in terms for name in t.names}
-    return ids | {(t.domain, t.text): t.id for t in terms}
+    named = [(t, name) for t in terms for name in t.names] + [(t, t.text) for t in terms]
+    return {(t.domain, form): t.id for t, name in named for form in (name, nfc(name))}
 
 
 class Queried(NamedTuple):
@@ -752,7 +752,8 @@ def register_terms(
                     wikidata=term.wikidata if term.text == first else own,
                 ),
             )
-        if (term is None and not known_only) or (term and text not in (term.text, first)):
+        own_texts = {term.text, first, nfc(term.text), nfc(first)} if term else set()
+        if (term and text not in own_texts) or (term is None and not known_only):
             name = new_id(domain, text)
             registered.setdefault(name, Term(id=name, text=text, domain=domain))
     if len(registered) > before:

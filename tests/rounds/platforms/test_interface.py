@@ -59,8 +59,8 @@ def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Campaign) ->
 
 
 def test_an_unknown_platform_is_refused() -> None:
-    assert platform_name("") == "label_studio"
-    with fails("no platform 'paper'", fix="platforms: label_studio, files"):
+    assert platform_name("") == "web"
+    with fails("no platform 'paper'", fix="platforms: web, label_studio, files"):
         platform_name("paper")
 
 
@@ -69,7 +69,8 @@ def comparisons(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            named = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
+            parts = [part for side in sides for part in (side, *getattr(side, "elts", ()))]
+            named = {part.value for part in parts if isinstance(part, ast.Constant)}
             of_source = any(isinstance(s, ast.Attribute) and s.attr == "source" for s in sides)
             if named & set(PLATFORMS) and not of_source:
                 yield ast.unparse(node)
