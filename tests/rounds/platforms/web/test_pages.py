@@ -417,7 +417,7 @@ def test_flaws_are_shown_at_their_field_and_nothing_is_lost(
     assert str(fix) in found[1].replace("&#39;", "'")
     tag = re.search(rf'<(input|textarea)[^>]*id="{field}"[^>]*>', page.text)
     assert tag
-    assert 'aria-invalid=true' in tag[0]
+    assert "aria-invalid=true" in tag[0]
     assert f"fix-{field}" in tag[0]
     assert page.text.count("autofocus") == 1
     assert "autofocus" in tag[0]
