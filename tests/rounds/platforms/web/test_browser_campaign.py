@@ -11,6 +11,7 @@ from support.pages import pseudonyms
 from support.web import Site
 from support.web_tab import CHIP, GAP, SENDS, Tab
 
+QUICK = {"write_seconds": 0, "label_seconds": 0, "pause_after": 0}
 KINDS = {"r": "review", "w": "intrasentence", "w2": "intersentence", "v": "validation"}
 
 
@@ -89,7 +90,7 @@ class People:
 
 def test_eight_people_from_review_to_decisions(browser: Any, cli: Any, tmp_path: Path) -> None:
     terms = ["librarian", "baker", "court jester"]
-    desk = Desk.make(cli, tmp_path / "c", terms, items=1, accept_times=(), pause_after=0)
+    desk = Desk.make(cli, tmp_path / "c", terms, items=1, accept_times=(), **QUICK)
     opened = desk.say("rounds", "open", "review", "--name", "r")
     site = Site(desk.rounds, pseudonym=pseudonyms(desk))
     site.pseudonym = pseudonyms(desk)
@@ -160,6 +161,9 @@ def write(people: People, desk: Desk) -> None:
     phone.close()
     for round in ("w", "w2"):
         desk.say("rounds", "pull", round)
+        refused = desk.records(f"{round}/rejected.jsonl", Rejection)
+        said = [(r.code, r.detail[:200]) for r in refused]
+        assert said == []
         assert desk.status(round)["remaining"] == 0
         desk.say("rounds", "close", round)
     items = [*desk.records("w/items.jsonl", Item), *desk.records("w2/items.jsonl", Item)]
