@@ -261,16 +261,13 @@ class Site:
             plan = refusal.plan or self._any_plan(visit)
         except Exception:  # the database itself may be what is broken
             plan = None
-        texts = plan.texts if plan else pages.texts("en", None)
-        web, name = texts["web"], refusal.name
+        web, name = _texts(plan)["web"], refusal.name
         if visit.wants_json:
             says = {"refused": name, "title": web[f"{name}_title"], "text": web[name]}
             again = refusal.plan and f"/r/{refusal.plan.name}"
             return JSONResponse(says | {"go": again or ""}, refusal.status)
         goes_on = refusal.plan.name if refusal.plan and visit.person else ""
-        return self._message(
-            visit, plan, name, [web[name]], status=refusal.status, next=goes_on, texts=texts
-        )
+        return self._message(visit, plan, name, status=refusal.status, next=goes_on)
 
     def _any_plan(self, visit: Visit) -> Plan | None:
         """A plan whose language the person reads: of a round of theirs, else of any."""
@@ -286,11 +283,10 @@ class Site:
         template: str,
         *,
         status: int = 200,
-        texts: Mapping[str, Any] | None = None,
         **context: Any,
     ) -> Response:
-        shown = texts or (plan.texts if plan else pages.texts("en", None))
-        web, person = shown["web"], visit.person
+        shown, person = _texts(plan), visit.person
+        web = shown["web"]
         note = visit.request.query_params.get("note", "")
         cookie = visit.cookie or secrets.token_urlsafe(32)
         gap = shown["writing"]["blank"]
@@ -321,10 +317,15 @@ class Site:
         return response
 
     def _message(
-        self, visit: Visit, plan: Plan | None, name: str, lines: list[str], **context: Any
+        self,
+        visit: Visit,
+        plan: Plan | None,
+        name: str,
+        lines: Sequence[str] | None = None,
+        **context: Any,
     ) -> Response:
-        texts = context.get("texts") or (plan.texts if plan else pages.texts("en", None))
-        shown: dict[str, Any] = {"title": texts["web"][f"{name}_title"], "lines": lines}
+        web = _texts(plan)["web"]
+        shown = {"title": web[f"{name}_title"], "lines": [web[name]] if lines is None else lines}
         shown |= {"code": "", "help": (), "next": ""}
         return self._page(visit, plan, "message.html", **(shown | context))
 
@@ -372,9 +373,7 @@ class Site:
     def home(self, visit: Visit) -> Response:
         """The person's rounds, or the only one at once."""
         if visit.person is None:
-            plan = self._any_plan(visit)
-            texts = plan.texts if plan else pages.texts("en", None)
-            return self._message(visit, plan, "home", [texts["web"]["home"]], texts=texts)
+            return self._message(visit, self._any_plan(visit), "home")
         names = self.store.rounds_of(visit.person.id)
         if len(names) == 1:
             return RedirectResponse(f"/r/{names[0]}", 303)
@@ -655,8 +654,7 @@ class Site:
             lines = [web["done_more"], count]
             return self._message(visit, plan, "done_more", lines, next=plan.name)
         if not standing.answered:
-            name = "done_none" if is_open else "closed"
-            return self._message(visit, plan, name, [web[name]])
+            return self._message(visit, plan, "done_none" if is_open else "closed")
         code = forms.end_code(self.store.secret_of(visit.who.id), plan.name)
         lines = [web["done_lead" if is_open else "done_closed"], count]
         return self._message(visit, plan, "done", lines, code=code)
@@ -671,7 +669,7 @@ class Site:
     def help(self, visit: Visit) -> Response:
         """How the pages work, and whom to ask."""
         plan = self._any_plan(visit)
-        web = (plan.texts if plan else pages.texts("en", None))["web"]
+        web = _texts(plan)["web"]
         return self._message(
             visit, plan, "help", [], help=[*web["help_lines"], web["help_contact"]]
         )
@@ -680,11 +678,14 @@ class Site:
         """End the session on this device."""
         plan = self._any_plan(visit)
         self.store.end_session(visit.cookie)
-        web = (plan.texts if plan else pages.texts("en", None))["web"]
-        gone = visit._replace(person=None)
-        response = self._message(gone, plan, "leave", web["leave_lines"])
+        lines = _texts(plan)["web"]["leave_lines"]
+        response = self._message(visit._replace(person=None), plan, "leave", lines)
         self._set_cookie(visit, response, "")
         return response
+
+
+def _texts(plan: Plan | None) -> Mapping[str, Any]:
+    return plan.texts if plan else pages.texts("en", None)
 
 
 def _raise(refusal: Refusal, visit: Visit) -> Response:
