@@ -41,10 +41,14 @@ NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),
     *("label_studio_sdk", "huggingface_hub"),
 }
+# Our own servers live in one package.
+SERVERS = {"starlette", "uvicorn", "multipart", "python_multipart"}
+SERVES = "curation.rounds.platforms.web."
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
-    *("requests", "jinja2"),
+    *("requests", "jinja2", "sqlite3"),
+    *SERVERS,
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}
@@ -105,6 +109,7 @@ def allowed(module: str, name: str) -> bool:
     if parts[0] != "curation":
         heavy = parts[0] in HEAVY and not module.startswith("curation.models.")
         outside = parts[0] in NETWORK - REACHES_OUT.get(module, set())
+        outside |= parts[0] in SERVERS and not module.startswith(SERVES)
         terminal = parts[0] in TERMINAL and not module.startswith("curation.cli")
         return not (heavy or outside or terminal)
     if name == "curation.http":
@@ -138,9 +143,13 @@ def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.rounds.folding.fold", "requests")
     assert not allowed("curation.rounds.folding.fold", "curation.http")
     assert not allowed("curation.terms.wikidata", "requests")
+    assert not allowed("curation.steps.rounds.serving", "uvicorn")
+    assert not allowed("curation.cli.serving", "starlette.applications")
     assert allowed("curation.terms.wikidata", "curation.http")
     assert allowed("curation.models.causal", "torch.nn")
     assert allowed("curation.cli.decisions", "curation.steps.decisions")
+    assert allowed("curation.rounds.platforms.web.app", "starlette.routing")
+    assert not allowed("curation.rounds.platforms.web.app", "requests")
 
 
 def test_what_is_named_exists() -> None:
