@@ -182,12 +182,14 @@ PRIVATE = (
     "2-rounds/people.jsonl",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
+    "2-rounds/web.sqlite*",
+    "2-rounds/links-*.csv",
     "6-trust/runs/*/*/rejected.jsonl",
     "7-release/gold-*.jsonl",
     "7-release/given-out.jsonl",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what
-people have earned, hidden gold labels, and which values about these were given out."""
+people have earned, their links, hidden gold labels, and which values about these were given out."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
 IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".*.tmp")
 

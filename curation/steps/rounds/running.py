@@ -369,6 +369,7 @@ class OpenedRound(NamedTuple):
     answers: int
     address: str
     sign_up: str
+    exchanges_tables: bool
 
 
 class NewAnswers(NamedTuple):
@@ -397,6 +398,7 @@ def open_round(
     domains: Sequence[str] = (),
     terms: Sequence[str] = (),
     of: Sequence[str] = (),
+    common_link: bool = False,
     reporter: Reporter = QUIET,
 ) -> OpenedRound:
     """Plan a round and publish its tasks; go on with one that is half open, reopen a closed one.
@@ -405,11 +407,12 @@ def open_round(
         campaign: the campaign.
         kind: review, intrasentence, intersentence or validation.
         name: the round's name; empty for KIND-1, KIND-2, ….
-        platform: label_studio or files; empty for label_studio.
+        platform: web, label_studio or files; empty for web.
         url: address of a Label Studio; empty for the campaign's own.
         domains: only terms or items of these domains; empty for all.
         terms: only these terms, or items on them; empty for all.
         of: validate the items of these rounds; empty for all rounds.
+        common_link: let everybody join a round of validation on our own pages by one link.
         reporter: where warnings and progress go.
 
     Raises:
@@ -456,13 +459,14 @@ def open_round(
     status = round_status.read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
-    place = open_platform(campaign, round, url=url, reporter=reporter)
+    place = open_platform(campaign, round, url=url, common_link=common_link, reporter=reporter)
     round, *addresses = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
-    return OpenedRound(round, len(status.tasks), sum(status.asked.values()), *addresses)
+    answers = sum(status.asked.values())
+    return OpenedRound(round, len(status.tasks), answers, *addresses, place.exchanges_tables)
 
 
 def _begun(
