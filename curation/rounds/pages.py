@@ -226,9 +226,9 @@ def instruction(kind: RoundKind, texts: Texts) -> str:
     """The instructions that people read first, as plain HTML: the task, its rules, consent."""
     warning = texts["content_warning"][WORK[kind]]
     consent = texts["consent"]
-    parts = [_html("", [warning]), *(_html(head, lines) for head, lines in _parts(kind, texts))]
-    parts.append(_html(consent["title"], consent["lines"]))
-    return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(parts) + "\n</div>\n"
+    shown = [_html("", [warning]), *(_html(head, lines) for head, lines in parts(kind, texts))]
+    shown.append(_html(consent["title"], consent["lines"]))
+    return f'<div dir="{texts["page"]["direction"]}">\n' + "\n".join(shown) + "\n</div>\n"
 
 
 def page(
@@ -258,10 +258,10 @@ def page(
 def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
     """The instructions without marks: headings, and the lines under each; consent is the last."""
     consent = texts["consent"]
-    (_, intro), *others = _parts(kind, texts)
+    (_, intro), *others = parts(kind, texts)
     warned = ("", [texts["content_warning"][WORK[kind]], *intro])
-    parts = [warned, *others, (consent["title"], consent["lines"])]
-    return [(heading, [_unmarked(line) for line in lines]) for heading, lines in parts]
+    plain = [warned, *others, (consent["title"], consent["lines"])]
+    return [(heading, [_unmarked(line) for line in lines]) for heading, lines in plain]
 
 
 def _unmarked(line: str) -> str:
@@ -297,15 +297,15 @@ def _columns(texts: Texts, columns: Sequence[Sequence[str]], *, fill: bool) -> s
 
 
 def _panel(kind: RoundKind, texts: Texts) -> Iterator[tuple[str, str]]:
-    for heading, lines in _parts(kind, texts):
+    for heading, lines in parts(kind, texts):
         yield heading, "\n".join(f"- {line}" for line in lines) if heading else "\n\n".join(lines)
 
 
-def _parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
+def parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
     """An instruction's headings, and the lines under each; the first has no heading."""
     own, heads = texts[kind], texts["instruction"]
     shared = texts["writing"]["rules"] if kind in KINDS else []
-    parts = [
+    headed = [
         ("", [*own["intro"], heads["purpose"]]),
         (heads["labels_title"], own.get("labels", [])),
         (heads["rules_title"], [*shared, *own["rules"]]),
@@ -313,16 +313,25 @@ def _parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
         (heads["pay_title"], heads["pay"]),
         (heads["upset_title"], texts["content_warning"]["upset"]),
     ]
-    return [(heading, lines) for heading, lines in parts if lines]
+    return [(heading, lines) for heading, lines in headed if lines]
+
+
+def marked(line: str) -> str:
+    """A line of a text as HTML: ``**`` and ``*`` make bold and italics.
+
+    >>> marked("**Keep** it & *go on*.")
+    '<b>Keep</b> it &amp; <i>go on</i>.'
+    """
+    line = html.escape(line, quote=False)
+    for mark, tag in _MARKS:
+        line = mark.sub(tag, line)
+    return line
 
 
 def _html(heading: str, lines: Sequence[str]) -> str:
-    marked = [html.escape(line, quote=False) for line in lines]
-    for mark, tag in _MARKS:
-        marked = [mark.sub(tag, line) for line in marked]
     if not heading:
-        return "\n".join(f"<p>{line}</p>" for line in marked)
-    items = "\n".join(f"<li>{line}</li>" for line in marked)
+        return "\n".join(f"<p>{marked(line)}</p>" for line in lines)
+    items = "\n".join(f"<li>{marked(line)}</li>" for line in lines)
     return f"<h4>{html.escape(heading, quote=False)}</h4>\n<ul>\n{items}\n</ul>"
 
 

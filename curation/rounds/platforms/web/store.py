@@ -13,53 +13,96 @@ Times are seconds since 1970 in UTC, passed in as ``at``.
 
 import hmac
 import secrets
+import shutil
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from curation.files import CurationError, refuse_links
 from curation.records import Kind, RoundKind
+from curation.text.times import timestamp
+
+APPLICATION = 0x63757277
+"""SQLite's application id of this kind of file."""
+LEAST_FREE = 64 * 2**20
+"""How many bytes of the disk must be free before anything is taken."""
+WAIT = 30.0
+"""How many seconds a change waits for another one."""
+
+ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
+"""What ``leases.until`` is when a lease is not live: what became of it."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS rounds (
     name TEXT PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL UNIQUE,
-    is_open INTEGER NOT NULL, plan BLOB NOT NULL,
+    is_open INTEGER NOT NULL, plan BLOB NOT NULL, version INTEGER NOT NULL DEFAULT 1,
     pulled INTEGER NOT NULL DEFAULT 0, pulled_at TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tasks (
     round TEXT NOT NULL, id TEXT NOT NULL, place INTEGER NOT NULL, term TEXT NOT NULL,
-    barred TEXT, data BLOB NOT NULL, asked INTEGER NOT NULL, answered INTEGER NOT NULL DEFAULT 0,
+    barred TEXT, data BLOB NOT NULL, asked INTEGER NOT NULL,
+    answered INTEGER NOT NULL DEFAULT 0, live INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (round, id)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS free_tasks ON tasks (round, answered + live, place)
+    WHERE answered + live < asked;
+CREATE INDEX IF NOT EXISTS tasks_on ON tasks (term);
 CREATE TABLE IF NOT EXISTS people (
-    id TEXT PRIMARY KEY, pseudonym TEXT NOT NULL UNIQUE, name TEXT NOT NULL, since REAL NOT NULL,
-    gone INTEGER NOT NULL DEFAULT 0
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, pseudonym TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL, since REAL NOT NULL, gone INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE IF NOT EXISTS admitted (
     person TEXT NOT NULL, round TEXT NOT NULL, PRIMARY KEY (person, round)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS consents (
+    person TEXT NOT NULL, round TEXT NOT NULL, version TEXT NOT NULL,
+    PRIMARY KEY (person, round, version)
+) STRICT;
 CREATE TABLE IF NOT EXISTS sessions (key TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS trained (
-    person TEXT NOT NULL, round TEXT NOT NULL, attempt INTEGER NOT NULL, share REAL NOT NULL,
-    passed INTEGER NOT NULL, PRIMARY KEY (person, round, attempt)
+    person TEXT NOT NULL, round TEXT NOT NULL, share REAL NOT NULL, passed INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS pauses (person TEXT NOT NULL, until REAL NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS pauses (person TEXT PRIMARY KEY, until REAL NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS leases (
     round TEXT NOT NULL, task TEXT NOT NULL, person TEXT NOT NULL, until REAL NOT NULL,
-    PRIMARY KEY (round, task, person)
+    PRIMARY KEY (person, round, task)
 ) STRICT;
+CREATE INDEX IF NOT EXISTS live_leases ON leases (until) WHERE until > 0;
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, form TEXT NOT NULL,
     round TEXT NOT NULL, task TEXT NOT NULL, person TEXT NOT NULL, at REAL NOT NULL,
     counts INTEGER NOT NULL, payload BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS answers_of ON answers (person, round, task);
+CREATE INDEX IF NOT EXISTS answers_to ON answers (round, task);
+-- The two counts of a task are those of the rows, whatever changes these.
+CREATE TRIGGER IF NOT EXISTS given AFTER INSERT ON leases WHEN NEW.until > 0 BEGIN
+    UPDATE tasks SET live = live + 1 WHERE round = NEW.round AND id = NEW.task;
+END;
+CREATE TRIGGER IF NOT EXISTS moved AFTER UPDATE OF until ON leases BEGIN
+    UPDATE tasks SET live = live + (NEW.until > 0) - (OLD.until > 0)
+    WHERE round = NEW.round AND id = NEW.task;
+END;
+CREATE TRIGGER IF NOT EXISTS taken AFTER DELETE ON leases WHEN OLD.until > 0 BEGIN
+    UPDATE tasks SET live = live - 1 WHERE round = OLD.round AND id = OLD.task;
+END;
+CREATE TRIGGER IF NOT EXISTS came AFTER INSERT ON answers WHEN NEW.counts BEGIN
+    UPDATE tasks SET answered = answered + 1 WHERE round = NEW.round AND id = NEW.task;
+END;
+CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON answers WHEN OLD.counts BEGIN
+    UPDATE tasks SET answered = answered - 1 WHERE round = OLD.round AND id = OLD.task;
+END;
 """
 
 
@@ -192,6 +235,17 @@ class Line(NamedTuple):
     payload: dict[str, Any]
 
 
+class Load(NamedTuple):
+    """A task's numbers of answers: asked for in all, and those that count."""
+
+    asked: int
+    answered: int
+
+
+class NoSpaceError(CurationError):
+    """The disk has no space for another answer."""
+
+
 class Store:
     """The open database. Methods may be called from several threads.
 
@@ -199,44 +253,135 @@ class Store:
         path: the file; it is created with mode 600 if it is missing.
 
     Raises:
-        CurationError: the file is not such a database, or cannot be written to.
+        CurationError: the file is not such a database, or cannot be written to. All methods raise
+            it if the file cannot be read or written; ``NoSpaceError`` if the disk is full.
     """
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
-        path.touch(mode=0o600)
-        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        self._db.row_factory = sqlite3.Row
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
-            self._db.execute(f"PRAGMA {pragma}")
-        self._db.executescript(SCHEMA)
-        with self._change() as db:
-            made = {"secret": secrets.token_hex(32)}
-            db.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?)", made.items())
+        self._path = path
+        self._lock, self._read_lock = threading.Lock(), threading.Lock()
+        self._plans: dict[str, tuple[int, Plan]] = {}
+        refuse_links(path, below=path.parent)
+        with self._errors():
+            path.touch(mode=0o600)
+            path.chmod(0o600)
+            # Reading does not wait until a change is on disk.
+            self._db, self._reader = self._connect(), self._connect()
+            try:
+                self._prepare()
+            except BaseException:
+                self.close()
+                raise
         self._secret = bytes.fromhex(self.fact("secret"))
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(
+            self._path, timeout=WAIT, isolation_level=None, check_same_thread=False
+        )
+        db.row_factory = sqlite3.Row
+        for pragma in ("synchronous=FULL", "secure_delete=ON"):
+            db.execute(f"PRAGMA {pragma}")
+        return db
+
+    def _prepare(self) -> None:
+        """Check that the file is a whole database of this kind; make the tables of a new one."""
+        db = self._db
+        # In this order, because another program may make the tables now.
+        has_tables = db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None
+        kind = db.execute("PRAGMA application_id").fetchone()[0]
+        if kind == APPLICATION:
+            if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise _damaged(self._path)
+        elif has_tables:
+            raise CurationError(
+                f"{self._path}: is a database of another program",
+                "move it away, or put the right file back",
+            )
+        else:
+            self._until_free("PRAGMA journal_mode=WAL")
+            db.executescript(
+                f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id={APPLICATION}; "
+                f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}'); COMMIT;"
+            )
+
+    def _until_free(self, sql: str) -> None:
+        """Execute what fails at once, instead of waiting, while another program has the file."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                self._db.execute(sql)
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        with self._lock, self._read_lock:
+            self._reader.close()
+            self._db.close()
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
-        """One transaction; it is on disk at the end, or nothing of it is."""
-        with self._lock:
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of the database into errors that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise self._explained(error) from error
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                raise _read_only(self._path) from None
+            raise
+
+    def _explained(self, error: sqlite3.Error) -> CurationError:
+        name = str(getattr(error, "sqlite_errorname", ""))
+        if name.startswith("SQLITE_FULL"):
+            return _no_space(self._path)
+        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+            return _read_only(self._path)
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            return _damaged(self._path)
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return CurationError(
+                f"{self._path}: another program has kept it busy for {WAIT:.0f} seconds",
+                "end that program, or try again later",
+            )
+        return CurationError(f"{self._path}: cannot be used ({error})", "check the disk")
+
+    @contextmanager
+    def _change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction; it is on disk at the end, or nothing of it is.
+
+        Args:
+            always: also if the disk is nearly full.
+        """
+        if not always and shutil.disk_usage(self._path.parent).free < LEAST_FREE:
+            raise _no_space(self._path)
+        with self._lock, self._errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield self._db
+                self._db.execute("COMMIT")
             except BaseException:
-                self._db.execute("ROLLBACK")
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
-            self._db.execute("COMMIT")
+
+    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        with self._read_lock, self._errors():
+            return self._reader.execute(sql, values).fetchall()
+
+    def _one(self, sql: str, *values: object) -> Any:
+        """The first column of the first row; None if there is no row."""
+        rows = self._all(sql, *values)
+        return rows[0][0] if rows else None
 
     # --- the owner's side -------------------------------------------------------------------
 
     def fact(self, name: str) -> str:
         """A fact, such as ``address``, the public address of the server; empty if not known."""
-        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return row["value"] if row else ""
+        return str(self._one("SELECT value FROM facts WHERE name = ?", name) or "")
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep a fact."""
@@ -251,59 +396,157 @@ class Store:
         Returns:
             The token of the round's common link, always the same.
         """
-        raise NotImplementedError
+        rows = [
+            (plan.name, t.id, n, t.term, t.barred, msgspec.json.encode(t.data), asked.get(t.id, 0))
+            for n, t in enumerate(tasks)
+        ]
+        with self._change() as db:
+            db.execute(
+                "INSERT INTO rounds (name, kind, token, is_open, plan) VALUES (?, ?, ?, 1, ?) "
+                "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, is_open = 1, "
+                "plan = excluded.plan, version = version + 1",
+                (plan.name, plan.kind, secrets.token_urlsafe(16), msgspec.json.encode(plan)),
+            )
+            db.execute("UPDATE tasks SET asked = 0 WHERE round = ?", (plan.name,))
+            db.executemany(
+                "INSERT INTO tasks (round, id, place, term, barred, data, asked) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (round, id) DO UPDATE SET "
+                "place = excluded.place, term = excluded.term, barred = excluded.barred, "
+                "data = excluded.data, asked = excluded.asked",
+                rows,
+            )
+        return self.token(plan.name)
+
+    def change_plan(self, plan: Plan) -> None:
+        """Change the plan of a round that is here; it stays open or closed."""
+        with self._change(always=True) as db:
+            db.execute(
+                "UPDATE rounds SET plan = ?, version = version + 1 WHERE name = ?",
+                (msgspec.json.encode(plan), plan.name),
+            )
 
     def ask(self, round: str, totals: Mapping[str, int]) -> None:
         """Set how many answers tasks are asked for in all; other tasks stay as they are."""
-        raise NotImplementedError
+        rows = [(total, round, task) for task, total in totals.items()]
+        with self._change() as db:
+            db.executemany("UPDATE tasks SET asked = ? WHERE round = ? AND id = ?", rows)
+
+    def loads(self, round: str) -> dict[str, Load]:
+        """By task id, how many answers are asked for, and how many of them are here."""
+        rows = self._all("SELECT id, asked, answered FROM tasks WHERE round = ?", round)
+        return {row["id"]: Load(row["asked"], row["answered"]) for row in rows}
 
     def stop(self, round: str) -> None:
         """Give out none of a round's tasks any more; late answers are still kept."""
-        raise NotImplementedError
+        with self._change(always=True) as db:
+            db.execute("UPDATE rounds SET is_open = 0 WHERE name = ?", (round,))
 
     def plan(self, round: str) -> Plan | None:
         """A round's plan; None if there is no such round."""
-        raise NotImplementedError
+        version = self._one("SELECT version FROM rounds WHERE name = ?", round)
+        if version is None:
+            return None
+        known = self._plans.get(round)
+        if known is None or known[0] != version:
+            row = self._all("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
+            known = row["version"], msgspec.json.decode(row["plan"], type=Plan)
+            self._plans[round] = known
+        return known[1]
+
+    def _plan(self, round: str) -> Plan:
+        plan = self.plan(round)
+        if plan is None:
+            raise CurationError(
+                f"{self._path}: has no round {round}", "«curation rounds open» puts it there"
+            )
+        return plan
 
     def rounds(self) -> list[str]:
         """The names of the rounds that are open, in order of opening."""
-        raise NotImplementedError
+        return [row[0] for row in self._all("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
 
     def token(self, round: str) -> str:
         """The token of a round's common link."""
-        raise NotImplementedError
+        return str(self._one("SELECT token FROM rounds WHERE name = ?", round))
 
     def round_of(self, token: str) -> str | None:
         """The open round that a common link belongs to; None if there is none."""
-        raise NotImplementedError
+        name: str | None = self._one("SELECT name FROM rounds WHERE token = ? AND is_open", token)
+        return name
 
     def lines(self, round: str, *, all: bool = False) -> list[Line]:
         """The answers that were not pulled yet, or all of them, in order of arrival.
 
         Consents and skips are among them; erased ones are not.
         """
-        raise NotImplementedError
+        after = 0 if all else self._one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
+        rows = self._all(
+            "SELECT number, payload FROM answers WHERE round = ? AND number > ? ORDER BY number",
+            *(round, after),
+        )
+        return [Line(row["number"], msgspec.json.decode(row["payload"])) for row in rows]
 
     def pulled(self, round: str, number: int, at: str) -> None:
         """Remember that answers up to a number are in the archive."""
-        raise NotImplementedError
+        with self._change() as db:
+            db.execute(
+                "UPDATE rounds SET pulled = max(pulled, ?), pulled_at = ? WHERE name = ?",
+                (number, at, round),
+            )
 
     def pulled_at(self, round: str) -> str:
         """When answers were last pulled, in ISO 8601; empty if never."""
-        raise NotImplementedError
+        return str(self._one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
 
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
 
+        Tasks on what they wrote are no longer given out, and lose their words.
+
         Returns:
             How many answers were erased. What the archive has pulled before is not changed here.
+
+        Raises:
+            CurationError: they are erased, but their bytes are still in the file, because another
+                program reads it. Repeat this.
         """
-        raise NotImplementedError
+        with self._change(always=True) as db:
+            row = db.execute("SELECT id FROM people WHERE pseudonym = ?", (pseudonym,)).fetchone()
+            count = 0
+            if row:
+                counted = "SELECT count(*) FROM answers WHERE person = ? AND form = 'answer'"
+                count = db.execute(counted, (row["id"],)).fetchone()[0]
+                for table in (*PERSONAL, "answers"):
+                    db.execute(f"DELETE FROM {table} WHERE person = ?", (row["id"],))
+                db.execute("UPDATE people SET name = '', gone = 1 WHERE id = ?", (row["id"],))
+            db.execute(
+                "UPDATE leases SET until = 0 WHERE until > 0 AND (round, task) IN "
+                "(SELECT round, id FROM tasks WHERE barred = ?)",
+                (pseudonym,),
+            )
+            db.execute("UPDATE tasks SET data = ?, asked = 0 WHERE barred = ?", (b"{}", pseudonym))
+        self._empty_log()
+        return int(count)
+
+    def _empty_log(self) -> None:
+        """Move all changes into the file, so that nothing deleted stays in its log."""
+        with self._lock, self._errors():
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise CurationError(
+                f"{self._path}-wal: still has what was erased, because another program reads it",
+                "repeat this; end the server first if it happens again",
+            )
 
     # --- people -----------------------------------------------------------------------------
 
     def add_person(
-        self, pseudonym_of: Any, rounds: Iterable[str], *, name: str = "", at: float
+        self,
+        pseudonym_of: Callable[[str], str],
+        rounds: Iterable[str],
+        *,
+        name: str = "",
+        at: float,
     ) -> Person:
         """Add a person with a new random id, and admit them to rounds.
 
@@ -313,20 +556,37 @@ class Store:
             name: what the owner calls them.
             at: now.
         """
-        raise NotImplementedError
+        id = "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
+        person = Person(id, pseudonym_of(id), name)
+        with self._change() as db:
+            db.execute(
+                "INSERT INTO people (id, pseudonym, name, since) VALUES (?, ?, ?, ?)",
+                (id, person.pseudonym, name, at),
+            )
+            admitted = [(id, round) for round in rounds]
+            db.executemany("INSERT OR IGNORE INTO admitted VALUES (?, ?)", admitted)
+        return person
 
     def admit(self, person: str, round: str) -> None:
         """Let a person work on one more round."""
-        raise NotImplementedError
+        with self._change() as db:
+            db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (person, round))
 
     def rounds_of(self, person: str) -> list[str]:
         """The open rounds that a person may work on, in order of opening."""
-        raise NotImplementedError
+        rows = self._all(
+            "SELECT r.name FROM rounds r JOIN admitted a ON a.round = r.name "
+            "WHERE a.person = ? AND r.is_open ORDER BY r.rowid",
+            person,
+        )
+        return [row[0] for row in rows]
 
     def secret_of(self, person: str) -> str:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
-        digest = hmac.digest(self._secret, f"link\x1f{person}".encode(), "sha256").hex()[:32]
-        return f"{person}.{digest}"
+        return f"{person}.{self._digest('link', person)}"
+
+    def _digest(self, *parts: str) -> str:
+        return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
     def person_by_secret(self, secret: str) -> Person | None:
         """The person whose link has this secret; None if it is wrong or dead."""
@@ -338,32 +598,41 @@ class Store:
 
     def person(self, id: str) -> Person | None:
         """A person by id; None if there is none."""
-        raise NotImplementedError
+        rows = self._all(f"SELECT {PERSON} FROM people WHERE id = ?", id)
+        return _person(rows[0]) if rows else None
 
     def people(self) -> list[Person]:
         """All people, in order of their arrival."""
-        raise NotImplementedError
+        return [_person(row) for row in self._all(f"SELECT {PERSON} FROM people ORDER BY number")]
 
     def begin_session(self, person: str) -> str:
         """Begin a session; returns the value of its cookie, of which only a digest is kept."""
-        raise NotImplementedError
+        cookie = secrets.token_urlsafe(32)
+        with self._change() as db:
+            db.execute("INSERT INTO sessions VALUES (?, ?)", (digest_of(cookie), person))
+        return cookie
 
     def session(self, cookie: str) -> Person | None:
         """The person of a session; None if there is none, or the person is gone."""
-        raise NotImplementedError
+        rows = self._all(
+            f"SELECT {PERSON} FROM people JOIN sessions ON sessions.person = people.id "
+            "WHERE sessions.key = ? AND NOT gone",
+            digest_of(cookie),
+        )
+        return _person(rows[0]) if rows else None
 
     def end_session(self, cookie: str) -> None:
         """End a session: its cookie opens nothing any more."""
-        raise NotImplementedError
+        with self._change(always=True) as db:
+            db.execute("DELETE FROM sessions WHERE key = ?", (digest_of(cookie),))
 
     def csrf(self, cookie: str) -> str:
         """The token that forms carry in a browser with this cookie."""
-        return hmac.digest(self._secret, f"csrf\x1f{cookie}".encode(), "sha256").hex()[:32]
+        return self._digest("csrf", cookie)
 
     def order(self, plan: Plan, task: str, person: str) -> list[int]:
         """The order in which a person sees a task's three associations, always the same."""
-        content = f"order\x1f{plan.seed}\x1f{task}\x1f{person}".encode()
-        keys = [hmac.digest(self._secret, content + bytes([n]), "sha256") for n in range(3)]
+        keys = [self._digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
         return sorted(range(3), key=keys.__getitem__)
 
     # --- the way through a round ------------------------------------------------------------
@@ -373,34 +642,92 @@ class Store:
 
         It is also an entry among the answers, so that the archive has it.
         """
-        raise NotImplementedError
+        plan = self._plan(round)
+        with self._change() as db:
+            new = db.execute(
+                "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
+            ).rowcount
+            if new:
+                id = secrets.token_hex(16)
+                payload = _payload(person, id, at) | {"consent": plan.consent}
+                _keep(db, id, "consent", round, "", person, at, False, payload)
 
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
-        raise NotImplementedError
+        version = self._plan(round).consent
+        return self._one(CONSENTED, person, round, version) is not None
 
     def attempts(self, person: str, round: str) -> list[bool]:
         """The person's tries of the training of this kind of round: whether each was passed."""
-        raise NotImplementedError
+        rows = self._all(
+            "SELECT passed FROM trained JOIN rounds ON rounds.name = trained.round "
+            "WHERE person = ? AND kind = (SELECT kind FROM rounds WHERE name = ?) "
+            "ORDER BY trained.rowid",
+            *(person, round),
+        )
+        return [bool(row[0]) for row in rows]
 
     def add_attempt(self, person: str, round: str, *, share: float, passed: bool) -> None:
         """Record one more try of the training."""
-        raise NotImplementedError
+        with self._change() as db:
+            db.execute(
+                "INSERT INTO trained VALUES (?, ?, ?, ?)", (person, round, share, int(passed))
+            )
 
     def give(self, person: Person, round: str, *, at: float) -> Given | Nothing:
         """Give a person a task on a lease: the one that they hold, else the one that lacks most.
 
         Nobody gets a task that they answered or skipped, or that is about what they wrote.
         """
-        raise NotImplementedError
+        plan = self._plan(round)
+        if self.resting(person.id, round, at=at):
+            return "pause"
+        with self._change() as db:
+            if not _is_open(db, round) or _is_gone(db, person.id):
+                return "closed"
+            _end_leases(db, at)
+            mine = (person.id, round)
+            held = db.execute(
+                "SELECT task, until FROM leases WHERE person = ? AND round = ? AND until > 0 "
+                "ORDER BY until DESC",
+                mine,
+            ).fetchone()
+            if held:
+                return Given(_task(db, round, held["task"]), held["until"])
+            work = _work(db, plan, person.id)
+            if plan.person_cap and work.total() >= plan.person_cap:
+                return "cap"
+            full = [term for term, n in work.items() if plan.term_cap and n >= plan.term_cap]
+            free = (round, person.pseudonym, person.id)
+            row = db.execute(
+                f"SELECT id FROM tasks t WHERE {FREE} "
+                f"AND term NOT IN ({', '.join('?' * len(full))}) "
+                "ORDER BY answered + live, place LIMIT 1",
+                (*free, *full),
+            ).fetchone()
+            if row is None:
+                others = full and db.execute(f"SELECT 1 FROM tasks t WHERE {FREE}", free).fetchone()
+                return "cap" if others else "none_left"
+            until = at + plan.lease
+            _lease(db, round, row["id"], person.id, until)
+            return Given(_task(db, round, row["id"]), until)
 
     def held(self, person: Person, round: str, task: str, *, at: float) -> Given | None:
         """A task that was given to this person; its lease is renewed if its place is free.
 
         None if the task was never given to them, or they have answered or skipped it, or others
-        have taken the place.
+        have taken the place. The lease of a closed round is not renewed.
         """
-        raise NotImplementedError
+        plan = self._plan(round)
+        with self._change() as db:
+            _end_leases(db, at)
+            until = _until(db, round, task, person.id)
+            if until is None or until < 0 or _is_gone(db, person.id):
+                return None
+            if _is_open(db, round) and (until > 0 or _has_place(db, plan, task, person.id)):
+                until = at + plan.lease
+                _lease(db, round, task, person.id, until)
+            return Given(_task(db, round, task), until) if until > 0 else None
 
     def submit(
         self,
@@ -427,31 +754,253 @@ class Store:
             seconds: the time from the first sight of the task to the sending.
             at: now.
         """
-        raise NotImplementedError
+        plan = self._plan(round)
+        payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
+        if plan.kind == "validation":
+            payload["order"] = self.order(plan, task, person.id)
+        with self._change() as db:
+            if known := _known(db, id, round, task, person.id):
+                return known
+            _end_leases(db, at)
+            until = _until(db, round, task, person.id)
+            if until is None:
+                return NOT_YOURS
+            receipt: Receipt = "new"
+            if until == ANSWERED:
+                receipt = "second"
+            elif until <= 0 and not _has_place(db, plan, task, person.id):
+                receipt, payload["late"] = "late", True
+            if _has_consented(db, person.id, plan):
+                payload["consent"] = plan.consent
+            _keep(db, id, "answer", round, task, person.id, at, receipt == "new", payload)
+            _lease(db, round, task, person.id, ANSWERED)
+            _begin_pause(db, plan, person.id, at)
+            return receipt
 
     def skip(
         self, person: Person, round: str, task: str, *, id: str, reason: str, at: float
     ) -> Receipt | Literal["not_yours"]:
         """Keep that a person skips a task, which goes to somebody else; like ``submit``."""
-        raise NotImplementedError
+        payload = _payload(person.id, id, at) | {"task_id": task, "skipped": reason}
+        with self._change() as db:
+            if known := _known(db, id, round, task, person.id):
+                return known
+            until = _until(db, round, task, person.id)
+            if until is None:
+                return NOT_YOURS
+            _keep(db, id, "skip", round, task, person.id, at, False, payload)
+            if until in (ANSWERED, SKIPPED):
+                return "second"
+            _lease(db, round, task, person.id, SKIPPED)
+            return "new"
 
     def standing(self, person: Person, round: str, *, at: float) -> Standing:
         """How far a person is in a round."""
-        raise NotImplementedError
+        plan = self._plan(round)
+        if self._one("SELECT 1 FROM leases WHERE until > 0 AND until <= ?", at):
+            with self._change(always=True) as db:
+                _end_leases(db, at)
+        with self._read_lock, self._errors():
+            db = self._reader
+            answered, skipped, live = db.execute(
+                "SELECT count(*) FILTER (WHERE until = ?), count(*) FILTER (WHERE until = ?), "
+                "count(*) FILTER (WHERE until > 0) FROM leases WHERE person = ? AND round = ?",
+                (ANSWERED, SKIPPED, person.id, round),
+            ).fetchone()
+            free = {}
+            if _is_open(db, round):
+                free = dict(
+                    db.execute(
+                        f"SELECT term, count(*) FROM tasks t WHERE {FREE} GROUP BY term",
+                        (round, person.pseudonym, person.id),
+                    ).fetchall()
+                )
+            work = _work(db, plan, person.id)
+        if plan.term_cap:
+            free = {term: min(n, max(plan.term_cap - work[term], 0)) for term, n in free.items()}
+        left = sum(free.values())
+        if plan.person_cap:
+            left = min(left, max(plan.person_cap - work.total(), 0))
+        return Standing(answered, skipped, left + live)
 
     def resting(self, person: str, round: str, *, at: float) -> float:
         """Until when a person's pause lasts; 0 if they are in none.
 
         A pause begins when they have sent as many answers as ``Plan.pause_after`` says without a
-        gap of the length of a pause.
+        gap of the length of a pause. It holds for all rounds.
         """
-        raise NotImplementedError
+        until = self._one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
+        return float(until) if until > at else 0.0
 
     def written(self, kind: Kind, term: str) -> list[dict[str, Any]]:
         """The fields of the items of a kind that people wrote here on a term, oldest first."""
-        raise NotImplementedError
+        rows = self._all(
+            "SELECT payload FROM answers a JOIN tasks t ON t.round = a.round AND t.id = a.task "
+            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts "
+            "ORDER BY a.number",
+            *(term, kind),
+        )
+        payloads = (msgspec.json.decode(row[0]) for row in rows)
+        return [{k: v for k, v in payload.items() if k not in FRAME} for payload in payloads]
+
+
+# --- parts of a transaction -----------------------------------------------------------------
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+PERSON = "id, pseudonym, name, gone"
+PERSONAL = ("admitted", "consents", "sessions", "trained", "pauses", "leases")
+"""The tables, besides ``people`` and ``answers``, with rows of a person."""
+FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
+"""What a payload has besides the form's fields."""
+CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
+FREE = (
+    "t.round = ? AND answered + live < asked AND barred IS NOT ? AND NOT EXISTS (SELECT 1 FROM "
+    "leases l WHERE l.person = ? AND l.round = t.round AND l.task = t.id AND l.until != 0)"
+)
+"""The tasks of a round that a person could get; wants the round, the pseudonym and the id."""
+
+
+def _person(row: sqlite3.Row) -> Person:
+    return Person(row["id"], row["pseudonym"], row["name"], bool(row["gone"]))
+
+
+def _payload(person: str, id: str, at: float) -> dict[str, Any]:
+    sent = timestamp(datetime.fromtimestamp(at, UTC))
+    return {"annotator": person, "answer_id": id, "submitted_at": sent}
+
+
+def _is_open(db: sqlite3.Connection, round: str) -> bool:
+    return bool(db.execute("SELECT is_open FROM rounds WHERE name = ?", (round,)).fetchone()[0])
+
+
+def _is_gone(db: sqlite3.Connection, person: str) -> bool:
+    row = db.execute("SELECT gone FROM people WHERE id = ?", (person,)).fetchone()
+    return row is None or bool(row[0])
+
+
+def _has_consented(db: sqlite3.Connection, person: str, plan: Plan) -> bool:
+    return db.execute(CONSENTED, (person, plan.name, plan.consent)).fetchone() is not None
+
+
+def _task(db: sqlite3.Connection, round: str, task: str) -> WebTask:
+    sql = "SELECT id, term, barred, data FROM tasks WHERE round = ? AND id = ?"
+    row = db.execute(sql, (round, task)).fetchone()
+    return WebTask(row["id"], row["term"], row["barred"], msgspec.json.decode(row["data"]))
+
+
+def _lease(db: sqlite3.Connection, round: str, task: str, person: str, until: float) -> None:
+    db.execute(
+        "INSERT INTO leases (round, task, person, until) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (person, round, task) DO UPDATE SET until = excluded.until",
+        (round, task, person, until),
+    )
+
+
+def _until(db: sqlite3.Connection, round: str, task: str, person: str) -> float | None:
+    """When a person's lease of a task ends, or what became of it; None if there never was one."""
+    sql = "SELECT until FROM leases WHERE person = ? AND round = ? AND task = ?"
+    row = db.execute(sql, (person, round, task)).fetchone()
+    return None if row is None else float(row[0])
+
+
+def _end_leases(db: sqlite3.Connection, at: float) -> None:
+    """Give back the places of all leases that have ended; a clock that is set back changes none."""
+    db.execute("UPDATE leases SET until = 0 WHERE until > 0 AND until <= ?", (at,))
+
+
+def _work(db: sqlite3.Connection, plan: Plan, person: str) -> Counter[str]:
+    """By term, a person's answers in a round that count, and live leases; empty without caps."""
+    if not plan.person_cap and not plan.term_cap:
+        return Counter()
+    rows = db.execute(
+        "SELECT t.term, count(*) FROM tasks t JOIN ("
+        "SELECT round, task FROM answers WHERE person = :person AND round = :round AND counts "
+        "UNION ALL "
+        "SELECT round, task FROM leases WHERE person = :person AND round = :round AND until > 0"
+        ") o ON o.round = t.round AND o.task = t.id GROUP BY t.term",
+        {"person": person, "round": plan.name},
+    )
+    return Counter(dict(rows.fetchall()))
+
+
+def _has_place(db: sqlite3.Connection, plan: Plan, task: str, person: str) -> bool:
+    """Whether an answer without a live lease still counts: a place is free, and no cap is hit."""
+    sql = "SELECT term, asked - answered - live FROM tasks WHERE round = ? AND id = ?"
+    term, free = db.execute(sql, (plan.name, task)).fetchone()
+    work = _work(db, plan, person)
+    within = not plan.person_cap or work.total() < plan.person_cap
+    return free > 0 and within and (not plan.term_cap or work[term] < plan.term_cap)
+
+
+def _known(
+    db: sqlite3.Connection, id: str, round: str, task: str, person: str
+) -> Literal["known", "not_yours"] | None:
+    """What becomes of an answer whose id is here already; None if it is new."""
+    sql = "SELECT round, task, person FROM answers WHERE id = ?"
+    row = db.execute(sql, (id,)).fetchone()
+    if row is None:
+        return None
+    return "known" if tuple(row) == (round, task, person) else NOT_YOURS
+
+
+def _keep(
+    db: sqlite3.Connection,
+    id: str,
+    form: str,
+    round: str,
+    task: str,
+    person: str,
+    at: float,
+    counts: bool,
+    payload: dict[str, Any],
+) -> None:
+    db.execute(
+        "INSERT INTO answers (id, form, round, task, person, at, counts, payload) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (id, form, round, task, person, at, int(counts), msgspec.json.encode(payload)),
+    )
+
+
+def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> None:
+    """Begin a person's pause if their sitting has been long enough."""
+    if not plan.pause_after:
+        return
+    rows = db.execute(
+        "SELECT at FROM answers WHERE person = ? AND form = 'answer' AND at >= "
+        "coalesce((SELECT until FROM pauses WHERE pauses.person = answers.person), 0) "
+        "ORDER BY at DESC LIMIT ?",
+        (person, plan.pause_after),
+    ).fetchall()
+    times = [float(row[0]) for row in rows]
+    together = all(later - earlier < plan.pause for later, earlier in pairwise(times))
+    if len(times) == plan.pause_after and together:
+        db.execute("INSERT OR REPLACE INTO pauses VALUES (?, ?)", (person, at + plan.pause))
 
 
 def digest_of(cookie: str) -> str:
     """What is kept of a cookie."""
     return sha256(cookie.encode()).hexdigest()
+
+
+# --- errors ---------------------------------------------------------------------------------
+
+
+def _no_space(path: Path) -> NoSpaceError:
+    return NoSpaceError(
+        f"{path}: the disk has no space for more answers",
+        f"free at least {LEAST_FREE // 2**20} MiB on it; people can then send again what they have",
+    )
+
+
+def _read_only(path: Path) -> CurationError:
+    return CurationError(
+        f"{path}: cannot be opened or written to",
+        "give yourself permission to write the file and its folder",
+    )
+
+
+def _damaged(path: Path) -> CurationError:
+    return CurationError(
+        f"{path}: is damaged, or not a database",
+        "put back a copy with its -wal file; answers that were pulled are in the archive",
+    )
