@@ -100,6 +100,7 @@ def links(
     campaign: Where = Path(),
     count: Natural = 0,
     people: Path | None = None,
+    everybody: bool = False,
     as_json: Json = False,
 ) -> None:
     """Make personal links to rounds on our own pages: one for each person, and for one person only.
@@ -117,13 +118,20 @@ def links(
         count (N): Make links for N new people, person-1, person-2, …
         people (FILE): Make a link for each person in this file: one name per line, or a file
             links-N.csv.
+        everybody: Let all people in who have a link, also those who came by a common link.
     """
-    if (people is None) == (not count):
+    if sum((people is not None, bool(count), everybody)) != 1:
         raise CurationError(
-            "say for whom the links are", "use --count N, or --people FILE with a name per line"
+            "say for whom the links are, in one way",
+            "use --count N, --people FILE with a name per line, or --everybody",
         )
     with locked(campaign) as opened:
-        names = serving.names_in(opened, people) if people else serving.fresh_names(opened, count)
+        if people:
+            names = serving.names_in(opened, people)
+        elif everybody:
+            names = serving.everybody(opened)
+        else:
+            names = serving.fresh_names(opened, count)
         made = serving.make_links(opened, rounds or (), names)
     if as_json:
         summary = {"file": made.file, "rounds": made.rounds, "people": len(made.links)}

@@ -18,7 +18,7 @@ from curation.text.addresses import show_address
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.forms import Services
-    from curation.rounds.platforms.web.store import Store
+    from curation.rounds.platforms.web.store import Person, Store
 
 PORT = 8100
 HERE = ("127.0.0.1", "localhost")
@@ -80,15 +80,19 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
     Args:
         campaign: the campaign.
         rounds: open rounds on the web server; empty for all.
-        names: what the owner calls each person, as from ``names_in`` or ``fresh_names``.
+        names: what the owner calls each person, as from ``names_in``, ``fresh_names`` or
+            ``everybody``. People who came by a common link are called by their id.
 
     Raises:
-        CurationError: a round is not open on the web server, or somebody is out of the campaign.
+        CurationError: nobody is named, a round is not open on the web server, or somebody is out of
+            the campaign.
     """
+    if not names:
+        raise CurationError("nobody has a link yet", "use --count N or --people FILE")
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     with opened_store(campaign) as store:
         chosen = _open_rounds(store, rounds)
-        known = {person.name: person for person in store.people() if not person.gone}
+        known = _known(store)
         out = people.out(round_files.read_standing(campaign))
         for name in names:
             if name in known and known[name].pseudonym in out:
@@ -110,6 +114,18 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
         written.write(csv_text([COLUMNS, *rows]).encode())
     links = {name: link for name, _, link in rows}
     return Links(path, chosen, links, len(links.keys() - known.keys()))
+
+
+def _known(store: "Store") -> "dict[str, Person]":
+    """The people who have a link, by name, or by id if the owner has not named them."""
+    return {person.name or person.id: person for person in store.people() if not person.gone}
+
+
+def everybody(campaign: Campaign) -> list[str]:
+    """The names of all people who have a link and are not out of the campaign."""
+    out = people.out(round_files.read_standing(campaign))
+    with opened_store(campaign) as store:
+        return [name for name, person in _known(store).items() if person.pseudonym not in out]
 
 
 def names_in(campaign: Campaign, file: Path) -> list[str]:
