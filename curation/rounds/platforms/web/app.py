@@ -1,0 +1,784 @@
+"""The pages on which people work: an address each, and what becomes of what they send.
+
+A page that is only opened changes nothing but the session: tasks are given out, and answers taken,
+by forms that are sent. Every form carries a token of its session. What a person sends is answered
+after it is on disk. No address but those of links has a secret, and those redirect at once.
+"""
+
+import logging
+import secrets
+import traceback
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from curation.records import FLAGS, GOLDS
+from curation.rounds import pages
+from curation.rounds.platforms.web import forms
+from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
+from curation.rounds.platforms.web.store import (
+    NOT_YOURS,
+    Given,
+    NoSpaceError,
+    Person,
+    Plan,
+    Store,
+    WebTask,
+)
+from curation.text.item_form import BLANK
+from curation.text.rules import WORK
+
+HERE = Path(__file__).parent
+COOKIE = "curation"
+LARGEST = 64 * 1024  # bytes of a form
+DRAINED = 2**20  # bytes of a form that is too large: read, so that the browser sees the page
+NOTES = ("late",)
+FORM = "application/x-www-form-urlencoded"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+log = logging.getLogger(__name__)
+
+
+class Visit(NamedTuple):
+    """A request, and who sends it.
+
+    Attributes:
+        request: the request.
+        form: the form that was sent; empty if only a page is opened.
+        cookie: the session's cookie; in a browser without one a new one, which the page sets.
+        person: the person of the session; None if there is none.
+        now: the seconds since 1970.
+    """
+
+    request: Request
+    form: Form
+    cookie: str
+    person: Person | None
+    now: float
+
+    @property
+    def wants_json(self) -> bool:
+        """Whether the script sent it, which reads JSON."""
+        return "application/json" in self.request.headers.get("accept", "")
+
+    def part(self, name: str) -> str:
+        """A part of the address."""
+        return str(self.request.path_params[name])
+
+    @property
+    def who(self) -> Person:
+        """The person.
+
+        Raises:
+            Refusal: nobody is signed in.
+        """
+        if self.person is None:
+            raise Refusal(401, "signed_out")
+        return self.person
+
+
+Handler = Callable[[Visit], Response]
+
+
+class Refusal(Exception):  # noqa: N818 (it is a page, not an error)
+    """A page instead of the one that was asked for; its texts are ``NAME_title`` and ``NAME``."""
+
+    def __init__(self, status: int, name: str, *, plan: Plan | None = None) -> None:
+        super().__init__(name)
+        self.status, self.name, self.plan = status, name, plan
+
+
+class Safe:
+    """Adds the headers that keep a page private to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                kept = [(n, v) for n, v in message["headers"] if n.lower() != b"server"]
+                there = {name.lower() for name, _ in kept}
+                cache = "no-cache" if scope["path"].startswith("/static/") else "no-store"
+                for name, value in (*HEADERS.items(), ("Cache-Control", cache)):
+                    if (key := name.lower().encode()) not in there:
+                        kept.append((key, value.encode()))
+                message["headers"] = kept
+            await send(message)
+
+        await self.app(scope, receive, with_headers)
+
+
+def make_app(store: Store, services: Services) -> Starlette:
+    """The application.
+
+    Args:
+        store: the open database.
+        services: what the server may ask of the campaign.
+    """
+    site = Site(store, services)
+    page = site.route
+    return Starlette(
+        routes=[
+            page("/", "home", site.home),
+            page("/join/{token}", "join", site.join, site.joined),
+            page("/p/{secret}", "enter", site.enter),
+            page("/me", "me", site.me),
+            page("/help", "help", site.help),
+            page("/leave", "leave", None, site.leave),
+            page("/r/{round}", "round", site.overview, site.consent),
+            page("/r/{round}/link", "link", site.link),
+            page("/r/{round}/training", "training", site.training, site.trained),
+            page("/r/{round}/next", "next", None, site.next),
+            page("/r/{round}/check", "check", None, site.check),
+            page("/r/{round}/pause", "pause", site.pause),
+            page("/r/{round}/done", "done", site.done),
+            page("/r/{round}/t/{task}", "task", site.task, site.answer),
+            page("/r/{round}/t/{task}/skip", "skip", None, site.skip),
+            Route("/health", lambda request: PlainTextResponse("ok"), name="health"),
+            Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
+        ],
+        middleware=[Middleware(Safe)],
+        exception_handlers={HTTPException: site.not_found},
+    )
+
+
+class Site:
+    """The pages over one database."""
+
+    def __init__(self, store: Store, services: Services) -> None:
+        self.store, self.services = store, services
+        self.templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters |= {"marked": lambda line: Markup(pages.marked(line))}  # noqa: S704
+        self._joined: dict[str, str] = {}  # by first cookie, who joined: a form that came twice
+
+    # --- what all pages share -------------------------------------------------------------------
+
+    def route(
+        self, path: str, name: str, get: Handler | None, post: Handler | None = None
+    ) -> Route:
+        """An address: what opens it, and what takes a form that is sent to it."""
+        methods = [*(["GET"] if get else []), *(["POST"] if post else [])]
+
+        async def serve(request: Request) -> Response:
+            handler = post if request.method == "POST" else get
+            assert handler is not None
+            try:
+                form = await _form(request) if request.method == "POST" else Form()
+                visit = await run_in_threadpool(self._visit, request, form)
+            except Refusal as refusal:
+                visit, handler = self._stranger(request), partial(_raise, refusal)
+            response = await run_in_threadpool(self._answered, visit, name, handler)
+            log.info("%s %s %d", request.method, name, response.status_code)
+            return response
+
+        return Route(path, serve, methods=methods, name=name)
+
+    def _stranger(self, request: Request) -> Visit:
+        cookie = request.cookies.get(COOKIE, "")
+        return Visit(request, Form(), cookie, None, self.services.now())
+
+    def _visit(self, request: Request, form: Form) -> Visit:
+        cookie = request.cookies.get(COOKIE, "")
+        person = self.store.session(cookie) if cookie else None
+        visit = Visit(request, form, cookie, person, self.services.now())
+        if request.method == "POST" and not self._is_own(visit):
+            raise Refusal(403, "forged") if person or not cookie else Refusal(401, "signed_out")
+        return visit
+
+    def _is_own(self, visit: Visit) -> bool:
+        """Whether a form comes from a page of ours in the same browser."""
+        headers, url = visit.request.headers, visit.request.url
+        own = {f"{url.scheme}://{url.netloc}", self.store.fact("address").rstrip("/")}
+        # Without referrers, browsers name the origin of a form «null».
+        if headers.get("origin", "null") not in {*own, "null"}:
+            return False
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return False
+        token = visit.form.one("csrf")
+        right = self.store.csrf(visit.cookie)
+        return bool(visit.cookie) and secrets.compare_digest(token.encode(), right.encode())
+
+    def _answered(self, visit: Visit, name: str, handler: Handler) -> Response:
+        try:
+            person = visit.person
+            always = name in ("me", "help", "leave")
+            if person and not always and self.services.is_out(person.pseudonym):
+                raise Refusal(403, "out")
+            return handler(visit)
+        except Refusal as refusal:
+            return self._refused(visit, refusal)
+        except NoSpaceError:
+            return self._refused(visit, Refusal(507, "full"))
+        except Exception as error:
+            # The error's own text may quote what a person wrote, so the log has only its place.
+            place = "".join(traceback.format_tb(error.__traceback__))
+            log.error("%s: %s\n%s", name, type(error).__name__, place)
+            return self._refused(visit, Refusal(500, "broken"))
+
+    async def not_found(self, request: Request, error: Exception) -> Response:
+        """The page for an address that does not exist."""
+        status = cast(HTTPException, error).status_code
+        visit = await run_in_threadpool(self._visit_or_stranger, request)
+        refusal = Refusal(status, "missing" if status == 404 else "unreadable")
+        log.info("%s - %d", request.method, status)
+        return await run_in_threadpool(self._refused, visit, refusal)
+
+    def _visit_or_stranger(self, request: Request) -> Visit:
+        visit = self._stranger(request)
+        return visit._replace(person=self.store.session(visit.cookie) if visit.cookie else None)
+
+    def _refused(self, visit: Visit, refusal: Refusal) -> Response:
+        try:
+            plan = refusal.plan or self._any_plan(visit)
+        except Exception:  # the database itself may be what is broken
+            plan = None
+        texts = plan.texts if plan else pages.texts("en", None)
+        web, name = texts["web"], refusal.name
+        if visit.wants_json:
+            says = {"refused": name, "title": web[f"{name}_title"], "text": web[name]}
+            again = refusal.plan and f"/r/{refusal.plan.name}"
+            return JSONResponse(says | {"go": again or ""}, refusal.status)
+        goes_on = refusal.plan.name if refusal.plan and visit.person else ""
+        return self._message(
+            visit, plan, name, [web[name]], status=refusal.status, next=goes_on, texts=texts
+        )
+
+    def _any_plan(self, visit: Visit) -> Plan | None:
+        """A plan whose language the person reads: of a round of theirs, else of any."""
+        names = self.store.rounds_of(visit.person.id) if visit.person else []
+        for name in (*names, *self.store.rounds()):
+            return self.store.plan(name)
+        return None
+
+    def _page(
+        self,
+        visit: Visit,
+        plan: Plan | None,
+        template: str,
+        *,
+        status: int = 200,
+        texts: Mapping[str, Any] | None = None,
+        **context: Any,
+    ) -> Response:
+        shown = texts or (plan.texts if plan else pages.texts("en", None))
+        web, person = shown["web"], visit.person
+        note = visit.request.query_params.get("note", "")
+        cookie = visit.cookie or secrets.token_urlsafe(32)
+        gap = shown["writing"].get("blank", BLANK)
+        chip = Markup('<span class="chip">{}</span>').format(web["gap"])
+        html = self.templates.get_template(template).render(
+            {
+                "texts": shown,
+                "t": web,
+                "say": lambda key, **values: forms.say(web[key], **values),
+                "fill": forms.say,
+                "gapped": lambda text: chip.join(map(escape, forms.gap_parts(text, gap))),
+                "filled": forms.filled,
+                "language": plan.language if plan else "en",
+                "direction": shown["page"]["direction"],
+                "csrf": self.store.csrf(cookie),
+                "drafts_key": forms.drafts_key(self.store.secret_of(person.id)) if person else "",
+                "person": person,
+                "plan": plan,
+                "note": note if note in NOTES else "",
+                "problems": (),
+                "here": visit.request.url.path,
+            }
+            | context
+        )
+        response = Response(html, status, media_type="text/html")
+        if not visit.cookie and visit.request.url.path.startswith("/join/"):
+            self._set_cookie(visit, response, cookie)
+        return response
+
+    def _message(
+        self, visit: Visit, plan: Plan | None, name: str, lines: list[str], **context: Any
+    ) -> Response:
+        texts = context.get("texts") or (plan.texts if plan else pages.texts("en", None))
+        shown: dict[str, Any] = {"title": texts["web"][f"{name}_title"], "lines": lines}
+        shown |= {"code": "", "help": (), "next": ""}
+        return self._page(visit, plan, "message.html", **(shown | context))
+
+    def _set_cookie(self, visit: Visit, response: Response, value: str) -> None:
+        response.set_cookie(
+            *(COOKIE, value),
+            max_age=180 * 24 * 3600 if value else 0,
+            secure=visit.request.url.scheme == "https",
+            httponly=True,
+            samesite="lax",
+        )
+
+    def _signed_in(self, visit: Visit, person: Person, address: str) -> Response:
+        response = RedirectResponse(address, 303)
+        if visit.person is None or visit.person.id != person.id:
+            if visit.person:
+                self.store.end_session(visit.cookie)
+            self._set_cookie(visit, response, self.store.begin_session(person.id))
+        return response
+
+    def _plan(self, visit: Visit, *, also_closed: bool = False) -> Plan:
+        """The plan of the round in the address, if the person may work on it."""
+        person, name = visit.who, visit.part("round")
+        plan = self.store.plan(name)
+        if plan is None:
+            raise Refusal(404, "missing")
+        if name not in self.store.rounds_of(person.id):
+            if not self.store.has_consented(person.id, name):
+                raise Refusal(404, "missing")
+            if not also_closed:
+                raise Refusal(410, "closed")
+        return plan
+
+    def _before(self, visit: Visit, plan: Plan) -> Response | None:
+        """The page that comes before tasks, if the person has not passed it yet."""
+        if not self.store.has_consented(visit.who.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}", 303)
+        trains = plan.training and plan.training_pass
+        if trains and True not in self.store.attempts(visit.who.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}/training", 303)
+        return None
+
+    # --- entering -------------------------------------------------------------------------------
+
+    def home(self, visit: Visit) -> Response:
+        """The person's rounds, or the only one at once."""
+        if visit.person is None:
+            plan = self._any_plan(visit)
+            texts = plan.texts if plan else pages.texts("en", None)
+            return self._message(visit, plan, "home", [texts["web"]["home"]], texts=texts)
+        names = self.store.rounds_of(visit.person.id)
+        if len(names) == 1:
+            return RedirectResponse(f"/r/{names[0]}", 303)
+        if not names:
+            return RedirectResponse("/me", 303)
+        shown = self._rounds(visit)
+        return self._page(visit, self._any_plan(visit), "home.html", rounds=shown)
+
+    def _rounds(self, visit: Visit) -> list[dict[str, Any]]:
+        shown = []
+        for name in self.store.rounds_of(visit.who.id):
+            plan = self.store.plan(name)
+            assert plan is not None
+            counts = self.store.standing(visit.who, name, at=visit.now)._asdict()
+            says = forms.say(plan.texts["web"]["me_count"], **counts)
+            shown.append({"name": name, "kind": plan.kind, "standing": says})
+        return shown
+
+    def enter(self, visit: Visit) -> Response:
+        """A personal link: its secret becomes a session, and leaves the address."""
+        person = self.store.person_by_secret(visit.part("secret"))
+        if person is None:
+            raise Refusal(404, "link_wrong")
+        if self.services.is_out(person.pseudonym):
+            raise Refusal(403, "out")
+        if visit.request.method == "HEAD":
+            return RedirectResponse("/", 303)
+        return self._signed_in(visit, person, "/")
+
+    def _joining(self, visit: Visit) -> Plan:
+        name = self.store.round_of(visit.part("token"))
+        plan = self.store.plan(name) if name else None
+        if plan is None:
+            raise Refusal(404, "link_wrong")
+        if not plan.common_link:
+            raise Refusal(403, "personal_only")
+        return plan
+
+    def join(self, visit: Visit) -> Response:
+        """The information sheet and the consent form of a round with a common link."""
+        plan = self._joining(visit)
+        if visit.person and self.store.has_consented(visit.person.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}", 303)
+        return self._consent_page(visit, plan)
+
+    def _consent_page(self, visit: Visit, plan: Plan, *, missing: bool = False) -> Response:
+        problem = Problem("agree", "no_consent", plan.texts["web"]["agree_first"])
+        return self._page(
+            *(visit, plan, "consent.html"),
+            status=422 if missing else 200,
+            problems=[problem] if missing else [],
+            warning=plan.texts["content_warning"][WORK[plan.kind]],
+            expect=self._expect(plan, 0),
+        )
+
+    def _expect(self, plan: Plan, tasks: int) -> list[str]:
+        """What to expect of a round: how many tasks, how long, what is paid."""
+        web = plan.texts["web"]
+        lines = []
+        if tasks:
+            minutes = max(1, round(tasks * forms.SECONDS[plan.kind] / 60))
+            lines.append(forms.say(web["overview_tasks"], n=tasks))
+            lines.append(forms.say(web["overview_time"], minutes=minutes))
+        return [*lines, *plan.texts["instruction"]["pay"], web["overview_kept"]]
+
+    def joined(self, visit: Visit) -> Response:
+        """Consent by the common link: it makes the person, unless somebody is signed in."""
+        plan = self._joining(visit)
+        if not visit.form.one("agree"):
+            return self._consent_page(visit, plan, missing=True)
+        known = self._joined.get(visit.cookie)
+        person = visit.person or (self.store.person(known) if known else None)
+        if person is None:
+            pseudonym = self.services.pseudonym
+            person = self.store.add_person(pseudonym, [plan.name], at=visit.now)
+            self._joined[visit.cookie] = person.id
+        self.store.admit(person.id, plan.name)
+        self.store.consent(person.id, plan.name, at=visit.now)
+        return self._signed_in(visit, person, f"/r/{plan.name}/link")
+
+    def consent(self, visit: Visit) -> Response:
+        """Consent of a person who came by a personal link."""
+        plan = self._plan(visit)
+        if not visit.form.one("agree"):
+            return self._consent_page(visit, plan, missing=True)
+        self.store.consent(visit.who.id, plan.name, at=visit.now)
+        return RedirectResponse(f"/r/{plan.name}", 303)
+
+    def _link(self, visit: Visit) -> str:
+        base = self.store.fact("address") or str(visit.request.base_url)
+        return f"{base.rstrip('/')}/p/{self.store.secret_of(visit.who.id)}"
+
+    def link(self, visit: Visit) -> Response:
+        """The personal link of somebody who came by a common one."""
+        plan = self._plan(visit)
+        return self._page(visit, plan, "link.html", link=self._link(visit))
+
+    # --- training and overview ------------------------------------------------------------------
+
+    def overview(self, visit: Visit) -> Response:
+        """What to expect, and the button that takes the next task."""
+        plan = self._plan(visit)
+        if not self.store.has_consented(visit.who.id, plan.name):
+            return self._consent_page(visit, plan)
+        if before := self._before(visit, plan):
+            return before
+        standing = self.store.standing(visit.who, plan.name, at=visit.now)
+        return self._page(
+            *(visit, plan, "overview.html"),
+            standing=standing,
+            expect=self._expect(plan, standing.left),
+            warning=plan.texts["content_warning"][WORK[plan.kind]],
+            parts_of=self._instructions(plan),
+        )
+
+    def _instructions(self, plan: Plan) -> list[tuple[str, list[str]]]:
+        """The instructions' headings and lines; what the page itself says is left out."""
+        return [
+            (heading, lines) for heading, lines in pages.parts(plan.kind, plan.texts) if heading
+        ]
+
+    def training(self, visit: Visit) -> Response:
+        """The examples; after a try, what most people answer, and why."""
+        plan = self._plan(visit)
+        if not self.store.has_consented(visit.who.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}", 303)
+        tries = self.store.attempts(visit.who.id, plan.name)
+        given = visit.request.query_params.get("given", "")
+        if tries and given:
+            return self._training_page(visit, plan, self._decoded(plan, given), tries)
+        if True in tries or not plan.training:
+            return RedirectResponse(f"/r/{plan.name}", 303)
+        if len(tries) >= plan.training_tries:
+            return self._training_page(visit, plan, [""] * len(plan.training), tries)
+        return self._training_page(visit, plan, [""] * len(plan.training), tries, asks=True)
+
+    def trained(self, visit: Visit) -> Response:
+        """One try of the training; sending it twice is one try."""
+        plan = self._plan(visit)
+        tries = self.store.attempts(visit.who.id, plan.name)
+        values = forms.training_values(plan.kind)
+        sent = [visit.form.one(f"example_{n}") for n in range(1, len(plan.training) + 1)]
+        answers = forms.training_answers(plan.training, values, sent)
+        encoded = "".join(str(values.index(a) if a else 9) for a in answers)
+        address = f"/r/{plan.name}/training?given={encoded}"
+        if visit.form.one("attempt") != str(len(tries)):
+            return RedirectResponse(address if tries else f"/r/{plan.name}/training", 303)
+        if True in tries or len(tries) >= plan.training_tries:
+            return RedirectResponse(f"/r/{plan.name}/training", 303)
+        if missing := [n for n, answer in enumerate(answers, 1) if not answer]:
+            says = plan.texts["web"]["training_required"]
+            problems = [Problem(f"example_{n}", "missing_field", says) for n in missing]
+            return self._training_page(
+                visit, plan, answers, tries, asks=True, problems=problems, status=422
+            )
+        share = forms.right_answers(plan.training, answers) / len(answers)
+        passed = share >= plan.training_pass
+        self.store.add_attempt(visit.who.id, plan.name, share=share, passed=passed)
+        return RedirectResponse(address, 303)
+
+    def _decoded(self, plan: Plan, given: str) -> list[str]:
+        values = forms.training_values(plan.kind)
+        sent = [values[int(c)] if c.isdecimal() and int(c) < len(values) else "" for c in given]
+        return forms.training_answers(plan.training, values, sent)
+
+    def _training_page(
+        self,
+        visit: Visit,
+        plan: Plan,
+        answers: list[str],
+        tries: list[bool],
+        *,
+        asks: bool = False,
+        **context: Any,
+    ) -> Response:
+        texts = plan.texts[plan.kind if plan.kind == "review" else "validation"]
+        names = {v: texts[v.replace("-", "_")] for v in forms.training_values(plan.kind)}
+        over = not any(tries) and len(tries) >= plan.training_tries
+        shown = "ask" if asks else "passed" if any(tries) else "end" if over else "failed"
+        pairs = zip(plan.training, answers, strict=True)
+        need = -(-round(plan.training_pass * len(answers) * 1000) // 1000)
+        return self._page(
+            *(visit, plan, "training.html"),
+            shown=shown,
+            questions=[
+                {name: getattr(example, name) for name in example.__struct_fields__}
+                | {"given": answer}
+                for example, answer in pairs
+            ],
+            labels=[*names.items()],
+            names=names | {"": "–"},
+            attempt=len(tries),
+            right=forms.right_answers(plan.training, answers),
+            need=need,
+            **context,
+        )
+
+    # --- tasks ----------------------------------------------------------------------------------
+
+    def next(self, visit: Visit) -> Response:
+        """Give the next task."""
+        plan = self._plan(visit, also_closed=True)
+        return self._before(visit, plan) or self._to_next(visit, plan)
+
+    def _to_next(self, visit: Visit, plan: Plan, note: str = "") -> Response:
+        got = self.store.give(visit.who, plan.name, at=visit.now)
+        address = f"/r/{plan.name}/{'pause' if got == 'pause' else 'done'}"
+        if isinstance(got, Given):
+            address = f"/r/{plan.name}/t/{got.task.id}"
+        address += f"?note={note}" if note else ""
+        return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
+
+    def task(self, visit: Visit) -> Response:
+        """The page of a task that the person was given."""
+        plan = self._plan(visit)
+        if before := self._before(visit, plan):
+            return before
+        given = self.store.held(visit.who, plan.name, visit.part("task"), at=visit.now)
+        if given is None:
+            raise Refusal(410, "over", plan=plan)
+        fields = forms.read(plan.kind, Form())
+        return self._task_page(visit, plan, given.task, fields, [])
+
+    def _task_page(
+        self,
+        visit: Visit,
+        plan: Plan,
+        task: WebTask,
+        fields: Mapping[str, Any],
+        problems: list[Problem],
+    ) -> Response:
+        stops = [one.field for one in problems if one.stops]
+        texts, kind = plan.texts, plan.kind
+        key = {"review": "review_title", "validation": "label_title"}.get(kind, "write_title")
+        target = str(task.data["term" if kind == "review" else "target"])
+        before, _, after = texts["web"][key].partition("[target]")
+        order = [n + 1 for n in self.store.order(plan, task.id, visit.who.id)]
+        first = {
+            "review": "decision",
+            "validation": f"label_{order[0]}",
+            "intersentence": "context",
+        }.get(kind, "stereotype")
+        return self._page(
+            *(visit, plan, "task.html"),
+            status=422 if stops else 200,
+            task=task,
+            fields=fields,
+            problems=problems,
+            target=target,
+            heading=f"{before}{target}{after}",
+            heading_parts=(before, after),
+            order=order,
+            focus=stops[0] if stops else first,
+            labels=[(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
+            golds=forms.WORDS,
+            flags=FLAGS,
+            reasons=forms.REASONS,
+            skips=forms.SKIPS,
+            standing=self.store.standing(visit.who, plan.name, at=visit.now),
+            answer_id=forms.answer_id(visit.form) or secrets.token_hex(16),
+            seen=visit.form.one("seen") or f"{visit.now:.0f}",
+            warning=texts["content_warning"][WORK[kind]],
+            parts_of=self._instructions(plan),
+        )
+
+    def check(self, visit: Visit) -> Response:
+        """What is to be changed in what the person has written so far, as JSON."""
+        plan = self._plan(visit)
+        task = visit.form.one("task")
+        given = self.store.held(visit.who, plan.name, task, at=visit.now)
+        if given is None:
+            raise Refusal(410, "over", plan=plan)
+        fields = forms.read(plan.kind, visit.form)
+        checker = Checker(plan, self.store, self.services)
+        problems = checker.problems(given.task, fields, live=True)
+        return JSONResponse({"problems": [one._asdict() for one in problems]})
+
+    def answer(self, visit: Visit) -> Response:
+        """Take an answer, and give the next task."""
+        plan = self._plan(visit, also_closed=True)
+        task, id = visit.part("task"), forms.answer_id(visit.form)
+        if id is None:
+            raise Refusal(400, "unreadable", plan=plan)
+        fields = forms.read(plan.kind, visit.form)
+        # An answer that comes twice, or late, is kept as it is: its task is not held any more.
+        given = self.store.held(visit.who, plan.name, task, at=visit.now)
+        if given is not None:
+            checker = Checker(plan, self.store, self.services)
+            problems = checker.problems(given.task, fields)
+            if any(one.stops for one in problems):
+                if visit.wants_json:
+                    shown = [one._asdict() for one in problems]
+                    return JSONResponse({"problems": shown}, 422)
+                return self._task_page(visit, plan, given.task, fields, problems)
+        took = forms.seconds(visit.form, visit.now)
+        receipt = self.store.submit(
+            *(visit.who, plan.name, task), id=id, fields=fields, seconds=took, at=visit.now
+        )
+        return self._received(visit, plan, receipt)
+
+    def skip(self, visit: Visit) -> Response:
+        """Skip a task, and give the next one."""
+        plan = self._plan(visit, also_closed=True)
+        id, reason = forms.answer_id(visit.form), visit.form.one("reason")
+        if id is None or reason not in forms.SKIPS:
+            raise Refusal(400, "unreadable", plan=plan)
+        receipt = self.store.skip(
+            *(visit.who, plan.name, visit.part("task")), id=id, reason=reason, at=visit.now
+        )
+        return self._received(visit, plan, receipt)
+
+    def _received(self, visit: Visit, plan: Plan, receipt: str) -> Response:
+        if receipt == NOT_YOURS:
+            raise Refusal(403, "not_yours", plan=plan)
+        if receipt == "second":
+            raise Refusal(409, "second", plan=plan)
+        return self._to_next(visit, plan, "late" if receipt == "late" else "")
+
+    # --- a pause, the end, and what is always at hand -------------------------------------------
+
+    def pause(self, visit: Visit) -> Response:
+        """A pause: how long it lasts, and who helps."""
+        plan = self._plan(visit)
+        until = self.store.resting(visit.who.id, plan.name, at=visit.now)
+        web = plan.texts["web"]
+        minutes = max(1, round((until - visit.now) / 60))
+        left = forms.say(web["pause_left"], minutes=minutes) if until else web["pause_over"]
+        help_lines = plan.texts["content_warning"]["upset"]
+        goes_on = "" if until else plan.name
+        lines = [*web["pause_lines"], f"**{left}**"]
+        return self._message(visit, plan, "pause", lines, help=help_lines, next=goes_on)
+
+    def done(self, visit: Visit) -> Response:
+        """Thanks, with a code if nothing is left to do."""
+        plan = self._plan(visit, also_closed=True)
+        is_open = plan.name in self.store.rounds_of(visit.who.id)
+        standing = self.store.standing(visit.who, plan.name, at=visit.now)
+        web = plan.texts["web"]
+        count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
+        if is_open and standing.left:
+            lines = [web["done_more"], count]
+            return self._message(visit, plan, "done_more", lines, next=plan.name)
+        if not standing.answered:
+            name = "done_none" if is_open else "closed"
+            return self._message(visit, plan, name, [web[name]])
+        code = forms.end_code(self.store.secret_of(visit.who.id), plan.name)
+        lines = [web["done_lead" if is_open else "done_closed"], count]
+        return self._message(visit, plan, "done", lines, code=code)
+
+    def me(self, visit: Visit) -> Response:
+        """What the person did, their link, and how to withdraw."""
+        plan = self._any_plan(visit)
+        return self._page(
+            visit, plan, "me.html", rounds=self._rounds(visit), link=self._link(visit)
+        )
+
+    def help(self, visit: Visit) -> Response:
+        """How the pages work, and whom to ask."""
+        plan = self._any_plan(visit)
+        web = (plan.texts if plan else pages.texts("en", None))["web"]
+        return self._message(
+            visit, plan, "help", [], help=[*web["help_lines"], web["help_contact"]]
+        )
+
+    def leave(self, visit: Visit) -> Response:
+        """End the session on this device."""
+        plan = self._any_plan(visit)
+        self.store.end_session(visit.cookie)
+        web = (plan.texts if plan else pages.texts("en", None))["web"]
+        gone = visit._replace(person=None)
+        response = self._message(gone, plan, "leave", web["leave_lines"])
+        self._set_cookie(visit, response, "")
+        return response
+
+
+def _raise(refusal: Refusal, visit: Visit) -> Response:
+    raise refusal
+
+
+async def _form(request: Request) -> Form:
+    """The form that a request brings.
+
+    Raises:
+        Refusal: it is too large, or not a form.
+    """
+    length = request.headers.get("content-length", "")
+    try:
+        if not length.isdecimal() or int(length) > LARGEST:
+            read = 0
+            async for chunk in request.stream():
+                read += len(chunk)
+                if read > DRAINED:
+                    break
+            raise Refusal(413 if length.isdecimal() else 411, "too_large")
+        if request.headers.get("content-type", "").partition(";")[0] != FORM:
+            raise Refusal(415, "unreadable")
+        form = Form()
+        for name, value in (await request.form(max_files=0, max_fields=100)).multi_items():
+            form.setdefault(name, []).append(str(value))
+        return form
+    except ClientDisconnect:
+        raise Refusal(400, "unreadable") from None
+    except HTTPException:
+        raise Refusal(400, "unreadable") from None

@@ -1,0 +1,337 @@
+"""From what a browser sends to an answer, and what is to be changed in it.
+
+The checks are those of the import, called with the same functions, so that nothing that a page
+accepts is refused later for its form. Checks of the language only warn.
+"""
+
+import base64
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from curation.checks import content, lexical, surface
+from curation.checks.lists import Lists, lists
+from curation.checks.surface import Finding, ItemTexts
+from curation.formats.table_words import OTHER
+from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
+from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
+from curation.rounds.answers.parsed import LONGEST_TEXT
+from curation.rounds.answers.rows import whole_sentence
+from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
+from curation.text.item_form import BLANK, fill, flaws
+from curation.text.rules import same_text
+
+REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
+SKIPS = ("none", "upset", "unknown", "unclear", "other")
+SECONDS: dict[RoundKind, int] = {
+    "review": 30,
+    "intrasentence": 150,
+    "intersentence": 210,
+    "validation": 45,
+}
+"""How long a task takes about, to tell people before they begin."""
+WORDS = tuple(GOLD_COLUMNS)
+
+
+class Form(dict[str, list[str]]):
+    """What a browser sent: the values of each field."""
+
+    def one(self, name: str) -> str:
+        """The last value of a field; empty if there is none."""
+        return (self.get(name) or [""])[-1]
+
+
+class Services(NamedTuple):
+    """What the server may ask of the campaign.
+
+    Attributes:
+        pseudonym: gives the pseudonym of a person's id.
+        is_out: tells whether the answers of a pseudonym no longer count.
+        findings: gives what the checks of a language find in an item; they only warn.
+        now: gives the seconds since 1970.
+    """
+
+    pseudonym: Callable[[str], str]
+    is_out: Callable[[str], bool]
+    findings: Callable[[str, ItemTexts], list[Finding]] = lambda code, item: findings(code, item)
+    now: Callable[[], float] = time.time
+
+
+class Problem(NamedTuple):
+    """What is to be changed in a field.
+
+    Attributes:
+        field: the field.
+        code: the reason code, or the code of a pitfall.
+        text: what to do.
+        stops: whether the answer is not accepted as it is.
+    """
+
+    field: str
+    code: str
+    text: str
+    stops: bool = True
+
+
+# --- what a browser sent ------------------------------------------------------------------------
+
+
+def read(kind: RoundKind, form: Form) -> dict[str, Any]:
+    """The fields of an answer, by canonical names and with canonical values; texts as typed.
+
+    What does not belong to the answer is left out: a value that the form does not offer, or the
+    reason for dropping a term that is kept.
+    """
+    fields = {name: form.one(name) for name in FIELDS[kind]}
+    if kind == "validation":
+        for name in LABELS:
+            fields[name] = _one_of(GOLDS, fields[name])
+        fields["flags"] = _joined(FLAGS, form.get("flags", ()))
+    elif kind == "review":
+        action = fields["decision"] = _one_of(ACTIONS, fields["decision"])
+        fields["reasons"] = _joined(REASONS, form.get("reasons", ())) if action == "drop" else ""
+        if action != "merge":
+            fields["merge_into"] = ""
+        if fields["merge_into"] != OTHER:
+            fields["merge_into_other"] = ""
+        if action == "drop":
+            fields["rename"] = ""
+    return fields
+
+
+def _one_of(values: Iterable[str], value: str) -> str:
+    return value if value in values else ""
+
+
+def _joined(values: Iterable[str], given: Iterable[str]) -> str:
+    chosen = set(given)
+    return "|".join(value for value in values if value in chosen)
+
+
+def seconds(form: Form, now: float) -> float:
+    """How long an answer took: what the browser measured, else the time since the page was made."""
+    for name, since in (("seconds", None), ("seen", now)):
+        try:
+            number = float(form.one(name))
+        except ValueError:
+            continue
+        took = number if since is None else since - number
+        if 0 <= took < 7 * 24 * 3600:
+            return round(took, 1)
+    return 0.0
+
+
+def answer_id(form: Form) -> str | None:
+    """The answer's own id, made in the browser; None if it is not one."""
+    id = form.one("answer_id")
+    return id if re.fullmatch(r"[0-9a-f]{32}", id) else None
+
+
+# --- what is to be changed ----------------------------------------------------------------------
+
+
+class Checker(NamedTuple):
+    """Checks the answers of one round as its import would.
+
+    Attributes:
+        plan: the round's plan.
+        store: has the items that people wrote here.
+        services: give what the checks of the language find.
+    """
+
+    plan: Plan
+    store: Store
+    services: Services
+
+    def problems(
+        self, task: WebTask, fields: Mapping[str, Any], *, live: bool = False
+    ) -> list[Problem]:
+        """What is to be changed in an answer, in the order of its form.
+
+        Args:
+            task: the task.
+            fields: the fields, as from ``read``.
+            live: the person still writes: what is empty is no problem yet.
+        """
+        kind = self.plan.kind
+        found = [] if live else list(self._missing(task, fields))
+        for name, text in fields.items():
+            if len(text) > LONGEST_TEXT:
+                found.append(self._problem(name, "too_long"))
+        if kind in KINDS and not found:
+            found += self._of_item(task, fields)
+        order = [*FIELDS[kind]]
+        return sorted(dict.fromkeys(found), key=lambda one: (order.index(one.field), not one.stops))
+
+    def _problem(self, field: str, code: str, *, stops: bool = True, text: str = "") -> Problem:
+        own, shared = self.plan.texts["web"], self.plan.texts["refused"]
+        says = text or own.get(f"fix_{code}") or shared.get(code) or shared["bad_value"]
+        return Problem(field, code, says, stops)
+
+    def _missing(self, task: WebTask, fields: Mapping[str, Any]) -> Iterator[Problem]:
+        texts, kind = self.plan.texts, self.plan.kind
+        for name in NEEDED[kind]:
+            if not fields[name].strip():
+                if kind == "validation":
+                    yield self._problem(name, "choose_label")
+                else:
+                    key = "question" if name == "decision" else name
+                    own = "fix_blank_missing" if name == "template" else ""
+                    text = texts["web"].get(own) or texts[kind][f"{key}_required"]
+                    yield self._problem(name, "missing_field", text=text)
+        if kind != "review":
+            return
+        review = texts["review"]
+        offered = {choice["alias"] for choice in task.data["choices"]}
+        if fields["decision"] == "merge" and fields["merge_into"] not in offered:
+            yield self._problem("merge_into", "missing_field", text=review["into_required"])
+        if fields["merge_into"] == OTHER and not fields["merge_into_other"].strip():
+            yield self._problem("merge_into_other", "missing_field", text=review["other_required"])
+        if fields["decision"] == "drop" and not fields["reasons"]:
+            yield self._problem("reasons", "missing_field", text=review["reasons_required"])
+
+    def _of_item(self, task: WebTask, fields: Mapping[str, Any]) -> Iterator[Problem]:
+        """The problems of an item, or of the part of one that is there."""
+        plan, target = self.plan, str(task.data["target"])
+        assert plan.kind in KINDS
+        about = "template" if plan.kind == "intrasentence" else "context"
+        context = " ".join(fields[about].split())
+        words = {n: " ".join(fields[n].split()) for n in WORDS if fields[n].strip()}
+        sentences = {name: text for name, text in words.items() if context or about == "context"}
+        if plan.kind == "intrasentence":
+            sentences = {n: whole_sentence(context, target, t) for n, t in sentences.items()}
+        names = [*sentences]
+        stopped = False
+        alike = words if about == "template" else sentences
+        settings = {"name_target": plan.name_target, "blank_alone": plan.blank_alone}
+        for flaw in flaws(plan.kind, (target,), context, [*sentences.values()], **settings):
+            if flaw.code == "same_text_twice" or (flaw.at is None and not context):
+                continue
+            stopped = True
+            yield self._problem(about if flaw.at is None else names[flaw.at], flaw.code)
+        seen: dict[str, str] = {}
+        for name, text in alike.items():
+            if seen.setdefault(same_text(text), name) != name:
+                stopped = True
+                yield self._problem(name, "same_text_twice")
+        patterns = content.meta_patterns(plan.language)
+        for name, text in ((about, context), *words.items()):
+            if text and content.meta_text(text, patterns):
+                stopped = True
+                yield self._problem(name, "meta_text")
+        if stopped or not context or len(words) < len(WORDS):
+            return
+        if self._is_near(task, context, sentences):
+            yield self._problem(about, "near_duplicate")
+            return
+        yield from self._warnings(about, target, str(task.data["domain"]), context, sentences)
+
+    def _is_near(self, task: WebTask, context: str, sentences: Mapping[str, str]) -> bool:
+        plan = self.plan
+        assert plan.kind in KINDS
+        earlier = list(plan.earlier.get(task.term, ()))
+        for item in self.store.written(plan.kind, task.term):
+            earlier.append(_gist(plan.kind, str(task.data["target"]), item))
+        own = content.gist(context, [sentences[name] for name in WORDS[:2]])
+        return content.near(earlier, own, likeness=plan.near) is not None
+
+    def _warnings(
+        self, about: str, target: str, domain: str, context: str, sentences: Mapping[str, str]
+    ) -> Iterator[Problem]:
+        """What the checks of the language find, if the writer can change it."""
+        assert self.plan.kind in KINDS
+        a, b, c = (sentences[name] for name in WORDS)
+        item = ItemTexts(self.plan.kind, domain, target, context, (a, b, c), GOLDS)
+        for finding in self.services.findings(self.plan.language, item):
+            if f"fix_{finding.code}" not in self.plan.texts["web"]:
+                continue
+            field = about if finding.at is None else WORDS[finding.at]
+            if finding.code in ("punctuation_missing", "article_wrong") and about == "template":
+                field = about
+            yield self._problem(field, finding.code, stops=False)
+
+
+def _gist(kind: RoundKind, target: str, item: Mapping[str, Any]) -> str:
+    """The gist of an item that somebody wrote here, as the fold makes it."""
+    context = str(item.get("template" if kind == "intrasentence" else "context") or "")
+    context = " ".join(context.split())
+    texts = [" ".join(str(item.get(name) or "").split()) for name in WORDS[:2]]
+    if kind == "intrasentence":
+        texts = [whole_sentence(context, target, text) for text in texts]
+    return content.gist(context, texts)
+
+
+@lru_cache(maxsize=8)
+def _language(code: str) -> tuple[Lists, lexical.Lexicon]:
+    words = lists(code)
+    return words, lexical.lexicon(words, ())[0]
+
+
+def findings(language: str, item: ItemTexts) -> list[Finding]:
+    """What the shipped checks of a language find in an item."""
+    words, lexicon = _language(language)
+    parsed = surface.read(item, words)
+    return surface.check(parsed) + lexical.check(parsed, lexicon)
+
+
+# --- training -----------------------------------------------------------------------------------
+
+
+def training_values(kind: RoundKind) -> tuple[str, ...]:
+    """The answers that an example of the training offers."""
+    return ACTIONS if kind == "review" else GOLDS
+
+
+def training_answers(
+    examples: Sequence[Example], values: Sequence[str], given: Iterable[str]
+) -> list[str]:
+    """One answer for each example; empty for those that are missing or not offered."""
+    answers = [_one_of(values, value) for value in given][: len(examples)]
+    return answers + [""] * (len(examples) - len(answers))
+
+
+def right_answers(examples: Sequence[Example], answers: Sequence[str]) -> int:
+    """How many answers are those that most people give."""
+    pairs = zip(examples, answers, strict=True)
+    return sum(example.label == answer for example, answer in pairs)
+
+
+# --- what pages show ----------------------------------------------------------------------------
+
+
+def filled(context: str, words: str) -> str:
+    """A sentence as it reads with words in its gap."""
+    return fill(" ".join(context.split()), words) if words.strip() else ""
+
+
+def gap_parts(text: str, gap: str = BLANK) -> list[str]:
+    """The parts of a text around its gaps, which are written as BLANK or in the round's word."""
+    return re.split("|".join(map(re.escape, {BLANK, gap})), text)
+
+
+def say(text: str, **values: object) -> str:
+    """A text with ``[names]`` filled in.
+
+    >>> say("Task [n] of [all]", n=2, all=30)
+    'Task 2 of 30'
+    """
+    return re.sub(r"\[(\w+)\]", lambda hit: str(values.get(hit[1], hit[0])), text)
+
+
+def end_code(secret: str, round: str) -> str:
+    """The code that a person gets at the end of a round.
+
+    Args:
+        secret: the secret of their link.
+        round: the round's name.
+    """
+    digest = sha256(f"end\x1f{secret}\x1f{round}".encode()).digest()
+    return base64.b32encode(digest).decode()[:10]
+
+
+def drafts_key(secret: str) -> str:
+    """Under which key a person's browser keeps drafts; it does not tell who they are."""
+    return sha256(f"drafts\x1f{secret}".encode()).hexdigest()[:20]

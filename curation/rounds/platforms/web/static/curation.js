@@ -1,0 +1,479 @@
+// Drafts, sending without losing anything, the gap in a sentence, and checks while one writes.
+// Every page works without this script. All words that people see are in the page.
+"use strict";
+
+const person = document.body.dataset.person;
+const byId = (id) => document.getElementById(id);
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
+
+// --- what is kept in this browser, for one person ----------------------------------------------
+
+const kept = {
+    name: (key) => `curation/${person}/${key}`,
+    get(key) {
+        try {
+            return JSON.parse(localStorage.getItem(this.name(key)));
+        } catch {
+            return null;
+        }
+    },
+    set(key, value) {
+        try {
+            localStorage.setItem(this.name(key), JSON.stringify(value));
+            return true;
+        } catch {
+            return false;
+        }
+    },
+    drop: (key) => localStorage.removeItem(kept.name(key)),
+    keys(prefix) {
+        const start = kept.name(prefix);
+        return Object.keys(localStorage)
+            .filter((key) => key.startsWith(start))
+            .map((key) => key.slice(kept.name("").length));
+    },
+};
+
+// --- sending: an answer is kept first, and goes when the server has it ----------------------------
+
+// Gives what became of it: "sent", with where to go on; "wrong", with what is to be changed;
+// "refused", with a text; or "waits".
+async function send(key) {
+    const answer = kept.get(key);
+    const form = new URLSearchParams(answer.form);
+    form.set("csrf", document.body.dataset.csrf);
+    let response, body;
+    try {
+        response = await fetch(answer.to, {
+            method: "POST",
+            body: form,
+            headers: { Accept: "application/json" },
+            credentials: "same-origin",
+        });
+        body = await response.json();
+    } catch {
+        return { state: "waits" };
+    }
+    if (response.ok || response.status === 409) {
+        kept.drop(key);
+        kept.drop(answer.draft);
+        return { state: "sent", go: body.go };
+    }
+    if (response.status === 422) {
+        kept.drop(key);
+        return { state: "wrong", problems: body.problems };
+    }
+    // Signed out, out of date, a full disk: the answer can still be sent later.
+    if ([401, 403, 408, 429].includes(response.status) || response.status >= 500) {
+        if (body.refused === "not_yours") kept.drop(key);
+        return { state: "refused", text: `${body.title}. ${body.text}` };
+    }
+    kept.drop(key);
+    return { state: "refused", text: `${body.title}. ${body.text}` };
+}
+
+let flushing = null;
+
+function flush() {
+    flushing ??= sendAll().finally(() => (flushing = null));
+    return flushing;
+}
+
+async function sendAll() {
+    const results = {};
+    for (const key of kept.keys("unsent/")) results[key] = await send(key);
+    const here = form && `draft/${form.dataset.task}`;
+    const others = kept.keys("unsent/").filter((key) => kept.get(key).draft !== here);
+    byId("not-sent").hidden = others.length === 0;
+    const wrong = Object.entries(results).find(([key, r]) => r.state === "wrong" && key !== own());
+    byId("needs-change").hidden = !wrong;
+    return results;
+}
+
+// --- a task -----------------------------------------------------------------------------------
+
+const form = byId("task");
+const draft = form && `draft/${form.dataset.task}`;
+const began = Date.now();
+let id = null;
+const own = () => `unsent/${id}`;
+
+function values() {
+    const data = new FormData(form);
+    ["csrf", "answer_id", "seen"].forEach((name) => data.delete(name));
+    return [...data.entries()];
+}
+
+function fill(saved) {
+    const of = new Map();
+    for (const [name, value] of saved) of.set(name, [...(of.get(name) ?? []), value]);
+    for (const field of form.elements) {
+        if (field.type === "hidden" || !field.name || !of.has(field.name)) continue;
+        const here = of.get(field.name);
+        if (field.type === "radio" || field.type === "checkbox") {
+            field.checked = here.includes(field.value);
+        } else {
+            field.value = here[0];
+        }
+    }
+}
+
+function saveDraft() {
+    const seconds = earlier + (Date.now() - began) / 1000;
+    const saved = kept.set(draft, { id, seconds, values: values() });
+    byId("draft-kept").hidden = !saved;
+}
+
+let earlier = 0;
+
+function openTask() {
+    const before = kept.get(draft);
+    id = before?.id ?? hex(crypto.getRandomValues(new Uint8Array(16)));
+    earlier = before?.seconds ?? 0;
+    // What the server sent back with an error is newer than the draft.
+    if (before && !all("[aria-invalid], .fix", form).length) fill(before.values);
+    form.elements.answer_id.value = id;
+    byId("keys")?.removeAttribute("hidden");
+    if (form.elements.template) openGap(form.elements.template);
+    showCopies();
+    form.addEventListener("input", () => {
+        showCopies();
+        saveDraft();
+    });
+    form.addEventListener("submit", submit);
+    form.addEventListener("keydown", byKey);
+    if (form.dataset.check && form.querySelector(".word, .follow")) watch();
+    all("details", form).forEach((part) => {
+        if (part.querySelector(":checked:not([value='none'])")) part.open = true;
+    });
+    byId("again").addEventListener("click", () => deliver());
+    if (kept.get(own())) deliver();
+}
+
+async function submit(event) {
+    event.preventDefault();
+    if (form.dataset.busy) return;
+    const to = event.submitter?.getAttribute("formaction") ?? location.pathname;
+    form.elements.seconds.value = Math.round(earlier + (Date.now() - began) / 1000);
+    saveDraft();
+    const sent = [...new FormData(form).entries()].filter(([name]) => name !== "csrf");
+    if (!kept.set(own(), { to, draft, form: sent })) {
+        form.action = to;
+        return form.submit();
+    }
+    await deliver();
+}
+
+async function deliver() {
+    const button = form.querySelector(".act .main");
+    const text = button.textContent;
+    form.dataset.busy = "yes";
+    button.setAttribute("aria-disabled", "true");
+    button.textContent = button.dataset.busy;
+    byId("waiting").hidden = byId("refused").hidden = true;
+    let result = (await flush())[own()];
+    // The answer may have come in while others were being sent.
+    if (!result && kept.get(own())) result = (await flush())[own()];
+    if (result?.state === "sent") return location.assign(result.go || "/");
+    delete form.dataset.busy;
+    button.removeAttribute("aria-disabled");
+    button.textContent = text;
+    if (result?.state === "wrong") {
+        show(result.problems);
+        form.querySelector("[aria-invalid='true']")?.focus();
+        (editor?.getAttribute("aria-invalid") && editor)?.focus();
+    } else if (result?.state === "refused") {
+        byId("refused").textContent = result.text;
+        byId("refused").hidden = false;
+        byId("refused").focus();
+    } else {
+        byId("waiting").hidden = false;
+        byId("waiting").focus();
+    }
+}
+
+// The keys 1, 2 and 3 choose in the group that has the focus, and go to the next group.
+function byKey(event) {
+    const group = event.target.closest("[data-keys]");
+    if (!group || event.altKey || event.ctrlKey || event.metaKey) return;
+    const choice = all("input[type=radio]", group)[Number(event.key) - 1];
+    if (!choice || !/^[1-9]$/.test(event.key)) return;
+    event.preventDefault();
+    choice.checked = true;
+    choice.focus();
+    choice.dispatchEvent(new Event("input", { bubbles: true }));
+    const groups = all("[data-keys]", form);
+    const next = groups[groups.indexOf(group) + 1];
+    const target = next && (next.querySelector(":checked") ?? next.querySelector("input"));
+    (target ?? form.querySelector(".act .main")).focus();
+}
+
+// --- checks: when a field is left, never at each key ----------------------------------------------
+
+let checked = "";
+
+function watch() {
+    form.addEventListener("focusout", (event) => {
+        if (event.target.closest(".word, .follow, fieldset")) check();
+    });
+}
+
+async function check() {
+    const now = JSON.stringify(values());
+    if (now === checked || form.dataset.busy) return;
+    checked = now;
+    try {
+        const response = await fetch(form.dataset.check, {
+            method: "POST",
+            body: new URLSearchParams([...new FormData(form).entries()]),
+            headers: { Accept: "application/json" },
+        });
+        if (response.ok) show((await response.json()).problems);
+    } catch {
+        checked = "";
+    }
+}
+
+function show(problems) {
+    for (const place of all(".fixes", form)) {
+        const name = place.id.slice("fix-".length);
+        const here = problems.filter((problem) => problem.field === name);
+        place.replaceChildren(
+            ...here.map((problem) => {
+                const line = document.createElement("p");
+                line.className = problem.stops ? "fix" : "advice";
+                line.textContent = problem.text;
+                return line;
+            }),
+        );
+        const stops = here.some((problem) => problem.stops);
+        const fields = all(`[name="${name}"], [data-for="${name}"]`, form);
+        for (const field of fields) {
+            if (stops) field.setAttribute("aria-invalid", "true");
+            else field.removeAttribute("aria-invalid");
+        }
+    }
+}
+
+// --- what is read back ----------------------------------------------------------------------------
+
+function showCopies() {
+    for (const place of all("[data-copy]", form)) {
+        place.textContent = form.elements[place.dataset.copy].value.trim() || place.dataset.empty;
+    }
+    const preview = byId("preview");
+    if (!preview) return;
+    const [before, after] = form.elements.template.value.replace(/\s+/g, " ").split(GAP);
+    const lines = all("li[data-of]", preview);
+    for (const line of lines) {
+        const words = form.elements[line.dataset.of].value.trim();
+        line.hidden = !words || after === undefined;
+        const bold = document.createElement("b");
+        const first = before.trim() === "" && words;
+        bold.textContent = first ? words[0].toLocaleUpperCase() + words.slice(1) : words;
+        line.replaceChildren(before.trimStart(), bold, (after ?? "").trimEnd());
+    }
+    preview.dataset.none ??= preview.appendChild(document.createElement("li")) && "yes";
+    preview.lastElementChild.textContent = preview.dataset.empty;
+    preview.lastElementChild.className = "hint";
+    preview.lastElementChild.hidden = lines.some((line) => !line.hidden);
+}
+
+// --- the sentence with its gap as a chip ----------------------------------------------------------
+
+const GAP = "BLANK";
+const THIN = "\u200b"; // a place for the caret beside a chip
+let editor = null;
+
+function openGap(area) {
+    editor = document.createElement("div");
+    editor.className = "gap-field";
+    editor.contentEditable = "true";
+    editor.dataset.for = area.name;
+    editor.dir = "auto";
+    const roles = { role: "textbox", "aria-multiline": "false", "aria-required": "true" };
+    for (const [name, value] of Object.entries(roles)) editor.setAttribute(name, value);
+    editor.setAttribute("aria-label", area.dataset.name);
+    editor.setAttribute("aria-describedby", area.getAttribute("aria-describedby"));
+    if (area.hasAttribute("aria-invalid")) editor.setAttribute("aria-invalid", "true");
+    area.before(editor);
+    area.hidden = true;
+    area.required = false;
+    byId("plain-hint").hidden = true;
+    byId("gap").hidden = false;
+    area.labels[0]?.addEventListener("click", () => editor.focus());
+    write(area.value);
+    if (area.hasAttribute("autofocus")) editor.focus();
+
+    editor.addEventListener("input", () => {
+        if (readText().split(GAP).length !== all(".chip", editor).length + 1) write(readText());
+        area.value = readText();
+        labelButton();
+    });
+    editor.addEventListener("keydown", nearChip);
+    editor.addEventListener("beforeinput", (event) => {
+        if (["insertParagraph", "insertLineBreak"].includes(event.inputType)) event.preventDefault();
+        if (event.inputType.startsWith("format")) event.preventDefault();
+    });
+    for (const kind of ["paste", "drop"]) {
+        editor.addEventListener(kind, (event) => {
+            event.preventDefault();
+            const data = event.clipboardData ?? event.dataTransfer;
+            document.execCommand("insertText", false, data.getData("text/plain").replace(/\s+/g, " "));
+        });
+    }
+    byId("gap").addEventListener("mousedown", (event) => event.preventDefault());
+    byId("gap").addEventListener("click", () => {
+        const there = editor.querySelector(".chip");
+        if (there) removeChip(there);
+        else insertChip();
+    });
+    document.addEventListener("selectionchange", () => {
+        const selection = getSelection();
+        if (selection.rangeCount && editor.contains(selection.anchorNode)) {
+            caret = selection.getRangeAt(0).cloneRange();
+        }
+    });
+    labelButton();
+}
+
+let caret = null;
+
+function chip() {
+    const made = document.createElement("span");
+    made.className = "chip";
+    made.contentEditable = "false";
+    made.textContent = form.elements.template.dataset.gap;
+    return made;
+}
+
+function readText() {
+    const parts = [];
+    for (const node of editor.childNodes) {
+        if (node.nodeType === Node.TEXT_NODE) parts.push(node.data);
+        else if (node.matches(".chip")) parts.push(GAP);
+        else if (!node.matches("br")) parts.push(` ${node.textContent} `);
+    }
+    return parts.join("").replaceAll(THIN, "").replace(/\u00a0/g, " ");
+}
+
+function write(text) {
+    const nodes = text.split(GAP).flatMap((part, n) => (n ? [chip(), part || THIN] : [part]));
+    editor.replaceChildren(...nodes);
+    if (document.activeElement === editor) place(editor, editor.childNodes.length);
+}
+
+function place(node, offset) {
+    getSelection().collapse(node, offset);
+}
+
+function changed() {
+    editor.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// A word must not touch the gap in scripts that put spaces between words.
+const touches = (char) => char && (/\d/.test(char) || char.toLowerCase() !== char.toUpperCase());
+
+function insertChip() {
+    editor.focus();
+    let range = caret;
+    if (!range || !editor.contains(range.startContainer)) {
+        range = document.createRange();
+        range.selectNodeContents(editor);
+        range.collapse(false);
+    }
+    range.deleteContents();
+    const before = document.createRange();
+    before.setStart(editor, 0);
+    before.setEnd(range.startContainer, range.startOffset);
+    const after = document.createRange();
+    after.selectNodeContents(editor);
+    after.setStart(range.startContainer, range.startOffset);
+    const left = before.toString().replaceAll(THIN, "").at(-1);
+    const right = after.toString().replaceAll(THIN, "").at(0);
+    const made = chip();
+    const end = document.createTextNode(touches(right) ? " " : THIN);
+    range.insertNode(end);
+    range.insertNode(made);
+    if (touches(left)) range.insertNode(document.createTextNode(" "));
+    place(end, end.length);
+    changed();
+}
+
+function removeChip(made) {
+    editor.focus();
+    const text = document.createTextNode("");
+    made.replaceWith(text);
+    place(text, 0);
+    changed();
+}
+
+// To Backspace and Delete, the chip is one character.
+function nearChip(event) {
+    const back = event.key === "Backspace";
+    const selection = getSelection();
+    if (event.key === "Enter") {
+        event.preventDefault();
+        form.requestSubmit();
+    }
+    if ((!back && event.key !== "Delete") || !selection.isCollapsed) return;
+    let { anchorNode: node, anchorOffset: offset } = selection;
+    if (node === editor) {
+        node = editor.childNodes[back ? offset - 1 : offset];
+    } else {
+        const rest = back ? node.data?.slice(0, offset) : node.data?.slice(offset);
+        if (rest?.replaceAll(THIN, "")) return;
+        node = back ? node.previousSibling : node.nextSibling;
+    }
+    while (node && node.nodeType === Node.TEXT_NODE && !node.data.replaceAll(THIN, "")) {
+        node = back ? node.previousSibling : node.nextSibling;
+    }
+    if (node?.matches?.(".chip")) {
+        event.preventDefault();
+        removeChip(node);
+    }
+}
+
+function labelButton() {
+    const button = byId("gap");
+    button.dataset.insert ??= button.textContent;
+    const there = editor.querySelector(".chip");
+    button.textContent = there ? button.dataset.remove : button.dataset.insert;
+}
+
+// --- leaving this device, and copying a link ------------------------------------------------------
+
+byId("leave")?.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (kept.keys("unsent/").length) await flush();
+    if (!kept.keys("unsent/").length) return leave();
+    const dialog = byId("unsent");
+    dialog.returnValue = "stay";
+    dialog.addEventListener("close", () => dialog.returnValue === "leave" && leave(), { once: true });
+    dialog.showModal();
+});
+
+function leave() {
+    kept.keys("").forEach((key) => kept.drop(key));
+    byId("leave").submit();
+}
+
+for (const button of all("[data-copy][hidden]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+        byId(button.dataset.copy).select();
+        try {
+            await navigator.clipboard.writeText(byId(button.dataset.copy).value);
+        } catch {
+            document.execCommand("copy");
+        }
+        button.nextElementSibling.hidden = false;
+    });
+}
+
+if (form) openTask();
+if (person) {
+    flush();
+    addEventListener("online", () => (form && kept.get(own()) ? deliver() : flush()));
+}
