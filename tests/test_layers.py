@@ -36,6 +36,7 @@ REACHES_OUT = {
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
+    "curation.rounds.platforms.web.server": {"socket"},  # nothing: it listens
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),

@@ -59,7 +59,7 @@ def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> Non
         assert "another server" in said
         other = desk.copy(desk.root.parent / "other")
         said = other.refused("rounds", "serve", "--port", server.port)
-        assert f"port {server.port} of 127.0.0.1 is in use" in said
+        assert f"port {server.port} of 127.0.0.1 is already in use" in said
         # The address of the running server has not changed by this.
         assert desk.say("rounds", "open", "review")["address"] == opened["address"]
         code, _, log = server.stop()
