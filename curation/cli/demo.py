@@ -59,8 +59,11 @@ def demo(
     if web:  # few tasks, and all of them for one person
         few = {"items": 2, "per_person_review": 0, "per_person_write": 0, "per_person_label": 0}
         few |= {"per_term_review": 0, "per_term_write": 0, "per_term_label": 0}
-        rounds_settings = settings.rounds.model_copy(update=few)
-        settings = settings.model_copy(update={"rounds": rounds_settings})
+        changed = {
+            "rounds": settings.rounds.model_copy(update=few),
+            "decisions": settings.decisions.model_copy(update={"rounds": ()}),
+        }
+        settings = settings.model_copy(update=changed)
     made = create_campaign(folder, settings)
     made.terms.mkdir(exist_ok=True)
     made.rounds.mkdir(exist_ok=True)
@@ -130,17 +133,20 @@ ON_THE_WEB: dict[str, dict[str, list[str]]] = {
 
 def _serve(campaign: Campaign, answers: Path, port: int) -> None:
     """Open a round of each kind on our own pages, and serve them until Ctrl-C."""
-    import_answers(campaign, answers, reporter=console)
+    terms = {term for kinds in ON_THE_WEB.values() for named in kinds.values() for term in named}
+    rows = [row for row in _read(answers) if row["target"] in terms]
+    import_answers(campaign, _write(campaign.root / "items.csv", rows), reporter=console)
     rounds: dict[str, list[str]] = {}
     with campaign.lock():
         for who, kinds in ON_THE_WEB.items():
-            made = [open_round(campaign, kind, terms=terms) for kind, terms in kinds.items()]
+            made = [
+                open_round(campaign, kind, terms=named, reporter=console)
+                for kind, named in kinds.items()
+            ]
             rounds[who] = [each.round.name for each in made]
 
     def show(running: serving.Serving) -> None:
-        console.say(
-            "Open a link in your browser; a private window for each makes you several people."
-        )
+        console.say("Open a link in your browser; in private windows, you are three people:")
         with campaign.lock():
             for who, names in rounds.items():
                 console.say(f"  {who:10} {serving.make_links(campaign, names, [who]).links[who]}")

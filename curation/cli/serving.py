@@ -62,6 +62,10 @@ def serve(
         raise CurationError(
             f"{wrong[0]} is not an option of {platform_}", f"add --platform {other}, or omit it"
         )
+    if ":" in host:
+        raise CurationError(
+            f"{host!r} is not an address to listen on", "use an IPv4 address or a host name"
+        )
     if host not in serving.HERE:
         said = "passwords are" if for_label_studio else "links and answers are"
         console.warn(f"others can reach {host}, and {said} sent unencrypted: put TLS in front")
@@ -154,10 +158,6 @@ def _serve_label_studio(
     unknown = set(roles) - set(ROLES)
     if unknown:
         raise CurationError(f"no role {min(unknown)!r}", f"roles: {', '.join(ROLES)}")
-    if ":" in host:
-        raise CurationError(
-            f"{host!r} is not an address to listen on", "use an IPv4 address or a host name"
-        )
     executable = local.prepare(servers_home(), console.note)
     running: list[local.Instance] = []
     ended = threading.Event()

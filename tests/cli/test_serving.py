@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import requests
 
-from curation.campaign import PRIVATE
+from curation.campaign import PRIVATE, open_campaign
+from curation.records import Standing
+from curation.steps.rounds.serving import opened_store
 from support.commands import in_a_new_process
 from support.desk import Desk, read_csv
 from support.label_studio import free_port
@@ -152,6 +154,35 @@ def test_links_are_for_one_person_each_and_stay(desk: Desk) -> None:
     )
 
 
+def test_everybody_who_came_can_be_let_into_the_next_round_but_those_who_are_out(
+    desk: Desk,
+) -> None:
+    assert "no round is open on the web server" in desk.refused("rounds", "links", "--everybody")
+    assert not (desk.rounds / "web.sqlite").exists()
+    desk.does("rounds", "open", "review")
+    assert "nobody has a link yet" in desk.refused("rounds", "links", "--everybody")
+    campaign = open_campaign(desk.root)
+    with opened_store(campaign) as store:
+        ids = [store.add_person(str.upper, ["review-1"], at=n).id for n in range(3)]
+        links = [store.secret_of(id) for id in ids]
+    out = Standing(
+        person=ids[1].upper(), action="exclude", reason="bot", at="2026-03-01T00:00:00.000Z"
+    )
+    (desk.rounds / "standing.jsonl").write_text(out.model_dump_json() + "\n", "utf-8")
+    desk.does("rounds", "open", "validation")
+    made = desk.say("rounds", "links", "validation-1", "--everybody")
+    assert (made["people"], made["new"]) == (2, 0)
+    rows = read_csv(Path(made["file"]))
+    assert [(row["name"], row["person"]) for row in rows] == [(ids[0],) * 2, (ids[2],) * 2]
+    assert [row["link"].rpartition("/")[2] for row in rows] == [links[0], links[2]]
+    said = desk.refused("rounds", "links", "--people", desk.listed(ids[1]))
+    assert f"{ids[1]!r} is out of the campaign (excluded)" in said
+    with opened_store(campaign) as store:
+        assert [store.rounds_of(id) for id in ids] == [
+            ["review-1", "validation-1"], ["review-1"], ["review-1", "validation-1"],
+        ]  # fmt: skip
+
+
 def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
     ask = ("rounds", "links", "--count", "1")
     assert "no round is open on the web server" in desk.refused(*ask)
@@ -179,7 +210,7 @@ def test_the_demo_on_the_web_is_ready_for_three_people(tmp_path: Path) -> None:
             with requests.Session() as session:
                 page = session.get(link, timeout=20)
             assert (page.status_code, page.url.startswith(f"{server.url}/")) == (200, True)
-            seen[who] = set(re.findall(r"/r/([\w-]+)", page.text))
+            seen[who] = set(re.findall(r"/r/([\w-]+)", page.text + page.url))
         assert seen["writer"] >= {"intrasentence-1", "intersentence-1"}
         assert seen["reviewer"] >= {"review-1"}
         assert seen["validator"] >= {"validation-1"}

@@ -460,13 +460,13 @@ def open_round(
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
     place = open_platform(campaign, round, url=url, common_link=common_link, reporter=reporter)
-    round, *addresses = place.publish(status.tasks, asked)
+    round, address, sign_up = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
-    answers = sum(status.asked.values())
-    return OpenedRound(round, len(status.tasks), answers, *addresses, place.exchanges_tables)
+    tasks, answers = len(status.tasks), sum(status.asked.values())
+    return OpenedRound(round, tasks, answers, address, sign_up, place.exchanges_tables)
 
 
 def _begun(

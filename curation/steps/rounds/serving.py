@@ -25,6 +25,7 @@ HERE = ("127.0.0.1", "localhost")
 """Addresses to listen on that only this machine can reach."""
 OWN = f"http://{HERE[0]}:{PORT}"
 """The address of the server before its first start."""
+NONE_OPEN = "no round is open on the web server"
 DATABASE, LOCK = "web.sqlite", ".web.lock"
 COLUMNS = ("name", "person", "link")  # of a file of links
 _ADDRESS = re.compile(r"https?://[^\s/?#@:]+(:\d+)?/?")
@@ -32,10 +33,17 @@ _ADDRESS = re.compile(r"https?://[^\s/?#@:]+(:\d+)?/?")
 
 @contextmanager
 def opened_store(campaign: Campaign) -> "Iterator[Store]":
-    """The database of the campaign's web server, closed at the end."""
+    """The database of the campaign's web server, closed at the end.
+
+    Raises:
+        CurationError: there is none yet, or it is damaged.
+    """
     from curation.rounds.platforms.web.store import Store
 
-    store = Store(campaign.rounds / DATABASE)
+    path = campaign.rounds / DATABASE
+    if not path.exists():
+        raise CurationError(NONE_OPEN, "«curation rounds open KIND» opens one")
+    store = Store(path)
     try:
         yield store
     finally:
@@ -152,11 +160,9 @@ def _open_rounds(store: "Store", named: Sequence[str]) -> list[str]:
     live = store.rounds()
     wrong = [name for name in named if name not in live]
     if wrong or not live:
-        what = f"round {wrong[0]} is not open" if wrong else "no round is open"
+        what = f"round {wrong[0]} is not open on the web server" if wrong else NONE_OPEN
         fix = f"open there: {', '.join(live)}; " if live else ""
-        raise CurationError(
-            f"{what} on the web server", f"{fix}«curation rounds open KIND» opens one"
-        )
+        raise CurationError(what, f"{fix}«curation rounds open KIND» opens one")
     return list(dict.fromkeys(named)) or live
 
 
@@ -206,10 +212,6 @@ def serve(
     """
     from curation.rounds.platforms.web import server
 
-    if ":" in host:
-        raise CurationError(
-            f"{host!r} is not an address to listen on", "use an IPv4 address or a host name"
-        )
     if address and not _ADDRESS.fullmatch(address):
         raise CurationError(
             f"--address: {show_address(address)!r} is not the address of a server",
