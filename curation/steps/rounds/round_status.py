@@ -115,12 +115,7 @@ def _descriptions(campaign: Campaign, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def open_platform(
-    campaign: Campaign,
-    round: Round,
-    *,
-    url: str = "",
-    common_link: bool = False,
-    reporter: Reporter = QUIET,
+    campaign: Campaign, round: Round, *, url: str = "", reporter: Reporter = QUIET
 ) -> Platform:
     """The platform on which a round runs, or is to run. Reaches no network before a verb does.
 
@@ -130,20 +125,6 @@ def open_platform(
         url: the address of the server, if the round is not on one yet.
         reporter: where warnings, notes and progress go.
     """
-    if round.platform == "web":
-        from curation.rounds.platforms.web.platform import WebRound
-
-        return WebRound(
-            round,
-            campaign.rounds / "web.sqlite",
-            _Access(campaign, round),
-            "en",
-            1,
-            common_link,
-            (),
-        )
-    if common_link:
-        raise CurationError("x", "y")
     return PLATFORMS[round.platform](campaign, round, url, reporter)
 
 
@@ -217,11 +198,10 @@ def _title(campaign: Campaign, round: Round) -> str:
     return f"{round.name[:20]} · {name[:16]} · {stable_id('', id, round.name)[1:9]}"
 
 
-DEFAULT: PlatformName = "web"
+DEFAULT: PlatformName = "label_studio"
 PLATFORMS: dict[PlatformName, Callable[[Campaign, Round, str, Reporter], Platform]] = {
     "label_studio": _label_studio,
     "files": _files,
-    "web": _files,
 }
 """How each platform is opened; ``platform`` in round.json is the name."""
 
