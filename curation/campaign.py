@@ -189,9 +189,10 @@ PRIVATE = (
     "7-release/given-out.jsonl",
 )
 """Files that only their owner may read: what people sent, what writers meant, who is excluded, what
-people have earned, their links, hidden gold labels, and which values about these were given out."""
+people have earned, their names and links, hidden gold labels, and which values about these were
+given out."""
 NOTE = "# raw answers, and what writers meant, stay on this machine (docs/campaign.md, Privacy)"
-IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock", ".*.tmp")
+IGNORED = (*PRIVATE, "tasks/", "1-terms/answers/", ".lock*", ".web.lock*", ".*.tmp")
 
 
 def protect(root: Path) -> None:

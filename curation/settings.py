@@ -31,6 +31,7 @@ MaybeFile = Annotated[str, StringConstraints(pattern=r"^[^/\\]*$", max_length=25
 Count = Annotated[int, Field(le=1_000_000_000)]
 Few = Annotated[int, Field(le=1000)]  # items on a term, people, votes
 Seconds = Annotated[float, Field(le=86_400)]  # at most a day
+Minutes = Annotated[float, Field(le=1440)]  # at most a day
 Amount = Annotated[float, Field(le=1_000_000_000)]
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
@@ -296,6 +297,25 @@ class RoundSettings(Section):
     ] = True
     blank_alone: Annotated[bool, Field(description="refuse a BLANK that touches a letter")] = True
     keep_deleted: Annotated[bool, Field(description="count answers deleted on a platform")] = False
+    accept_times: Annotated[
+        Many[Words], Field(description="rounds whose answers may be dated at impossible times")
+    ] = ()
+    lease_minutes: Annotated[
+        Minutes, Field(gt=0, description="our pages: how long a task is kept for a person")
+    ] = 30.0
+    pause_after: Annotated[
+        Few, Field(ge=0, description="our pages: answers before a pause; 0: no pause")
+    ] = 25
+    pause_minutes: Annotated[
+        Minutes, Field(gt=0, description="our pages: how long a pause lasts")
+    ] = 5.0
+    training_pass: Annotated[
+        float,
+        Field(ge=0, le=1, description="our pages: share of training to get right; 0: no training"),
+    ] = 0.7
+    training_tries: Annotated[
+        Few, Field(ge=1, description="our pages: how often a person may try the training")
+    ] = 2
     pay_review: Annotated[Amount, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0

@@ -20,6 +20,7 @@ from curation.cli.options import (
     TableFormat,
     Where,
     command_group,
+    language_code,
     locked,
 )
 from curation.cli.serving import command_for_links, links, serve
@@ -490,6 +491,31 @@ def import_(
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
 
+def texts(
+    language: Annotated[str, typer.Argument(callback=language_code)],
+    campaign: Where = Path(),
+    like: str = "",
+    to: Path | None = None,
+) -> None:
+    """Write all texts that annotators read as a file to translate, with the English text of each.
+
+    It is 2-rounds/text.toml, which the campaign then uses: texts of forms and pages, the words of
+    tables, and the prompts of chat models. Texts that are shipped in the language, or in its base
+    (id for id-ID), are filled in. «curation rounds open» names the texts that are still empty.
+
+    Options:
+        language: Code of the language, such as sw.
+        like (LANGUAGE): Fill in the texts of this shipped language, because it is near.
+        to (FILE): Write this file instead.
+    """
+    opened = open_campaign(campaign)
+    path = round_status.write_skeleton(opened, language, like=like, to=to)
+    console.say(f"written: {path}; translate it, and fill in [study]")
+    own = opened.settings.campaign.language
+    if own != language:
+        console.note(f"the campaign's language is «{own}»: change it in campaign.toml")
+
+
 app = command_group(
     "Collect answers in rounds: people review terms, write items and label them. Rounds run on our "
     "own pages, on Label Studio, or on any platform that imports and exports tables. See "
@@ -504,7 +530,7 @@ def open_(
     campaign: Where = Path(),
     name: str = "",
     platform_: Annotated[str, typer.Option("--platform")] = "",
-    url: Annotated[str, typer.Option(envvar="LABEL_STUDIO_URL")] = "",
+    url: str = "",
     domain: list[str] | None = None,
     term: list[str] | None = None,
     of: list[str] | None = None,
@@ -527,9 +553,9 @@ def open_(
     Options:
         kind (KIND): review, intrasentence, intersentence or validation.
         name: The round's name; default: KIND-1, KIND-2, …
-        platform_: web (default): our own pages. label_studio, or files for any other platform.
-        url: Address of a Label Studio. Its key is read from LABEL_STUDIO_API_KEY_WRITERS or
-            _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
+        platform_: web (our own pages; default), label_studio, or files for any other platform.
+        url: Address of a Label Studio; default: LABEL_STUDIO_URL. Its key is read from
+            LABEL_STUDIO_API_KEY_WRITERS or _VALIDATORS, or else from LABEL_STUDIO_API_KEY.
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
         of (ROUND): Validate only items of this round; repeatable.
@@ -714,5 +740,6 @@ app.command("export")(export)
 app.command("import")(import_)
 app.command("refused")(refused)
 app.command("pay")(pay)
+app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)

@@ -2,7 +2,7 @@
 
 ``annotation_configs/tables/<language>.toml`` has them, one file per language with the same sections
 and keys. A campaign can change them in its own ``2-rounds/text.toml``, and a round keeps the words
-with which it was planned in ``texts.json``.
+with which it was planned in ``texts.json``. ``{blank}`` in them is the language's word for the gap.
 
 Tables are read whatever the language of the campaign is: a heading or a label in any shipped
 language has its meaning, and so have the words of the round's own texts.
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from curation.files import shipped
 from curation.formats.toml_files import read_toml
 from curation.records import VALUES, Value
+from curation.text.item_form import BLANK
 
 Sections = dict[str, dict[str, Any]]
 """Texts by section and key: a text, or a list of texts."""
@@ -27,6 +28,7 @@ Space = Literal["column", "label", "decision", "flag", "reason", "answer"]
 
 FIRST = "en"  # the language whose file defines which sections and keys there are
 SPACES: tuple[Space, ...] = ("column", "label", "decision", "flag", "reason", "answer")
+PROMPTS = "prompts"  # the section of a campaign's own texts with the prompts of chat models
 LONGEST = 200  # characters of a word; longer cells are texts
 YES, NO, OTHER = "yes", "no", "other"  # the names of the space «answer»
 MACHINE = ("answer_id", "updated_at", "as_sent", "item_id", "date_order")
@@ -85,6 +87,29 @@ def languages() -> list[str]:
     return sorted(path.stem for path in shipped("annotation_configs", "tables").glob("*.toml"))
 
 
+def nearest(language: str) -> str | None:
+    """The shipped language of a language code: its own, or that of its base; None if none is."""
+    known = languages()
+    return next((code for code in (language, language.split("-")[0]) if code in known), None)
+
+
+@cache
+def read_shipped(folder: Literal["text", "tables"], language: str) -> Sections:
+    """A shipped file of texts as it is, with ``{blank}`` and other placeholders.
+
+    Do not change the result.
+
+    Args:
+        folder: ``text`` for what forms and pages show, ``tables`` for the words of tables.
+        language: a language whose texts are shipped.
+
+    Raises:
+        CurationError: the file is damaged.
+    """
+    path = shipped("annotation_configs", folder, f"{language}.toml")
+    return read_toml(path, fix="install curation again")
+
+
 @cache
 def shipped_texts(language: str) -> Sections:
     """The table texts in a language, or in English if they are not shipped. Do not change them.
@@ -95,10 +120,24 @@ def shipped_texts(language: str) -> Sections:
     Raises:
         CurationError: the file is damaged.
     """
-    known = languages()
-    name = next((code for code in (language, language.split("-")[0]) if code in known), FIRST)
-    path = shipped("annotation_configs", "tables") / f"{name}.toml"
-    return read_toml(path, fix="install curation again")
+    name = nearest(language) or FIRST
+    return with_blank(read_shipped("tables", name), blank_word(read_shipped("text", name)))
+
+
+def blank_word(texts: Sections) -> str:
+    """The word for the gap in a sentence in the language of some texts; by default BLANK."""
+    return str(texts.get("writing", {}).get("blank", BLANK))
+
+
+def with_blank(texts: Sections, word: str) -> Sections:
+    """Texts with the word for the gap in the place of ``{blank}``."""
+
+    def fill(text: str | list[str]) -> str | list[str]:
+        lines = [text] if isinstance(text, str) else text
+        filled = [line.replace("{blank}", word) for line in lines]
+        return filled[0] if isinstance(text, str) else filled
+
+    return {section: {k: fill(text) for k, text in keys.items()} for section, keys in texts.items()}
 
 
 def has_own_headings(texts: Sections, language: str) -> bool:
@@ -109,8 +148,8 @@ def has_own_headings(texts: Sections, language: str) -> bool:
         language: the campaign's language code.
     """
     base = language.split("-")[0]
-    english = shipped_texts(FIRST)["heading"]
-    return base == FIRST or texts["heading"] != english
+    english = with_blank(read_shipped("tables", FIRST), blank_word(texts))
+    return base == FIRST or texts["heading"] != english["heading"]
 
 
 def wrong_text(texts: Mapping[str, Any]) -> str | None:
@@ -186,9 +225,15 @@ def _distinct(words: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """What words in tables mean: by space, the canonical name of each normalised word."""
+    """What words in tables mean.
+
+    Attributes:
+        meanings: by space, the canonical name of each normalised word.
+        blank: what people may write for BLANK.
+    """
 
     meanings: Mapping[Space, Mapping[str, str]]
+    blank: str = BLANK
 
     def read(self, space: Space, word: str) -> str | None:
         """The canonical name that a word means in a space, or None.
@@ -209,9 +254,21 @@ def shipped_words() -> Words:
     """What words mean in tables that do not belong to a round: those of all shipped languages."""
     meanings: dict[Space, dict[str, str]] = {space: {} for space in SPACES}
     for language in languages():
-        for space, word, name in aliases(shipped_texts(language)):
+        with_name = with_blank(read_shipped("tables", language), BLANK)
+        for space, word, name in (*aliases(shipped_texts(language)), *aliases(with_name)):
             meanings[space].setdefault(key(word), name)
     return Words(meanings)
+
+
+@cache
+def canonical_words() -> Words:
+    """What words mean in answers that have canonical names only.
+
+    >>> canonical_words().read("label", "unrelated"), canonical_words().read("label", "无关")
+    ('unrelated', None)
+    """
+    english = shipped_texts(FIRST)
+    return Words({space: {key(name): name for name in _names(space, english)} for space in SPACES})
 
 
 _VALUES: dict[str | None, Value] = {value: value for value in VALUES}
@@ -246,7 +303,8 @@ def round_words(texts: Sections) -> Words:
         if key(word) and names[space].get(key(word), name) == name:
             meanings[space].setdefault(key(word), name)
     known = shipped_words().meanings
-    return Words({space: {**known[space], **meanings[space]} for space in SPACES})
+    whole = {space: {**known[space], **meanings[space]} for space in SPACES}
+    return Words(whole, blank_word(texts))
 
 
 def aliases(texts: Sections) -> Iterator[tuple[Space, str, str]]:

@@ -15,12 +15,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from curation.files import CurationError, read_text, shipped
-from curation.formats.table_words import FIRST, OTHER, shipped_texts
+from curation.formats.table_words import FIRST, OTHER, PROMPTS, blank_word, nearest, read_shipped
 from curation.formats.table_words import Sections as Texts
 from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
+from curation.text.item_form import show_blank
 from curation.text.rules import WORK
 
+PAY_FACTS = ("amount", "currency")
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
 _PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
@@ -32,7 +34,13 @@ _MARKS = ((re.compile(r"\*\*(.+?)\*\*"), r"<b>\1</b>"), (re.compile(r"\*(.+?)\*"
 # --- the texts ------------------------------------------------------------------------------
 
 
-def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = None) -> Texts:
+def texts(
+    language: str,
+    own: Path | None,
+    *,
+    study: Mapping[str, str] | None = None,
+    pay: tuple[str, str] = ("", ""),
+) -> Texts:
     """All texts that people read, in one language, with the facts of the study filled in.
 
     The texts of tables (``table_words``) are among them. They are English if they are not shipped
@@ -43,37 +51,83 @@ def texts(language: str, own: Path | None, *, study: Mapping[str, str] | None = 
         own: path of the campaign's own texts, which replace shipped texts key by key. It need not
             exist if the language is shipped.
         study: facts from the settings for ``[study]``; the campaign's own file overrides them.
+        pay: the amount for one task, and its currency; an empty amount if people are not paid.
 
     Returns:
-        Texts by section and key. A line that names an unknown fact of the study is left out.
+        Texts by section and key. A line that names an unknown fact, or the amount if there is none,
+        is left out.
 
     Raises:
         CurationError: there are no texts in this language, or some are missing; a key is unknown,
             empty or of the wrong type; or a placeholder is unknown.
     """
-    folder = shipped("annotation_configs", "text")
-    known, tables = _read(folder / f"{FIRST}.toml"), shipped_texts(language)
-    there = [folder / f"{name}.toml" for name in (language, language.split("-")[0])]
-    base = next((path for path in there if path.exists()), None)
+    known, base = read_shipped("text", FIRST), nearest(language)
+    tables = read_shipped("tables", base or FIRST)
     mine = _own(own, known | tables) if own is not None and own.exists() else {}
-    begun = f"copy {folder / f'{FIRST}.toml'} to {own or '2-rounds/text.toml'} and translate it"
+    file = own or "2-rounds/text.toml"
+    begin = f"«curation rounds texts {language}» writes {file}, with the English text of each key"
     if base is None and not mine:
-        raise CurationError(f"no texts in the language {language!r} are shipped", begun)
-    given = _read(base) if base else {}
+        raise CurationError(f"no texts in the language {language!r} are shipped", begin)
+    _check_empty(mine, str(own), whole=base is None)
+    given = read_shipped("text", base) if base else {}
     merged = {section: {**given.get(section, {}), **mine.get(section, {})} for section in known}
     missing = [f"{s}.{key}" for s, keys in known.items() for key in keys if key not in merged[s]]
     if missing:
-        raise CurationError(f"{own or base}: no {', '.join(missing)}", begun)
-    where = own if mine else base
+        raise CurationError(
+            f"{own}: no {', '.join(missing)}",
+            f"add them; «curation rounds texts {language} --to FILE» writes all keys with the "
+            "English text of each",
+        )
+    where = str(own if mine else f"the shipped texts in {base}")
     if merged["page"]["direction"] not in ("ltr", "rtl"):
         raise CurationError(
             f"{where}, page.direction: it is neither ltr nor rtl", 'write "ltr" or "rtl"'
         )
+    _check_blank(merged["writing"]["blank"], where)
     for key, value in (study or {}).items():
         if value and not mine.get("study", {}).get(key):
             merged["study"][key] = value
     own_tables = {section: {**tables[section], **mine.get(section, {})} for section in tables}
-    return _filled(merged, str(where)) | own_tables
+    facts = {**merged["study"], **dict(zip(PAY_FACTS, pay, strict=True))}
+    return _filled(merged | own_tables, facts | {"blank": merged["writing"]["blank"]}, where)
+
+
+def unread(language: str, texts: Texts) -> str:
+    """The shipped language of some texts that no native speaker has read; empty if one has."""
+    base = nearest(language)
+    return base if base and base != FIRST and not texts["page"]["read_by"].strip() else ""
+
+
+def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
+    """Check that no text of a campaign's own file is empty.
+
+    ``whole`` is true if no texts are shipped in its language, so that none can be left out.
+    """
+
+    def is_empty(section: str, text: str | list[str]) -> bool:
+        if text == []:  # leaves lines out, but for lists of words that are read
+            return whole and not section.endswith("_words")
+        return not all(part.strip() for part in _lines(text))
+
+    empty = [
+        f"{section}.{key}"
+        for section, keys in mine.items()
+        for key, text in keys.items()
+        if section != "study" and key != "read_by" and is_empty(section, text)
+    ]
+    if empty:
+        fix = "write each text" if whole else "write a text, or leave the key out"
+        are = "it is" if len(empty) == 1 else "they are"
+        raise CurationError(f"{where}, {', '.join(empty)}: {are} empty", fix)
+
+
+def _check_blank(word: str, where: str) -> None:
+    """Check that the word for the gap is not a word that sentences have."""
+    if any(map(str.isspace, word)) or (word.isalpha() and not word.isupper()):
+        raise CurationError(
+            f"{where}, writing.blank: {word!r} may be an ordinary word of a sentence",
+            "write one word in capital letters or in brackets, such as [gap]",
+        )
 
 
 def release_warning(language: str, own: Path) -> str:
@@ -86,11 +140,9 @@ def release_warning(language: str, own: Path) -> str:
     Raises:
         CurationError: the campaign's own texts are damaged, or have a key that is not known.
     """
-    folder = shipped("annotation_configs", "text")
-    known = _read(folder / f"{FIRST}.toml")
-    mine = _own(own, known | shipped_texts(FIRST)) if own.exists() else {}
-    there = (folder / f"{name}.toml" for name in (language, language.split("-")[0]))
-    texts = next((_read(path) for path in there if path.exists()), known)
+    known, base = read_shipped("text", FIRST), nearest(language)
+    mine = _own(own, known | read_shipped("tables", FIRST)) if own.exists() else {}
+    texts = read_shipped("text", base) if base else known
     warning = mine.get("content_warning", {}).get("release")
     return str(warning or texts["content_warning"]["release"])
 
@@ -100,13 +152,10 @@ def missing_facts(texts: Texts) -> list[str]:
     return [key for key, value in texts["study"].items() if not value.strip()]
 
 
-def _read(path: Path) -> Texts:
-    return read_toml(path, fix="see the shipped file for an example")
-
-
 def _own(path: Path, known: Texts) -> Texts:
     """A campaign's own texts, each checked against the shipped text with the same key."""
-    mine = _read(path)
+    mine = read_toml(path, fix="see the shipped file for an example")
+    mine.pop(PROMPTS, None)  # those of chat models are read elsewhere
     for section, keys in mine.items():
         if section not in known:
             raise CurationError(f"{path}, {section}: no such section", _near(section, known))
@@ -119,18 +168,18 @@ def _own(path: Path, known: Texts) -> Texts:
                 fix = _near(key, known[section])
                 raise CurationError(f"{path}, {section}.{key}: no such text", fix)
             lines = isinstance(known[section][key], list)
-            parts = value if isinstance(value, list) else [value]
+            parts = _lines(value)
             if isinstance(value, list) is not lines or not all(isinstance(p, str) for p in parts):
                 form = '["one line", "another"]' if lines else '"text"'
                 raise CurationError(f"{path}, {section}.{key}: wrong type", f"write {form}")
             if any(_CONTROL.search(part) for part in parts):
                 fix = "remove it; write \\n for a line break"
                 raise CurationError(f"{path}, {section}.{key}: it has a control character", fix)
-            if section != "study" and not all(part.strip() for part in parts):
-                raise CurationError(
-                    f"{path}, {section}.{key}: it is empty", "write a text, or leave the key out"
-                )
     return mine
+
+
+def _lines(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
@@ -138,19 +187,17 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
 
 
-def _filled(merged: Texts, where: str) -> Texts:
-    study = merged["study"]
-
+def _filled(merged: Texts, facts: Mapping[str, str], where: str) -> Texts:
     def fill(name: str, text: str) -> str:
         for fact in _FACT.findall(text):
-            if fact not in study:
+            if fact not in facts:
                 raise CurationError(
-                    f"{where}, {name}: there is no fact {{{fact}}}", _near(fact, study)
+                    f"{where}, {name}: there is no fact {{{fact}}}", _near(fact, facts)
                 )
-        return _FACT.sub(lambda match: str(study[match[1]]), text)
+        return _FACT.sub(lambda match: str(facts[match[1]]), text)
 
     def is_known(line: str) -> bool:
-        return all(study.get(fact, "?").strip() for fact in _FACT.findall(line))
+        return all(facts.get(fact, "?").strip() for fact in _FACT.findall(line))
 
     def fill_lines(name: str, value: str | list[str]) -> str | list[str]:
         if isinstance(value, str):
@@ -194,6 +241,7 @@ def config(kind: RoundKind, texts: Texts) -> str:
     lines = [
         f"**{heading}**\n\n{body}" if heading else body for heading, body in _panel(kind, texts)
     ]
+    lines += [texts["writing"]["unsent"]] if kind in KINDS else []  # Label Studio keeps no draft
     made = {
         "instruction": "\n\n".join(lines),
         "consent": "\n\n".join(texts["consent"]["lines"]),
@@ -215,10 +263,11 @@ def _attribute(text: str) -> str:
     Label Studio reads a dollar sign and the word after it as a field of the task's data, and shows
     « undefined ». An invisible joiner between them prevents this.
     """
-    return escape(_apart(text), {'"': "&quot;", "\n": "&#10;"})
+    return escape(apart(text), {'"': "&quot;", "\n": "&#10;"})
 
 
-def _apart(text: str) -> str:
+def apart(text: str) -> str:
+    """A text with an invisible joiner after each dollar sign, for Label Studio."""
     return text.replace("$", "$\u2060")
 
 
@@ -360,12 +409,12 @@ def task_data(
     """
     data: dict[str, Any] = {"task_id": task.id, "consent_version": consent_version(texts)}
     if kind == "review":
-        offered = [{"value": _apart(shown), "alias": term} for term, shown in choices]
-        offered.append({"value": _apart(texts["review"]["into_other"]), "alias": OTHER})
+        offered = [{"value": shown, "alias": term} for term, shown in choices]
+        offered.append({"value": texts["review"]["into_other"], "alias": OTHER})
         return data | {"term": task.target, "domain": task.domain, "info": info, "choices": offered}
     data |= {"target": task.target, "domain": task.domain}
     if kind == "validation":
-        data["context"] = task.context or ""
+        data["context"] = show_blank(task.context or "", blank_word(texts))
         for number, shown in enumerate(task.shown, 1):
             data |= {f"id_{number}": shown.id, f"text_{number}": shown.text}
     return data

@@ -11,6 +11,7 @@ from platformdirs import user_config_path
 
 from curation.files import CurationError, beside, read_bytes
 from curation.records import Standing
+from curation.text.rules import nfc
 from curation.text.wording import amount
 
 KEY_BYTES = 32
@@ -67,7 +68,7 @@ def read_key(campaign_id: str) -> bytes:
 
 
 def pseudonyms(key: bytes) -> Callable[[str], str]:
-    """The function that gives the pseudonym of a person's id on a platform: HMAC-SHA256, 64 bits.
+    r"""The function that gives the pseudonym of a person's id on a platform: HMAC-SHA256, 64 bits.
 
     It also makes the ids of labels: a plain digest of an answer that names a person could be found
     out by trying.
@@ -77,10 +78,12 @@ def pseudonyms(key: bytes) -> Callable[[str], str]:
     (True, False)
     >>> name("Ann@example.org") == name("ann@example.org"), name("A1B") == name("a1b")
     (True, False)
+    >>> name("Zo\u00eb") == name("Zoe\u0308")  # ë as one character and as two
+    True
     """
 
     def pseudonym(person: str) -> str:
-        name = person.strip()
+        name = nfc(person.strip())
         name = name.lower() if "@" in name else name  # e-mail addresses ignore case
         return "p-" + hmac.digest(key, name.encode(), "sha256").hex()[:16]
 

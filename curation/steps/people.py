@@ -256,7 +256,7 @@ def _delete_old(campaign: Campaign) -> None:
 
 
 def _pseudonym(campaign: Campaign, who: str) -> str:
-    """The pseudonym of a person who is named by it, or by their id on the platform.
+    """The pseudonym of a person who is named by it, or by their id or name on the platform.
 
     Raises:
         CurationError: nobody here has answered under that name.
@@ -268,6 +268,9 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
     for candidate in (who, name(who), name(who.lower())):
         if candidate in known:
+            return candidate
+    for round in round_files.map_rounds(campaign):
+        if candidate := open_platform(campaign, round).named(who):
             return candidate
     raise CurationError(
         f"nobody here has answered under the name {who!r}",

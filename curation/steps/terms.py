@@ -27,7 +27,7 @@ from curation.steps.step import QUIET, Reporter, Step
 from curation.terms.edits import COLUMNS, Edit
 from curation.terms.facts import FactRequest, Facts, in_order
 from curation.text.item_form import names
-from curation.text.rules import same_text
+from curation.text.rules import nfc, same_text
 from curation.text.times import now
 from curation.work.engine import Engine
 from curation.work.manifest import Results, read_manifest
@@ -175,10 +175,10 @@ def terms_named(terms: Iterable[Term], name: str) -> list[Term]:
 
 
 def term_ids(terms: Iterable[Term]) -> dict[tuple[str, str], str]:
-    """Term ids by domain and text; a term's other names count, too."""
+    """Term ids by domain and text, also in NFC, as answers have it; other names count, too."""
     terms = list(terms)
-    ids = {(t.domain, name): t.id for t in terms for name in t.names}
-    return ids | {(t.domain, t.text): t.id for t in terms}
+    named = [(t, name) for t in terms for name in t.names] + [(t, t.text) for t in terms]
+    return {(t.domain, form): t.id for t, name in named for form in (name, nfc(name))}
 
 
 class Queried(NamedTuple):
@@ -774,7 +774,8 @@ def register_terms(
                     wikidata=term.wikidata if term.text == first else own,
                 ),
             )
-        if (term is None and not known_only) or (term and text not in (term.text, first)):
+        own_texts = {term.text, first, nfc(term.text), nfc(first)} if term else set()
+        if (term and text not in own_texts) or (term is None and not known_only):
             name = new_id(domain, text)
             registered.setdefault(name, Term(id=name, text=text, domain=domain))
     if len(registered) > before:

@@ -170,6 +170,32 @@ def flaws(
 
 
 BLANK = "BLANK"
+_WIDE = 0xFEE0  # from a sign of ASCII to the same sign in full width
+
+
+def show_blank(text: str, word: str) -> str:
+    """A text as people see it: with their language's word for the gap in the place of BLANK."""
+    return text.replace(BLANK, word)
+
+
+def read_blank(text: str, word: str) -> str:
+    """A text that a person wrote, with BLANK in the place of their language's word for the gap.
+
+    Signs of the word may be in half or in full width; BLANK itself stays.
+
+    >>> read_blank("その店は[空欄］だ。", "［空欄］"), read_blank("The BLANK is late.", "GAP")
+    ('その店はBLANKだ。', 'The BLANK is late.')
+    """
+    return text if word == BLANK else _gap(word).sub(BLANK, text)
+
+
+@lru_cache(maxsize=16)
+def _gap(word: str) -> re.Pattern[str]:
+    chars = unicodedata.normalize("NFKC", word)
+    either = (f"[{re.escape(c)}{chr(ord(c) + _WIDE)}]" if "!" <= c <= "~" else c for c in chars)
+    return re.compile("".join(either))
+
+
 END = re.compile(r"[\s.!?…。！？؟।]+$")  # the punctuation at the end of a sentence
 
 _JOINED = re.compile(rf"[^\W_]*{BLANK}[^\W_]*")

@@ -42,6 +42,15 @@ def stable_id(prefix: str, *parts: str) -> str:
     return f"{prefix}-{digest[:20]}"
 
 
+def nfc(text: str) -> str:
+    r"""A text in NFC: a letter and its marks are one character, where there is one.
+
+    >>> nfc("Zoe\u0308") == "Zo\u00eb"
+    True
+    """
+    return unicodedata.normalize("NFC", text)
+
+
 def same_text(text: str) -> str:
     """The normalised form of a text; texts that differ only in case, form or spaces share it.
 

@@ -131,6 +131,20 @@ def moment(text: str, order: Order | None = None) -> datetime:
     raise ValueError("it is not a time")
 
 
+_EXACT = re.compile(r":\d\d.*(?:Z|UTC|GMT|[A-Z]{3} \d{4}|[+-]\d\d?(?::?\d\d)?)$", re.ASCII)
+
+
+def is_exact(text: str) -> bool:
+    """Whether a time names a clock and a zone, so that it is not a part of a day off.
+
+    >>> [is_exact(text) for text in ("2026-03-14T10:22:05Z", "14.03.2026 10:22 GMT+7")]
+    [True, True]
+    >>> [is_exact(text) for text in ("2026-03-14", "2026-03-14 10:22", "2026-03-14T10:22:05")]
+    [False, False, False]
+    """
+    return _EXACT.search(_plain(text).upper()) is not None
+
+
 def is_plausible(moment: datetime | None) -> bool:
     """Whether a number that means this moment in a spreadsheet is probably a date."""
     return moment is not None and 2000 <= moment.year < 2100

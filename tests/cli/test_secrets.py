@@ -20,6 +20,7 @@ from support.scored import CATS
 
 SECRET = "Xq7-plum-Secret"
 BASIC = base64.b64encode(f"ann:{SECRET}".encode()).decode()
+LABEL_STUDIO = ("--platform", "label_studio")
 MODES = ("redirect", "relative", "refuse", "bad", "good")
 TOML = """
 [campaign]
@@ -117,7 +118,7 @@ def test_what_is_not_an_address(forked: Any, campaign: Campaign, url: str) -> No
     (campaign.root / "campaign.toml").write_text(TOML, "utf-8")
     for words in (
         ("terms", "query", "--endpoint", url),
-        ("rounds", "open", "intrasentence", "--url", url),
+        ("rounds", "open", "intrasentence", *LABEL_STUDIO, "--url", url),
         ("scores", "models", "m", "--endpoint", url),
     ):
         done = forked(*words, "-c", campaign.root)
@@ -137,7 +138,7 @@ def test_a_label_studio(
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", SECRET)
     leaky.mode = mode
     copy = desk.copy(tmp_path / "campaign")
-    opening = ("rounds", "open", "intrasentence", "--name", "w")
+    opening = ("rounds", "open", "intrasentence", "--name", "w", *LABEL_STUDIO)
     for part in (f"ann:{SECRET}@{leaky.place}", f"{leaky.place}/?token={SECRET}"):
         done = copy.run(*opening, "--url", f"http://{part}")
         assert done.code == 1
@@ -152,7 +153,8 @@ def test_a_label_studio(
 def test_a_proxy_that_cannot_be_used(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", SECRET)
     monkeypatch.setenv("ALL_PROXY", f"strange://ann:{SECRET}@proxy.invalid")
-    refused = desk.refused("rounds", "open", "intrasentence", "--url", "http://server.invalid")
+    url = ("--url", "http://server.invalid")
+    refused = desk.refused("rounds", "open", "intrasentence", *LABEL_STUDIO, *url)
     assert "the environment names a proxy that cannot be used" in refused
     assert SECRET not in refused
 

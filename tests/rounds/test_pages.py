@@ -23,7 +23,8 @@ SHIPPED = shipped("annotation_configs", "text")
 LANGUAGES = sorted(path.stem for path in SHIPPED.glob("*.toml"))
 ENGLISH = tomllib.loads((SHIPPED / "en.toml").read_text("utf-8"))
 ENGLISH_TEXTS = pages.texts("en", None)
-STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "1 €"}
+STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example"}
+PAY = ("0.40", "EUR")
 SEEN = {"value", "hint", "placeholder", "requiredMessage", "title"}  # attributes that people read
 
 
@@ -49,7 +50,9 @@ def marked() -> dict[str, dict[str, Any]]:
         return [f"«{name}.{n}»" for n in range(len(said))] if lines else f"«{name}»"
 
     marks = {s: {k: mark(f"{s}.{k}", v) for k, v in keys.items()} for s, keys in ENGLISH.items()}
-    return marks | {"page": {"direction": "ltr"}}
+    marks["writing"]["blank"] = "«BLANK»"
+    marks["intrasentence"]["template"] += "{blank}"
+    return marks | {"page": {"direction": "ltr", "read_by": "me"}}
 
 
 def controls(kind: RoundKind, texts: pages.Texts) -> dict[str, ET.Element]:
@@ -66,10 +69,69 @@ def aliases(control: ET.Element) -> list[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_shipped_language_is_whole(language: str) -> None:
-    said = pages.texts(language, None, study=STUDY)
+    said = pages.texts(language, None, study=STUDY, pay=PAY)
     every = ENGLISH | table_words.shipped_texts(language)
     assert {s: set(keys) for s, keys in said.items()} == {s: set(k) for s, k in every.items()}
     assert not pages.missing_facts(said)
+    blank = said["writing"]["blank"]
+    for kind in ROUND_KINDS:
+        shown = pages.config(kind, said) + pages.instruction(kind, said)
+        assert blank == "BLANK" or "BLANK" not in shown
+        assert (kind == "intrasentence") == (blank in shown)
+
+
+def marks_of(text: str) -> tuple[list[int], set[str]]:
+    """How many bold and italic parts a text has, and its placeholders."""
+    return [len(re.findall(mark, text)) for mark in (BOLD, ITALICS)], set(
+        re.findall(r"\{\w*\}", text)
+    )
+
+
+BOLD, ITALICS = r"\*\*[^*]+\*\*", r"(?<!\*)\*[^*]+\*(?!\*)"
+
+
+def closes(text: str) -> bool:
+    """Whether Markdown sees where each mark ends: not between punctuation and a letter.
+
+    Only a text without spaces between its words can be wrong here.
+    """
+    parts = [match.span() for mark in (BOLD, ITALICS) for match in re.finditer(mark, text)]
+    ends = [text[end - 3 : end + 1] for _, end in parts]
+    starts = [text[max(start - 1, 0) : start + 3] for start, _ in parts]
+    return not any(re.search(r"[^\w\s*]\*+\w", end) for end in ends) and not any(
+        re.search(r"\w\*+[^\w\s*{]", start) for start in starts
+    )
+
+
+@pytest.mark.parametrize("folder", ["text", "tables"])
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
+def test_every_text_is_as_in_english_in_all_but_its_words(language: str, folder: Any) -> None:
+    english = table_words.read_shipped(folder, "en")
+    texts = table_words.read_shipped(folder, language)
+    assert {s: list(keys) for s, keys in texts.items()} == {s: list(k) for s, k in english.items()}
+    for section, keys in english.items():
+        if section.endswith("_words"):  # each language has its own
+            continue
+        for key, text in keys.items():
+            own = texts[section][key]
+            assert type(own) is type(text), key
+            pairs = [(own, text)] if isinstance(text, str) else [*zip(own, text, strict=True)]
+            for mine, theirs in pairs:
+                assert marks_of(mine) == marks_of(theirs), f"{section}.{key}"
+                is_name = section in ("page", "study") or key in ("version", "merge_choices")
+                assert is_name or mine != theirs, f"{section}.{key} is not translated"
+                assert closes(mine), f"{section}.{key}"
+
+
+def test_a_mark_between_punctuation_and_a_letter_is_seen() -> None:
+    assert closes("**注意**。人が。") and closes("*The baker.* Then.")  # noqa: PT018
+    assert not closes("**注意。**人が。")
+    assert not closes("人**「注意」**。")
+
+
+def test_the_words_for_the_gap_are_no_words_of_a_sentence() -> None:
+    words = {name: pages.texts(name, None)["writing"]["blank"] for name in LANGUAGES}
+    assert words == {"ar": "[فراغ]", "en": "BLANK", "id": "RUMPANG", "ja": "［空欄］"}
 
 
 def test_a_campaigns_own_texts_stand_in_key_by_key(tmp_path: Path) -> None:
@@ -90,14 +152,14 @@ def test_a_missing_file_or_a_variety_of_a_language_changes_nothing(tmp_path: Pat
 
 def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
     said = pages.texts("en", None)
-    assert pages.missing_facts(said) == ["institution", "ethics", "contact", "pay"]
+    assert pages.missing_facts(said) == ["institution", "ethics", "contact"]
     every = json.dumps({s: keys for s, keys in said.items() if s != "study"})
     assert not re.search(r"\{\w*\}", every)
     assert "carried out by" not in every
     assert "Pay" not in re.findall(r"<h4>(.*?)</h4>", pages.instruction("review", said))
-    whole = pages.texts("en", None, study=STUDY)
+    whole = pages.texts("en", None, study=STUDY, pay=PAY)
     for kind in ROUND_KINDS:
-        assert all(fact in pages.instruction(kind, whole) for fact in STUDY.values()), kind
+        assert all(fact in pages.instruction(kind, whole) for fact in (*STUDY.values(), *PAY)), kind
 
 
 @pytest.mark.parametrize(
@@ -112,6 +174,9 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nrules = [1]", "review.rules: wrong type", "write ["),
         ("[consent]\nversion = 2", "consent.version: wrong type", 'write "text"'),
         ("[review]\nkeep = ' '", "review.keep: it is empty", "leave the key out"),
+        ("[study]\npay = '1 EUR'", "study.pay: no such text", "known names: institution"),
+        ("[writing]\nblank = 'gap'", "writing.blank: 'gap' may be an ordinary word", "[gap]"),
+        ("[writing]\nblank = 'THE GAP'", "'THE GAP' may be an ordinary word", "[gap]"),
         ('[review]\nkeep = "a\\u0001"', "review.keep: it has a control character", "remove it"),
         ("[review]\nkeep = 'by {contakt}'", "no fact {contakt}", "did you mean 'contact'?"),
         ("[review]\nkeep = '{}'", "no fact {}", "known names: institution"),
@@ -125,12 +190,12 @@ def test_a_wrong_text_is_named_with_a_fix(tmp_path: Path, text: str, says: str, 
 
 
 def test_another_language_needs_every_text(tmp_path: Path) -> None:
-    with fails("no texts in the language 'id' are shipped", fix="en.toml"):
-        pages.texts("id", None)
-    with fails("consent.box", fix="en.toml") as caught:
-        pages.texts("id", own(tmp_path, toml({"review": ENGLISH["review"]})))
+    with fails("no texts in the language 'sw' are shipped", fix="curation rounds texts sw"):
+        pages.texts("sw", None)
+    with fails("consent.box", fix="curation rounds texts sw --to FILE") as caught:
+        pages.texts("sw", own(tmp_path, toml({"review": ENGLISH["review"]})))
     assert "review.keep" not in caught.value.what
-    said = pages.texts("id", own(tmp_path, toml(marked())))
+    said = pages.texts("sw", own(tmp_path, toml(marked())))
     assert said["review"]["keep"] == "«review.keep»"
 
 
@@ -148,7 +213,7 @@ def test_the_consents_version_follows_its_text(tmp_path: Path) -> None:
     ]
     assert len({plain, *changed}) == 5
     assert changed[2] == "2" + plain[1:]
-    same = own(tmp_path, '[study]\npay = "5 €"\n[review]\nkeep = "Hold"')
+    same = own(tmp_path, '[instruction]\npay = ["5 €"]\n[review]\nkeep = "Hold"')
     assert pages.consent_version(pages.texts("en", same)) == plain, "it is no part of the consent"
 
 
@@ -313,7 +378,7 @@ def test_a_review_offers_terms_and_another() -> None:
     assert data["info"] == "bakes"
     assert data["choices"] == [
         {"value": "baker", "alias": "t-1"},
-        {"value": "$\u20605", "alias": "t-2"},
+        {"value": "$5", "alias": "t-2"},
         {"value": ENGLISH["review"]["into_other"], "alias": "other"},
     ]
 

@@ -15,7 +15,7 @@ from curation.text.rules import stable_id
 
 Row = dict[str, Any]
 Said = list[tuple[str, ParsedAnswer]]
-Source = Literal["answers", "stereoset", "forms", "label_studio"]
+Source = Literal["answers", "stereoset", "forms", "web", "label_studio"]
 TERMS = {("profession", word): stable_id("term", "profession", word) for word in ("baker", "nurse")}
 WORDS = {"stereotype": "early", "anti_stereotype": "late", "unrelated": "algebraic"}
 ITEM = {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from curation.files import CurationError, read_text, shipped
+from curation.formats.table_words import PROMPTS
 from curation.formats.toml_files import line_of, read_toml, toml_key
 from curation.records import KINDS, Kind
 from curation.text.words import base
@@ -88,7 +89,7 @@ def prompts_for(language: str) -> Path | None:
 
 
 def read_prompts(path: Path) -> Prompts:
-    """Read a file of prompts.
+    """Read a file of prompts, or the section ``[prompts]`` of a campaign's texts.
 
     Raises:
         CurationError: the file cannot be read, is not TOML or has an error; the message names the
@@ -96,6 +97,9 @@ def read_prompts(path: Path) -> Prompts:
     """
     table = read_toml(path, fix=f"correct this line; {DOCS}")
     reader = _Reader(path)
+    table = table.get(PROMPTS, table)
+    if not isinstance(table, dict):
+        reader.fail(PROMPTS, "it is not a section", f"write [{PROMPTS}] above the prompts; {DOCS}")
     known = ("letters", "again", *_LISTS, *KINDS)
     for key in table:
         if key not in known:
@@ -118,7 +122,9 @@ class _Reader:
         self._path, self._text = path, read_text(path)
 
     def fail(self, key: str, what: str, fix: str, *, line: str = "") -> NoReturn:
-        where = line or line_of(self._text, [key], depth=0) or line_of(self._text, [key], depth=1)
+        keys = ([key], 0), ([key], 1), ([PROMPTS, key], 1), ([PROMPTS, key], 2)
+        places = (line_of(self._text, names, depth=depth) for names, depth in keys)
+        where = line or next(filter(None, places), "")
         raise CurationError(f"{self._path}{where}, {toml_key(key)[:200]}: {what}", fix)
 
     def letters(self, given: Any) -> tuple[str, str]:
@@ -185,7 +191,7 @@ class _Reader:
         heads = [
             number
             for number, line in enumerate(self._text.splitlines(), 1)
-            if re.match(rf"\s*\[\[\s*[\"']?{kind}[\"']?\s*\]\]", line)
+            if re.match(rf"\s*\[\[\s*(?:{PROMPTS}\s*\.\s*)?[\"']?{kind}[\"']?\s*\]\]", line)
         ]
         prompts: dict[str, Prompt] = {}
         for index, table in enumerate(given):

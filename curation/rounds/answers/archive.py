@@ -8,7 +8,9 @@ tombstone, which keeps its id (so that the answer stays known) and its place, an
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -18,6 +20,9 @@ import orjson
 
 from curation.files import CurationError, open_input, printable, read_records, refuse_links, writing
 from curation.records import Event, Source
+
+STAMP = "%Y%m%dT%H%M%S%f"
+"""How the name of a segment begins: the time of its delivery."""
 
 
 class Sent(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,9 +63,21 @@ def segments(raw: Path) -> list[Path]:
     return paths
 
 
+@lru_cache(maxsize=10_000)
+def delivered_at(segment: str) -> datetime | None:
+    """When a segment was delivered, in UTC; None if its name does not say.
+
+    >>> delivered_at("20260314T102205123456-0123456789ab.jsonl").isoformat()
+    '2026-03-14T10:22:05.123456+00:00'
+    """
+    with suppress(ValueError):
+        return datetime.strptime(segment.partition("-")[0], STAMP).replace(tzinfo=UTC)
+    return None
+
+
 def deliver(
     raw: Path,
-    source: Literal["stereoset", "answers", "forms", "label_studio"],
+    source: Literal["stereoset", "answers", "forms", "web", "label_studio"],
     payloads: Iterable[dict[str, Any]],
     *,
     gone: Callable[[Sent], bool] | None = None,
@@ -101,7 +118,7 @@ def deliver(
         whole.update(fresh[-1])
     if not fresh:
         return Delivery(0, known, None)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    stamp = datetime.now(UTC).strftime(STAMP)
     raw.mkdir(parents=True, exist_ok=True)
     raw.chmod(0o700)  # people's ids are in it
     segment = raw / f"{stamp}-{whole.hexdigest()[:12]}.jsonl"

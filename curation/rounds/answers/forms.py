@@ -1,6 +1,6 @@
-"""Parses answers to a round's tasks, from Label Studio or from a file of another platform.
+"""Parses answers to a round's tasks: from our own pages, Label Studio, or a file.
 
-Both first become a row with the same columns: the task, the person, the answer's own id and times,
+All first become a row with the same columns: the task, the person, the answer's own id and times,
 and the form's fields. The meaning of a field depends on the round's kind and on the task: label_2
 is the label of the association that the task showed second.
 """
@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
-from curation.formats.table_words import NO, OTHER, YES, Words, read_label, shipped_words
+from curation.formats.table_words import (
+    NO,
+    OTHER,
+    YES,
+    Words,
+    canonical_words,
+    read_label,
+    shipped_words,
+)
 from curation.records import FLAGS, GOLD_COLUMNS, Event, FlagName, Kind, RoundKind, Task
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
@@ -43,6 +51,7 @@ from curation.rounds.answers.rows import (
     values,
     whole_sentence,
 )
+from curation.text.item_form import read_blank
 from curation.text.rules import stable_id
 from curation.text.times import read_time
 
@@ -82,12 +91,16 @@ class _Answer(NamedTuple):
         number: the answer's number on its platform, or its position in the archive.
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
+        late: its place had gone to another person when it came.
+        why: why the person skipped the task, if that is known.
     """
 
     row: dict[str, Any]
     number: int
     cancelled: bool = False
     foreign: bool = False
+    late: bool = False
+    why: str = ""
 
 
 @lru_cache(maxsize=10_000)
@@ -218,7 +231,7 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
             if isinstance(chosen, list):
                 chosen = chosen[0] if len(chosen) == 1 else gap.join(chosen)
             if chosen:
-                row[_control(entry["from_name"])] = chosen
+                row[_control(entry["from_name"])] = rows.composed(chosen)
         by, editor = annotation.get("completed_by"), annotation.get("updated_by")
         by, editor = (p.get("id") if isinstance(p, dict) else p for p in (by, editor))
         number = int(annotation["id"])
@@ -227,6 +240,17 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
         raise UnusableError("bad_value", problem) from None
     foreign = editor is not None and str(editor) != str(by)
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
+
+
+def _page(payload: Mapping[str, Any], position: int) -> _Answer:
+    """An answer as our own pages sent it, with canonical columns and values."""
+    row = {
+        name: "|".join(map(str, value)) if isinstance(value, list) else value
+        for name, value in payload.items()
+        if name in COLUMNS
+    }
+    why = text_of(payload, "skipped")
+    return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
 
 
 def read(
@@ -240,13 +264,16 @@ def read(
 ) -> Iterator[ParsedAnswer]:
     """Parse an answer: an item, labels, a review or a refusal, and consent.
 
-    ``words`` are those of the round; None for those of the shipped languages.
+    ``words`` are those of the round; None for those of the shipped languages. Answers from our own
+    pages have canonical names.
 
     Raises:
         UnusableError: the answer cannot be distinguished from others.
     """
     payload = event.payload
-    if event.source != "label_studio":
+    if event.source == "web":
+        answer, words = _page(payload, event.position), canonical_words()
+    elif event.source != "label_studio":
         answer = _Answer(file_row(payload, words), event.position)
     elif "deleted" in payload:
         # All versions up to the last change that we know are deleted, by the server's clock.
@@ -297,8 +324,12 @@ def read(
     # An answer without an id is identified by its time: a later one is another answer.
     frame["id"] = f"{task.id}\x1f{own}" if own else f"{task.id}\x1f\x1f{sent}"
     if answer.cancelled or empty:
-        detail = f"no answer to task {task.id}"
+        detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
+        return
+    if answer.late:
+        detail = f"task {task.id} had all its answers when this one came"
+        yield Refused(code="late", detail=detail, **frame)
         return
     known = words or shipped_words()
     try:
@@ -307,7 +338,7 @@ def read(
         elif kind == "review":
             yield _review(row, task, frame, known)
         else:
-            yield _written(row, task, kind, frame)
+            yield _written(row, task, kind, frame, known)
     except UnusableError as problem:
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
@@ -338,10 +369,13 @@ def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words
     )
 
 
-def _written(row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any]) -> Written:
+def _written(
+    row: dict[str, Any], task: Task, kind: Kind, frame: dict[str, Any], words: Words
+) -> Written:
     is_context = kind == "intersentence" or (row.get("context") and not row.get("template"))
-    context = _flat(need(row, "context" if is_context else "template"))
-    texts = {name: _flat(need(row, name)) for name in GOLD_COLUMNS}
+    names = ("context" if is_context else "template", *GOLD_COLUMNS)
+    context, *written = (read_blank(_flat(need(row, name)), words.blank) for name in names)
+    texts = dict(zip(GOLD_COLUMNS, written, strict=True))
     if kind == "intrasentence":
         texts = {n: whole_sentence(context, task.target, text) for n, text in texts.items()}
     return Written(

@@ -266,6 +266,8 @@ def person_of(event: Event | Sent, words: Words | None = None) -> str | None:
         row = {"annotator": event.payload.get("person")}
     elif event.source == "answers":
         row = rows.understood(event.payload)
+    elif event.source == "web":
+        row = event.payload
     else:
         row = forms.file_row(event.payload, words)
     return rows.text_of(row, "annotator") or None

@@ -28,7 +28,7 @@ from curation.rounds.answers.parsed import (
     need_target,
 )
 from curation.text.item_form import BLANK, fill, filler
-from curation.text.rules import same_text, stable_id
+from curation.text.rules import nfc, same_text, stable_id
 from curation.text.times import ORDERS, read_time
 
 NAMES = {
@@ -114,16 +114,24 @@ class Headings(NamedTuple):
 
 
 def values(payload: Mapping[str, Any], headings: Headings) -> dict[str, Any]:
-    """A row's values by column.
+    r"""A row's values by column, with texts in NFC: the archive has them as they were typed.
 
     If two headings mean the same column, the first value that is not empty is used: a platform may
     give back the empty column of an exported table, and add one of its own.
+
+    >>> values({"target": "nha\u0300"}, Headings((("target", "target"),), ())) == {"target": "nhà"}
+    True
     """
-    row = {meaning: payload[name] for meaning, name in headings.first}
+    row = {meaning: composed(payload[name]) for meaning, name in headings.first}
     for meaning, name in headings.others:
         if row[meaning] is None or row[meaning] == "":
-            row[meaning] = payload[name]
+            row[meaning] = composed(payload[name])
     return row
+
+
+def composed(value: Any) -> Any:
+    """A value in NFC, in which a letter and its marks are one character; only texts change."""
+    return nfc(value) if isinstance(value, str) else value
 
 
 def in_order(pairs: Iterable[tuple[str, str]], words: Words | None = None) -> Headings:

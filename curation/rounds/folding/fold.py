@@ -11,7 +11,7 @@ An answer is refused for the first of these reasons that applies:
 2. a later version superseded it, it was deleted on its platform, or it was skipped;
 3. its person is excluded or withdrew, has not consented, wrote the item, or has answered the task
    before;
-4. it was too fast, or exceeds the person's caps;
+4. its time is impossible, it was too fast, or it exceeds the person's caps;
 5. its content: an item's words, its likeness to earlier items, or a label's item. A single label
    that is unusable is refused alone.
 
@@ -47,7 +47,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 9
+ALGORITHM = 10
 
 
 class Folded(NamedTuple):

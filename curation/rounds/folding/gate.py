@@ -1,7 +1,8 @@
 """Which answers count: whose are let in, which version, and how they are written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,10 +12,15 @@ import orjson
 from msgspec.structs import replace
 
 from curation.records import Rejection, Value
+from curation.rounds.answers.archive import delivered_at
 from curation.rounds.answers.parsed import Given, Reply, Written
-from curation.rounds.answers.rows import masked
+from curation.rounds.answers.rows import masked, text_of, understood
 from curation.text.rules import Caps, Work
+from curation.text.times import is_exact, moment, timestamp
 from curation.text.wording import amount
+
+CLOCKS = timedelta(minutes=5)
+"""How far clocks may differ before a time is impossible."""
 
 Near = Callable[[Sequence[str], str], int | None]
 Consents = dict[str, dict[str, tuple[str, str]]]
@@ -37,6 +43,9 @@ class Rules(NamedTuple):
         caps: how many answers to tasks a person may give in a round, and on one term in it, by
             kind of work; work that is not in it has no limits.
         keep_deleted: count answers that were deleted on their platform.
+        opened: by round, when it was opened, as a ``Timestamp``; a round that was not opened here
+            is not in it.
+        accept_times: the rounds whose answers may have any time.
     """
 
     domains: Sequence[str]
@@ -51,6 +60,8 @@ class Rules(NamedTuple):
     label_seconds: float = 0
     caps: Mapping[Work, Caps] = {}
     keep_deleted: bool = False
+    opened: Mapping[str, str] = {}
+    accept_times: Collection[str] = ()
 
 
 class Gate:
@@ -94,6 +105,8 @@ class Gate:
                 return "own_item", f"task {task.id} is about what {who} wrote"
             if (round, task.id, who) in self._answered:
                 return "second_answer", f"{who} had answered task {task.id}"
+        if round not in rules.accept_times and (problem := self._wrong_time(round, answer)):
+            return "time_impossible", problem
         kind = type(answer)
         least = (
             rules.write_seconds
@@ -114,6 +127,29 @@ class Gate:
             if on_term and self._by_term[round, who, task.term] >= on_term:
                 given = amount(on_term, "answer")
                 return "over_term_cap", f"{who} had given {given} on term {task.term}"
+        return None
+
+    def _wrong_time(self, round: str, answer: Reply) -> str | None:
+        """What is wrong if an answer is dated before its round was opened, or after it came in.
+
+        Clocks differ by some minutes. A time without a zone or a clock can be a day off.
+        """
+        came = delivered_at(answer.where.rpartition("/")[2].partition(" ")[0])
+        latest = came and timestamp(came + CLOCKS)
+        opened = self.rules.opened.get(round)
+        earliest = opened and timestamp(moment(opened) - CLOCKS)
+        for name, at in (
+            ("submitted_at", answer.place.submitted_at),
+            ("updated_at", answer.version),
+        ):
+            if not at or not ((latest and at > latest) or (earliest and at < earliest)):
+                continue
+            row = understood(answer.record) if isinstance(answer.record, dict) else {}
+            day = timedelta() if is_exact(text_of(row, name)) else timedelta(days=1)
+            if came and moment(at) > came + CLOCKS + day:
+                return f"it is of {at}, and came in at {timestamp(came)}"
+            if opened and moment(at) < moment(opened) - CLOCKS - day:
+                return f"it is of {at}, and round {round} was opened at {opened}"
         return None
 
     def admit(self, round: str, answer: Reply, who: str) -> None:

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, Protocol
 from curation.records import Round, Task
 from curation.rounds.answers.archive import Sent
 from curation.rounds.progress import NOTHING
+from curation.rounds.training import TrainingExample
+from curation.settings import Settings
+from curation.text.rules import Caps
 
 
 class Reporter(Protocol):
@@ -50,6 +53,22 @@ class RoundAccess(Protocol):
 
     def save(self, round: Round) -> None:
         """Write a changed round to disk."""
+
+    def settings(self) -> Settings:
+        """The campaign's settings."""
+
+    def caps(self) -> Caps:
+        """How many answers of a person count in a round of this kind."""
+
+    def earlier(self, *, without: str = "") -> dict[str, list[str]]:
+        """By term, the gists of the campaign's items of this kind, as from ``content.gist``.
+
+        Empty for other rounds than those of writing. ``without`` is the pseudonym of a writer whose
+        items are left out.
+        """
+
+    def training(self) -> tuple[TrainingExample, ...]:
+        """The questions of the training before a round of this kind; empty if there are none."""
 
 
 class Demand(NamedTuple):
@@ -152,6 +171,13 @@ class Platform(Protocol):
 
         Raises:
             CurationError: the platform cannot be reached.
+        """
+
+    def named(self, who: str) -> str:
+        """The pseudonym of a person whom only the platform knows by this name; empty if none.
+
+        Raises:
+            CurationError: it is the name of several people.
         """
 
     def erase(self, person: str) -> int:

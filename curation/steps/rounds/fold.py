@@ -89,7 +89,7 @@ def describe_pitfalls(pitfalls: list[Pitfall], round: str, items: int) -> str:
 
 LETTING_IN = {
     *("consent", "write_seconds", "label_seconds", "near"),
-    *("name_target", "blank_alone", "keep_deleted"),
+    *("name_target", "blank_alone", "keep_deleted", "accept_times"),
 }
 """The settings of [rounds] that decide, with the caps, which answers are let in.
 
@@ -179,6 +179,7 @@ def folded_answers(
         meta=partial(content.meta_text, patterns=patterns),
         standing=out,
         caps=_caps(campaign),
+        opened={r.name: r.opened_at for r in planned.values() if r.opened_at},
         **settings.rounds.model_dump(include=LETTING_IN - {"near"}),
     )
     pseudonym = people.pseudonyms(people.read_key(settings.campaign.id))

@@ -134,8 +134,10 @@ def what_counts(campaign: Campaign) -> dict[str, Any]:
 
     standing = orjson.dumps(out(read_standing(campaign)), option=orjson.OPT_SORT_KEYS)
     names = set(campaign.round_names())
+    rounds = [round for round in map_rounds(campaign) if round.name in names]
     return {
-        "kinds": {r.name: r.kind for r in map_rounds(campaign) if r.name in names},
+        "kinds": {round.name: round.kind for round in rounds},
+        "opened": {round.name: round.opened_at for round in rounds},
         "consents": sorted(consents(campaign)),
         "standing": hashlib.sha256(standing).hexdigest()[:16],
     }

@@ -1,20 +1,24 @@
 """A round's status by the answers that are here: what is missing, void, paid, to be asked for."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from curation.campaign import Campaign
-from curation.files import CurationError, read_records
-from curation.records import KINDS, Answer, Person, PlatformName, Round, Task
+from curation.files import CurationError, read_records, writing
+from curation.formats.table_words import languages, nearest
+from curation.records import KINDS, Answer, Person, PlatformName, Round, RoundKind, Task
 from curation.rounds import pages
 from curation.rounds import people as standing
 from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
+from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.progress import Progress, to_ask
-from curation.settings import RoundSettings
+from curation.rounds.training import TrainingExample, read_training
+from curation.settings import RoundSettings, Settings
 from curation.steps import read
 from curation.steps import terms as term_files
 from curation.steps.rounds import round_files
@@ -66,24 +70,77 @@ def own_texts(campaign: Campaign) -> Path:
     return campaign.rounds / "text.toml"
 
 
-def shown_texts(campaign: Campaign, round: Round | None = None) -> dict[str, Any]:
-    """Every string that annotators see: the texts that ship, changed by the team's own file.
-
-    A planned round keeps the texts that it was planned with, so that all its people read the same.
+def write_skeleton(
+    campaign: Campaign, language: str, *, like: str = "", to: Path | None = None
+) -> Path:
+    """Write the file in which a team translates the texts for annotators into a new language.
 
     Args:
         campaign: the campaign.
-        round: a planned round; None gives the texts of a round that is planned now.
+        language: the code of the language.
+        like: a shipped language whose texts are filled in, because it is near.
+        to: the file to write; None for the campaign's own ``2-rounds/text.toml``.
+
+    Raises:
+        CurationError: the file exists, or ``like`` is not shipped.
+    """
+    from curation.rounds.translating import skeleton
+
+    path = to or own_texts(campaign)
+    if path.exists():
+        raise CurationError(f"{path}: exists already", "give another file with --to FILE")
+    if like and nearest(like) is None:
+        raise CurationError(
+            f"no texts in the language {like!r} are shipped", f"use one of {', '.join(languages())}"
+        )
+    text = skeleton(language, like=like)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as file:
+        file.write(text.encode())
+    return path
+
+
+def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
+    """Every string that the annotators of a round see, as it was planned.
+
+    All its people read the same, whatever changes in the campaign.
 
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
     """
-    frozen = round_files.read_texts(campaign, round.name) if round else None
-    if frozen is not None:
-        return frozen
+    frozen = round_files.read_texts(campaign, round.name)
+    return new_texts(campaign, round.pay) if frozen is None else frozen
+
+
+def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
+    """Every string that annotators of a new round see: shipped texts, and the team's own file.
+
+    Args:
+        campaign: the campaign.
+        pay: the pay for one task of the round; 0 if people are not paid.
+
+    Raises:
+        CurationError: a file of texts is damaged, or has a key that is not known.
+    """
     settings = campaign.settings
     study = {"licence": settings.release.licence}
-    return pages.texts(settings.campaign.language, own_texts(campaign), study=study)
+    amount = money(earned(pay, 1)) if pay else ""
+    return pages.texts(
+        settings.campaign.language,
+        own_texts(campaign),
+        study=study,
+        pay=(amount, settings.rounds.currency),
+    )
+
+
+def training(campaign: Campaign, kind: RoundKind) -> tuple[TrainingExample, ...]:
+    """The examples that people try before their tasks; empty if there are none.
+
+    Raises:
+        CurationError: the campaign's own ``2-rounds/training.csv`` is damaged.
+    """
+    own, language = campaign.rounds / "training.csv", campaign.settings.campaign.language
+    return read_training(own, language, kind)
 
 
 def task_data(campaign: Campaign, round: Round, tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -115,21 +172,27 @@ def _descriptions(campaign: Campaign, tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def open_platform(
-    campaign: Campaign, round: Round, *, url: str = "", reporter: Reporter = QUIET
+    campaign: Campaign,
+    round: Round,
+    *,
+    url: str = "",
+    common_link: bool = False,
+    reporter: Reporter = QUIET,
 ) -> Platform:
     """The platform on which a round runs, or is to run. Reaches no network before a verb does.
 
     Args:
         campaign: the campaign.
         round: the round, as it is on disk now.
-        url: the address of the server, if the round is not on one yet.
+        url: the address of a Label Studio, if the round is not on one yet.
+        common_link: on our own pages, let people enter a round of validation by one link for all.
         reporter: where warnings, notes and progress go.
     """
-    return PLATFORMS[round.platform](campaign, round, url, reporter)
+    return PLATFORMS[round.platform](campaign, round, Options(url, common_link), reporter)
 
 
 def platform_name(name: str) -> PlatformName:
-    """A platform's name, checked; empty for the default, which is Label Studio.
+    """A platform's name, checked; empty for the default, which is our own pages.
 
     Raises:
         CurationError: there is no such platform.
@@ -140,13 +203,62 @@ def platform_name(name: str) -> PlatformName:
     return known
 
 
-def _files(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Platform:
+class Options(NamedTuple):
+    """What a platform may be told when a round is opened; each platform uses its own part."""
+
+    url: str = ""
+    common_link: bool = False
+
+
+def _web(campaign: Campaign, round: Round, options: Options, reporter: Reporter) -> Platform:
+    from curation.rounds.platforms.web.platform import DATABASE, WebRound
+
+    archive, access = campaign.rounds / round.name / "raw", _Access(campaign, round)
+    database = campaign.rounds / DATABASE
+    return WebRound(round, database, archive, access, options.common_link)
+
+
+def server_address(platform: PlatformName, url: str) -> str:
+    """The checked address of the server of new rounds: as given, or from the environment.
+
+    Raises:
+        CurationError: it is not an address, or rounds on this platform have none.
+    """
+    from curation.rounds.platforms.label_studio.connection import check_address
+
+    if url and platform not in SERVERS:
+        raise CurationError(
+            f"--url is the address of a Label Studio, and the round is on platform {platform}",
+            "add --platform label_studio, or leave --url out",
+        )
+    address = url or os.environ.get(SERVERS.get(platform, ""), "")
+    if address:
+        check_address(address)
+    return address
+
+
+def check_common_link(platform: PlatformName, common_link: bool) -> None:
+    """Check that a round can have a common link if it is to have one.
+
+    Raises:
+        CurationError: rounds on this platform have no links of ours.
+    """
+    if common_link and platform != DEFAULT:
+        raise CurationError(
+            f"--common-link is for our own pages, and the round is on platform {platform}",
+            f"add --platform {DEFAULT}, or leave --common-link out",
+        )
+
+
+def _files(campaign: Campaign, round: Round, options: Options, reporter: Reporter) -> Platform:
     from curation.rounds.platforms.files import Files
 
     return Files(round)
 
 
-def _label_studio(campaign: Campaign, round: Round, url: str, reporter: Reporter) -> Platform:
+def _label_studio(
+    campaign: Campaign, round: Round, options: Options, reporter: Reporter
+) -> Platform:
     from curation.rounds.platforms.label_studio.platform import LabelStudioRound
 
     id, title = campaign.settings.campaign.id, _title(campaign, round)
@@ -154,7 +266,7 @@ def _label_studio(campaign: Campaign, round: Round, url: str, reporter: Reporter
     def connect() -> "LabelStudio":
         from curation.rounds.platforms.label_studio import local
 
-        return local.open_server(id, round, title=title, url=url, tell=reporter.note)
+        return local.open_server(id, round, title=title, url=options.url, tell=reporter.note)
 
     archive = campaign.rounds / round.name / "raw"
     access = _Access(campaign, round)
@@ -191,6 +303,26 @@ class _Access(NamedTuple):
     def save(self, round: Round) -> None:
         round_files.write_round(self.campaign, round)
 
+    def settings(self) -> Settings:
+        return self.campaign.settings
+
+    def caps(self) -> Caps:
+        return caps_of(self.campaign.settings.rounds, WORK[self.round.kind])
+
+    def earlier(self, *, without: str = "") -> dict[str, list[str]]:
+        from curation.checks.content import gist
+
+        by_term: dict[str, list[str]] = {}
+        items = read.read_items(self.campaign) if self.round.kind in KINDS else []
+        for item in items:
+            if item.kind == self.round.kind and (not without or item.writer != without):
+                meant = [a.sentence for a in item.associations if a.intent != "unrelated"]
+                by_term.setdefault(item.term, []).append(gist(item.context, meant))
+        return by_term
+
+    def training(self) -> tuple[TrainingExample, ...]:
+        return training(self.campaign, self.round.kind)
+
 
 def _title(campaign: Campaign, round: Round) -> str:
     """A title that no other round has: an opening that was killed finds its project by it."""
@@ -198,12 +330,15 @@ def _title(campaign: Campaign, round: Round) -> str:
     return f"{round.name[:20]} · {name[:16]} · {stable_id('', id, round.name)[1:9]}"
 
 
-DEFAULT: PlatformName = "label_studio"
-PLATFORMS: dict[PlatformName, Callable[[Campaign, Round, str, Reporter], Platform]] = {
+DEFAULT: PlatformName = "web"
+PLATFORMS: dict[PlatformName, Callable[[Campaign, Round, Options, Reporter], Platform]] = {
+    "web": _web,
     "label_studio": _label_studio,
     "files": _files,
 }
 """How each platform is opened; ``platform`` in round.json is the name."""
+SERVERS: dict[PlatformName, str] = {"label_studio": "LABEL_STUDIO_URL"}
+"""The platforms on servers with an address, and the environment variable that has it."""
 
 
 class RoundStatus(NamedTuple):

@@ -15,7 +15,7 @@ from curation.files import (
     shipped,
     writing,
 )
-from curation.formats.table_words import has_own_headings
+from curation.formats.table_words import Sections, has_own_headings
 from curation.formats.tables import csv_text, find_header, read_csv
 from curation.records import (
     ROUND_KINDS,
@@ -41,7 +41,7 @@ from curation.steps.rounds.round_status import DEFAULT, open_platform, platform_
 from curation.steps.step import QUIET, Reporter, current, run_steps
 from curation.steps.terms import SELECT, domains_without_terms, no_terms, register_terms
 from curation.terms.edits import ALIASES, COLUMNS
-from curation.text.rules import Votes, decide
+from curation.text.rules import WORK, Votes, decide
 from curation.text.times import now
 from curation.text.wording import amount
 
@@ -89,8 +89,11 @@ def plan_round(
             f"no domain {min(unknown)!r}", f"domains: {', '.join(settings.domains)}"
         )
     # The form's texts must be complete before anything is written.
-    texts = round_status.shown_texts(campaign)
+    pay = float(getattr(settings.rounds, f"pay_{WORK[kind]}"))
+    texts = round_status.new_texts(campaign, pay)
     _check_study(campaign, pages.missing_facts(texts), reporter)
+    _check_pay(campaign, kind, pay, texts["instruction"]["pay"])
+    _warn_of_unread(campaign, texts, reporter)
     licences.warn_of_other(campaign, texts["study"]["licence"], reporter)
     people.make_key(settings.campaign.id)
     has_answers = bool(campaign.round_names())
@@ -101,7 +104,6 @@ def plan_round(
     for domain in empty:
         if domain in (domains or settings.domains):
             reporter.warn(no_terms(domain))
-    pay = {"review": settings.rounds.pay_review, "validation": settings.rounds.pay_label}
     if kind == "review":
         answers, tasks = _review(campaign, name, chosen)
     elif kind == "validation":
@@ -121,7 +123,7 @@ def plan_round(
         labels=settings.rounds.labels,
         answers=answers,
         consent=pages.consent_version(texts),
-        pay=pay.get(kind, settings.rounds.pay_write),
+        pay=pay,
         domains=tuple(domains),
         terms=tuple(terms),
         of=tuple(of),
@@ -155,6 +157,29 @@ def _check_study(campaign: Campaign, empty: Sequence[str], reporter: Reporter) -
         )
     if empty:
         reporter.warn(f"{place}: the texts for annotators do not name {', '.join(empty)}")
+
+
+def _check_pay(campaign: Campaign, kind: RoundKind, pay: float, promised: Sequence[str]) -> None:
+    """Check that the texts of a round without pay do not promise any."""
+    if pay or not promised:
+        return
+    raise CurationError(
+        f"{campaign.relative(round_status.own_texts(campaign))}, instruction.pay: says "
+        f"{promised[0]!r}, and pay_{WORK[kind]} is 0",
+        f"set pay_{WORK[kind]} in [rounds] and write {{amount}} {{currency}} in the text, or take "
+        "the text out; that people are not paid can be in instruction.purpose",
+    )
+
+
+def _warn_of_unread(campaign: Campaign, texts: Sections, reporter: Reporter) -> None:
+    """Say if no native speaker has read the shipped texts."""
+    if language := pages.unread(campaign.settings.campaign.language, texts):
+        reporter.warn(
+            f"no native speaker has read the shipped texts in «{language}». Have one read "
+            f"{shipped('annotation_configs', 'text', f'{language}.toml')}, change what is wrong in "
+            f"{campaign.relative(round_status.own_texts(campaign))}, and name them there: [page], "
+            'read_by = "…"'
+        )
 
 
 def _terms(campaign: Campaign, domains: Sequence[str], named: Sequence[str]) -> list[Term]:
@@ -407,12 +432,13 @@ def open_round(
         campaign: the campaign.
         kind: review, intrasentence, intersentence or validation.
         name: the round's name; empty for KIND-1, KIND-2, ….
-        platform: web, label_studio or files; empty for web.
+        platform: web (our own pages), label_studio or files; empty for web.
         url: address of a Label Studio; empty for the campaign's own.
         domains: only terms or items of these domains; empty for all.
         terms: only these terms, or items on them; empty for all.
         of: validate the items of these rounds; empty for all rounds.
-        common_link: let everybody join a round of validation on our own pages by one link.
+        common_link: on our own pages, let people enter a round of validation by one link for all.
+            One person may then label an item twice, by using two browsers.
         reporter: where warnings and progress go.
 
     Raises:
@@ -423,13 +449,13 @@ def open_round(
     if known is None:
         raise CurationError(f"no kind of round {kind!r}", f"kinds: {', '.join(ROUND_KINDS)}")
     on = platform_name(platform)
-    if url:
-        from curation.rounds.platforms.label_studio.connection import check_address
-
-        check_address(url)
+    if name and (campaign.rounds / name / "round.json").exists():
+        on = platform_name(platform or round_files.read_round(campaign, name).platform)
+    address = round_status.server_address(on, url)
+    round_status.check_common_link(on, common_link)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
-    begun = None if is_named else _begun(campaign, known, on, url, chosen)
+    begun = None if is_named else _begun(campaign, known, on, address, chosen)
     if begun:
         reporter.note(
             f"round {begun} is open already with the same tasks, and has no answers; to open "
@@ -450,6 +476,7 @@ def open_round(
                 f"round {name} is planned already, with other terms or items",
                 f"«{command_to_open(round)}» goes on with it; or choose another --name",
             )
+        address = round_status.server_address(round.platform, url)
     else:
         if name in taken:
             raise CurationError(f"round {name} has imported answers", "choose another --name")
@@ -459,14 +486,14 @@ def open_round(
     status = round_status.read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
-    place = open_platform(campaign, round, url=url, common_link=common_link, reporter=reporter)
-    round, address, sign_up = place.publish(status.tasks, asked)
+    place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
+    round, shown, sign_up = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
     tasks, answers = len(status.tasks), sum(status.asked.values())
-    return OpenedRound(round, tasks, answers, address, sign_up, place.exchanges_tables)
+    return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables)
 
 
 def _begun(

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 PORT = 8100
 HERE = ("127.0.0.1", "localhost")
 """Addresses to listen on that only this machine can reach."""
-OWN = f"http://{HERE[0]}:{PORT}"
-"""The address of the server before its first start."""
 NONE_OPEN = "no round is open on the web server"
-DATABASE, LOCK = "web.sqlite", ".web.lock"
+LOCK = ".web.lock"
 COLUMNS = ("name", "person", "link")  # of a file of links
 _ADDRESS = re.compile(r"https?://[^\s/?#@:]+(:\d+)?/?")
 
@@ -38,6 +36,7 @@ def opened_store(campaign: Campaign) -> "Iterator[Store]":
     Raises:
         CurationError: there is none yet, or it is damaged.
     """
+    from curation.rounds.platforms.web.platform import DATABASE
     from curation.rounds.platforms.web.store import Store
 
     path = campaign.rounds / DATABASE
@@ -52,10 +51,11 @@ def opened_store(campaign: Campaign) -> "Iterator[Store]":
 
 def common_links(store: "Store") -> dict[str, str]:
     """By open round the link by which everybody can join it; empty if it takes personal links."""
-    address = store.fact("address") or OWN
+    from curation.rounds.platforms.web.platform import address
+
     plans = {name: store.plan(name) for name in store.rounds()}
     return {
-        name: f"{address}/join/{store.token(name)}" if plan and plan.common_link else ""
+        name: f"{address(store)}/join/{store.token(name)}" if plan and plan.common_link else ""
         for name, plan in plans.items()
     }
 
@@ -97,6 +97,8 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
     """
     if not names:
         raise CurationError("nobody has a link yet", "use --count N or --people FILE")
+    from curation.rounds.platforms.web.platform import address
+
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     with opened_store(campaign) as store:
         chosen = _open_rounds(store, rounds)
@@ -115,7 +117,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
                     store.admit(person.id, round)
             else:
                 person = store.add_person(pseudonym, chosen, name=name, at=time.time())
-            link = f"{store.fact('address') or OWN}/p/{store.secret_of(person.id)}"
+            link = f"{address(store)}/p/{store.secret_of(person.id)}"
             rows.append((name, person.id, link))
     path = campaign.rounds / f"links-{_next_number(campaign)}.csv"
     with writing(path, private=True) as written:
@@ -210,7 +212,7 @@ def serve(
         CurationError: an address is wrong, the port is in use, another server of this campaign
             runs, the disk is full, or the campaign's key is missing.
     """
-    from curation.rounds.platforms.web import server
+    from curation.rounds.platforms.web import platform, server
 
     if address and not _ADDRESS.fullmatch(address):
         raise CurationError(
@@ -227,10 +229,10 @@ def serve(
             kept = store.fact("address")
             is_own = not kept or kept.startswith(tuple(f"http://{name}:" for name in HERE))
             store.set_fact("address", address.rstrip("/") or (url if is_own else kept))
-            ready(Serving(url, store.fact("address"), common_links(store)))
+            ready(Serving(url, platform.address(store), common_links(store)))
 
     server.run(
-        campaign.rounds / DATABASE,
+        campaign.rounds / platform.DATABASE,
         services(campaign),
         host=host,
         port=port,

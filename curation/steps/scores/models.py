@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from curation.checks.lists import is_not_english
 from curation.files import CurationError, each_record, refuse_links
+from curation.formats.table_words import PROMPTS
+from curation.formats.toml_files import read_toml
 from curation.models.chat.prompts import prompts_for, read_prompts
 from curation.models.scoring import ModelSpec
 from curation.records import Cat, Reply
@@ -227,8 +229,9 @@ def find_prompts(source: Source, given: Path | None = None, *, reporter: Reporte
     Args:
         source: the CATs.
         given: use this file. By default ``prompts.toml`` in the folder of scores, which is
-            ``5-scores/`` of a campaign; an empty file counts as none. Without it, the file that is
-            included for the language.
+            ``5-scores/`` of a campaign; an empty file counts as none. Without it, the section
+            ``[prompts]`` of a campaign's texts, and else the file that is included for the
+            language.
         reporter: receives a warning if the prompts are English, and the CATs plainly are not.
 
     Raises:
@@ -239,6 +242,9 @@ def find_prompts(source: Source, given: Path | None = None, *, reporter: Reporte
         return given
     if own.exists() and (own.is_dir() or own.stat().st_size):
         return own
+    texts = source.campaign.rounds / "text.toml" if source.campaign else None
+    if texts and texts.exists() and PROMPTS in read_toml(texts, fix="correct this line"):
+        return texts
     if base(source.language) == "en" and is_not_english(c.context for c in source.cats[:SAMPLE]):
         reporter.warn(
             "the prompts are English, and the texts of the CATs are not; write prompts in their "

@@ -224,6 +224,50 @@ def test_controls_that_repeat_have_a_number_more() -> None:
     assert values == ["stereotype", "unrelated", "anti-stereotype"]
 
 
+# --- our own pages --------------------------------------------------------------------------------
+
+
+PAGE = {"task_id": "t1", "annotator": ANNA, "answer_id": "a" * 32, "submitted_at": ours(1)}
+PAGE |= {"seconds": 30.5, "consent": "1"}
+
+
+def test_an_answer_from_our_pages_has_canonical_names_only() -> None:
+    (item,) = folded(say([PAGE | WORDS], source="web")).items
+    assert (item.writer, item.submitted_at, item.seconds) == (PSEUDONYM(ANNA), ours(1), 30.5)
+    flags = {"order": [2, 0, 1], "flags": ["objective", "ungrammatical"]}
+    result = labelled([PAGE | MARKS | flags], source="web")
+    assert [x.value for x in result.labels] == [*LABELS.values()]
+    assert [flag.flag for flag in result.flags] == ["objective", "ungrammatical"]
+    # Words of languages are for tables.
+    result = labelled([PAGE | MARKS | {"label_1": "tidak berkaitan"}], source="web")
+    assert codes(result, "v") == [("unknown_label", "1")]
+    assert (
+        len(labelled([PAGE | MARKS | {"label_1": "tidak berkaitan"}], source="forms").labels) == 3
+    )
+
+
+def test_our_pages_say_why_a_task_was_skipped_and_that_an_answer_was_late() -> None:
+    skipped = {key: PAGE[key] for key in ("task_id", "annotator", "answer_id", "submitted_at")}
+    late = PAGE | MARKS | {"answer_id": "b" * 32, "task_id": "t2", "late": True}
+    result = labelled([skipped | {"skipped": "upsetting"}, late], source="web")
+    assert [(r.code, r.detail) for r in result.rejections["v"]] == [
+        ("skipped", "no answer to task t1: upsetting"),
+        ("late", "task t2 had all its answers when this one came"),
+    ]
+    assert result.labels == []
+    (person,) = (p for p in result.people if p.id == PSEUDONYM(ANNA))
+    assert (person.answers, person.refused) == (1, 1)  # a skip is no answer; the late one is
+
+
+def test_consent_alone_is_no_answer() -> None:
+    alone = {key: PAGE[key] for key in ("annotator", "answer_id", "submitted_at", "consent")}
+    result = folded(say([alone], source="web"))
+    assert (result.items, result.rejections, result.answers) == ([], {}, {})
+    (person,) = result.people
+    assert (person.id, person.consent, person.consented_at) == (PSEUDONYM(ANNA), "1", ours(1))
+    assert person_of(Event(id="e", source="web", position=0, payload=alone)) == ANNA
+
+
 # --- review -------------------------------------------------------------------------------------
 
 

@@ -59,8 +59,8 @@ def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Campaign) ->
 
 
 def test_an_unknown_platform_is_refused() -> None:
-    assert platform_name("") == "label_studio"
-    with fails("no platform 'paper'", fix="platforms: label_studio, files"):
+    assert platform_name("") == "web"
+    with fails("no platform 'paper'", fix="platforms: web, label_studio, files"):
         platform_name("paper")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from curation.files import CurationError
+from curation.rounds.pages import apart
 from curation.rounds.platforms.label_studio.connection import (
     PAGE,
     PROJECT,
@@ -406,7 +407,7 @@ class LabelStudio:
             for begin in range(0, len(missing), PAGE):
                 batch = missing[begin : begin + PAGE]
                 body = [
-                    {"data": dict(row), "annotations": [_bar(user) for user in barred]}
+                    {"data": _shown(row), "annotations": [_bar(user) for user in barred]}
                     for row in batch
                     for barred in [(bars or {}).get(str(row["task_id"]), ())]
                 ]
@@ -584,6 +585,13 @@ def _drafter(user: Any) -> Any:
     """Who wrote a draft: a user id or, in 1.23, an e-mail address in lower case."""
     id = user.get("id") if isinstance(user, dict) else user
     return id.lower() if isinstance(id, str) else id
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A task's data; in its options no word after a dollar sign is read as one of its fields."""
+    if not (options := row.get("choices")):
+        return dict(row)
+    return {**row, "choices": [o | {"value": apart(o["value"])} for o in options]}
 
 
 def _bar(user: int) -> dict[str, Any]:

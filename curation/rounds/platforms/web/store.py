@@ -236,10 +236,17 @@ class Line(NamedTuple):
 
 
 class Load(NamedTuple):
-    """A task's numbers of answers: asked for in all, and those that count."""
+    """A task's numbers of answers.
+
+    Attributes:
+        asked: asked for in all.
+        answered: here, and they count.
+        pulled: those of them that the last pull has seen.
+    """
 
     asked: int
     answered: int
+    pulled: int
 
 
 class NoSpaceError(CurationError):
@@ -426,15 +433,26 @@ class Store:
             )
 
     def ask(self, round: str, totals: Mapping[str, int]) -> None:
-        """Set how many answers tasks are asked for in all; other tasks stay as they are."""
+        """Set how many answers tasks are asked for in all, and give the round's tasks out again.
+
+        Other tasks stay as they are. Answers that count and live leases keep their places.
+        """
         rows = [(total, round, task) for task, total in totals.items()]
         with self._change() as db:
-            db.executemany("UPDATE tasks SET asked = ? WHERE round = ? AND id = ?", rows)
+            db.executemany(
+                "UPDATE tasks SET asked = max(?, answered + live) WHERE round = ? AND id = ?", rows
+            )
+            db.execute("UPDATE rounds SET is_open = 1 WHERE name = ?", (round,))
 
     def loads(self, round: str) -> dict[str, Load]:
         """By task id, how many answers are asked for, and how many of them are here."""
-        rows = self._all("SELECT id, asked, answered FROM tasks WHERE round = ?", round)
-        return {row["id"]: Load(row["asked"], row["answered"]) for row in rows}
+        rows = self._all(
+            "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
+            "AND a.task = t.id AND a.counts AND a.number <= r.pulled) AS pulled "
+            "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?",
+            round,
+        )
+        return {row["id"]: Load(row["asked"], row["answered"], row["pulled"]) for row in rows}
 
     def stop(self, round: str) -> None:
         """Give out none of a round's tasks any more; late answers are still kept."""
@@ -757,7 +775,7 @@ class Store:
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
         if plan.kind == "validation":
-            payload["order"] = self.order(plan, task, person.id)
+            payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
         with self._change() as db:
             if known := _known(db, id, round, task, person.id):
                 return known

@@ -52,7 +52,8 @@ def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, s
     name = f"{root.parent.name}@example.invalid"
     seat = Form(browser_of(browser, link, f"Writer-{name}").new_page())
     for kind, words in WORDS.items():
-        opened = say("rounds", "open", kind, "--name", kind, "--term", "baker")
+        opening = ("rounds", "open", kind, "--name", kind, "--platform", "label_studio")
+        opened = say(*opening, "--term", "baker")
         assert (opened["tasks"], opened["answers_asked"]) == (1, 1)
         assert say("rounds", "open", kind, "--name", kind)["address"] == opened["address"]
         seat.open(opened["address"])
@@ -66,7 +67,8 @@ def test_from_start_to_end(root: Path, keyed: Any, sign_up: Any, browser: Any, s
     assert {i.kind for i in items} == set(WORDS)
     assert {a.sentence: a.intent for i in items for a in i.associations} == MEANT
 
-    done = desk.run("rounds", "open", "validation", "--name", "v", "--json")
+    opening = ("rounds", "open", "validation", "--name", "v", "--platform", "label_studio")
+    done = desk.run(*opening, "--json")
     assert done.code == 0, done.err
     assert "also holds intrasentence, intersentence" in done.err
     opened = json.loads(done.out)

@@ -39,6 +39,9 @@ class Own:
         self.made = local.start(self.place, executable=self.executable)
 
 
+LABEL_STUDIO = ("--platform", "label_studio")
+
+
 @pytest.fixture(scope="module")
 def own(label_studio_executable: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Own]:
     folder = tmp_path_factory.mktemp("own")
@@ -70,7 +73,7 @@ def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def work(written: Any, own: Own, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A campaign with a round of validation that was answered, and not pulled yet."""
     desk = written.copy(tmp_path_factory.mktemp("work") / "c")
-    project = project_of(desk.say("rounds", "open", "validation", "--name", "v"))
+    project = project_of(desk.say("rounds", "open", "validation", "--name", "v", *LABEL_STUDIO))
     golds = desk.golds()
     for person in (new_person(own.url, own.key) for _ in range(3)):
         person.stream(project, lambda data: labels(data, golds))
@@ -229,7 +232,8 @@ def fresh(written: Any, own: Own, tmp_path: Path) -> tuple[Any, int, list[Any]]:
     """A round that was just opened, its project, and two people."""
     desk = written.copy(tmp_path / "fresh")
     desk.name = f"v-{tmp_path.name[-12:]}"[:30]
-    project = project_of(desk.say("rounds", "open", "validation", "--name", desk.name))
+    opening = ("rounds", "open", "validation", "--name", desk.name)
+    project = project_of(desk.say(*opening, *LABEL_STUDIO))
     return desk, project, [new_person(own.url, own.key) for _ in range(2)]
 
 
@@ -286,8 +290,8 @@ def kill_at(what: str) -> Callable[[], None]:
 @pytest.mark.parametrize("what", ["make_project", "put_tasks", "set_overlap"])
 def test_an_opening_that_is_killed(written: Any, own: Own, tmp_path: Path, what: str) -> None:
     desk = written.copy(tmp_path / "c")
-    command = ("rounds", "open", "validation", "--name", f"o-{what.replace('_', '-')}")
-    name = command[-1]
+    name = f"o-{what.replace('_', '-')}"
+    command = ("rounds", "open", "validation", "--name", name, *LABEL_STUDIO)
     died = desk.run(*command, before=kill_at(what))
     assert died.code == -signal.SIGKILL
     said = desk.run("rounds", "status", name)

@@ -31,7 +31,8 @@ class Published(Desk):
         ]
         table = write_csv(root / "writers.csv", rows)
         self.say("import", "answers", str(table))
-        self.project = project_of(self.say("rounds", "open", "validation", "--name", "v"))
+        opening = ("rounds", "open", "validation", "--name", "v", "--platform", "label_studio")
+        self.project = project_of(self.say(*opening))
 
     def tasks(self) -> dict[str, Task]:
         found = read_records(self.root / "2-rounds/v/tasks.jsonl", Task)
