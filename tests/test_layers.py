@@ -36,20 +36,18 @@ REACHES_OUT = {
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
-    "curation.rounds.platforms.web.server": {"socket"},  # nothing: it listens
+    "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators
+    "curation.rounds.platforms.web.server": {"uvicorn", "socket"},  # and their server
 }
 NETWORK = {
     *("requests", "urllib", "urllib3", "http", "socket", "httpx", "aiohttp"),
     *("label_studio_sdk", "huggingface_hub"),
+    *("starlette", "uvicorn", "fastapi", "flask", "socketserver", "asyncio"),
 }
-# Our own servers live in one package.
-SERVERS = {"starlette", "uvicorn", "multipart", "python_multipart"}
-SERVES = "curation.rounds.platforms.web."
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
-    *("requests", "jinja2", "sqlite3"),
-    *SERVERS,
+    *("requests", "jinja2", "starlette", "uvicorn", "python_multipart", "sqlite3"),
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}
@@ -110,7 +108,6 @@ def allowed(module: str, name: str) -> bool:
     if parts[0] != "curation":
         heavy = parts[0] in HEAVY and not module.startswith("curation.models.")
         outside = parts[0] in NETWORK - REACHES_OUT.get(module, set())
-        outside |= parts[0] in SERVERS and not module.startswith(SERVES)
         terminal = parts[0] in TERMINAL and not module.startswith("curation.cli")
         return not (heavy or outside or terminal)
     if name == "curation.http":

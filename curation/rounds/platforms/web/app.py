@@ -38,7 +38,6 @@ from curation.rounds.platforms.web.store import (
     Store,
     WebTask,
 )
-from curation.text.item_form import BLANK
 from curation.text.rules import WORK
 
 HERE = Path(__file__).parent
@@ -296,7 +295,7 @@ class Site:
         web, person = shown["web"], visit.person
         note = visit.request.query_params.get("note", "")
         cookie = visit.cookie or secrets.token_urlsafe(32)
-        gap = shown["writing"].get("blank", BLANK)
+        gap = shown["writing"]["blank"]
         chip = Markup('<span class="chip">{}</span>').format(web["gap"])
         html = self.templates.get_template(template).render(
             {
@@ -305,7 +304,7 @@ class Site:
                 "say": lambda key, **values: forms.say(web[key], **values),
                 "fill": forms.say,
                 "gapped": lambda text: chip.join(map(escape, forms.gap_parts(text, gap))),
-                "filled": forms.filled,
+                "filled": partial(forms.filled, gap=gap),
                 "language": plan.language if plan else "en",
                 "direction": shown["page"]["direction"],
                 "csrf": self.store.csrf(cookie),

@@ -21,7 +21,7 @@ from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
-from curation.text.item_form import BLANK, fill, flaws
+from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import same_text
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
@@ -154,7 +154,7 @@ class Checker(NamedTuple):
         Args:
             task: the task.
             fields: the fields, as from ``read``.
-            live: the person still writes: what is empty is no problem yet.
+            live: the person still writes, so that nothing is said of what is empty.
         """
         kind = self.plan.kind
         found = [] if live else list(self._missing(task, fields))
@@ -198,8 +198,13 @@ class Checker(NamedTuple):
         plan, target = self.plan, str(task.data["target"])
         assert plan.kind in KINDS
         about = "template" if plan.kind == "intrasentence" else "context"
-        context = " ".join(fields[about].split())
-        words = {n: " ".join(fields[n].split()) for n in WORDS if fields[n].strip()}
+        blank = plan.texts["writing"]["blank"]
+        context = read_blank(" ".join(fields[about].split()), blank)
+        words = {
+            name: read_blank(" ".join(fields[name].split()), blank)
+            for name in WORDS
+            if fields[name].strip()
+        }
         sentences = {name: text for name, text in words.items() if context or about == "context"}
         if plan.kind == "intrasentence":
             sentences = {n: whole_sentence(context, target, t) for n, t in sentences.items()}
@@ -207,8 +212,11 @@ class Checker(NamedTuple):
         stopped = False
         alike = words if about == "template" else sentences
         settings = {"name_target": plan.name_target, "blank_alone": plan.blank_alone}
-        for flaw in flaws(plan.kind, (target,), context, [*sentences.values()], **settings):
-            if flaw.code == "same_text_twice" or (flaw.at is None and not context):
+        found = list(flaws(plan.kind, (target,), context, [*sentences.values()], **settings))
+        # Without exactly one gap, what the words make of the sentence says nothing of the words.
+        gapless = any(flaw.code in ("blank_missing", "blank_twice") for flaw in found)
+        for flaw in found:
+            if flaw.code == "same_text_twice" or (gapless if flaw.at is not None else not context):
                 continue
             stopped = True
             yield self._problem(about if flaw.at is None else names[flaw.at], flaw.code)
@@ -234,9 +242,19 @@ class Checker(NamedTuple):
         assert plan.kind in KINDS
         earlier = list(plan.earlier.get(task.term, ()))
         for item in self.store.written(plan.kind, task.term):
-            earlier.append(_gist(plan.kind, str(task.data["target"]), item))
+            earlier.append(self._gist(str(task.data["target"]), item))
         own = content.gist(context, [sentences[name] for name in WORDS[:2]])
         return content.near(earlier, own, likeness=plan.near) is not None
+
+    def _gist(self, target: str, item: Mapping[str, Any]) -> str:
+        """The gist of an item that somebody wrote here, as the fold makes it."""
+        blank, is_intra = self.plan.texts["writing"]["blank"], "template" in item
+        context = str(item.get("template" if is_intra else "context") or "")
+        context = read_blank(" ".join(context.split()), blank)
+        texts = [" ".join(str(item.get(name) or "").split()) for name in WORDS[:2]]
+        if is_intra:
+            texts = [whole_sentence(context, target, text) for text in texts]
+        return content.gist(context, texts)
 
     def _warnings(
         self, about: str, target: str, domain: str, context: str, sentences: Mapping[str, str]
@@ -252,16 +270,6 @@ class Checker(NamedTuple):
             if finding.code in ("punctuation_missing", "article_wrong") and about == "template":
                 field = about
             yield self._problem(field, finding.code, stops=False)
-
-
-def _gist(kind: RoundKind, target: str, item: Mapping[str, Any]) -> str:
-    """The gist of an item that somebody wrote here, as the fold makes it."""
-    context = str(item.get("template" if kind == "intrasentence" else "context") or "")
-    context = " ".join(context.split())
-    texts = [" ".join(str(item.get(name) or "").split()) for name in WORDS[:2]]
-    if kind == "intrasentence":
-        texts = [whole_sentence(context, target, text) for text in texts]
-    return content.gist(context, texts)
 
 
 @lru_cache(maxsize=8)
@@ -302,14 +310,15 @@ def right_answers(examples: Sequence[Example], answers: Sequence[str]) -> int:
 # --- what pages show ----------------------------------------------------------------------------
 
 
-def filled(context: str, words: str) -> str:
-    """A sentence as it reads with words in its gap."""
-    return fill(" ".join(context.split()), words) if words.strip() else ""
+def filled(context: str, words: str, gap: str) -> str:
+    """A sentence as it reads with words in its gap; empty if one of them is missing."""
+    context = read_blank(" ".join(context.split()), gap)
+    return fill(context, words) if words.strip() and BLANK in context else ""
 
 
-def gap_parts(text: str, gap: str = BLANK) -> list[str]:
+def gap_parts(text: str, gap: str) -> list[str]:
     """The parts of a text around its gaps, which are written as BLANK or in the round's word."""
-    return re.split("|".join(map(re.escape, {BLANK, gap})), text)
+    return read_blank(text, gap).split(BLANK)
 
 
 def say(text: str, **values: object) -> str:

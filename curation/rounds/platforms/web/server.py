@@ -1,7 +1,7 @@
 """The server of the web platform: one process, one database, until it is told to stop.
 
-TLS is the work of a proxy on this machine, which tells the scheme of a request. The log has the names of pages and status
-codes, and never an address, so that neither a person nor the secret of a link can be in it.
+TLS is the work of a proxy on this machine, which tells the scheme of a request. The log has the
+names of pages and status codes, and never an address: neither a person nor a secret can be in it.
 """
 
 import errno
@@ -33,6 +33,7 @@ def run(
     port: int,
     lock: Path,
     ready: Callable[[], None],
+    stop: threading.Event | None = None,
 ) -> None:
     """Serve the pages until SIGINT or SIGTERM; requests that have begun are answered first.
 
@@ -43,6 +44,7 @@ def run(
         port: the port.
         lock: the file that a running server locks; a second one refuses to start.
         ready: called once, when the pages can be opened.
+        stop: ends the server as well, when it is set.
 
     Raises:
         CurationError: another server runs on this campaign, the port is in use, the disk has no
@@ -56,7 +58,7 @@ def run(
             )
         store = Store(database)
         try:
-            _Server(_config(store, services), ready).run(sockets=sockets)
+            _Server(_config(store, services), ready, stop).run(sockets=sockets)
         finally:
             store.close()
 
@@ -64,9 +66,15 @@ def run(
 class _Server(uvicorn.Server):
     """Uvicorn's server, which says when it is ready and, once stopped, lets its caller go on."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], stop: threading.Event | None
+    ) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._stop = ready, stop
+
+    async def on_tick(self, counter: int) -> bool:
+        self.should_exit = self.should_exit or (self._stop is not None and self._stop.is_set())
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

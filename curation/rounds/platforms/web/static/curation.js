@@ -303,6 +303,7 @@ function openGap(area) {
     byId("plain-hint").hidden = true;
     byId("gap").hidden = false;
     area.labels[0]?.addEventListener("click", () => editor.focus());
+    area.value = area.value.replaceAll(area.dataset.blank, GAP);
     write(area.value);
     if (area.hasAttribute("autofocus")) editor.focus();
 
@@ -355,7 +356,8 @@ function readText() {
         else if (node.matches(".chip")) parts.push(GAP);
         else if (!node.matches("br")) parts.push(` ${node.textContent} `);
     }
-    return parts.join("").replaceAll(THIN, "").replace(/\u00a0/g, " ");
+    const text = parts.join("").replaceAll(THIN, "").replace(/\u00a0/g, " ");
+    return text.replaceAll(form.elements.template.dataset.blank, GAP);
 }
 
 function write(text) {

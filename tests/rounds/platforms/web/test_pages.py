@@ -1,0 +1,694 @@
+"""The pages, over a real server: the way of a person, and everything that is refused."""
+
+import logging
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from curation.checks.surface import Finding
+from curation.files import CurationError
+from curation.rounds.platforms.web import forms, server
+from curation.rounds.platforms.web import store as store_module
+from support import web
+from support.web import Site, Someone, plan, put
+
+BAD_SPELLING = "bakr"
+
+
+def warns(language: str, item: Any) -> list[Finding]:
+    """A check of a language: it warns of one word."""
+    return [Finding("misspelt_word", 0, "x")] if BAD_SPELLING in item.sentences[0] else []
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    """The seconds that the server believes in."""
+    return [1_000_000.0]
+
+
+@pytest.fixture
+def site(tmp_path: Path, clock: list[float]) -> Iterator[Site]:
+    made = Site(tmp_path, now=lambda: clock[0], findings=warns)
+    with made.served():
+        yield made
+
+
+@pytest.fixture
+def writer(site: Site) -> Someone:
+    """A person who may begin with the round of writing."""
+    put(site.store, plan("intrasentence", lease=600.0))
+    return site.person("intrasentence-1").begin("intrasentence-1")
+
+
+def title(response: requests.Response) -> str:
+    found = re.search(r"<h1>\s*(.*?)\s*</h1>", response.text, re.DOTALL)
+    assert found, response.text
+    return re.sub(r"<[^>]+>", "", found[1])
+
+
+def said(key: str) -> str:
+    return str(web.texts()["web"][key])
+
+
+def payloads(site: Site, round: str, form: str = "task_id") -> list[dict[str, Any]]:
+    lines = site.store.lines(round, all=True)
+    return [line.payload for line in lines if form in line.payload]
+
+
+# --- entering -----------------------------------------------------------------------------------
+
+
+def test_a_common_link_leads_to_consent_then_to_a_link_of_ones_own(site: Site) -> None:
+    token = put(site.store, plan("intrasentence"))
+    one = Someone(site)
+    sheet = one.get(f"/join/{token}")
+    assert "stereotypes in computer programs" in sheet.text
+    assert "This study is carried out by the Academy." in sheet.text
+    assert site.store.people() == []
+    unticked = one.post(f"/join/{token}")
+    assert unticked.status_code == 422
+    assert said("agree_first") in unticked.text
+    assert site.store.people() == []
+    shown = one.post(f"/join/{token}", agree="yes")
+    (person,) = site.store.people()
+    assert title(shown) == said("link_title")
+    assert f"{site.url}/p/{site.store.secret_of(person.id)}" in shown.text
+    (consent,) = (line.payload for line in site.store.lines("intrasentence-1"))
+    made = site.store.plan("intrasentence-1")
+    assert made is not None
+    assert consent["consent"] == made.consent
+    assert consent["annotator"] == person.id
+
+
+def test_a_consent_form_that_comes_twice_makes_one_person(site: Site) -> None:
+    token = put(site.store, plan("intrasentence"))
+    one = Someone(site)
+    one.get(f"/join/{token}")
+    first, csrf = one.session.cookies["curation"], one.csrf
+    one.post(f"/join/{token}", agree="yes")
+    one.session.cookies.set("curation", first, domain="127.0.0.1")
+    again = requests.post(
+        f"{site.url}/join/{token}",
+        data={"csrf": csrf, "agree": "yes"},
+        headers={"Cookie": f"curation={first}"},
+        timeout=30,
+    )
+    assert again.status_code == 200
+    assert len(site.store.people()) == 1
+    assert len(site.store.lines("intrasentence-1")) == 1
+
+
+def test_who_is_signed_in_stays_one_person_in_another_round(site: Site, writer: Someone) -> None:
+    token = put(site.store, plan("review"))
+    writer.get(f"/join/{token}")
+    writer.post(f"/join/{token}", agree="yes")
+    (person,) = site.store.people()
+    assert site.store.rounds_of(person.id) == ["intrasentence-1", "review-1"]
+    assert title(writer.get("/")) == said("choose_title")
+
+
+def test_a_round_may_refuse_its_common_link(site: Site) -> None:
+    token = put(site.store, plan("validation", common_link=False))
+    refused = Someone(site).get(f"/join/{token}")
+    assert refused.status_code in (403, 404)
+
+
+def test_a_personal_link_becomes_a_session_and_leaves_the_address(site: Site) -> None:
+    put(site.store, plan("intrasentence"))
+    one = site.person("intrasentence-1")
+    first = one.get(one.link, allow_redirects=False)
+    assert (first.status_code, first.headers["location"]) == (303, "/")
+    cookie = first.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Secure" not in cookie
+    assert one.link.rsplit("/", 1)[1] not in cookie
+    assert title(one.get("/")) == "Take part in a study"
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_secure(site: Site) -> None:
+    put(site.store, plan("intrasentence"))
+    one = site.person("intrasentence-1")
+    headers = {"X-Forwarded-Proto": "https"}
+    assert (
+        "Secure" in one.get(one.link, allow_redirects=False, headers=headers).headers["set-cookie"]
+    )
+
+
+def test_twenty_previews_of_a_link_take_no_task(site: Site) -> None:
+    token = put(site.store, plan("intrasentence"))
+    one = site.person("intrasentence-1")
+    for _ in range(20):
+        Someone(site).get(one.link)
+        requests.head(one.link, timeout=30)
+        Someone(site).get(f"/join/{token}")
+    assert len(site.store.people()) == 1
+    (person,) = site.store.people()
+    assert site.store.standing(person, "intrasentence-1", at=0.0).left == len(web.TERMS)
+    assert all(load.answered == 0 for load in site.store.loads("intrasentence-1").values())
+    assert site.store.lines("intrasentence-1") == []
+
+
+@pytest.mark.parametrize("damage", [lambda s: s[:-1], lambda s: s[:-1] + "x", lambda _: "w-1.ab"])
+def test_a_damaged_link_is_refused(site: Site, damage: Any) -> None:
+    put(site.store, plan("intrasentence"))
+    one = site.person("intrasentence-1")
+    link, _, secret = one.link.rpartition("/")
+    refused = one.get(f"{link}/{damage(secret)}")
+    assert (refused.status_code, title(refused)) == (404, said("link_wrong_title"))
+    assert Someone(site).get("/join/x").status_code == 404
+
+
+def test_the_link_of_another_person_on_the_same_phone_signs_the_first_out(site: Site) -> None:
+    put(site.store, plan("intrasentence"))
+    one, other = site.person("intrasentence-1"), site.person("intrasentence-1")
+    one.get(one.link)
+    before = one.session.cookies["curation"]
+    assert other.id in one.get(other.link).text or other.id in one.get("/me").text
+    assert site.store.session(before) is None
+    assert one.id not in one.get("/me").text
+
+
+# --- training -----------------------------------------------------------------------------------
+
+RIGHT = {"example_1": "stereotype", "example_2": "anti-stereotype", "example_3": "unrelated"}
+WRONG = dict.fromkeys(RIGHT, "stereotype")
+
+
+@pytest.fixture
+def trainee(site: Site) -> Someone:
+    put(site.store, plan("validation", training=web.EXAMPLES, training_pass=0.6))
+    return site.person("validation-1").begin("validation-1")
+
+
+def test_training_comes_before_tasks(trainee: Someone) -> None:
+    assert title(trainee.get("/r/validation-1")) == "Training: 3 examples"
+    refused = trainee.post("/r/validation-1/next", follow=False)
+    assert refused.headers["location"] == "/r/validation-1/training"
+
+
+def test_after_a_try_people_see_what_most_people_say_and_why(trainee: Someone) -> None:
+    page = trainee.post("/r/validation-1/training", attempt="0", **RIGHT, follow=True)
+    assert title(page) == "Well done: 3 of 3"
+    assert all(example.why in page.text for example in web.EXAMPLES)
+    assert title(trainee.get("/r/validation-1")) == "Label sentences"
+
+
+def test_two_tries_then_one_way_out(site: Site, trainee: Someone) -> None:
+    first = trainee.post("/r/validation-1/training", attempt="0", **WRONG)
+    assert title(first) == "1 of 3"
+    assert said("training_other") in first.text
+    # A reload and a form that is sent twice use up no try.
+    assert title(trainee.get(first.url)) == "1 of 3"
+    trainee.post("/r/validation-1/training", attempt="0", **WRONG)
+    assert site.store.attempts(trainee.id, "validation-1") == [False]
+    last = trainee.post("/r/validation-1/training", attempt="1", **WRONG)
+    assert title(last) == said("training_end_title")
+    assert 'form="leave"' in last.text
+    assert "/next" not in last.text
+    assert site.store.attempts(trainee.id, "validation-1") == [False, False]
+    third = trainee.post("/r/validation-1/training", attempt="2", **RIGHT)
+    assert title(third) == said("training_end_title")
+    assert site.store.attempts(trainee.id, "validation-1") == [False, False]
+    assert title(trainee.post("/r/validation-1/next")) == said("training_end_title")
+
+
+def test_a_missing_example_is_asked_for_and_uses_no_try(site: Site, trainee: Someone) -> None:
+    page = trainee.post("/r/validation-1/training", attempt="0", **(RIGHT | {"example_2": "x"}))
+    assert page.status_code == 422
+    assert page.text.count(said("training_required")) == 1
+    assert site.store.attempts(trainee.id, "validation-1") == []
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", web.WRITTEN)
+def test_a_round_of_each_kind_from_the_first_task_to_the_code(site: Site, kind: Any) -> None:
+    put(site.store, plan(kind), 3)
+    one = site.person(f"{kind}-1").begin(f"{kind}-1")
+    path = one.next(f"{kind}-1")
+    for n in range(3):
+        assert f"Task {n + 1} of 3" in one.get(path).text
+        done = one.get(f"/r/{kind}-1/done")
+        assert "code" not in done.text.replace(said("done_code"), "code!")
+        page = one.answer(path)
+        path = page.url.removeprefix(site.url)
+    assert page.url.endswith("/done")
+    assert title(page) == said("done_title")
+    assert forms.end_code(site.store.secret_of(one.id), f"{kind}-1") in page.text
+    answers = payloads(site, f"{kind}-1")
+    assert [answer["task_id"] for answer in answers] == ["t-1", "t-2", "t-3"]
+    right = {k: v.format("librarian") for k, v in web.WRITTEN[kind].items()}
+    assert right.items() <= answers[0].items()
+    assert answers[0]["seconds"] == 12.0
+    if kind == "validation":
+        assert sorted(answers[0]["order"]) == [0, 1, 2]
+
+
+def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
+    site: Site, writer: Someone
+) -> None:
+    path = writer.next("intrasentence-1")
+    assert writer.answer(path, "a" * 32).status_code == 200
+    assert writer.answer(path, "a" * 32).status_code == 200
+    assert len(payloads(site, "intrasentence-1")) == 1
+    second = writer.answer(path, "b" * 32)
+    assert (second.status_code, title(second)) == (409, said("second_title"))
+    gone = writer.get(path)
+    assert (gone.status_code, title(gone)) == (410, said("over_title"))
+
+
+def test_a_late_answer_counts_if_its_place_is_free_and_else_is_kept(
+    site: Site, clock: list[float]
+) -> None:
+    put(site.store, plan("intrasentence", lease=600.0), asked=1)
+    slow, quick = (site.person("intrasentence-1").begin("intrasentence-1") for _ in range(2))
+    first, second = slow.next("intrasentence-1"), quick.next("intrasentence-1")
+    clock[0] += 700
+    assert slow.answer(first).status_code == 200
+    slow.next("intrasentence-1")
+    other = slow.post("/r/intrasentence-1/next", follow=False).headers["location"]
+    clock[0] += 700
+    taken = quick.next("intrasentence-1")
+    while taken != other:
+        quick.answer(taken)
+        taken = quick.next("intrasentence-1")
+    late = slow.answer(other)
+    assert said("late") in late.text
+    kept = [a for a in payloads(site, "intrasentence-1") if a.get("late")]
+    assert [a["annotator"] for a in kept] == [slow.id]
+    assert second  # was given back, and answered since
+
+
+def test_a_forged_task_is_refused(site: Site, writer: Someone) -> None:
+    other = site.person("intrasentence-1").begin("intrasentence-1")
+    mine = writer.next("intrasentence-1")
+    theirs = other.next("intrasentence-1")
+    assert mine != theirs
+    for path in (theirs, "/r/intrasentence-1/t/t-99"):
+        if path == theirs:
+            assert writer.get(path).status_code == 410
+        refused = writer.answer(path, "c" * 32)
+        assert (refused.status_code, title(refused)) == (403, said("not_yours_title"))
+    stolen = other.answer(theirs, "d" * 32)
+    assert stolen.status_code == 200
+    copied = writer.answer(mine, "d" * 32)  # the id of another's answer
+    assert copied.status_code == 403
+    assert {a["annotator"] for a in payloads(site, "intrasentence-1")} == {other.id}
+
+
+def test_a_round_of_others_is_not_there(site: Site, writer: Someone) -> None:
+    put(site.store, plan("validation"))
+    for path in ("/r/validation-1", "/r/validation-1/t/t-1", "/r/none", "/r/validation-1/done"):
+        assert writer.get(path).status_code == 404
+    assert writer.answer("/r/validation-1/t/t-1").status_code == 404
+
+
+def test_skipping_is_kept_with_its_reason(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    bad = writer.post(path + "/skip", answer_id="e" * 32, reason="because")
+    assert bad.status_code == 400
+    page = writer.post(path + "/skip", answer_id="e" * 32, reason="upset")
+    assert "/t/t-2" in page.url
+    (skip,) = payloads(site, "intrasentence-1")
+    assert skip["skipped"] == "upset"
+    assert writer.get(path).status_code == 410
+
+
+def test_a_pause_comes_after_some_answers(site: Site, clock: list[float]) -> None:
+    put(site.store, plan("validation", pause_after=2, pause=300.0))
+    one = site.person("validation-1").begin("validation-1")
+    path = one.next("validation-1")
+    path = one.answer(path).url.removeprefix(site.url)
+    page = one.answer(path)
+    assert page.url.endswith("/pause")
+    assert "about 5 minutes" in page.text
+    assert "study@example.org" in page.text
+    assert "/next" not in page.text
+    assert one.post("/r/validation-1/next").url.endswith("/pause")
+    clock[0] += 301
+    assert said("pause_over") in one.get("/r/validation-1/pause").text
+    assert "/t/" in one.next("validation-1")
+
+
+def test_an_answer_to_a_closed_round_is_kept(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    site.store.stop("intrasentence-1")
+    assert (writer.get(path).status_code, title(writer.get(path))) == (410, said("closed_title"))
+    page = writer.answer(path)
+    assert page.status_code == 200
+    assert title(page) == said("done_title")
+    assert len(payloads(site, "intrasentence-1")) == 1
+
+
+def test_who_is_out_gets_no_page_but_what_they_did(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    site.out.add(site.pseudonym(writer.id))
+    for response in (
+        writer.get(path),
+        writer.answer(path),
+        writer.get("/"),
+        writer.get(writer.link),
+    ):
+        assert (response.status_code, title(response)) == (403, said("out_title"))
+    assert writer.id in writer.get("/me").text
+    assert payloads(site, "intrasentence-1") == []
+
+
+def test_leaving_ends_the_session(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    before = writer.session.cookies["curation"]
+    assert title(writer.post("/leave")) == said("leave_title")
+    assert "curation" not in writer.session.cookies
+    assert title(writer.get("/")) == said("home_title")
+    writer.session.headers["Cookie"] = f"curation={before}"
+    out = writer.answer(path)
+    assert out.status_code in (401, 403)
+    assert payloads(site, "intrasentence-1") == []
+
+
+def test_a_person_sees_what_they_did_and_how_to_withdraw(writer: Someone) -> None:
+    writer.answer(writer.next("intrasentence-1"))
+    page = writer.get("/me").text
+    assert "1 answered, 0 skipped, 5 left" in page
+    assert writer.link in page
+    assert writer.id in page
+    assert "write to study@example.org" in page
+
+
+# --- what is to be changed ----------------------------------------------------------------------
+
+FLAWS = {
+    "no gap": ({"template": "The {} was loud."}, "template", "fix_blank_missing"),
+    "two gaps": ({"template": "The {} was BLANK BLANK."}, "template", "fix_blank_twice"),
+    "glued": ({"template": "The {} was BLANKly."}, "template", "fix_blank_glued"),
+    "no target": ({"template": "He was BLANK."}, "template", "target_missing"),
+    "alike": ({"anti_stereotype": "Quiet"}, "anti_stereotype", "same_text_twice"),
+    "empty": ({"unrelated": "  "}, "unrelated", ""),
+    "about the task": ({"unrelated": "i have no idea"}, "unrelated", "meta_text"),
+    "a gap in a word": ({"unrelated": "my BLANK"}, "unrelated", "fix_blank_left"),
+    "too long": ({"unrelated": "x" * 10_001}, "unrelated", "too_long"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FLAWS)
+def test_flaws_are_shown_at_their_field_and_nothing_is_lost(
+    site: Site, writer: Someone, name: str
+) -> None:
+    change, field, key = FLAWS[name]
+    path = writer.next("intrasentence-1")
+    changed = {k: v.replace("{}", "librarian") for k, v in change.items()}
+    page = writer.answer(path, **changed)
+    assert page.status_code == 422
+    texts = web.texts()
+    fix = (
+        texts["web"].get(key)
+        or texts["refused"].get(key)
+        or texts["intrasentence"][f"{field}_required"]
+    )
+    found = re.search(rf'<div id="fix-{field}"[^>]*>(.*?)</div>', page.text, re.DOTALL)
+    assert found
+    assert str(fix) in found[1].replace("&#39;", "'")
+    tag = re.search(rf'<(input|textarea)[^>]*id="{field}"[^>]*>', page.text)
+    assert tag
+    assert 'aria-invalid="true"' in tag[0]
+    assert f"fix-{field}" in tag[0]
+    assert page.text.count("autofocus") == 1
+    assert "autofocus" in tag[0]
+    assert 'value="quiet"' in page.text
+    assert payloads(site, "intrasentence-1") == []
+    assert writer.answer(path).status_code == 200
+
+
+def test_an_item_that_repeats_an_earlier_one_is_refused(site: Site) -> None:
+    earlier = {"term-baker": ["The baker was BLANK at the party.\nquiet\nboisterous"]}
+    put(site.store, plan("intrasentence", earlier=earlier), asked=2)
+    one, two = (site.person("intrasentence-1").begin("intrasentence-1") for _ in range(2))
+    path = one.next("intrasentence-1")  # the librarian
+    first = one.answer(path)
+    again = one.answer(first.url.removeprefix(site.url))
+    near = web.texts()["refused"]["near_duplicate"]
+    assert again.status_code == 422
+    assert near in again.text
+    while (path := two.next("intrasentence-1")) != "/r/intrasentence-1/t/t-1":
+        assert two.post(path + "/skip", answer_id=path[-1] * 32, reason="none").status_code == 200
+    assert near in two.answer(path).text
+
+
+def test_checks_while_one_writes_say_nothing_of_what_is_missing(writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    task = path.rsplit("/", 1)[1]
+
+    def problems(**fields: str) -> list[tuple[str, str, bool]]:
+        sent = writer.post("/r/intrasentence-1/check", task=task, **fields)
+        assert sent.status_code == 200, sent.text
+        return [(one["field"], one["code"], one["stops"]) for one in sent.json()["problems"]]
+
+    assert problems() == []
+    assert problems(stereotype="quiet") == []
+    assert problems(stereotype="quiet", unrelated="QUIET ") == [
+        ("unrelated", "same_text_twice", True)
+    ]
+    assert problems(template="The librarian was") == [("template", "blank_missing", True)]
+    assert problems(template="She was BLANK.", stereotype="quiet") == [
+        ("template", "target_missing", True)
+    ]
+    words = {"stereotype": BAD_SPELLING, "anti_stereotype": "loud", "unrelated": "green"}
+    assert problems(template="A librarian was BLANK.", **words) == [
+        ("stereotype", "misspelt_word", False)
+    ]
+    assert writer.post("/r/intrasentence-1/check", task="t-3").status_code == 410
+
+
+def test_a_warning_lets_people_go_on(site: Site, writer: Someone) -> None:
+    page = writer.answer(writer.next("intrasentence-1"), stereotype=BAD_SPELLING)
+    assert page.status_code == 200
+    assert payloads(site, "intrasentence-1")[0]["stereotype"] == BAD_SPELLING
+
+
+REVIEWS = {
+    "nothing": ({"decision": ""}, "question_required"),
+    "no such decision": ({"decision": "burn"}, "question_required"),
+    "merge": ({"decision": "merge"}, "into_required"),
+    "merge into none offered": ({"decision": "merge", "merge_into": "term-x"}, "into_required"),
+    "merge into another": ({"decision": "merge", "merge_into": "other"}, "other_required"),
+    "drop": ({"decision": "drop"}, "reasons_required"),
+    "drop for no reason of ours": ({"decision": "drop", "reasons": "x"}, "reasons_required"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REVIEWS)
+def test_a_review_needs_the_parts_of_its_decision(site: Site, name: str) -> None:
+    change, key = REVIEWS[name]
+    put(site.store, plan("review"))
+    one = site.person("review-1").begin("review-1")
+    page = one.answer(one.next("review-1"), **change)
+    assert page.status_code == 422
+    assert web.texts()["review"][key] in page.text
+
+
+def test_a_review_keeps_only_the_parts_of_its_decision(site: Site) -> None:
+    put(site.store, plan("review"))
+    one = site.person("review-1").begin("review-1")
+    everything = {
+        "merge_into": "term-librarian", "merge_into_other": "y", "reasons": ["insult", "unknown"],
+        "rename": "z",
+    }  # fmt: skip
+    for n, decision in enumerate(("drop", "merge", "keep")):
+        one.answer(one.next("review-1"), str(n) * 32, decision=decision, **everything)
+    names = ("decision", "merge_into", "merge_into_other", "reasons", "rename")
+    assert [[a[name] for name in names] for a in payloads(site, "review-1")] == [
+        ["drop", "", "", "unknown|insult", ""],
+        ["merge", "term-librarian", "", "", "z"],
+        ["keep", "", "", "", "z"],
+    ]
+
+
+def test_each_text_needs_a_label_and_flags_are_kept(site: Site) -> None:
+    put(site.store, plan("validation"))
+    one = site.person("validation-1").begin("validation-1")
+    path = one.next("validation-1")
+    bad = one.answer(path, label_2="perhaps", flags="objective")
+    assert bad.status_code == 422
+    assert bad.text.count(said("fix_choose_label")) == 1
+    assert re.search(r'value="objective" checked', bad.text)
+    one.answer(path, flags=["unknown_target", "objective", "x"])
+    assert payloads(site, "validation-1")[0]["flags"] == "objective|unknown_target"
+
+
+def test_a_person_sees_the_texts_in_an_order_of_their_own(site: Site) -> None:
+    put(site.store, plan("validation"), asked=9)
+    orders = set()
+    for _ in range(9):
+        one = site.person("validation-1").begin("validation-1")
+        pages = [one.get(one.next("validation-1")).text for _ in range(2)]
+        seen = [tuple(re.findall(r"<legend dir=\"auto\">(.*?)</legend>", page)) for page in pages]
+        assert seen[0] == seen[1]
+        assert sorted(seen[0]) == sorted(web.TEXTS)
+        orders.add(seen[0])
+    assert len(orders) > 1
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def test_every_form_needs_its_token(site: Site, writer: Someone) -> None:
+    token = put(site.store, plan("review"))
+    path = writer.next("intrasentence-1")
+    round = "/r/intrasentence-1"
+    forms_sent = (
+        f"/join/{token}", round, f"{round}/next", f"{round}/training", f"{round}/check", path,
+        f"{path}/skip", "/leave",
+    )  # fmt: skip
+    other = site.person("intrasentence-1").begin("intrasentence-1").csrf
+    for address in forms_sent:
+        for wrong in ("", "x" * 32, other, "é"):
+            refused = writer.post(address, csrf=wrong, agree="yes", answer_id="f" * 32)
+            assert (refused.status_code, title(refused)) == (403, said("forged_title")), address
+    assert payloads(site, "intrasentence-1") == []
+    assert site.store.session(writer.session.cookies["curation"])
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+def test_a_form_from_another_site_is_refused(
+    site: Site, writer: Someone, headers: dict[str, str]
+) -> None:
+    path = writer.next("intrasentence-1")
+    refused = writer.answer(path, headers=headers)
+    assert (refused.status_code, title(refused)) == (403, said("forged_title"))
+    assert payloads(site, "intrasentence-1") == []
+    for right in ({"Origin": site.url}, {"Origin": "null", "Sec-Fetch-Site": "same-origin"}):
+        assert writer.answer(path, headers=right).status_code == 200
+
+
+def test_too_much_text_is_refused_and_not_read(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    for size in (70_000, 900_000):
+        refused = writer.answer(path, template="x" * size)
+        assert (refused.status_code, title(refused)) == (413, said("too_large_title"))
+    assert payloads(site, "intrasentence-1") == []
+
+
+def test_what_is_no_form_is_refused(site: Site, writer: Someone) -> None:
+    path = site.url + writer.next("intrasentence-1")
+    send = writer.session.post
+    json = send(path, json={"csrf": writer.csrf}, timeout=30)
+    upload = send(path, files={"template": b"x"}, data={"csrf": writer.csrf}, timeout=30)
+    chunks = send(path, data=iter([b"csrf=" + writer.csrf.encode()]), timeout=30)
+    many = send(path, data={f"f{n}": "x" for n in range(200)}, timeout=30)
+    codes = [response.status_code for response in (json, upload, chunks, many)]
+    assert codes == [415, 415, 411, 400]
+    no_id = writer.answer(path.removeprefix(site.url), "not an id")
+    assert no_id.status_code == 400
+    assert writer.get("/r/intrasentence-1/next").status_code == 405
+    assert payloads(site, "intrasentence-1") == []
+
+
+def test_a_full_disk_takes_no_answer_and_keeps_the_text(
+    site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = writer.next("intrasentence-1")
+    before = shutil.disk_usage("/")
+    with monkeypatch.context() as patch:
+        full = before._replace(free=2**20)
+        patch.setattr(store_module.shutil, "disk_usage", lambda path: full)
+        refused = writer.answer(path)
+        assert (refused.status_code, title(refused)) == (507, said("full_title"))
+        as_json = writer.answer(path, headers={"Accept": "application/json"})
+        assert as_json.json()["refused"] == "full"
+    assert payloads(site, "intrasentence-1") == []
+    assert writer.answer(path).status_code == 200
+
+
+def test_an_error_of_ours_is_a_page_and_the_log_names_nobody(
+    site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    path = writer.next("intrasentence-1")
+
+    def fails(*args: Any, **how: Any) -> None:
+        raise ValueError(f"a text of {writer.id}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(site.store.__class__, "submit", fails)
+        broken = writer.answer(path)
+    assert (broken.status_code, title(broken)) == (500, said("broken_title"))
+    writer.get(writer.link)
+    writer.get("/me")
+    assert "ValueError" in caplog.text
+    assert "POST task 500" in caplog.text
+    assert "GET enter 303" in caplog.text
+    secret = writer.link.rsplit("/", 1)[1]
+    for private in (writer.id, secret, site.pseudonym(writer.id), "t-1", "127.0.0.1:"):
+        assert private not in caplog.text.replace(str(site.folder), "")
+
+
+def test_every_page_is_private(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    pages = ("/", "/me", "/help", "/nowhere", path, "/r/intrasentence-1", "/static/curation.js")
+    for page in pages:
+        headers = writer.get(page).headers
+        policy = headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self';")
+        assert "unsafe" not in policy
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+        cache = "no-cache" if page.startswith("/static") else "no-store"
+        assert headers["cache-control"] == cache
+        if not page.startswith("/static"):
+            text = writer.get(page).text
+            addresses = re.findall(r'(?:src|href|action)="([^"]*)"', text)
+            assert addresses
+            assert all(address[0] in "/#" for address in addresses)
+            assert " style=" not in text
+            assert "<style" not in text
+    assert writer.get("/health").text == "ok"
+    assert writer.get("/static/../app.py").status_code == 404
+
+
+def test_what_a_person_writes_cannot_become_markup(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    evil = '"><script>alert(1)</script>'
+    page = writer.answer(path, stereotype=evil, template=evil)
+    assert page.status_code == 422
+    assert "<script>alert" not in page.text
+
+
+# --- the server ---------------------------------------------------------------------------------
+
+
+def start(site: Site, **how: Any) -> None:
+    given = {"host": "127.0.0.1", "port": site.port, "lock": site.lock, "ready": lambda: None}
+    server.run(site.database, site.services, **(given | how))
+
+
+def test_a_second_server_on_one_campaign_is_refused(site: Site) -> None:
+    with pytest.raises(CurationError, match="another server already serves"):
+        start(site, port=web.free_port())
+
+
+def test_a_port_in_use_is_refused(site: Site) -> None:
+    with pytest.raises(CurationError, match=f"port {site.port} of 127.0.0.1 is already in use"):
+        start(site, lock=site.folder / "other.lock")
+
+
+def test_an_address_of_another_machine_is_refused(site: Site) -> None:
+    with pytest.raises(CurationError, match=r"cannot listen on 192\.0\.2\.1"):
+        start(site, host="192.0.2.1", lock=site.folder / "other.lock")
+
+
+def test_a_full_disk_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = Site(tmp_path)
+    full = shutil.disk_usage("/")._replace(free=2**20)
+    monkeypatch.setattr(server.shutil, "disk_usage", lambda path: full)
+    with pytest.raises(CurationError, match="only 1 MiB of the disk are free"):
+        start(site)
