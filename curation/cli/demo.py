@@ -59,6 +59,7 @@ def demo(
     if web:  # few tasks, and all of them for one person
         few = {"items": 2, "per_person_review": 0, "per_person_write": 0, "per_person_label": 0}
         few |= {"per_term_review": 0, "per_term_write": 0, "per_term_label": 0}
+        few |= {"training_pass": 0.6}
         changed = {
             "rounds": settings.rounds.model_copy(update=few),
             "decisions": settings.decisions.model_copy(update={"rounds": ()}),
