@@ -21,7 +21,9 @@ from curation.formats.toml_files import read_toml
 from curation.records import KINDS, RoundKind, Task
 from curation.text.item_form import show_blank
 from curation.text.rules import WORK
+from curation.text.wording import some
 
+NAMED = 20  # keys that an error names
 PAY_FACTS = ("amount", "currency")
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
@@ -74,7 +76,7 @@ def texts(
     missing = [f"{s}.{key}" for s, keys in known.items() for key in keys if key not in merged[s]]
     if missing:
         raise CurationError(
-            f"{own}: no {', '.join(missing)}",
+            f"{own}: no {some(missing, NAMED)}",
             f"add them; «curation rounds texts {language} --to FILE» writes all keys with the "
             "English text of each",
         )
@@ -118,7 +120,7 @@ def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
     if empty:
         fix = "write each text" if whole else "write a text, or leave the key out"
         are = "it is" if len(empty) == 1 else "they are"
-        raise CurationError(f"{where}, {', '.join(empty)}: {are} empty", fix)
+        raise CurationError(f"{where}, {some(empty, NAMED)}: {are} empty", fix)
 
 
 def _check_blank(word: str, where: str) -> None:

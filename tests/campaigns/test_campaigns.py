@@ -14,7 +14,7 @@ import pytest
 
 from curation.files import read_json, read_records
 from curation.records import Cat
-from curation.text.item_form import options
+from curation.text.item_form import options, read_blank
 from curation.text.words import NotCheckedError, words
 from support.desk import read_csv
 from support.team import LATER, Team, read_jsonl
@@ -78,7 +78,10 @@ def test_every_item_comes_in_and_what_is_refused_is_written_again(team_of: Team)
     code, context = team_of.expected["refused"]
     for kind in (INTRA, INTER):
         path = team_of.rounds / f"w-{kind}" / "rejected.jsonl"
-        refused = [(row["code"], row["record"]["context"]) for row in read_jsonl(path)]
+        refused = [
+            (row["code"], read_blank(row["record"]["context"], team_of.blank))
+            for row in read_jsonl(path)
+        ]
         assert refused == ([(code, context)] if kind == INTRA else [])
         assert team_of.said[f"top-up w-{kind}"]["answers"] == len(refused)
         status = team_of.status(f"w-{kind}")

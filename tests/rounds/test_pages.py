@@ -25,6 +25,7 @@ ENGLISH = tomllib.loads((SHIPPED / "en.toml").read_text("utf-8"))
 ENGLISH_TEXTS = pages.texts("en", None)
 STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example"}
 PAY = ("0.40", "EUR")
+WEB = Path(pages.__file__).parent / "platforms" / "web"
 SEEN = {"value", "hint", "placeholder", "requiredMessage", "title"}  # attributes that people read
 
 
@@ -276,7 +277,20 @@ def test_every_text_is_read_somewhere(tmp_path: Path) -> None:
     outputs.append(said["content_warning"]["release"])  # for a release's card
     marks = set(re.findall("«[^»]*»", json.dumps(marked(), ensure_ascii=False)))
     unread = {mark for mark in marks if not any(mark in output for output in outputs)}
-    assert {mark for mark in unread if not mark.startswith("«study.")} == set()
+    assert {mark for mark in unread if not mark.startswith(("«study.", "«web."))} == set()
+
+
+def test_every_text_of_the_pages_is_used() -> None:
+    files = [path for path in WEB.rglob("*") if path.suffix in (".py", ".html", ".js")]
+    sources = "\n".join(path.read_text("utf-8") for path in files)
+
+    def is_used(key: str) -> bool:
+        family = key.partition("_")[0]
+        names = (key, key.removesuffix("_title"))
+        made = any(f"{quote}{family}_" in sources for quote in ("'", '"'))
+        return any(re.search(rf"\b{name}\b", sources) for name in names) or made
+
+    assert [key for key in ENGLISH["web"] if not is_used(key)] == []
 
 
 @pytest.mark.parametrize("kind", ROUND_KINDS)

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from curation.formats.table_words import blank_word, read_shipped
 from curation.settings import Settings, read_settings, settings_text
+from curation.text.item_form import show_blank
 from support.desk import GOLD, MEANT, Desk, Row, at, read_csv
 
 CAMPAIGNS = Path(__file__).parents[1] / "campaigns"
@@ -35,6 +37,11 @@ class Team(Desk):
     def expected(self) -> dict[str, Any]:
         """What the campaign comes to, worked out by hand."""
         return tomllib.loads((self.data / "expected.toml").read_text("utf-8"))
+
+    @property
+    def blank(self) -> str:
+        """The word for the gap in the campaign's language."""
+        return blank_word(read_shipped("text", self.language))
 
     @property
     def release(self) -> Path:
@@ -106,13 +113,19 @@ class Team(Desk):
         return answer | ({"reasons": more} if more else {})
 
     def write(self, kind: str) -> Fill:
-        """Writers write what ``items.csv`` has next on a term; a second row is for the top-up."""
+        """Writers write what ``items.csv`` has next on a term; a second row is for the top-up.
+
+        All but one write their language's word for the gap.
+        """
         rows = [row for row in self.people("items") if row["kind"] == kind]
         waiting = {row["target"]: [r for r in rows if r["target"] == row["target"]] for row in rows}
 
         def fill(task: Row, who: str) -> Row:
             row = waiting[task["target"]].pop(0)
-            return {name: row[name] for name in ("context", *MEANT)}
+            answer = {name: row[name] for name in ("context", *MEANT)}
+            if who != LATE_WRITER:
+                answer["context"] = show_blank(answer["context"], self.blank)
+            return answer
 
         return fill
 
