@@ -1,4 +1,5 @@
-"""The database of the web platform: rounds, people, leases and answers. All SQL is in this file.
+"""The database of the web platform: rounds, people, leases and answers. All SQL is in this file,
+and the tables are in ``schema.sql``.
 
 The server and the owner's commands open the same SQLite file at the same time. Every change is one
 transaction, which is on disk before its method returns (WAL, ``synchronous=FULL``): what a person
@@ -28,7 +29,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from curation.files import CurationError, refuse_links
+from curation.files import CurationError, read_text, refuse_links
 from curation.records import Kind, RoundKind
 from curation.text.times import timestamp
 
@@ -41,69 +42,6 @@ WAIT = 30.0
 
 ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
 """What ``leases.until`` is when a lease is not live: what became of it."""
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS rounds (
-    name TEXT PRIMARY KEY, kind TEXT NOT NULL, token TEXT NOT NULL UNIQUE,
-    is_open INTEGER NOT NULL, plan BLOB NOT NULL, version INTEGER NOT NULL DEFAULT 1,
-    pulled INTEGER NOT NULL DEFAULT 0, pulled_at TEXT NOT NULL DEFAULT ''
-) STRICT;
-CREATE TABLE IF NOT EXISTS tasks (
-    round TEXT NOT NULL, id TEXT NOT NULL, place INTEGER NOT NULL, term TEXT NOT NULL,
-    barred TEXT, data BLOB NOT NULL, asked INTEGER NOT NULL,
-    answered INTEGER NOT NULL DEFAULT 0, live INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (round, id)
-) STRICT;
-CREATE INDEX IF NOT EXISTS free_tasks ON tasks (round, answered + live, place)
-    WHERE answered + live < asked;
-CREATE INDEX IF NOT EXISTS tasks_on ON tasks (term);
-CREATE TABLE IF NOT EXISTS people (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, pseudonym TEXT NOT NULL UNIQUE,
-    name TEXT NOT NULL, since REAL NOT NULL, gone INTEGER NOT NULL DEFAULT 0
-) STRICT;
-CREATE TABLE IF NOT EXISTS admitted (
-    person TEXT NOT NULL, round TEXT NOT NULL, PRIMARY KEY (person, round)
-) STRICT;
-CREATE TABLE IF NOT EXISTS consents (
-    person TEXT NOT NULL, round TEXT NOT NULL, version TEXT NOT NULL,
-    PRIMARY KEY (person, round, version)
-) STRICT;
-CREATE TABLE IF NOT EXISTS sessions (key TEXT PRIMARY KEY, person TEXT NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS trained (
-    person TEXT NOT NULL, round TEXT NOT NULL, share REAL NOT NULL, passed INTEGER NOT NULL
-) STRICT;
-CREATE TABLE IF NOT EXISTS pauses (person TEXT PRIMARY KEY, until REAL NOT NULL) STRICT;
-CREATE TABLE IF NOT EXISTS leases (
-    round TEXT NOT NULL, task TEXT NOT NULL, person TEXT NOT NULL, until REAL NOT NULL,
-    PRIMARY KEY (person, round, task)
-) STRICT;
-CREATE INDEX IF NOT EXISTS live_leases ON leases (until) WHERE until > 0;
-CREATE TABLE IF NOT EXISTS answers (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, form TEXT NOT NULL,
-    round TEXT NOT NULL, task TEXT NOT NULL, person TEXT NOT NULL, at REAL NOT NULL,
-    counts INTEGER NOT NULL, payload BLOB NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS answers_of ON answers (person, round, task);
-CREATE INDEX IF NOT EXISTS answers_to ON answers (round, task);
--- The two counts of a task are those of the rows, whatever changes these.
-CREATE TRIGGER IF NOT EXISTS given AFTER INSERT ON leases WHEN NEW.until > 0 BEGIN
-    UPDATE tasks SET live = live + 1 WHERE round = NEW.round AND id = NEW.task;
-END;
-CREATE TRIGGER IF NOT EXISTS moved AFTER UPDATE OF until ON leases BEGIN
-    UPDATE tasks SET live = live + (NEW.until > 0) - (OLD.until > 0)
-    WHERE round = NEW.round AND id = NEW.task;
-END;
-CREATE TRIGGER IF NOT EXISTS taken AFTER DELETE ON leases WHEN OLD.until > 0 BEGIN
-    UPDATE tasks SET live = live - 1 WHERE round = OLD.round AND id = OLD.task;
-END;
-CREATE TRIGGER IF NOT EXISTS came AFTER INSERT ON answers WHEN NEW.counts BEGIN
-    UPDATE tasks SET answered = answered + 1 WHERE round = NEW.round AND id = NEW.task;
-END;
-CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON answers WHEN OLD.counts BEGIN
-    UPDATE tasks SET answered = answered - 1 WHERE round = OLD.round AND id = OLD.task;
-END;
-"""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -187,13 +125,11 @@ class Person(NamedTuple):
         id: the id which the archive has as ``annotator``.
         pseudonym: the pseudonym everywhere else.
         name: what the owner calls them; empty if they came by a common link.
-        gone: everything of them was erased, or they left: their link is dead.
     """
 
     id: str
     pseudonym: str
     name: str = ""
-    gone: bool = False
 
 
 class Given(NamedTuple):
@@ -286,7 +222,7 @@ class Store:
             self._path, timeout=WAIT, isolation_level=None, check_same_thread=False
         )
         db.row_factory = sqlite3.Row
-        for pragma in ("synchronous=FULL", "secure_delete=ON"):
+        for pragma in ("synchronous=FULL", "secure_delete=ON", "foreign_keys=ON"):
             db.execute(f"PRAGMA {pragma}")
         return db
 
@@ -305,23 +241,25 @@ class Store:
                 "move it away, or put the right file back",
             )
         else:
-            self._until_free("PRAGMA journal_mode=WAL")
-            db.executescript(
-                f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id={APPLICATION}; "
-                f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}'); COMMIT;"
-            )
+            self._make()
 
-    def _until_free(self, sql: str) -> None:
-        """Execute what fails at once, instead of waiting, while another program has the file."""
-        end = time.monotonic() + WAIT
-        while True:
+    def _make(self) -> None:
+        """Make the tables, or wait until another program has made them."""
+        schema = read_text(Path(__file__).with_name("schema.sql"))
+        for wait in (*[0.05] * 100, None):
             try:
-                self._db.execute(sql)
-                return
+                self._db.execute("PRAGMA journal_mode=WAL")  # fails at once if the file is in use
+                break
             except sqlite3.OperationalError:
-                if time.monotonic() > end:
+                if wait is None:
                     raise
-                time.sleep(0.05)
+                time.sleep(wait)
+        with self._change() as db:
+            if db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None:
+                for statement in statements(schema):
+                    db.execute(statement)
+                db.execute(f"PRAGMA application_id={APPLICATION}")
+                db.execute("INSERT INTO facts VALUES ('secret', ?)", (secrets.token_hex(32),))
 
     def close(self) -> None:
         """Close the file."""
@@ -353,6 +291,10 @@ class Store:
             return CurationError(
                 f"{self._path}: another program has kept it busy for {WAIT:.0f} seconds",
                 "end that program, or try again later",
+            )
+        if name.startswith("SQLITE_CONSTRAINT"):
+            return CurationError(
+                f"{self._path}: this person was erased just now", "open the link again"
             )
         return CurationError(f"{self._path}: cannot be used ({error})", "check the disk")
 
@@ -529,14 +471,12 @@ class Store:
                 program reads it. Repeat this.
         """
         with self._change(always=True) as db:
-            row = db.execute("SELECT id FROM people WHERE pseudonym = ?", (pseudonym,)).fetchone()
-            count = 0
-            if row:
-                counted = "SELECT count(*) FROM answers WHERE person = ? AND form = 'answer'"
-                count = db.execute(counted, (row["id"],)).fetchone()[0]
-                for table in (*PERSONAL, "answers"):
-                    db.execute(f"DELETE FROM {table} WHERE person = ?", (row["id"],))
-                db.execute("UPDATE people SET name = '', gone = 1 WHERE id = ?", (row["id"],))
+            counted = (
+                "SELECT count(*) FROM answers JOIN people ON people.id = person "
+                "WHERE pseudonym = ? AND form = 'answer'"
+            )
+            count = db.execute(counted, (pseudonym,)).fetchone()[0]
+            db.execute("DELETE FROM people WHERE pseudonym = ?", (pseudonym,))
             db.execute(
                 "UPDATE leases SET until = 0 WHERE until > 0 AND (round, task) IN "
                 "(SELECT round, id FROM tasks WHERE barred = ?)",
@@ -607,21 +547,19 @@ class Store:
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
     def person_by_secret(self, secret: str) -> Person | None:
-        """The person whose link has this secret; None if it is wrong or dead."""
+        """The person whose link has this secret; None if it is wrong or they were erased."""
         person = secret.partition(".")[0]
-        if not hmac.compare_digest(self.secret_of(person).encode(), secret.encode()):
-            return None
-        found = self.person(person)
-        return None if found is None or found.gone else found
+        right = hmac.compare_digest(self.secret_of(person).encode(), secret.encode())
+        return self.person(person) if right else None
 
     def person(self, id: str) -> Person | None:
         """A person by id; None if there is none."""
         rows = self._all(f"SELECT {PERSON} FROM people WHERE id = ?", id)
-        return _person(rows[0]) if rows else None
+        return Person(*rows[0]) if rows else None
 
     def people(self) -> list[Person]:
         """All people, in order of their arrival."""
-        return [_person(row) for row in self._all(f"SELECT {PERSON} FROM people ORDER BY number")]
+        return [Person(*row) for row in self._all(f"SELECT {PERSON} FROM people ORDER BY number")]
 
     def begin_session(self, person: str) -> str:
         """Begin a session; returns the value of its cookie, of which only a digest is kept."""
@@ -631,13 +569,13 @@ class Store:
         return cookie
 
     def session(self, cookie: str) -> Person | None:
-        """The person of a session; None if there is none, or the person is gone."""
+        """The person of a session; None if there is none, or the person was erased."""
         rows = self._all(
             f"SELECT {PERSON} FROM people JOIN sessions ON sessions.person = people.id "
-            "WHERE sessions.key = ? AND NOT gone",
+            "WHERE sessions.key = ?",
             digest_of(cookie),
         )
-        return _person(rows[0]) if rows else None
+        return Person(*rows[0]) if rows else None
 
     def end_session(self, cookie: str) -> None:
         """End a session: its cookie opens nothing any more."""
@@ -701,7 +639,7 @@ class Store:
         if self.resting(person.id, round, at=at):
             return "pause"
         with self._change() as db:
-            if not _is_open(db, round) or _is_gone(db, person.id):
+            if not _is_open(db, round):
                 return "closed"
             _end_leases(db, at)
             mine = (person.id, round)
@@ -740,7 +678,7 @@ class Store:
         with self._change() as db:
             _end_leases(db, at)
             until = _until(db, round, task, person.id)
-            if until is None or until < 0 or _is_gone(db, person.id):
+            if until is None or until < 0:
                 return None
             if _is_open(db, round) and (until > 0 or _has_place(db, plan, task, person.id)):
                 until = at + plan.lease
@@ -865,9 +803,7 @@ class Store:
 # --- parts of a transaction -----------------------------------------------------------------
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-PERSON = "id, pseudonym, name, gone"
-PERSONAL = ("admitted", "consents", "sessions", "trained", "pauses", "leases")
-"""The tables, besides ``people`` and ``answers``, with rows of a person."""
+PERSON = "people.id, people.pseudonym, people.name"
 FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
@@ -878,10 +814,6 @@ FREE = (
 """The tasks of a round that a person could get; wants the round, the pseudonym and the id."""
 
 
-def _person(row: sqlite3.Row) -> Person:
-    return Person(row["id"], row["pseudonym"], row["name"], bool(row["gone"]))
-
-
 def _payload(person: str, id: str, at: float) -> dict[str, Any]:
     sent = timestamp(datetime.fromtimestamp(at, UTC))
     return {"annotator": person, "answer_id": id, "submitted_at": sent}
@@ -889,11 +821,6 @@ def _payload(person: str, id: str, at: float) -> dict[str, Any]:
 
 def _is_open(db: sqlite3.Connection, round: str) -> bool:
     return bool(db.execute("SELECT is_open FROM rounds WHERE name = ?", (round,)).fetchone()[0])
-
-
-def _is_gone(db: sqlite3.Connection, person: str) -> bool:
-    row = db.execute("SELECT gone FROM people WHERE id = ?", (person,)).fetchone()
-    return row is None or bool(row[0])
 
 
 def _has_consented(db: sqlite3.Connection, person: str, plan: Plan) -> bool:
@@ -993,6 +920,16 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     together = all(later - earlier < plan.pause for later, earlier in pairwise(times))
     if len(times) == plan.pause_after and together:
         db.execute("INSERT OR REPLACE INTO pauses VALUES (?, ?)", (person, at + plan.pause))
+
+
+def statements(script: str) -> Iterator[str]:
+    """The statements of a script, one by one: only so can they be part of one transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def digest_of(cookie: str) -> str:

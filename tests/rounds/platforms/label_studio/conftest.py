@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,17 +12,11 @@ from typing import Any, NamedTuple
 import platformdirs
 import pytest
 from filelock import FileLock
-from playwright.sync_api import sync_playwright
 
 from curation.rounds.platforms.label_studio import local
 from curation.rounds.platforms.label_studio.client import LabelStudio, connect
 from curation.rounds.platforms.label_studio.local import Place
 from support.label_studio import Annotator, free_port, new_person
-
-CHROMIUM = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
 
 
 class Server(NamedTuple):
@@ -34,17 +27,6 @@ class Server(NamedTuple):
     email: str
     folder: str
     pid: int
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """A Chromium, driven by Playwright."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert chromium, "no chromium on this machine; «apt-get install chromium» brings it"
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=CHROMIUM.split())
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

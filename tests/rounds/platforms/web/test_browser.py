@@ -1,0 +1,634 @@
+"""The pages in a real browser: looked at in every state, by keyboard, without a network, shared."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.rounds.platforms.web import forms
+from support import web
+from support.web import Site, Someone, plan, put
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+SIZES = {"phone": (360, 640), "desk": (1280, 800)}
+SENDS, CHIP, GAP = "#task .act .main", ".gap-field .chip", ".gap-field"
+
+
+@pytest.fixture
+def clock() -> list[float]:
+    """The seconds that the server believes in."""
+    return [1_000_000.0]
+
+
+@pytest.fixture
+def site(tmp_path: Path, clock: list[float]) -> Iterator[Site]:
+    made = Site(tmp_path, now=lambda: clock[0], findings=forms.findings)
+    with made.served():
+        yield made
+
+
+class Tab:
+    """A tab of a browser of one's own; it remembers errors of scripts."""
+
+    def __init__(self, browser: Any, site: Site, size: str = "phone", **how: Any) -> None:
+        width, height = SIZES[size]
+        self.site, self.errors = site, list[str]()
+        self.context = browser.new_context(viewport={"width": width, "height": height}, **how)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", self._said)
+        self.page.on("request", self._asked)
+
+    def _said(self, message: Any) -> None:
+        # That a page was refused, or that there is no network, is an error to the console, too.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            self.errors.append(message.text)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith(self.site.url):
+            self.errors.append(f"a request to {request.url}")
+
+    def go(self, path: str) -> None:
+        self.page.goto(path if path.startswith("http") else self.site.url + path)
+
+    def begin(self, someone: Someone, round: str) -> "Tab":
+        """Open a personal link, agree if asked, and take the first task."""
+        self.go(someone.link)
+        self.go(f"/r/{round}")
+        if self.page.query_selector("#agree"):
+            self.page.check("#agree")
+            self.press()
+        self.press()
+        self.page.wait_for_url("**/t/*")
+        return self
+
+    def press(self, selector: str = "main .main >> nth=-1") -> None:
+        self.page.click(selector)
+        self.page.wait_for_load_state()
+
+    @property
+    def path(self) -> str:
+        return str(self.page.url).removeprefix(self.site.url)
+
+    def text(self, selector: str = "main") -> str:
+        return str(self.page.inner_text(selector))
+
+    def write(self, target: str = "") -> None:
+        """Fill in a form of writing with a gap, as people do."""
+        target = target or self.text("h1 em")
+        right = web.WRITTEN["intrasentence"]
+        for name in forms.WORDS:
+            self.page.fill(f"#{name}", right[name])
+        before, after = right["template"].format(target).split("BLANK")
+        self.page.click(GAP)
+        self.page.keyboard.type(before)
+        self.page.click("#gap")
+        self.page.keyboard.type(after)
+
+    def send(self) -> None:
+        """Send, and wait for the next page."""
+        path = self.path
+        self.page.click(SENDS)
+        self.page.wait_for_url(lambda url: not url.endswith(path))
+
+    def kept(self) -> list[str]:
+        """The names of what is kept in this browser."""
+        return sorted(self.page.evaluate("Object.keys(localStorage)"))
+
+    def close(self) -> None:
+        assert self.errors == []
+        self.context.close()
+
+
+def audit(tab: Tab, axe: str) -> None:
+    """Nothing keeps people from using the page, and it is not wider than the screen."""
+    tab.page.evaluate(axe)
+    options = {"runOnly": RULES, "resultTypes": ["violations"]}
+    result = tab.page.evaluate("options => axe.run(document, options)", options)
+    assert result["passes"], "axe looked at nothing"
+    found = [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in result["violations"]]
+    assert found == [], tab.path
+    widths = tab.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1], tab.path
+    low = tab.page.evaluate(
+        "[...document.querySelectorAll('main button, main summary, .choice, main input[type=text]')]"
+        ".filter(e => e.offsetHeight && e.offsetHeight < 44).map(e => e.outerHTML)"
+    )
+    assert low == [], tab.path
+
+
+LOOKS = [("phone", "ltr", "light"), ("phone", "rtl", "dark"), ("desk", "ltr", "dark"), ("desk", "rtl", "light")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("size", "direction", "scheme"), LOOKS)
+def test_every_page_in_every_state(
+    browser: Any, axe: str, site: Site, clock: list[float], size: str, direction: str, scheme: str
+) -> None:
+    shown = web.texts()
+    shown["page"]["direction"] = direction
+    training = {"training": web.EXAMPLES, "training_pass": 0.6}
+    web.every_round(
+        site.store,
+        lambda kind: {"texts": shown} | (training | {"pause_after": 1} if kind == "validation" else {}),
+    )  # fmt: skip
+    tab = Tab(browser, site, size, color_scheme=scheme)
+    page = tab.page
+
+    def look(path: str = "") -> None:
+        if path:
+            tab.go(path)
+        audit(tab, axe)
+
+    look("/")
+    look(f"/join/{site.store.token('intrasentence-1')}")
+    page.eval_on_selector("form", "form => (form.noValidate = true)")
+    tab.press()
+    look()
+    page.check("#agree")
+    tab.press()
+    look()
+    page.click("main button")
+    page.wait_for_selector("main .link .kept:visible")
+    look()
+    look("/r/intrasentence-1")
+    tab.press()
+    look()
+    tab.write()
+    look()
+    page.fill("#anti_stereotype", "quiet")
+    page.click("#gap")
+    page.click(SENDS)
+    page.wait_for_selector("#fix-template .fix")
+    look()
+    page.fill("#anti_stereotype", "loud")
+    page.fill("#stereotype", "shyy")  # a warning
+    page.click("#gap")
+    page.click("#unrelated")
+    page.click("#stereotype")
+    page.wait_for_selector("#fix-stereotype .advice")
+    look()
+    page.click("#skip summary")
+    look()
+    tab.context.set_offline(True)
+    page.click(SENDS)
+    page.wait_for_selector("#waiting:visible")
+    look()
+    page.click("#leave button")
+    page.wait_for_selector("dialog[open]")
+    look()
+    page.click("dialog .main")
+    tab.context.set_offline(False)
+    page.wait_for_url("**/t/t-2")
+    for path in ("/me", "/help", "/nowhere", "/r/intrasentence-1/done", "/r/intrasentence-1/t/t-1"):
+        look(path)
+    someone = site.person("review-1", "intersentence-1", "validation-1")
+    look(someone.link)  # which is a list of rounds
+    for kind in ("review", "intersentence", "validation"):
+        look(f"/r/{kind}-1")
+        page.check("#agree")
+        tab.press()
+        look()
+        if kind == "validation":
+            page.eval_on_selector("main form", "form => (form.noValidate = true)")
+            tab.press()
+            look()
+            for attempt in range(2):
+                for n in (1, 2, 3):
+                    page.check(
+                        f"[name=example_{n}][value={'unrelated' if n > 1 or attempt else 'stereotype'}]"
+                    )
+                if attempt:
+                    page.check("[name=example_1][value=stereotype]")
+                    page.check("[name=example_2][value=anti-stereotype]")
+                tab.press()
+                if attempt == 0 and "Well done" not in tab.text("h1"):
+                    look()
+                    tab.press()
+            look()
+            tab.press()
+        tab.press()
+        page.wait_for_url("**/t/*")
+        look()
+        page.click(SENDS)
+        page.wait_for_selector(".fix")
+        look()
+        for details in page.query_selector_all("main summary"):
+            details.click()
+        if kind == "review":
+            page.check("[value=drop]")
+            look()
+            page.check("[value=merge]")
+            page.check("[name=merge_into][value=other]")
+            look()
+        look()
+    for n in (1, 2, 3):
+        page.check(f"[name=label_{n}][value=stereotype]")
+    tab.send()
+    assert tab.path.endswith("/pause")
+    look()
+    clock[0] += 400
+    look("/r/validation-1/pause")
+    site.store.stop("validation-1")
+    look("/r/validation-1")
+    look("/r/validation-1/done")
+    site.out.add(site.pseudonym(someone.id))
+    look("/r/review-1")
+    tab.page.click("#leave button")
+    page.wait_for_url("**/leave")
+    look()
+    tab.close()
+
+
+def test_one_who_does_not_pass_the_training(browser: Any, axe: str, site: Site) -> None:
+    put(site.store, plan("validation", training=web.EXAMPLES, training_pass=1.0))
+    someone = site.person("validation-1")
+    tab = Tab(browser, site)
+    tab.go(someone.link)
+    tab.page.check("#agree")
+    tab.press()
+    for last in (False, True):
+        for n in (1, 2, 3):
+            tab.page.check(f"[name=example_{n}][value=stereotype]")
+        tab.press()
+        audit(tab, axe)
+        tab.page.reload()
+        audit(tab, axe)
+        if not last:
+            tab.press()
+    assert tab.text("h1") == "Thank you for your time"
+    assert site.store.attempts(someone.id, "validation-1") == [False, False]
+    tab.press()
+    assert tab.text("h1") == "You are signed out"
+    assert site.store.lines("validation-1")[1:] == []
+    tab.close()
+
+
+# --- the keyboard alone -------------------------------------------------------------------------
+
+
+def typed(tab: Tab, *keys: str) -> None:
+    for key in keys:
+        tab.page.keyboard.press(key)
+
+
+def focused(tab: Tab) -> str:
+    return str(tab.page.evaluate("document.activeElement.name || document.activeElement.className"))
+
+
+def tab_to(tab: Tab, selector: str) -> None:
+    """Press Tab until something has the focus."""
+    for _ in range(60):
+        if tab.page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        typed(tab, "Tab")
+    raise AssertionError(f"the keyboard does not reach {selector}")
+
+
+def enter(tab: Tab, someone: Someone) -> None:
+    """From the link to the first task, by keyboard."""
+    tab.go(someone.link)
+    tab_to(tab, "#agree")
+    typed(tab, "Space")
+    tab_to(tab, "main .main")
+    typed(tab, "Enter")
+    tab.page.wait_for_selector("h2:has-text('What to expect')")
+    tab_to(tab, "main .main")
+    typed(tab, "Enter")
+    tab.page.wait_for_url("**/t/*")
+
+
+def test_labels_by_keyboard_alone(browser: Any, site: Site) -> None:
+    put(site.store, plan("validation"), 2)
+    tab = Tab(browser, site, "desk")
+    enter(tab, site.person("validation-1"))
+    for n in (1, 2):
+        first = tab.page.get_attribute("main fieldset input", "name")
+        assert focused(tab) == first
+        typed(tab, "3", "1", "2")
+        assert focused(tab) == "main"
+        typed(tab, "Enter")
+        tab.page.wait_for_url("**/done" if n == 2 else "**/t/t-2")
+    assert tab.text("h1") == "Thank you"
+    answers = [line.payload for line in site.store.lines("validation-1")][1:]
+    for answer in answers:
+        labels = [answer[f"label_{k + 1}"] for k in answer["order"]]
+        assert labels == ["unrelated", "stereotype", "anti-stereotype"]
+    tab.close()
+
+
+def test_a_sentence_by_keyboard_alone(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site)
+    enter(tab, site.person("intrasentence-1"))
+    assert focused(tab) == "stereotype"
+    for word in ("quiet", "boisterous", "rectangular"):
+        tab.page.keyboard.type(word)
+        typed(tab, "Tab")
+    assert focused(tab) == "gap-field"
+    tab.page.keyboard.type("The librarian was")
+    tab_to(tab, "#gap")
+    typed(tab, "Enter")
+    assert focused(tab) == "gap-field"
+    tab.page.keyboard.type(" at the party.")
+    lines = tab.text("#preview").splitlines()
+    assert [line for line in lines if line] == [
+        "The librarian was quiet at the party.",
+        "The librarian was boisterous at the party.",
+        "The librarian was rectangular at the party.",
+    ]
+    tab_to(tab, "main .main")
+    typed(tab, "Enter")
+    tab.page.wait_for_url("**/t/t-2")
+    assert focused(tab) == "stereotype"
+    assert tab.page.input_value("#stereotype") == ""
+    (answer,) = [line.payload for line in site.store.lines("intrasentence-1")][1:]
+    assert answer["template"] == "The librarian was BLANK at the party."
+    tab.close()
+
+
+def test_a_refused_answer_keeps_the_text_and_moves_the_focus(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab.write("postman")
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#fix-template .fix")
+    assert focused(tab) == "gap-field"
+    assert tab.text("#fix-template") == web.texts()["refused"]["target_missing"]
+    assert tab.page.get_attribute(GAP, "aria-invalid") == "true"
+    assert "fix-template" in str(tab.page.get_attribute(GAP, "aria-describedby"))
+    assert tab.text(GAP).replace("\u200b", "") == "The postman was gap at the party."
+    tab.page.reload()
+    assert tab.page.input_value("#stereotype") == "quiet"
+    assert tab.page.locator(CHIP).count() == 1
+    tab.close()
+
+
+# --- the gap ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def writing(browser: Any, site: Site) -> Iterator[Tab]:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab.page.click(GAP)
+    yield tab
+    tab.close()
+
+
+def sentence(tab: Tab) -> str:
+    return str(tab.page.eval_on_selector("#template", "field => field.value"))
+
+
+def test_the_gap_is_one_character_to_the_caret(writing: Tab) -> None:
+    writing.page.keyboard.type("A librarian is")
+    writing.page.click("#gap")
+    assert sentence(writing) == "A librarian is BLANK"
+    assert writing.text("#gap") == "Remove the gap"
+    typed(writing, "Backspace")
+    assert sentence(writing) == "A librarian is "
+    assert writing.text("#gap") == "Insert the gap"
+    writing.page.click("#gap")
+    writing.page.keyboard.type(" now.")
+    assert sentence(writing) == "A librarian is BLANK now."
+    typed(writing, *["ArrowLeft"] * 5, "Backspace")
+    assert sentence(writing) == "A librarian is  now."
+    writing.page.keyboard.type("x")
+    assert sentence(writing) == "A librarian is x now."
+
+
+def test_the_gap_goes_where_the_caret_is_and_touches_no_word(writing: Tab) -> None:
+    writing.page.keyboard.type("The librarians")
+    typed(writing, "Home", "ArrowRight", "ArrowRight", "ArrowRight")
+    writing.page.click("#gap")
+    assert sentence(writing) == "The BLANK librarians"
+    typed(writing, "Home", "Delete", "Delete", "Delete", "Delete", "Delete")
+    assert sentence(writing).strip() == "librarians"
+
+
+def test_a_gap_in_the_language_of_the_page_becomes_a_chip(writing: Tab) -> None:
+    writing.page.keyboard.type("The librarian was BLANK today.")
+    assert writing.page.locator(CHIP).count() == 1
+    assert sentence(writing) == "The librarian was BLANK today."
+
+
+def test_what_is_pasted_is_plain_text_on_one_line(writing: Tab) -> None:
+    writing.page.evaluate(
+        """() => {
+        const data = new DataTransfer();
+        data.setData("text/plain", "The librarian\\nwas BLANK.");
+        data.setData("text/html", "<b>The librarian</b><img src=x><br>was BLANK.");
+        document.querySelector(".gap-field").dispatchEvent(
+            new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+        }"""
+    )
+    assert sentence(writing) == "The librarian was BLANK."
+    assert writing.page.locator(f"{GAP} b, {GAP} img, {GAP} br").count() == 0
+    assert writing.page.locator(CHIP).count() == 1
+
+
+def test_what_was_typed_twice_is_refused_with_its_fix(writing: Tab) -> None:
+    writing.page.keyboard.type("The librarian was BLANK and BLANK.")
+    writing.page.click("#stereotype")
+    writing.page.wait_for_selector("#fix-template .fix")
+    assert writing.text("#fix-template") == web.texts()["web"]["fix_blank_twice"]
+
+
+# --- nothing is lost ----------------------------------------------------------------------------
+
+
+def answers(site: Site, round: str) -> list[dict[str, Any]]:
+    lines = site.store.lines(round, all=True)
+    return [line.payload for line in lines if "task_id" in line.payload]
+
+
+def test_without_a_network_an_answer_waits_and_is_sent_once(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 3)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab.write()
+    tab.context.set_offline(True)
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    assert answers(site, "intrasentence-1") == []
+    tab.page.click("#again")
+    tab.page.wait_for_selector("#waiting:visible")
+    tab.context.set_offline(False)
+    tab.page.wait_for_url("**/t/t-2")
+    assert len(answers(site, "intrasentence-1")) == 1
+    assert tab.kept() == []
+    tab.close()
+
+
+def test_an_answer_whose_receipt_was_lost_is_one_answer(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 3)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    path, lost = tab.path, []
+
+    def lose(route: Any) -> None:
+        if route.request.method == "POST" and not lost:
+            lost.append(route.fetch().status)  # the server has it, and the browser never knows
+            route.abort()
+        else:
+            route.continue_()
+
+    tab.page.route(f"**{path}", lose)
+    tab.write()
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    assert lost == [200]
+    assert len(answers(site, "intrasentence-1")) == 1
+    tab.page.reload()  # the task is answered by now; what waits is sent again from there
+    tab.page.wait_for_function("!Object.keys(localStorage).length")
+    assert len(answers(site, "intrasentence-1")) == 1
+    tab.close()
+
+
+def test_a_draft_comes_back_and_goes_after_sending(browser: Any, site: Site) -> None:
+    put(site.store, plan("validation"), 2)
+    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    tab.page.check("[name=label_2][value=unrelated]")
+    tab.page.click("main details summary")
+    tab.page.check("[value=objective]")
+    tab.page.reload()
+    assert tab.page.is_checked("[name=label_2][value=unrelated]")
+    assert tab.page.is_visible("[value=objective]")
+    assert tab.page.is_checked("[value=objective]")
+    (draft,) = tab.kept()
+    assert "w-" not in draft
+    for n in (1, 3):
+        tab.page.check(f"[name=label_{n}][value=stereotype]")
+    tab.send()
+    assert tab.kept() == []
+    assert not tab.page.is_checked("[name=label_2][value=unrelated]")
+    tab.close()
+
+
+def test_a_shared_phone_never_mixes_two_people(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 4, asked=2)
+    ann, ben = site.person("intrasentence-1"), site.person("intrasentence-1")
+    tab = Tab(browser, site).begin(ann, "intrasentence-1")
+    tab.write()
+    tab.context.set_offline(True)
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    # The network comes back only with the page of the other person.
+    tab.page.goto("about:blank")
+    tab.context.set_offline(False)
+    tab.begin(ben, "intrasentence-1")
+    assert tab.text("h1 em") == "baker"
+    assert tab.page.input_value("#stereotype") == ""
+    assert tab.page.is_hidden("#not-sent")
+    tab.page.fill("#stereotype", "early")
+    assert answers(site, "intrasentence-1") == []
+    tab.page.click("#leave button")
+    tab.page.wait_for_url("**/leave")
+    left = tab.kept()
+    assert len(left) == 2  # the answer and the draft of the first
+    tab.go(ann.link)
+    tab.page.wait_for_function("!Object.keys(localStorage).length")
+    (answer,) = answers(site, "intrasentence-1")
+    assert answer["annotator"] == ann.id
+    tab.close()
+
+
+def test_leaving_asks_first_if_an_answer_is_unsent(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab.write()
+    tab.page.route("**/t/*", lambda route: route.abort())
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    tab.page.click("#leave button")
+    tab.page.wait_for_selector("dialog[open]")
+    assert tab.page.evaluate("document.activeElement.value") == "stay"
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_selector("dialog:not([open])", state="attached")
+    assert len(tab.kept()) == 2
+    tab.page.click("#leave button")
+    tab.page.click("dialog button[value=leave]")
+    tab.page.wait_for_url("**/leave")
+    assert tab.kept() == []
+    assert tab.context.cookies() == []
+    tab.close()
+
+
+def test_back_and_reload_lose_and_double_nothing(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 3)
+    tab = Tab(browser, site)
+    tab.go(f"/join/{site.store.token('intrasentence-1')}")
+    tab.page.reload()
+    tab.page.check("#agree")
+    tab.press()
+    tab.page.reload()
+    tab.page.go_back()
+    tab.page.reload()
+    assert len(site.store.people()) == 1
+    tab.go("/r/intrasentence-1")
+    tab.press()
+    for n in range(3):
+        tab.page.wait_for_url(f"**/t/t-{n + 1}")
+        tab.page.reload()
+        tab.write()
+        tab.page.reload()
+        assert tab.page.locator(CHIP).count() == 1
+        tab.send()
+        tab.page.go_back()
+        tab.page.reload()
+        if n < 2:
+            assert "This task is no longer open for you" in tab.text()
+            tab.press()
+    assert len(answers(site, "intrasentence-1")) == 3
+    assert len(site.store.lines("intrasentence-1", all=True)) == 4
+    tab.go("/")
+    tab.press()
+    assert tab.text("h1") == "Thank you"
+    tab.page.reload()
+    code = tab.text(".code")
+    assert re.fullmatch("[A-Z2-7]{10}", code)
+    tab.close()
+
+
+def test_somebody_goes_on_with_another_device(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 3)
+    someone = site.person("intrasentence-1")
+    phone = Tab(browser, site).begin(someone, "intrasentence-1")
+    phone.write()
+    phone.send()
+    desk = Tab(browser, site, "desk").begin(someone, "intrasentence-1")
+    assert desk.path == phone.path
+    assert "Task 2 of 3" in desk.text("body")
+    desk.write()
+    desk.send()
+    phone.write()
+    phone.page.click(SENDS)  # the same task once more
+    phone.page.wait_for_url("**/r/intrasentence-1")
+    assert len([a for a in answers(site, "intrasentence-1") if a["task_id"] == "t-2"]) == 2
+    (person,) = site.store.people()
+    assert site.store.standing(person, "intrasentence-1", at=0.0).answered == 2
+    for tab in (phone, desk):
+        tab.close()
+
+
+def test_everything_works_without_the_script(browser: Any, site: Site) -> None:
+    web.every_round(site.store)
+    someone = site.person(*(f"{kind}-1" for kind in web.WRITTEN))
+    tab = Tab(browser, site, java_script_enabled=False)
+    page = tab.page
+    for kind, right in web.WRITTEN.items():
+        tab.begin(someone, f"{kind}-1")
+        target = tab.text("h1 em")
+        for name, value in right.items():
+            if kind in ("review", "validation"):
+                page.check(f"[name={name}][value={value}]")
+            else:
+                page.fill(f"#{name}", value.format(target))
+        tab.press(SENDS)
+        assert tab.path.endswith("/t/t-2")
+        page.click("#skip summary")
+        page.check("[name=reason][value=upset]")
+        tab.press("#skip button")
+        assert tab.path.endswith("/t/t-3")
+        assert len(answers(site, f"{kind}-1")) == 2
+    tab.close()

@@ -1,0 +1,180 @@
+"""A whole campaign on our own pages, from a review to decisions, without a browser."""
+
+import json
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.records import Answer, Decision, Item, Label, Rejection
+from curation.rounds.platforms.web.store import Store
+from support.desk import Desk, read_csv
+from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
+
+pytestmark = pytest.mark.long
+
+
+def refusals(desk: Desk, round: str) -> Counter[str]:
+    return Counter(r.code for r in desk.records(f"{round}/rejected.jsonl", Rejection))
+
+
+def pulled(desk: Desk, round: str) -> int:
+    """The new answers of a pull; a second pull brings none, and a full one neither."""
+    first = desk.say("rounds", "pull", round)["new"]
+    assert desk.say("rounds", "pull", round)["new"] == 0
+    assert desk.say("rounds", "pull", round, "--full")["new"] == 0
+    return int(first)
+
+
+def bytes_of(desk: Desk) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(desk.rounds.glob("web.sqlite*")))
+
+
+def test_from_review_to_decisions(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", items=1, accept_times=(), pause_after=0)
+    opened = desk.say("rounds", "open", "review", "--name", "r")
+    assert (opened["platform"], opened["tasks"], opened["answers_asked"]) == ("web", 7, 21)
+    assert opened["address"].startswith("http://127.0.0.1:8100/join/")
+    assert desk.say("rounds", "open", "review", "--name", "r")["address"] == opened["address"]
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        whole(desk, store)
+
+
+def whole(desk: Desk, store: Store) -> None:
+    # Review: each of 7 terms by 3 people. One skips a term, so a fourth person gets exactly that.
+    one, two, three, four = join(store, desk, "r", "rev-1", "rev-2", "rev-3", "rev-4")
+    given = store.give(one, "r", at=time.time())
+    assert not isinstance(given, str)
+    skip = {"id": "5" * 32, "reason": "upsetting", "at": time.time()}
+    assert store.skip(one, "r", given.task.id, **skip) == "new"
+    assert [work(store, "r", who, reviewed) for who in (one, two, three)] == [6, 7, 7]
+    assert work(store, "r", four, reviewed) == 1
+    assert pulled(desk, "r") == 4 + 21 + 1  # with four consents and the skip
+    assert refusals(desk, "r") == {"skipped": 1}
+    assert (desk.status("r")["remaining"], desk.status("r")["people"]) == (0, 4)
+    assert desk.say("rounds", "top-up", "r")["answers"] == 0
+    edits = desk.say("rounds", "close", "r")["edits"]
+    assert [(edit["term"], edit["action"]) for edit in edits] == [("court jester", "drop")]
+    assert store.give(four, "r", at=time.time()) == "closed"
+    desk.say("terms", "select")
+
+    # Writing: one item on each of 6 terms, of both kinds. The one that repeats another is refused.
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    ann, ben = join(store, desk, "w", "Ann", "ben@example.invalid")
+    assert work(store, "w", ann, written, 3) == 3
+    assert work(store, "w", ben, written) == 3
+    desk.say("rounds", "open", "intersentence", "--name", "w2", "--term", "baker")
+    store.admit(ben.id, "w2")
+    store.consent(ben.id, "w2", at=time.time())
+    assert work(store, "w2", ben, followed) == 1
+    assert (pulled(desk, "w"), pulled(desk, "w2")) == (8, 2)
+    items = [*desk.records("w/items.jsonl", Item), *desk.records("w2/items.jsonl", Item)]
+    assert Counter(item.writer for item in items) == {ann.pseudonym: 3, ben.pseudonym: 4}
+    for round in ("w", "w2"):
+        desk.say("rounds", "close", round)
+
+    # Validation: 7 items, 5 labels each. Ann does not get her own. Nobody enters by a common link.
+    opened = desk.say("rounds", "open", "validation", "--name", "v")
+    assert (opened["tasks"], opened["answers_asked"], opened["address"]) == (7, 35, "")
+    fill = labelled(desk.golds())
+    store.admit(ann.id, "v")
+    store.consent(ann.id, "v", at=time.time())
+    assert work(store, "v", ann, fill) == 4
+    five = join(store, desk, "v", *(f"val-{n}" for n in range(5)))
+    assert [work(store, "v", who, fill) for who in five] == [7, 7, 7, 7, 3]
+    assert pulled(desk, "v") == 6 + 35
+    assert desk.status("v")["missing"] == 0
+
+    # Two people's lease ends. The place of one is taken meanwhile: the answer is late, and is paid.
+    bad, erased, *_ = five
+    out = desk.say("rounds", "exclude", "val-0", "--reason", "copied")
+    assert out["person"] == bad.pseudonym
+    assert desk.say("rounds", "top-up", "v") == {
+        "round": "v",
+        "tasks": 7,
+        "answers": 7,
+        "to_export": 0,
+    }
+    assert desk.say("rounds", "top-up", "v")["answers"] == 0
+    slow, quick = join(store, desk, "v", "slow", "quick")
+    given = store.give(slow, "v", at=time.time() - 4000)
+    assert not isinstance(given, str)
+    assert work(store, "v", quick, fill) == 7
+    assert send(store, "v", slow, given.task.id, fill(given.task, slow)) == "late"
+    assert pulled(desk, "v") == 2 + 8
+    assert refusals(desk, "v") == {"excluded": 7, "late": 1}
+    assert desk.status("v")["missing"] == 0
+    answers = desk.records("v/answers.jsonl", Answer)
+    assert [a.annotator for a in answers if a.code == "late"] == [slow.pseudonym]
+
+    # Everything of a person goes, here and in the archive, by the name that the owner knows.
+    secret = store.secret_of(erased.id)
+    (desk.rounds / "links-1.csv").write_text(f"name,link\nval-1,http://x/p/{secret}\nval-2,y\n")
+    assert desk.say("rounds", "withdraw", "val-1", "--erase")["erased"] == 8  # with the consent
+    assert (desk.rounds / "links-1.csv").read_text() == "name,link\nval-2,y\n"
+    assert store.person_by_secret(secret) is None
+    assert b"val-1" not in bytes_of(desk)
+    assert all(erased.id not in path.read_text() for path in desk.rounds.glob("v/raw/*"))
+    assert desk.status("v")["missing"] == 0  # seven answers are asked for again
+    (last,) = join(store, desk, "v", "last")
+    assert work(store, "v", last, fill) == 7
+    assert pulled(desk, "v") == 8
+
+    rows = read_csv(Path(desk.say("rounds", "pay")["file"]))
+    paid = {row["person"]: (int(row["accepted"]), int(row["refused"])) for row in rows}
+    assert paid[slow.id] == (0, 1)
+    assert paid[quick.id] == (7, 0)
+    assert paid[bad.id] == (7, 0)  # what would count if nobody were out
+    assert erased.id not in paid
+
+    assert desk.status("v")["remaining"] == 0
+    desk.say("rounds", "close", "v")
+    desk.does("decisions", "filter")
+    decisions = desk.records("../3-decisions/decisions.jsonl", Decision)
+    assert [decision.kept for decision in decisions] == [True] * 7
+    labels = desk.records("v/labels.jsonl", Label)
+    assert len(labels) == 3 * 35
+    own = {item.id: item.writer for item in items}
+    assert not [label for label in labels if own[label.item] == label.annotator]
+    sent = [json.loads(line)["payload"] for p in desk.rounds.glob("v/raw/*") for line in p.open()]
+    seen = [payload["order"] for payload in sent if "order" in payload]
+    assert {tuple(sorted(order)) for order in seen} == {(1, 2, 3)}
+    assert len({tuple(order) for order in seen}) == 6
+
+
+def test_words_of_an_erased_writer_leave_tasks_and_plans(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=2, accept_times=())
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        ann, ben = join(store, desk, "w", "ann", "ben")
+        assert work(store, "w", ann, written, 1) == work(store, "w", ben, written, 1) == 1
+        assert pulled(desk, "w") == 4
+        desk.say("rounds", "open", "validation", "--name", "v")
+        desk.say("rounds", "open", "intrasentence", "--name", "w3")
+        plan = store.plan("w3")
+        assert plan is not None
+        assert [len(gists) for gists in plan.earlier.values()] == [2]
+        (theirs,) = (i for i in desk.records("w/items.jsonl", Item) if i.writer == ann.pseudonym)
+        place = theirs.context.split()[1].encode()
+        assert place in bytes_of(desk)
+        assert desk.say("rounds", "withdraw", ann.pseudonym, "--erase")["erased"] == 2
+        assert place not in bytes_of(desk)
+        plan = store.plan("w3")
+        assert plan is not None
+        assert [len(gists) for gists in plan.earlier.values()] == [1]
+        (val,) = join(store, desk, "v", "val")
+        assert work(store, "v", val, labelled(desk.golds())) == 1
+        assert pseudonyms(desk)(ann.id) == ann.pseudonym
+
+
+def test_a_copy_without_private_files_says_so(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=1)
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    for path in desk.rounds.glob("web.sqlite*"):
+        path.unlink()
+    assert "is not in this copy of the campaign" in desk.refused("rounds", "pull", "w")
+    assert desk.status("w")["answers"] == 0
+    assert "runs on web and is open" in desk.refused("rounds", "export", "w")
