@@ -285,6 +285,13 @@ def findings(language: str, item: ItemTexts) -> list[Finding]:
     return surface.check(parsed) + lexical.check(parsed, lexicon)
 
 
+def warm(languages: Iterable[str], services: Services) -> None:
+    """Load what the checks of languages need, which takes seconds, before people wait for it."""
+    item = ItemTexts("intersentence", "", "", "A.", ("B.", "C.", "D."))
+    for language in dict.fromkeys(languages):
+        services.findings(language, item)
+
+
 # --- training -----------------------------------------------------------------------------------
 
 

@@ -169,6 +169,7 @@ async function deliver() {
     const button = form.querySelector(".act .main");
     const text = button.textContent;
     form.dataset.busy = "yes";
+    turn++;
     button.setAttribute("aria-disabled", "true");
     button.textContent = button.dataset.busy;
     byId("waiting").hidden = byId("refused").hidden = true;
@@ -212,10 +213,12 @@ function byKey(event) {
 // --- checks: when a field is left, never at each key ----------------------------------------------
 
 let checked = "";
+let turn = 0; // what the server says of an earlier state is not shown over a later one
 
 function watch() {
     form.addEventListener("focusout", (event) => {
-        if (event.target.closest(".word, .follow, fieldset")) check();
+        const leaves = event.target.closest(".word, .follow, fieldset");
+        if (leaves && !event.relatedTarget?.closest(".act")) check();
     });
 }
 
@@ -223,13 +226,15 @@ async function check() {
     const now = JSON.stringify(values());
     if (now === checked || form.dataset.busy) return;
     checked = now;
+    const mine = ++turn;
     try {
         const response = await fetch(form.dataset.check, {
             method: "POST",
             body: new URLSearchParams([...new FormData(form).entries()]),
             headers: { Accept: "application/json" },
         });
-        if (response.ok) show((await response.json()).problems);
+        const body = await response.json();
+        if (response.ok && mine === turn) show(body.problems);
     } catch {
         checked = "";
     }
