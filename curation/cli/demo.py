@@ -20,7 +20,7 @@ from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS
-from curation.settings import read_settings
+from curation.settings import Settings, read_settings
 from curation.steps.importing import import_answers
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
@@ -29,6 +29,7 @@ from curation.steps.rounds import round_files, serving
 from curation.steps.rounds.running import open_round
 from curation.steps.source import open_source
 from curation.text.item_form import fill
+from curation.text.rules import WORK
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
@@ -56,15 +57,7 @@ def demo(
     if folder.exists() and any(folder.iterdir()):
         raise CurationError(f"{folder}: is not empty", "use another folder, or delete this one")
     settings = read_settings(example / "campaign.toml")
-    if web:  # few tasks, and all of them for one person
-        few = {"items": 2, "per_person_review": 0, "per_person_write": 0, "per_person_label": 0}
-        few |= {"per_term_review": 0, "per_term_write": 0, "per_term_label": 0}
-        few |= {"training_pass": 0.6}
-        changed = {
-            "rounds": settings.rounds.model_copy(update=few),
-            "decisions": settings.decisions.model_copy(update={"rounds": ()}),
-        }
-        settings = settings.model_copy(update=changed)
+    settings = _without_caps(settings) if web else settings
     made = create_campaign(folder, settings)
     made.terms.mkdir(exist_ok=True)
     made.rounds.mkdir(exist_ok=True)
@@ -130,6 +123,15 @@ ON_THE_WEB: dict[str, dict[str, list[str]]] = {
     "validator": {"validation": ["baker"]},
 }
 """Who can look at the demo on the web: for each, the kinds of their rounds, with the terms."""
+
+
+def _without_caps(settings: Settings) -> Settings:
+    """The example's settings with few tasks, all of them for one person, and an easy training."""
+    caps = (f"per_{each}_{work}" for each in ("person", "term") for work in WORK.values())
+    few: dict[str, float] = {"items": 2, "training_pass": 0.6, **dict.fromkeys(caps, 0)}
+    rounds = settings.rounds.model_copy(update=few)
+    decisions = settings.decisions.model_copy(update={"rounds": ()})
+    return settings.model_copy(update={"rounds": rounds, "decisions": decisions})
 
 
 def _serve(campaign: Campaign, answers: Path, port: int) -> None:

@@ -128,7 +128,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
 
 def _known(store: "Store") -> "dict[str, Person]":
     """The people who have a link, by name, or by id if the owner has not named them."""
-    return {person.name or person.id: person for person in store.people() if not person.gone}
+    return {person.name or person.id: person for person in store.people()}
 
 
 def everybody(campaign: Campaign) -> list[str]:
