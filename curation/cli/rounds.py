@@ -1,7 +1,8 @@
 """``curation rounds``: open a round of people's work, see its progress, pull, top up, close.
 
 Options:
-    person (PERSON): A pseudonym, or the person's id on the platform.
+    person (PERSON): A pseudonym, or the person's id on the platform. On our own pages also their
+        name in links-N.csv, or their link.
 """
 
 import time
