@@ -6,6 +6,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 IN = $(VENV)/bin
+WEB = curation/rounds/platforms/web
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -30,6 +31,9 @@ test-outside: $(VENV)/test.ready browser office
 
 check: $(VENV)/test.ready
 	$(IN)/ruff format --check
+	$(IN)/djlint --check --quiet $(WEB)/templates
+	$(IN)/js-beautify -b collapse,preserve-inline -n $(WEB)/static/curation.js | diff $(WEB)/static/curation.js -
+	$(IN)/css-beautify --space-around-combinator -n $(WEB)/static/style.css | diff $(WEB)/static/style.css -
 	$(IN)/ruff check
 	$(IN)/mypy
 

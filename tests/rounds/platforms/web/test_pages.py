@@ -248,7 +248,7 @@ def test_a_round_of_each_kind_from_the_first_task_to_the_code(site: Site, kind: 
     assert right.items() <= answers[0].items()
     assert answers[0]["seconds"] == 12.0
     if kind == "validation":
-        assert sorted(answers[0]["order"]) == [0, 1, 2]
+        assert sorted(answers[0]["order"]) == [1, 2, 3]
 
 
 def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
@@ -417,7 +417,7 @@ def test_flaws_are_shown_at_their_field_and_nothing_is_lost(
     assert str(fix) in found[1].replace("&#39;", "'")
     tag = re.search(rf'<(input|textarea)[^>]*id="{field}"[^>]*>', page.text)
     assert tag
-    assert 'aria-invalid="true"' in tag[0]
+    assert "aria-invalid=true" in tag[0]
     assert f"fix-{field}" in tag[0]
     assert page.text.count("autofocus") == 1
     assert "autofocus" in tag[0]
