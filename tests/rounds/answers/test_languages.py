@@ -44,7 +44,7 @@ def items(said: Any, target: str, **options: Any) -> Folded:
     return fold(said, Rules(["profession"], terms, consent=False, **options), PSEUDONYM)
 
 
-@pytest.mark.parametrize("source", ["forms", "label_studio", "answers"])
+@pytest.mark.parametrize("source", ["forms", "label_studio", "answers", "web"])
 @pytest.mark.parametrize(("target", "context", "words"), [VIETNAMESE, ARABIC])
 def test_decomposed_letters_give_the_same_item_as_composed_ones(
     target: str, context: str, words: tuple[str, ...], source: Source
@@ -121,13 +121,17 @@ GAPS = {
 
 
 def read(
-    language: str, context: str, words: tuple[str, ...], kind: RoundKind = "intrasentence"
+    language: str,
+    context: str,
+    words: tuple[str, ...],
+    kind: RoundKind = "intrasentence",
+    from_: Source = "forms",
 ) -> Folded:
     target, tasks = GAPS[language][0], {"t1": task(GAPS[language][0])}
     known = round_words(pages.texts(language, None))
 
     class Event:
-        source, position, payload = "forms", 0, answer(context, words, kind)
+        source, position, payload = from_, 0, answer(context, words, kind)
 
     said = [
         ("main", part)
@@ -139,14 +143,15 @@ def read(
     return items(said, target, blank_alone=False)
 
 
+@pytest.mark.parametrize("source", ["forms", "web"])
 @pytest.mark.parametrize("language", languages())
-def test_the_languages_word_and_blank_itself_are_the_gap(language: str) -> None:
+def test_the_languages_word_and_blank_itself_are_the_gap(language: str, source: Source) -> None:
     _, context, words = GAPS[language]
     blank = read_shipped("text", language)["writing"]["blank"]
     plain = context.replace(blank, "BLANK")
     assert blank in context
     for typed in (context, plain, context.replace("［", "[").replace("］", "]")):
-        (item,) = read(language, typed, words).items
+        (item,) = read(language, typed, words, from_=source).items
         assert item.context == plain
         assert item.associations[0].sentence == plain.replace("BLANK", words[0])
     assert show_blank(plain, blank) == context
