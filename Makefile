@@ -70,12 +70,15 @@ docs: $(VENV)/test.ready
 	$(IN)/python docs/make_commands.py
 	$(IN)/python docs/make_columns.py
 
-# The forms are tested in a real Chromium. On Debian and Ubuntu, root gets it here; else install it.
+# Pages are tested in a real Chromium and Firefox, and with tools of Node. On Debian and Ubuntu, root
+# gets them here; else install them.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	@{ { command -v chromium || command -v chromium-browser; } && command -v npm && \
+	   { command -v firefox || command -v firefox-esr; }; } >/dev/null || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
-	{ echo "no chromium here: install it, then try again" >&2; exit 1; }
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	  chromium firefox-esr npm >/dev/null; } || \
+	{ echo "no chromium, firefox or npm here: install them, then try again" >&2; exit 1; }
 
 # Workbooks are opened in a real LibreOffice, which Debian's Python drives.
 office:
