@@ -1,4 +1,5 @@
 # demo: install and run the example campaign from end to end.
+# demo-web: the pages of annotators with open rounds of the example, until Ctrl-C.
 # quick: the tests of a minute.  test: all tests but those that need an environment of their own.
 # test-outside: those (Label Studio, Chromium, LibreOffice, lm-eval and minicons, readers of
 # releases, Ray, the wheel).
@@ -9,11 +10,15 @@ WEB = curation/rounds/platforms/web
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo quick test test-outside check bench schemas docs browser office
+.PHONY: demo demo-web quick test test-outside check bench schemas docs browser office
 
 demo: $(VENV)/demo.ready
 	rm -rf curation-demo
 	$(IN)/curation demo curation-demo
+
+demo-web: $(VENV)/demo.ready
+	rm -rf curation-demo-web
+	$(IN)/curation demo --web curation-demo-web
 
 quick: $(VENV)/test.ready
 	$(IN)/python -m pytest --ignore=curation/models -m "not outside and not models and not long"

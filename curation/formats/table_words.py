@@ -261,14 +261,18 @@ def shipped_words() -> Words:
 
 
 @cache
-def canonical_words() -> Words:
+def canonical_words(blank: str = BLANK) -> Words:
     """What words mean in answers that have canonical names only.
+
+    Args:
+        blank: the round's word for the gap, which people may have typed.
 
     >>> canonical_words().read("label", "unrelated"), canonical_words().read("label", "无关")
     ('unrelated', None)
     """
     english = shipped_texts(FIRST)
-    return Words({space: {key(name): name for name in _names(space, english)} for space in SPACES})
+    names = {space: {key(name): name for name in _names(space, english)} for space in SPACES}
+    return Words(names, blank)
 
 
 _VALUES: dict[str | None, Value] = {value: value for value in VALUES}

@@ -24,6 +24,7 @@ from curation.text.rules import WORK
 from curation.text.wording import some
 
 NAMED = 20  # keys that an error names
+SHORTEST = 3  # letters of a word for the gap
 PAY_FACTS = ("amount", "currency")
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
@@ -125,7 +126,8 @@ def _check_empty(mine: Texts, where: str, *, whole: bool) -> None:
 
 def _check_blank(word: str, where: str) -> None:
     """Check that the word for the gap is not a word that sentences have."""
-    if any(map(str.isspace, word)) or (word.isalpha() and not word.isupper()):
+    is_word = word.isalpha() and (not word.isupper() or len(word) < SHORTEST)
+    if is_word or any(map(str.isspace, word)):
         raise CurationError(
             f"{where}, writing.blank: {word!r} may be an ordinary word of a sentence",
             "write one word in capital letters or in brackets, such as [gap]",

@@ -168,3 +168,57 @@ def test_a_status_that_cannot_be_brought_up_to_date_says_so(desk: Desk) -> None:
     assert "have changed, and the values below are older: " in done.err
     assert "in use by" in done.err
     assert "1 refused" not in done.out
+
+
+def test_the_pay_of_a_kind_is_in_its_texts_and_an_empty_promise_is_refused(desk: Desk) -> None:
+    set_to(desk.root, "pay_label = 0.0", "pay_label = 0.15")
+    set_to(desk.root, 'currency = "USD"', 'currency = "EUR"')
+    desk.open("validation", "v")
+    desk.open("intrasentence", "w2")
+    paid = [round_files.read_texts(open_campaign(desk.root), name) for name in ("v", "w2")]
+    assert [texts["instruction"]["pay"] for texts in paid if texts] == [
+        ["You are paid 0.15 EUR for each task."],
+        [],
+    ]
+    desk.does("rounds", "export", "v")
+    assert "You are paid 0.15 EUR for each task." in read_page(desk, "v")
+    own = desk.rounds / "text.toml"
+    before = own.read_text("utf-8")
+    own.write_text(before + '[instruction]\npay = ["You get 5 EUR."]\n', "utf-8")
+    error = desk.refused("rounds", "open", "intrasentence", "--name", "w3", *FILES)
+    assert "instruction.pay: says 'You get 5 EUR.', and pay_write is 0" in error
+    assert "set pay_write in [rounds] and write {amount} {currency} in the text" in error
+    assert not (desk.rounds / "w3").exists()
+    own.write_text(before + '[instruction]\npay = ["You get {amount}."]\n', "utf-8")
+    desk.open("intrasentence", "w3")
+
+
+def read_page(desk: Desk, round: str) -> str:
+    return (desk.root / "tasks" / f"{round}-instructions.html").read_text("utf-8")
+
+
+def test_texts_that_no_native_speaker_has_read_are_named_at_the_opening(desk: Desk) -> None:
+    set_to(desk.root, 'language = "en"', 'language = "id"')
+    words = desk.root / "1-terms" / "jobs.txt"
+    words.write_text(words.read_text("utf-8").replace("language: en", "language: id"), "utf-8")
+    warning = "no native speaker has read the shipped texts in «id»"
+    assert warning in desk.does("rounds", "open", "validation", "--name", "v1", *FILES).err
+    own = desk.rounds / "text.toml"
+    own.write_text(own.read_text("utf-8") + '[page]\nread_by = "Ibu Contoh"\n', "utf-8")
+    done = desk.does("rounds", "open", "intrasentence", "--name", "w3", *FILES)
+    assert "native speaker" not in done.err
+    desk.does("rounds", "export", "w3")
+    assert "Kalimat dengan RUMPANG" in read_page(desk, "w3")
+
+
+def test_the_file_of_a_new_language_is_written_once(desk: Desk) -> None:
+    error = desk.refused("rounds", "texts", "sw")
+    assert "text.toml: exists already" in error
+    assert "--to FILE" in error
+    to = desk.out / "sw" / "text.toml"
+    assert f"written: {to}" in desk.does("rounds", "texts", "sw", "--to", to).out
+    assert "exists already" in desk.refused("rounds", "texts", "sw", "--to", to)
+    assert "use one of ar, en, id, ja" in desk.refused(
+        "rounds", "texts", "ms", "--like", "xx", "--to", desk.out / "ms.toml"
+    )
+    assert "not a language code" in desk.refused("rounds", "texts", "Swahili", "--to", to)

@@ -82,10 +82,9 @@ def test_every_shipped_language_is_whole(language: str) -> None:
 
 
 def marks_of(text: str) -> tuple[list[int], set[str]]:
-    """How many bold and italic parts a text has, and its placeholders."""
-    return [len(re.findall(mark, text)) for mark in (BOLD, ITALICS)], set(
-        re.findall(r"\{\w*\}", text)
-    )
+    """How many bold and italic parts a text has, and what is filled in: facts, values of a page."""
+    counts = [len(re.findall(mark, text)) for mark in (BOLD, ITALICS)]
+    return counts, set(re.findall(r"\{\w*\}|\[[a-z]+\]", text))
 
 
 BOLD, ITALICS = r"\*\*[^*]+\*\*", r"(?<!\*)\*[^*]+\*(?!\*)"
@@ -177,6 +176,7 @@ def test_what_nobody_said_of_the_study_is_left_out_and_named() -> None:
         ("[review]\nkeep = ' '", "review.keep: it is empty", "leave the key out"),
         ("[study]\npay = '1 EUR'", "study.pay: no such text", "known names: institution"),
         ("[writing]\nblank = 'gap'", "writing.blank: 'gap' may be an ordinary word", "[gap]"),
+        ("[writing]\nblank = 'A'", "writing.blank: 'A' may be an ordinary word", "[gap]"),
         ("[writing]\nblank = 'THE GAP'", "'THE GAP' may be an ordinary word", "[gap]"),
         ('[review]\nkeep = "a\\u0001"', "review.keep: it has a control character", "remove it"),
         ("[review]\nkeep = 'by {contakt}'", "no fact {contakt}", "did you mean 'contact'?"),

@@ -32,6 +32,7 @@ from curation.rounds.platforms.label_studio.client import pull_answers
 from curation.rounds.platforms.label_studio.connection import Connection
 from curation.rounds.tables.reading import read_rows
 from curation.rounds.tables.workbooks import Row, columns, round_workbook
+from curation.rounds.training import read_training
 from curation.scores.choice import asking
 from curation.scores.choice.answers import compare
 from curation.steps.measures import read_cache
@@ -88,6 +89,11 @@ def _texts(path: Path) -> object:
             assert not column.fill or meant == {column.name.partition(".")[0]}, column
         round_workbook(kind, texts, shown, [Row({"task_id": "t-1"})])
     return file_row({column.heading: "" for column in shown}, words)
+
+
+def _training(path: Path) -> object:
+    """A campaign's own training set, for each kind of round."""
+    return [read_training(path, "en", kind) for kind in ROUND_KINDS]
 
 
 def _cats(path: Path) -> object:
@@ -232,6 +238,7 @@ FUNCTIONS: dict[str, Callable[[Path], object]] = {
         archive.as_json(row, "row") for _, row in list(read_rows(path, lambda text: None))
     ],
     "text.toml": _texts,
+    "training.csv": _training,
     "statement.toml": statement_file.read_statement,
     **dict.fromkeys(VECTORS, read_vectors),
     **dict.fromkeys(("group-labels.csv", "group-labels.jsonl"), _group_labels),

@@ -51,7 +51,7 @@ from curation.rounds.answers.rows import (
     values,
     whole_sentence,
 )
-from curation.text.item_form import read_blank
+from curation.text.item_form import BLANK, read_blank
 from curation.text.rules import stable_id
 from curation.text.times import read_time
 
@@ -245,7 +245,7 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
 def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     """An answer as our own pages sent it, with canonical columns and values."""
     row = {
-        name: "|".join(map(str, value)) if isinstance(value, list) else value
+        name: "|".join(map(str, value)) if isinstance(value, list) else rows.composed(value)
         for name, value in payload.items()
         if name in COLUMNS
     }
@@ -272,7 +272,8 @@ def read(
     """
     payload = event.payload
     if event.source == "web":
-        answer, words = _page(payload, event.position), canonical_words()
+        blank = words.blank if words else BLANK
+        answer, words = _page(payload, event.position), canonical_words(blank)
     elif event.source != "label_studio":
         answer = _Answer(file_row(payload, words), event.position)
     elif "deleted" in payload:
@@ -299,8 +300,9 @@ def read(
     empty = empty and not rows.unread(row)
     if answer.foreign:
         detail = "on the platform somebody else changed it last"
-        blank = empty and answer.cancelled
-        yield Refused(code="edited_by_other", detail=detail, empty=blank, **frame)
+        yield Refused(
+            code="edited_by_other", detail=detail, empty=empty and answer.cancelled, **frame
+        )
         return
     try:
         sent = time_of(row, "submitted_at")

@@ -69,7 +69,8 @@ def comparisons(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            named = {c.value for s in sides for c in ast.walk(s) if isinstance(c, ast.Constant)}
+            parts = [part for side in sides for part in (side, *getattr(side, "elts", ()))]
+            named = {part.value for part in parts if isinstance(part, ast.Constant)}
             of_source = any(isinstance(s, ast.Attribute) and s.attr == "source" for s in sides)
             if named & set(PLATFORMS) and not of_source:
                 yield ast.unparse(node)
