@@ -1,4 +1,5 @@
 # demo: install and run the example campaign from end to end.
+# demo-web: the pages of annotators with open rounds of the example, until Ctrl-C.
 # quick: the tests of a minute.  test: all tests but those that need an environment of their own.
 # test-outside: those (Label Studio, Chromium, LibreOffice, lm-eval and minicons, readers of
 # releases, Ray, the wheel).
@@ -9,11 +10,15 @@ WEB = curation/rounds/platforms/web
 # Many tests start a process. Without bytecode files, each would compile all modules again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo quick test test-outside check bench schemas docs browser office
+.PHONY: demo demo-web quick test test-outside check bench schemas docs browser office
 
 demo: $(VENV)/demo.ready
 	rm -rf curation-demo
 	$(IN)/curation demo curation-demo
+
+demo-web: $(VENV)/demo.ready
+	rm -rf curation-demo-web
+	$(IN)/curation demo --web curation-demo-web
 
 quick: $(VENV)/test.ready
 	$(IN)/python -m pytest --ignore=curation/models -m "not outside and not models and not long"
@@ -65,12 +70,15 @@ docs: $(VENV)/test.ready
 	$(IN)/python docs/make_commands.py
 	$(IN)/python docs/make_columns.py
 
-# The forms are tested in a real Chromium. On Debian and Ubuntu, root gets it here; else install it.
+# Pages are tested in a real Chromium and Firefox, and with tools of Node. On Debian and Ubuntu, root
+# gets them here; else install them.
 browser:
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+	@{ { command -v chromium || command -v chromium-browser; } && command -v npm && \
+	   { command -v firefox || command -v firefox-esr; }; } >/dev/null || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } || \
-	{ echo "no chromium here: install it, then try again" >&2; exit 1; }
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	  chromium firefox-esr npm >/dev/null; } || \
+	{ echo "no chromium, firefox or npm here: install them, then try again" >&2; exit 1; }
 
 # Workbooks are opened in a real LibreOffice, which Debian's Python drives.
 office:

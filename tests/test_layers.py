@@ -47,7 +47,7 @@ NETWORK = {
 HEAVY = {"torch", "transformers"}
 SLOW = (
     *("pandas", "numpy", "scipy", "yaml", "pyarrow", "openpyxl", "huggingface_hub", "rapidfuzz"),
-    *("requests", "jinja2", "starlette", "uvicorn"),
+    *("requests", "jinja2", "starlette", "uvicorn", "python_multipart", "sqlite3"),
     *HEAVY,
 )
 TERMINAL = {"rich", "typer", "click"}
@@ -141,9 +141,13 @@ def test_the_rule_sees_imports_that_are_not_allowed() -> None:
     assert not allowed("curation.rounds.folding.fold", "requests")
     assert not allowed("curation.rounds.folding.fold", "curation.http")
     assert not allowed("curation.terms.wikidata", "requests")
+    assert not allowed("curation.steps.rounds.serving", "uvicorn")
+    assert not allowed("curation.cli.serving", "starlette.applications")
     assert allowed("curation.terms.wikidata", "curation.http")
     assert allowed("curation.models.causal", "torch.nn")
     assert allowed("curation.cli.decisions", "curation.steps.decisions")
+    assert allowed("curation.rounds.platforms.web.app", "starlette.routing")
+    assert not allowed("curation.rounds.platforms.web.app", "requests")
 
 
 def test_what_is_named_exists() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+WEB = "curation/rounds/platforms/web"
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,9 @@ def test_the_wheel_carries_what_the_tool_needs(wheel: Path) -> None:
         assert files
         assert {f"curation/_shipped/{p.relative_to(ROOT).as_posix()}" for p in files} <= names
     assert "curation/release/lm_eval_metrics.py" in names
+    pages = [p for p in (ROOT / WEB).rglob("*") if p.suffix in {".html", ".css", ".js"}]
+    assert {path.suffix for path in pages} == {".html", ".css", ".js"}
+    assert {path.relative_to(ROOT).as_posix() for path in pages} <= names
     assert any("/data/licences/" in name for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert any(name.endswith("licenses/NOTICE") for name in names)

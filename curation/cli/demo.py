@@ -12,6 +12,7 @@ from curation.campaign import Campaign, create_campaign, open_campaign
 from curation.catsets.stereoset import read_cats
 from curation.cli import console, measures, rounds, trust
 from curation.cli.decisions import agreement, filter_, split
+from curation.cli.options import Count
 from curation.cli.release import build
 from curation.cli.scores import baselines, compare, predictions
 from curation.cli.scoring import models
@@ -19,40 +20,57 @@ from curation.cli.terms import explain, scan, select
 from curation.files import CurationError, dump_json, read_json, shipped, writing
 from curation.formats.tables import csv_text
 from curation.records import GOLD_COLUMNS, KINDS, Fields
-from curation.settings import read_settings
+from curation.settings import Settings, read_settings
+from curation.steps.importing import import_answers
 from curation.steps.release import statement
 from curation.steps.release.versions import blocked
 from curation.steps.release.versions import folder as folder_of
-from curation.steps.rounds import round_files
+from curation.steps.rounds import round_files, serving
+from curation.steps.rounds.running import open_round
 from curation.steps.source import open_source
 from curation.text.item_form import fill
-from curation.text.rules import grouped
+from curation.text.rules import WORK, grouped
 from curation.text.wording import amount
 
 ANSWERED = "validate-2-answered.csv"
 
 
-def demo(folder: Annotated[Path, typer.Argument()] = Path("curation-demo")) -> None:
+def demo(
+    folder: Annotated[Path | None, typer.Argument()] = None,
+    web: bool = False,
+    port: Count = serving.PORT,
+) -> None:
     """Run the whole pipeline on an example campaign: invented, mild answers with real flaws.
 
+    With --web, see rounds of the example as annotators do, in your browser, until you press Ctrl-C.
+
     Options:
-        folder (DIR): Folder for the campaign; new or empty.
+        folder (DIR): Folder for the campaign; new or empty; default: curation-demo, with --web
+            curation-demo-web.
+        web: Open rounds on web pages, print links to them, and serve them.
+        port: With --web: the port of the pages.
     """
     from curation.cli.importing import answers, stereoset
 
     example = shipped("data", "example")
+    folder = folder or Path("curation-demo-web" if web else "curation-demo")
     if folder.exists() and any(folder.iterdir()):
         raise CurationError(f"{folder}: is not empty", "use another folder, or delete this one")
     settings = read_settings(example / "campaign.toml")
+    settings = _without_caps(settings) if web else settings
     made = create_campaign(folder, settings)
     made.terms.mkdir(exist_ok=True)
     made.rounds.mkdir(exist_ok=True)
-    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
     shutil.copyfile(example / "rounds" / "text.toml", made.rounds / "text.toml")
+    console.say(f"The example campaign, invented and mild, in {folder}.\n")
+    if web:
+        shutil.copyfile(example / "rounds" / "training.csv", made.rounds / "training.csv")
+        _serve(made, example / "writers.csv", port)
+        return
     made.releases.mkdir(exist_ok=True)
+    shutil.copyfile(example / "edits.csv", made.terms / "edits.csv")
     shutil.copyfile(example / "statement.toml", statement.place(made))
     shutil.copytree(example / "trust", made.trust, dirs_exist_ok=True)
-    console.say(f"The example campaign, invented and mild, in {folder}.\n")
 
     step("terms scan dump.json", scan, [example / "dump.json"], folder)
     step("terms select", select, folder)
@@ -92,6 +110,51 @@ def step(text: str, command: Callable[..., None], *arguments: Any, **options: An
     """Show a command, and run it."""
     show(text)
     command(*arguments, **options)
+
+
+ON_THE_WEB: dict[str, dict[str, list[str]]] = {
+    "reviewer": {"review": ["baker", "gardener", "librarian", "teacher"]},
+    "writer": {"intrasentence": ["librarian", "baker"], "intersentence": ["plumber", "teacher"]},
+    "validator": {"validation": ["baker"]},
+}
+"""Who can look at the demo on the web: for each, the kinds of their rounds, with the terms."""
+
+
+def _without_caps(settings: Settings) -> Settings:
+    """The example's settings with few tasks, all of them for one person, and an easy training."""
+    caps = (f"per_{each}_{work}" for each in ("person", "term") for work in WORK.values())
+    few: dict[str, float] = {"items": 2, "training_pass": 0.6, **dict.fromkeys(caps, 0)}
+    rounds = settings.rounds.model_copy(update=few)
+    decisions = settings.decisions.model_copy(update={"rounds": ()})
+    return settings.model_copy(update={"rounds": rounds, "decisions": decisions})
+
+
+def _serve(campaign: Campaign, answers: Path, port: int) -> None:
+    """Open a round of each kind on our own pages, and serve them until Ctrl-C."""
+    terms = {term for kinds in ON_THE_WEB.values() for named in kinds.values() for term in named}
+    rows = [row for row in _read(answers) if row["target"] in terms]
+    import_answers(campaign, _write(campaign.root / "items.csv", rows), reporter=console)
+    rounds: dict[str, list[str]] = {}
+    with campaign.lock():
+        for who, kinds in ON_THE_WEB.items():
+            made = [
+                open_round(campaign, kind, terms=named, reporter=console)
+                for kind, named in kinds.items()
+            ]
+            rounds[who] = [each.round.name for each in made]
+
+    def show_links(running: serving.Serving) -> None:
+        console.say("Open a link in your browser; in private windows, you are three people:")
+        with campaign.lock():
+            for who, names in rounds.items():
+                console.say(f"  {who:10} {serving.make_links(campaign, names, [who]).links[who]}")
+        console.say(
+            f"Press Ctrl-C to stop. In another window: cd {campaign.root}; curation rounds status "
+            "--watch 5"
+        )
+
+    serving.serve(campaign, port=port, ready=show_links)
+    console.say(f"To go on: cd {campaign.root}; curation rounds serve")
 
 
 def _release(campaign: Campaign) -> None:

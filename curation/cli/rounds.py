@@ -1,11 +1,10 @@
 """``curation rounds``: open a round of people's work, see its progress, pull, top up, close.
 
 Options:
-    person (PERSON): A pseudonym, or the person's id on the platform.
+    person (PERSON): A pseudonym, or the person's id on the platform. On our own pages also their
+        name in links-N.csv, or their link.
 """
 
-import signal
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ from curation.campaign import Campaign, open_campaign
 from curation.cli import console
 from curation.cli.importing import show_refused
 from curation.cli.options import (
-    Count,
     Json,
     RoundArgument,
     TableFormat,
@@ -26,10 +24,10 @@ from curation.cli.options import (
     language_code,
     locked,
 )
-from curation.files import CurationError, writing
+from curation.cli.serving import command_for_links, links, serve
+from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
-from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.rounds.refused import REPAIRABLE
 from curation.steps.people import Action, Change, decide_on_person
 from curation.steps.release.versions import Held
@@ -41,7 +39,6 @@ from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
 from curation.text.times import Order, now
 from curation.text.wording import amount, some
-from curation.work.interrupts import SIGNALS
 
 DONE = {
     "exclude": "is excluded",
@@ -85,10 +82,10 @@ def withdraw(
     """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
 
     With --erase, their answers are also erased from the raw archive and their words from tasks, and
-    both from the rounds' Label Studio if it can be reached. An entry without content replaces each
-    answer, so that a later pull does not add it again. At the end, the command lists the copies
-    that it cannot reach, such as backups and published releases: erase these yourself. It also
-    lists the versions in 7-release to delete; --releases deletes them.
+    both from our own pages, and from the rounds' Label Studio if it can be reached. An entry
+    without content replaces each answer, so that a later pull does not add it again. At the end,
+    the command lists the copies that it cannot reach, such as backups and published releases: erase
+    these yourself. It also lists the versions in 7-release to delete; --releases deletes them.
 
     Options:
         erase: Also erase the answers from the raw archive.
@@ -395,70 +392,6 @@ def show_new_answers(
     console.say(round_status.advice(status, round_status.progress_of(campaign, status)))
 
 
-def serve(
-    campaign: Where = Path(),
-    only: Annotated[list[str] | None, typer.Option("--role")] = None,
-    port: Count = ROLES["writers"],
-    host: str = "127.0.0.1",
-    new_links: bool = False,
-) -> None:
-    """Start Label Studio for this campaign on this machine, until you press Ctrl-C.
-
-    The first time, Label Studio is installed into its own environment (about 1 GB). Writers and
-    validators get a server each, with separate accounts. People can only sign up with the printed
-    link, and nothing is sent to other machines. By default only this machine can reach the servers.
-    docs/rounds.md explains how to set up servers that other people can reach safely.
-
-    Options:
-        only (ROLE): writers or validators; default: both.
-        port: Port of the writers' server; the validators' is the next.
-        host: Address to listen on; keep the default unless TLS is in front.
-        new_links: Make new sign-up links; old ones stop working.
-    """
-    from curation.rounds.platforms.label_studio import client, local
-
-    id = open_campaign(campaign).settings.campaign.id
-    roles = only or list(ROLES)
-    unknown = set(roles) - set(ROLES)
-    if unknown:
-        raise CurationError(f"no role {min(unknown)!r}", f"roles: {', '.join(ROLES)}")
-    if ":" in host:
-        raise CurationError(
-            f"{host!r} is not an address to listen on", "use an IPv4 address or a host name"
-        )
-    if host not in ("127.0.0.1", "localhost"):
-        console.warn(
-            f"others can reach {host}, and passwords are sent unencrypted: put TLS in front"
-        )
-    executable = local.prepare(servers_home(), console.note)
-    running: list[local.Instance] = []
-    ended = threading.Event()
-    try:
-        for name in roles:
-            place = local.Place(name, server_folder(id, name), port + list(ROLES).index(name))
-            console.note(f"starting the server for {name}; the first time takes a minute")
-            instance = local.start(place, executable=executable, host=host, tell=console.note)
-            running.append(instance)
-            with writing(place.folder / "address") as file:
-                file.write(instance.url.encode())
-            server = client.connect(instance.url, instance.key, tell=console.note)
-            console.heading(f"{name}: {instance.url}")
-            console.say(f"  owner       {instance.email}, password in {place.folder}/owner.json")
-            console.say(f"  annotators  {server.invite(reset=new_links)}")
-        console.say("Press Ctrl-C to stop. In another window: curation rounds open KIND")
-        for end in SIGNALS:  # from now on this is how the command ends, and not an interruption
-            signal.signal(end, lambda *_: ended.set())
-        while not ended.wait(1):
-            dead = [i.place for i in running if i.process.poll() is not None]
-            if dead:
-                raise CurationError(
-                    f"the server for {dead[0].name} has ended", f"see its log, {dead[0].log}"
-                )
-    finally:
-        for instance in running:
-            instance.stop()
-
-
 def export(
     round: RoundArgument = None,
     campaign: Where = Path(),
@@ -585,8 +518,9 @@ def texts(
 
 
 app = command_group(
-    "Collect answers in rounds: people review terms, write items and label them. Rounds run "
-    "on Label Studio, or on any platform that imports and exports tables. See docs/rounds.md."
+    "Collect answers in rounds: people review terms, write items and label them. Rounds run on our "
+    "own pages, on Label Studio, or on any platform that imports and exports tables. See "
+    "docs/rounds.md."
 )
 app.command("serve")(serve)
 
@@ -601,6 +535,7 @@ def open_(
     domain: list[str] | None = None,
     term: list[str] | None = None,
     of: list[str] | None = None,
+    common_link: bool = False,
     as_json: Json = False,
 ) -> None:
     """Open a round: plan its tasks and put them on the platform.
@@ -608,6 +543,10 @@ def open_(
     review asks people to keep, merge or drop each term. intrasentence and intersentence ask
     writers for items on each kept term. validation asks for labels on the items that still need
     them. [rounds] in campaign.toml sets how many answers are requested, and the pay.
+
+    On our own pages, everybody can join a round of review or writing by its common link, which is
+    printed. A round of validation needs personal links («curation rounds links»): with a common
+    link, one person who uses two browsers could label an item twice.
 
     If the command was interrupted, run it again: no task is added twice. To open a closed round
     again, give its name.
@@ -621,9 +560,10 @@ def open_(
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
         of (ROUND): Validate only items of this round; repeatable.
+        common_link: Let everybody join a validation on our own pages by one link.
     """
     with locked(campaign) as opened:
-        round, tasks, answers, address, sign_up = running.open_round(
+        made = running.open_round(
             opened,
             kind,
             name=name,
@@ -632,34 +572,42 @@ def open_(
             domains=domain or [],
             terms=term or [],
             of=of or [],
+            common_link=common_link,
             reporter=console,
         )
-    summary = {
-        "round": round.name,
-        "kind": kind,
-        "platform": round.platform,
-        "tasks": tasks,
-        "answers_asked": answers,
-        "address": address,
-        "sign_up": sign_up,
-    }
+    round = made.round
     if as_json:
-        console.say_json(summary)
+        console.say_json(
+            {
+                "round": round.name,
+                "kind": kind,
+                "platform": round.platform,
+                "tasks": made.tasks,
+                "answers_asked": made.answers,
+                "address": made.address,
+                "sign_up": made.sign_up,
+            }
+        )
         return
     console.say(
-        f"round {round.name} is open: {amount(tasks, 'task')}, {amount(answers, 'answer')} asked "
-        "for."
+        f"round {round.name} is open: {amount(made.tasks, 'task')}, "
+        f"{amount(made.answers, 'answer')} asked for."
     )
-    if address:
-        console.say(f"for annotators: {address}")
-    if sign_up:
-        console.say(f"to sign up first: {sign_up}")
-    if address:
-        console.say(f"next: curation rounds status {round.name} --watch 60")
-    elif round_status.open_platform(opened, round).exchanges_tables:
+    if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
+        return
+    if made.sign_up:
+        console.say(f"for annotators: {made.address}")
+        console.say(f"to sign up first: {made.sign_up}")
+    elif made.address:
+        console.say(f"for everybody: {made.address}")
+        console.say(f"for one person each: {command_for_links(round.name)}")
     else:
-        console.say(f"next: curation rounds links {round.name} --people FILE")
+        console.say(f"people need personal links: {command_for_links(round.name)}")
+    console.say(f"next: curation rounds status {round.name} --watch 60")
+
+
+app.command("links")(links)
 
 
 @app.command("status")
@@ -708,11 +656,11 @@ def status(
 def pull(
     round: RoundArgument = None, campaign: Where = Path(), full: bool = False, as_json: Json = False
 ) -> None:
-    """Download the answers that came in on Label Studio since the last pull.
+    """Bring in the answers that people sent since the last pull, on our own pages or Label Studio.
 
-    Every answer is first saved in the archive, unchanged. An edited answer is saved as a new
-    version. Answers that were deleted on Label Studio stay in the archive and are refused with the
-    reason «deleted». If a pull was interrupted, run it again.
+    Every answer is first saved in the archive, unchanged. If a pull was interrupted, run it again.
+    On Label Studio, an edited answer is saved as a new version, and answers that were deleted there
+    stay in the archive and are refused with the reason «deleted».
 
     Options:
         full: Download everything again, not only changes.
@@ -728,9 +676,9 @@ def top_up(round: RoundArgument = None, campaign: Where = Path(), as_json: Json 
     """Ask for the answers that are still missing, and for no more.
 
     These are answers to tasks whose answers were refused or skipped and, with labels = "needed",
-    labels for items that are not decided yet. On Label Studio the tasks are reopened. On other
-    platforms they are in the next export; answers that people hold in tables are not requested
-    again. If you run the command twice, nothing is requested twice.
+    labels for items that are not decided yet. On our own pages and on Label Studio, people get
+    these tasks at once. On other platforms they are in the next export; answers that people hold in
+    tables are not requested again. If you run the command twice, nothing is requested twice.
     """
     with locked(campaign) as opened:
         chosen = round_files.the_round(opened, round)
@@ -763,7 +711,7 @@ def close(
 ) -> None:
     """Close a round: bring in the last answers and ask for no more.
 
-    Label Studio then stops showing its tasks to people. After a review, the majority decision on
+    People are then given no more of its tasks. After a review, the majority decision on
     each term is added to 1-terms/edits.csv, unless the file already has a line on that term. To
     open a closed round again, use «curation rounds open KIND --name ROUND».
 

@@ -237,6 +237,19 @@ def server_address(platform: PlatformName, url: str) -> str:
     return address
 
 
+def check_common_link(platform: PlatformName, common_link: bool) -> None:
+    """Check that a round can have a common link if it is to have one.
+
+    Raises:
+        CurationError: rounds on this platform have no links of ours.
+    """
+    if common_link and platform != DEFAULT:
+        raise CurationError(
+            f"--common-link is for our own pages, and the round is on platform {platform}",
+            f"add --platform {DEFAULT}, or leave --common-link out",
+        )
+
+
 def _files(campaign: Campaign, round: Round, options: Options, reporter: Reporter) -> Platform:
     from curation.rounds.platforms.files import Files
 

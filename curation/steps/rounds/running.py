@@ -394,6 +394,7 @@ class OpenedRound(NamedTuple):
     answers: int
     address: str
     sign_up: str
+    exchanges_tables: bool
 
 
 class NewAnswers(NamedTuple):
@@ -451,6 +452,7 @@ def open_round(
     if name and (campaign.rounds / name / "round.json").exists():
         on = platform_name(platform or round_files.read_round(campaign, name).platform)
     address = round_status.server_address(on, url)
+    round_status.check_common_link(on, common_link)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
     begun = None if is_named else _begun(campaign, known, on, address, chosen)
@@ -485,12 +487,13 @@ def open_round(
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
     place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
-    round, *addresses = place.publish(status.tasks, asked)
+    round, shown, sign_up = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
-    return OpenedRound(round, len(status.tasks), sum(status.asked.values()), *addresses)
+    tasks, answers = len(status.tasks), sum(status.asked.values())
+    return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables)
 
 
 def _begun(

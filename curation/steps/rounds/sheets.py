@@ -263,7 +263,7 @@ def export_round(
     check_takes_tables(campaign, round, "be exported")
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
-    named = _read_people(campaign, people) if people else {}
+    named = read_people(campaign, people) if people else {}
     fix = f"use one id for both in {people}, and export again"
     warn_of_people(campaign, named.values(), reporter, fix=fix)
     lines = round_files.read_ledger(campaign, round.name)
@@ -301,7 +301,7 @@ HEADINGS = ("id", "ids", "name", "names", "person", "people", "email", "e-mail")
 """What the first line of a list of people may say, besides headings of the column annotator."""
 
 
-def _read_people(campaign: Campaign, path: Path) -> dict[str, str]:
+def read_people(campaign: Campaign, path: Path) -> dict[str, str]:
     """The ids of people by pseudonym, from a file with one id per line."""
     from curation.rounds import people
     from curation.rounds.answers.rows import column

@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +30,18 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def axe() -> str:
-    """The script of axe-core, which finds what keeps people from using a page; it is kept."""
+def node_package() -> Callable[[str], Path]:
+    """Gives the folder of a package of npm, in an environment that is kept."""
+    return _node_package
+
+
+@pytest.fixture(scope="session")
+def axe(node_package: Callable[[str], Path]) -> str:
+    """The script of axe-core, which finds what keeps people from using a page."""
     return (node_package(AXE) / "axe.min.js").read_text("utf-8")
 
 
-def node_package(name: str) -> Path:
-    """The folder of a package of npm, in an environment that is kept."""
+def _node_package(name: str) -> Path:
     home = Path(platformdirs.user_cache_dir("curation")) / "node" / name.replace("@", "-")
     folder = home / "node_modules" / name.rpartition("@")[0]
     home.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,270 @@
+"""Our own pages in front of annotators: the web server of a campaign, and people's links."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_text, writing
+from curation.formats.tables import csv_text, read_csv
+from curation.rounds import people
+from curation.steps.rounds import round_files
+from curation.steps.rounds.sheets import read_people
+from curation.text.addresses import show_address
+
+if TYPE_CHECKING:
+    from curation.rounds.platforms.web.forms import Services
+    from curation.rounds.platforms.web.store import Person, Store
+
+PORT = 8100
+HERE = ("127.0.0.1", "localhost")
+"""Addresses to listen on that only this machine can reach."""
+NONE_OPEN = "no round is open on the web server"
+LOCK = ".web.lock"
+COLUMNS = ("name", "person", "link")  # of a file of links
+_ADDRESS = re.compile(r"https?://[^\s/?#@:]+(:\d+)?/?")
+
+
+@contextmanager
+def opened_store(campaign: Campaign) -> "Iterator[Store]":
+    """The database of the campaign's web server, closed at the end.
+
+    Raises:
+        CurationError: there is none yet, or it is damaged.
+    """
+    from curation.rounds.platforms.web.platform import DATABASE
+    from curation.rounds.platforms.web.store import Store
+
+    path = campaign.rounds / DATABASE
+    if not path.exists():
+        raise CurationError(NONE_OPEN, "«curation rounds open KIND» opens one")
+    store = Store(path)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def common_links(store: "Store") -> dict[str, str]:
+    """By open round the link by which everybody can join it; empty if it takes personal links."""
+    from curation.rounds.platforms.web.platform import address
+
+    plans = {name: store.plan(name) for name in store.rounds()}
+    return {
+        name: f"{address(store)}/join/{store.token(name)}" if plan and plan.common_link else ""
+        for name, plan in plans.items()
+    }
+
+
+# --- personal links -----------------------------------------------------------------------------
+
+
+class Links(NamedTuple):
+    """Personal links that were written to a file.
+
+    Attributes:
+        file: the private table of names, ids and links.
+        rounds: the rounds that the links open.
+        links: the link of each person, by name.
+        new: how many of the people are new.
+    """
+
+    file: Path
+    rounds: list[str]
+    links: dict[str, str]
+    new: int
+
+
+def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) -> Links:
+    """Make a personal link for each person, and write them to a private file, 2-rounds/links-N.csv.
+
+    A person who has a link keeps it, and it opens these rounds, too. Call this only under the
+    campaign's lock.
+
+    Args:
+        campaign: the campaign.
+        rounds: open rounds on the web server; empty for all.
+        names: what the owner calls each person, as from ``names_in``, ``fresh_names`` or
+            ``everybody``. People who came by a common link are called by their id.
+
+    Raises:
+        CurationError: nobody is named, a round is not open on the web server, or somebody is out of
+            the campaign.
+    """
+    if not names:
+        raise CurationError("nobody has a link yet", "use --count N or --people FILE")
+    from curation.rounds.platforms.web.platform import address
+
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    with opened_store(campaign) as store:
+        chosen = _open_rounds(store, rounds)
+        known = _known(store)
+        out = people.out(round_files.read_standing(campaign))
+        for name in names:
+            if name in known and known[name].pseudonym in out:
+                reason = out[known[name].pseudonym][0]
+                raise CurationError(
+                    f"{name!r} is out of the campaign ({reason})", "take them out of the list"
+                )
+        rows = []
+        for name in names:
+            if person := known.get(name):
+                for round in chosen:
+                    store.admit(person.id, round)
+            else:
+                person = store.add_person(pseudonym, chosen, name=name, at=time.time())
+            link = f"{address(store)}/p/{store.secret_of(person.id)}"
+            rows.append((name, person.id, link))
+    path = campaign.rounds / f"links-{_next_number(campaign)}.csv"
+    with writing(path, private=True) as written:
+        written.write(csv_text([COLUMNS, *rows]).encode())
+    links = {name: link for name, _, link in rows}
+    return Links(path, chosen, links, len(links.keys() - known.keys()))
+
+
+def _known(store: "Store") -> "dict[str, Person]":
+    """The people who have a link, by name, or by id if the owner has not named them."""
+    return {person.name or person.id: person for person in store.people()}
+
+
+def everybody(campaign: Campaign) -> list[str]:
+    """The names of all people who have a link and are not out of the campaign."""
+    out = people.out(round_files.read_standing(campaign))
+    with opened_store(campaign) as store:
+        return [name for name, person in _known(store).items() if person.pseudonym not in out]
+
+
+def names_in(campaign: Campaign, file: Path) -> list[str]:
+    """The names in a list of people, one in each line, or in a file of links of before.
+
+    Raises:
+        CurationError: a line is not a name, or names somebody a second time.
+    """
+    if file.is_file() and read_text(file).replace('"', "").startswith(",".join(COLUMNS)):
+        return [row["name"] for _, row in read_csv(read_text(file), file)[1]]
+    return list(read_people(campaign, file).values())
+
+
+def fresh_names(campaign: Campaign, count: int) -> list[str]:
+    """Names for new people: person-1, person-2, …; numbers that somebody has are left out."""
+    with opened_store(campaign) as store:
+        numbers = (re.fullmatch(r"person-(\d+)", person.name) for person in store.people())
+        last = max((int(number[1]) for number in numbers if number), default=0)
+    return [f"person-{n}" for n in range(last + 1, last + count + 1)]
+
+
+def _open_rounds(store: "Store", named: Sequence[str]) -> list[str]:
+    """The named rounds, or all that are open on the web server."""
+    live = store.rounds()
+    wrong = [name for name in named if name not in live]
+    if wrong or not live:
+        what = f"round {wrong[0]} is not open on the web server" if wrong else NONE_OPEN
+        fix = f"open there: {', '.join(live)}; " if live else ""
+        raise CurationError(what, f"{fix}«curation rounds open KIND» opens one")
+    return list(dict.fromkeys(named)) or live
+
+
+def _next_number(campaign: Campaign) -> int:
+    taken = (re.fullmatch(r"links-(\d+)\.csv", path.name) for path in campaign.rounds.iterdir())
+    return 1 + max((int(number[1]) for number in taken if number), default=0)
+
+
+# --- the server ---------------------------------------------------------------------------------
+
+
+class Serving(NamedTuple):
+    """A web server that runs.
+
+    Attributes:
+        url: where this machine reaches it.
+        address: the address in people's links.
+        links: by open round the common link; empty if the round takes personal links only.
+    """
+
+    url: str
+    address: str
+    links: dict[str, str]
+
+
+def serve(
+    campaign: Campaign,
+    *,
+    host: str = HERE[0],
+    port: int = PORT,
+    address: str = "",
+    ready: Callable[[Serving], None],
+) -> None:
+    """Run the web server of a campaign until SIGINT or SIGTERM. It takes no lock of the campaign.
+
+    Args:
+        campaign: the campaign.
+        host: the address to listen on.
+        port: the port to listen on.
+        address: the public address, if a proxy is in front; it is kept for people's links. Empty
+            for the one that is kept, or else the server's own.
+        ready: called once the server answers.
+
+    Raises:
+        CurationError: an address is wrong, the port is in use, another server of this campaign
+            runs, the disk is full, or the campaign's key is missing.
+    """
+    from curation.rounds.platforms.web import platform, server
+
+    if address and not _ADDRESS.fullmatch(address):
+        raise CurationError(
+            f"--address: {show_address(address)!r} is not the address of a server",
+            "use one without a path, such as https://study.example.org",
+        )
+    campaign.rounds.mkdir(exist_ok=True)
+    if not round_files.planned_rounds(campaign):  # as the first opening of a round would
+        people.make_key(campaign.settings.campaign.id)
+    url = f"http://{HERE[0] if host in (*HERE, '0.0.0.0') else host}:{port}"  # noqa: S104
+
+    def tell() -> None:  # not before: a second server that is refused must not change the links
+        with opened_store(campaign) as store:
+            kept = store.fact("address")
+            is_own = not kept or kept.startswith(tuple(f"http://{name}:" for name in HERE))
+            store.set_fact("address", address.rstrip("/") or (url if is_own else kept))
+            ready(Serving(url, platform.address(store), common_links(store)))
+
+    server.run(
+        campaign.rounds / platform.DATABASE,
+        services(campaign),
+        host=host,
+        port=port,
+        lock=campaign.rounds / LOCK,
+        ready=tell,
+    )
+
+
+def services(campaign: Campaign) -> "Services":
+    """What the server may ask of the campaign: pseudonyms, and who is out of it.
+
+    Raises:
+        CurationError: the campaign's key is missing.
+    """
+    from curation.rounds.platforms.web.forms import Services
+
+    key = people.read_key(campaign.settings.campaign.id)
+    return Services(people.pseudonyms(key), _is_out(campaign))
+
+
+def _is_out(campaign: Campaign) -> Callable[[str], bool]:
+    """Tells whether somebody is out, by the file as it is now; it is read again if it changes."""
+    path = round_files.standing_file(campaign)
+
+    @lru_cache(maxsize=1)
+    def out(state: object) -> set[str]:
+        return set(people.out(round_files.read_standing(campaign)))
+
+    def is_out(pseudonym: str) -> bool:
+        if not path.exists():
+            return False
+        stat = path.stat()
+        return pseudonym in out((stat.st_mtime_ns, stat.st_size, stat.st_ino))
+
+    return is_out

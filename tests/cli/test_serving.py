@@ -1,0 +1,220 @@
+"""The web server as a command, links to it, and what opening a round there prints."""
+
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from curation.campaign import PRIVATE, open_campaign
+from curation.records import Standing
+from curation.steps.rounds.serving import opened_store
+from support.commands import in_a_new_process
+from support.desk import Desk, read_csv
+from support.label_studio import free_port
+from support.serving import serving
+
+pytestmark = pytest.mark.long
+COMMON = re.compile(r"http://127\.0\.0\.1:\d+/join/[\w-]{16,}")
+PERSONAL = re.compile(r"http://127\.0\.0\.1:\d+/p/w-[a-z0-9]{12}\.[0-9a-f]{32}")
+
+
+@pytest.fixture(scope="module")
+def written(forked: Any, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """Two items by two writers, from a round with tables."""
+    root = tmp_path_factory.mktemp("serving") / "c"
+    desk = Desk.make(forked, root, ["baker", "potter"], items=1, write_seconds=0)
+    desk.open("intrasentence", "w")
+    desk.written("w", ["ann", "ben"])
+    desk.say("rounds", "close", "w")
+    return desk
+
+
+@pytest.fixture
+def desk(written: Desk, tmp_path: Path) -> Desk:
+    return written.copy(tmp_path / "c")
+
+
+def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> None:
+    with serving("rounds", "serve", "-c", desk.root) as server:
+        assert server.said == (
+            f"pages for annotators: {server.url}\n"
+            "  no round is open on these pages yet\n"
+            "Press Ctrl-C to stop. In another window: curation rounds open KIND\n"
+        )
+        assert requests.get(f"{server.url}/health", timeout=20).status_code == 200
+        opened = desk.say("rounds", "open", "review")
+        assert opened["platform"] == "web"
+        assert COMMON.fullmatch(opened["address"])
+        assert opened["address"].startswith(server.url)
+        page = requests.get(opened["address"], timeout=20)
+        assert page.status_code == 200
+        assert "the Academy" in page.text
+        (row,) = read_csv(Path(desk.say("rounds", "links", "--count", 1)["file"]))
+        assert row["link"].startswith(f"{server.url}/p/")
+        reply = requests.get(row["link"], allow_redirects=False, timeout=20)
+        assert (reply.status_code, reply.headers["Location"]) == (303, "/")
+        # Neither a second server of the campaign nor another use of the port begins.
+        said = desk.refused("rounds", "serve", "--port", free_port())
+        assert "another server" in said
+        other = desk.copy(desk.root.parent / "other")
+        said = other.refused("rounds", "serve", "--port", server.port)
+        assert f"port {server.port} of 127.0.0.1 is already in use" in said
+        # The address of the running server has not changed by this.
+        assert desk.say("rounds", "open", "review")["address"] == opened["address"]
+        code, _, log = server.stop()
+    assert code == 0
+    for secret in (row["link"], row["person"], opened["address"]):
+        assert secret.rpartition("/")[2] not in log
+
+
+def test_the_public_address_is_kept_for_links(desk: Desk) -> None:
+    desk.does("rounds", "open", "review")
+    address = "https://study.example.org"
+    with serving("rounds", "serve", "--address", f"{address}/", "-c", desk.root) as server:
+        assert f"\n  public address {address}\n" in server.said
+        assert f"  review-1: {address}/join/" in server.said
+        assert server.stop(signal.SIGTERM)[0] == 0
+    with serving("rounds", "serve", "-c", desk.root) as server:
+        assert f"  review-1: {address}/join/" in server.said
+    (row,) = read_csv(Path(desk.say("rounds", "links", "--count", 1)["file"]))
+    assert row["link"].startswith(f"{address}/p/w-")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--role", "writers"), "--role is not an option of web"),
+        (("--new-links",), "--new-links is not an option of web"),
+        (("--platform", "files"), "platform 'files' has no server here"),
+        (
+            ("--platform", "label_studio", "--address", "https://a.example"),
+            "--address is not an option of label_studio",
+        ),
+        (("--address", "study.example.org"), "'study.example.org' is not the address of a server"),
+        (("--address", "https://a.example/study"), "is not the address of a server"),
+        (("--address", "https://me:pass@a.example"), "'https://a.example' is not the address"),
+        (("--host", "::1"), "'::1' is not an address to listen on"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(desk: Desk, words: tuple[str, ...], says: str) -> None:
+    said = desk.refused("rounds", "serve", *words)
+    assert says in said
+    assert "pass" not in said
+    assert not (desk.rounds / "web.sqlite").exists()
+
+
+def test_opening_says_how_people_get_in(desk: Desk) -> None:
+    said = desk.does("rounds", "open", "review").out
+    assert said.startswith("round review-1 is open: 2 tasks, 6 answers asked for.\n")
+    assert COMMON.search(said)
+    assert "\nfor one person each: curation rounds links review-1 --count N\n" in said
+    assert said.endswith("next: curation rounds status review-1 --watch 60\n")
+    said = desk.does("rounds", "open", "validation", "--name", "v").out
+    assert "/join/" not in said
+    assert "\npeople need personal links: curation rounds links v --count N\n" in said
+    said = desk.does("rounds", "open", "validation", "--name", "v", "--common-link").out
+    assert COMMON.search(said)
+    # It stays so: nobody's link stops working because somebody opened the round again.
+    assert COMMON.search(desk.does("rounds", "open", "validation", "--name", "v").out)
+    assert desk.run("rounds", "open", "review", "--platform", "files", "--common-link").code == 1
+
+
+def test_links_are_for_one_person_each_and_stay(desk: Desk) -> None:
+    desk.does("rounds", "open", "review")
+    first = desk.say("rounds", "links", "--count", 2)
+    path = Path(first["file"])
+    assert first == {
+        "file": str(desk.rounds / "links-1.csv"), "rounds": ["review-1"], "people": 2, "new": 2,
+    }  # fmt: skip
+    rows = read_csv(path)
+    assert [row["name"] for row in rows] == ["person-1", "person-2"]
+    assert all(PERSONAL.fullmatch(row["link"]) for row in rows)
+    assert all(f"/p/{row['person']}." in row["link"] for row in rows)
+    assert len({row["link"] for row in rows}) == 2
+    # Private, also for git.
+    database = [p for p in desk.rounds.glob("web.sqlite*") if p.is_file()]
+    assert {p.stat().st_mode & 0o777 for p in (path, *database)} == {0o600}
+    assert {"2-rounds/web.sqlite*", "2-rounds/links-*.csv"} <= set(PRIVATE)
+    # The same people, in a list of names or the list of before, keep their links in the next round.
+    desk.does("rounds", "open", "validation")
+    names = desk.listed("person-2", "Zoë <zoe@example.invalid>")
+    done = desk.does("rounds", "links", "validation-1", "--people", names)
+    assert done.out.startswith("2 personal links (1 for new people) to validation-1\n")
+    second = read_csv(desk.rounds / "links-2.csv")
+    assert second[0] == rows[1]
+    assert second[1]["name"] == "Zoë <zoe@example.invalid>"
+    third = desk.say("rounds", "links", "--people", path)
+    assert (third["rounds"], third["new"]) == (["review-1", "validation-1"], 0)
+    assert read_csv(Path(third["file"])) == rows
+    assert (
+        read_csv(Path(desk.say("rounds", "links", "--count", 1)["file"]))[0]["name"] == "person-3"
+    )
+
+
+def test_everybody_who_came_can_be_let_into_the_next_round_but_those_who_are_out(
+    desk: Desk,
+) -> None:
+    assert "no round is open on the web server" in desk.refused("rounds", "links", "--everybody")
+    assert not (desk.rounds / "web.sqlite").exists()
+    desk.does("rounds", "open", "review")
+    assert "nobody has a link yet" in desk.refused("rounds", "links", "--everybody")
+    campaign = open_campaign(desk.root)
+    with opened_store(campaign) as store:
+        ids = [store.add_person(str.upper, ["review-1"], at=n).id for n in range(3)]
+        links = [store.secret_of(id) for id in ids]
+    out = Standing(
+        person=ids[1].upper(), action="exclude", reason="bot", at="2026-03-01T00:00:00.000Z"
+    )
+    (desk.rounds / "standing.jsonl").write_text(out.model_dump_json() + "\n", "utf-8")
+    desk.does("rounds", "open", "validation")
+    made = desk.say("rounds", "links", "validation-1", "--everybody")
+    assert (made["people"], made["new"]) == (2, 0)
+    rows = read_csv(Path(made["file"]))
+    assert [(row["name"], row["person"]) for row in rows] == [(ids[0],) * 2, (ids[2],) * 2]
+    assert [row["link"].rpartition("/")[2] for row in rows] == [links[0], links[2]]
+    said = desk.refused("rounds", "links", "--people", desk.listed(ids[1]))
+    assert f"{ids[1]!r} is out of the campaign (excluded)" in said
+    with opened_store(campaign) as store:
+        assert [store.rounds_of(id) for id in ids] == [
+            ["review-1", "validation-1"], ["review-1"], ["review-1", "validation-1"],
+        ]  # fmt: skip
+
+
+def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
+    ask = ("rounds", "links", "--count", "1")
+    assert "no round is open on the web server" in desk.refused(*ask)
+    desk.does("rounds", "open", "review")
+    assert "round w is not open on the web server" in desk.refused("rounds", "links", "w", *ask[2:])
+    assert "say for whom the links are" in desk.refused("rounds", "links")
+    twice = desk.out / "twice.txt"
+    twice.write_text("ann\nann\n", "utf-8")
+    assert "line 2: 'ann' is already in line 1" in desk.refused(
+        "rounds", "links", "--people", twice
+    )
+    both = ("rounds", "links", "--people", twice, "--count", "1")
+    assert "say for whom the links are" in desk.refused(*both)
+    desk.does("rounds", "close", "review-1")
+    assert "no round is open on the web server" in desk.refused(*ask)
+    assert not list(desk.rounds.glob("links-*.csv"))
+
+
+def test_the_demo_on_the_web_is_ready_for_three_people(tmp_path: Path) -> None:
+    with serving("demo", "--web", "made", cwd=tmp_path) as server:
+        links = dict(re.findall(r"^  (\w+) +(http\S+)$", server.said, re.MULTILINE))
+        assert set(links) == {"reviewer", "writer", "validator"}
+        seen = {}
+        for who, link in links.items():
+            with requests.Session() as session:
+                page = session.get(link, timeout=20)
+            assert (page.status_code, page.url.startswith(f"{server.url}/")) == (200, True)
+            seen[who] = set(re.findall(r"/r/([\w-]+)", page.text + page.url))
+        assert seen["writer"] >= {"intrasentence-1", "intersentence-1"}
+        assert seen["reviewer"] >= {"review-1"}
+        assert seen["validator"] >= {"validation-1"}
+        code, rest, log = server.stop()
+    assert (code, rest) == (0, "To go on: cd made; curation rounds serve\n"), log
+    again = in_a_new_process("demo", "--web", "made", cwd=tmp_path)
+    assert (again.code, "made: is not empty" in again.err) == (1, True)

