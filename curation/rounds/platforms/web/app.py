@@ -8,7 +8,7 @@ after it is on disk. No address but those of links has a secret, and those redir
 import logging
 import secrets
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -25,7 +25,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curation.records import FLAGS, GOLDS
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -38,7 +37,6 @@ from curation.rounds.platforms.web.store import (
     Store,
     WebTask,
 )
-from curation.text.rules import WORK
 
 HERE = Path(__file__).parent
 COOKIE = "curation"
@@ -263,16 +261,13 @@ class Site:
             plan = refusal.plan or self._any_plan(visit)
         except Exception:  # the database itself may be what is broken
             plan = None
-        texts = plan.texts if plan else pages.texts("en", None)
-        web, name = texts["web"], refusal.name
+        web, name = _texts(plan)["web"], refusal.name
         if visit.wants_json:
             says = {"refused": name, "title": web[f"{name}_title"], "text": web[name]}
             again = refusal.plan and f"/r/{refusal.plan.name}"
             return JSONResponse(says | {"go": again or ""}, refusal.status)
         goes_on = refusal.plan.name if refusal.plan and visit.person else ""
-        return self._message(
-            visit, plan, name, [web[name]], status=refusal.status, next=goes_on, texts=texts
-        )
+        return self._message(visit, plan, name, status=refusal.status, next=goes_on)
 
     def _any_plan(self, visit: Visit) -> Plan | None:
         """A plan whose language the person reads: of a round of theirs, else of any."""
@@ -288,11 +283,10 @@ class Site:
         template: str,
         *,
         status: int = 200,
-        texts: Mapping[str, Any] | None = None,
         **context: Any,
     ) -> Response:
-        shown = texts or (plan.texts if plan else pages.texts("en", None))
-        web, person = shown["web"], visit.person
+        shown, person = _texts(plan), visit.person
+        web = shown["web"]
         note = visit.request.query_params.get("note", "")
         cookie = visit.cookie or secrets.token_urlsafe(32)
         gap = shown["writing"]["blank"]
@@ -323,10 +317,15 @@ class Site:
         return response
 
     def _message(
-        self, visit: Visit, plan: Plan | None, name: str, lines: list[str], **context: Any
+        self,
+        visit: Visit,
+        plan: Plan | None,
+        name: str,
+        lines: Sequence[str] | None = None,
+        **context: Any,
     ) -> Response:
-        texts = context.get("texts") or (plan.texts if plan else pages.texts("en", None))
-        shown: dict[str, Any] = {"title": texts["web"][f"{name}_title"], "lines": lines}
+        web = _texts(plan)["web"]
+        shown = {"title": web[f"{name}_title"], "lines": [web[name]] if lines is None else lines}
         shown |= {"code": "", "help": (), "next": ""}
         return self._page(visit, plan, "message.html", **(shown | context))
 
@@ -374,9 +373,7 @@ class Site:
     def home(self, visit: Visit) -> Response:
         """The person's rounds, or the only one at once."""
         if visit.person is None:
-            plan = self._any_plan(visit)
-            texts = plan.texts if plan else pages.texts("en", None)
-            return self._message(visit, plan, "home", [texts["web"]["home"]], texts=texts)
+            return self._message(visit, self._any_plan(visit), "home")
         names = self.store.rounds_of(visit.person.id)
         if len(names) == 1:
             return RedirectResponse(f"/r/{names[0]}", 303)
@@ -428,19 +425,9 @@ class Site:
             *(visit, plan, "consent.html"),
             status=422 if missing else 200,
             problems=[problem] if missing else [],
-            warning=plan.texts["content_warning"][WORK[plan.kind]],
-            expect=self._expect(plan, 0),
+            warning=forms.warning(plan),
+            expect=forms.expect(plan, 0),
         )
-
-    def _expect(self, plan: Plan, tasks: int) -> list[str]:
-        """What to expect of a round: how many tasks, how long, what is paid."""
-        web = plan.texts["web"]
-        lines = []
-        if tasks:
-            minutes = max(1, round(tasks * forms.SECONDS[plan.kind] / 60))
-            lines.append(forms.say(web["overview_tasks"], n=tasks))
-            lines.append(forms.say(web["overview_time"], minutes=minutes))
-        return [*lines, *plan.texts["instruction"]["pay"], web["overview_kept"]]
 
     def joined(self, visit: Visit) -> Response:
         """Consent by the common link: it makes the person, unless somebody is signed in."""
@@ -487,16 +474,10 @@ class Site:
         return self._page(
             *(visit, plan, "overview.html"),
             standing=standing,
-            expect=self._expect(plan, standing.left),
-            warning=plan.texts["content_warning"][WORK[plan.kind]],
-            parts_of=self._instructions(plan),
+            expect=forms.expect(plan, standing.left),
+            warning=forms.warning(plan),
+            parts_of=forms.instructions(plan),
         )
-
-    def _instructions(self, plan: Plan) -> list[tuple[str, list[str]]]:
-        """The instructions' headings and lines; what the page itself says is left out."""
-        return [
-            (heading, lines) for heading, lines in pages.parts(plan.kind, plan.texts) if heading
-        ]
 
     def training(self, visit: Visit) -> Response:
         """The examples; after a try, what most people answer, and why."""
@@ -506,7 +487,7 @@ class Site:
         tries = self.store.attempts(visit.who.id, plan.name)
         given = visit.request.query_params.get("given", "")
         if tries and given:
-            return self._training_page(visit, plan, self._decoded(plan, given), tries)
+            return self._training_page(visit, plan, forms.decoded(plan, given), tries)
         if True in tries or not plan.training:
             return RedirectResponse(f"/r/{plan.name}", 303)
         if len(tries) >= plan.training_tries:
@@ -517,30 +498,21 @@ class Site:
         """One try of the training; sending it twice is one try."""
         plan = self._plan(visit)
         tries = self.store.attempts(visit.who.id, plan.name)
-        values = forms.training_values(plan.kind)
-        sent = [visit.form.one(f"example_{n}") for n in range(1, len(plan.training) + 1)]
-        answers = forms.training_answers(plan.training, values, sent)
-        encoded = "".join(str(values.index(a) if a else 9) for a in answers)
-        address = f"/r/{plan.name}/training?given={encoded}"
+        answers = forms.training_answers(plan, visit.form)
+        here = f"/r/{plan.name}/training"
+        address = f"{here}?given={forms.encoded(plan, answers)}"
         if visit.form.one("attempt") != str(len(tries)):
-            return RedirectResponse(address if tries else f"/r/{plan.name}/training", 303)
+            return RedirectResponse(address if tries else here, 303)
         if True in tries or len(tries) >= plan.training_tries:
-            return RedirectResponse(f"/r/{plan.name}/training", 303)
+            return RedirectResponse(here, 303)
         if missing := [n for n, answer in enumerate(answers, 1) if not answer]:
             says = plan.texts["web"]["training_required"]
             problems = [Problem(f"example_{n}", "missing_field", says) for n in missing]
-            return self._training_page(
-                visit, plan, answers, tries, asks=True, problems=problems, status=422
-            )
-        share = forms.right_answers(plan.training, answers) / len(answers)
+            return self._training_page(visit, plan, answers, tries, asks=True, problems=problems)
+        share = forms.right_answers(plan, answers) / len(answers)
         passed = share >= plan.training_pass
         self.store.add_attempt(visit.who.id, plan.name, share=share, passed=passed)
         return RedirectResponse(address, 303)
-
-    def _decoded(self, plan: Plan, given: str) -> list[str]:
-        values = forms.training_values(plan.kind)
-        sent = [values[int(c)] if c.isdecimal() and int(c) < len(values) else "" for c in given]
-        return forms.training_answers(plan.training, values, sent)
 
     def _training_page(
         self,
@@ -550,28 +522,13 @@ class Site:
         tries: list[bool],
         *,
         asks: bool = False,
-        **context: Any,
+        problems: Sequence[Problem] = (),
     ) -> Response:
-        texts = plan.texts[plan.kind if plan.kind == "review" else "validation"]
-        names = {v: texts[v.replace("-", "_")] for v in forms.training_values(plan.kind)}
-        over = not any(tries) and len(tries) >= plan.training_tries
-        shown = "ask" if asks else "passed" if any(tries) else "end" if over else "failed"
-        pairs = zip(plan.training, answers, strict=True)
-        need = -(-round(plan.training_pass * len(answers) * 1000) // 1000)
         return self._page(
             *(visit, plan, "training.html"),
-            shown=shown,
-            questions=[
-                {name: getattr(example, name) for name in example.__struct_fields__}
-                | {"given": answer}
-                for example, answer in pairs
-            ],
-            labels=[*names.items()],
-            names=names | {"": "–"},
-            attempt=len(tries),
-            right=forms.right_answers(plan.training, answers),
-            need=need,
-            **context,
+            status=422 if problems else 200,
+            problems=problems,
+            **forms.training_view(plan, answers, tries, asks=asks),
         )
 
     # --- tasks ----------------------------------------------------------------------------------
@@ -608,38 +565,15 @@ class Site:
         fields: Mapping[str, Any],
         problems: list[Problem],
     ) -> Response:
-        stops = [one.field for one in problems if one.stops]
-        texts, kind = plan.texts, plan.kind
-        key = {"review": "review_title", "validation": "label_title"}.get(kind, "write_title")
-        target = str(task.data["term" if kind == "review" else "target"])
-        before, _, after = texts["web"][key].partition("[target]")
         order = [n + 1 for n in self.store.order(plan, task.id, visit.who.id)]
-        first = {
-            "review": "decision",
-            "validation": f"label_{order[0]}",
-            "intersentence": "context",
-        }.get(kind, "stereotype")
         return self._page(
             *(visit, plan, "task.html"),
-            status=422 if stops else 200,
-            task=task,
-            fields=fields,
+            status=422 if any(one.stops for one in problems) else 200,
             problems=problems,
-            target=target,
-            heading=f"{before}{target}{after}",
-            heading_parts=(before, after),
-            order=order,
-            focus=stops[0] if stops else first,
-            labels=[(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
-            golds=forms.WORDS,
-            flags=FLAGS,
-            reasons=forms.REASONS,
-            skips=forms.SKIPS,
             standing=self.store.standing(visit.who, plan.name, at=visit.now),
             answer_id=forms.answer_id(visit.form) or secrets.token_hex(16),
             seen=visit.form.one("seen") or f"{visit.now:.0f}",
-            warning=texts["content_warning"][WORK[kind]],
-            parts_of=self._instructions(plan),
+            **forms.task_view(plan, task, fields, problems, order),
         )
 
     def check(self, visit: Visit) -> Response:
@@ -720,8 +654,7 @@ class Site:
             lines = [web["done_more"], count]
             return self._message(visit, plan, "done_more", lines, next=plan.name)
         if not standing.answered:
-            name = "done_none" if is_open else "closed"
-            return self._message(visit, plan, name, [web[name]])
+            return self._message(visit, plan, "done_none" if is_open else "closed")
         code = forms.end_code(self.store.secret_of(visit.who.id), plan.name)
         lines = [web["done_lead" if is_open else "done_closed"], count]
         return self._message(visit, plan, "done", lines, code=code)
@@ -736,7 +669,7 @@ class Site:
     def help(self, visit: Visit) -> Response:
         """How the pages work, and whom to ask."""
         plan = self._any_plan(visit)
-        web = (plan.texts if plan else pages.texts("en", None))["web"]
+        web = _texts(plan)["web"]
         return self._message(
             visit, plan, "help", [], help=[*web["help_lines"], web["help_contact"]]
         )
@@ -745,11 +678,14 @@ class Site:
         """End the session on this device."""
         plan = self._any_plan(visit)
         self.store.end_session(visit.cookie)
-        web = (plan.texts if plan else pages.texts("en", None))["web"]
-        gone = visit._replace(person=None)
-        response = self._message(gone, plan, "leave", web["leave_lines"])
+        lines = _texts(plan)["web"]["leave_lines"]
+        response = self._message(visit._replace(person=None), plan, "leave", lines)
         self._set_cookie(visit, response, "")
         return response
+
+
+def _texts(plan: Plan | None) -> Mapping[str, Any]:
+    return plan.texts if plan else pages.texts("en", None)
 
 
 def _raise(refusal: Refusal, visit: Visit) -> Response:

@@ -10,19 +10,23 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
+from math import ceil
 from typing import Any, NamedTuple
+
+import msgspec
 
 from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
 from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
+from curation.rounds import pages
 from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
-from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
+from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
-from curation.text.rules import same_text
+from curation.text.rules import WORK, same_text
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -300,21 +304,121 @@ def training_values(kind: RoundKind) -> tuple[str, ...]:
     return ACTIONS if kind == "review" else GOLDS
 
 
-def training_answers(
-    examples: Sequence[Example], values: Sequence[str], given: Iterable[str]
-) -> list[str]:
-    """One answer for each example; empty for those that are missing or not offered."""
-    answers = [_one_of(values, value) for value in given][: len(examples)]
-    return answers + [""] * (len(examples) - len(answers))
+def training_answers(plan: Plan, form: Form) -> list[str]:
+    """The answer to each example; empty for those that are missing or not offered."""
+    values = training_values(plan.kind)
+    return [_one_of(values, form.one(f"example_{n + 1}")) for n in range(len(plan.training))]
 
 
-def right_answers(examples: Sequence[Example], answers: Sequence[str]) -> int:
+def encoded(plan: Plan, answers: Sequence[str]) -> str:
+    """Answers as they stand in the address of the page that shows what most people say."""
+    values = training_values(plan.kind)
+    return "".join(str(values.index(answer)) if answer else "x" for answer in answers)
+
+
+def decoded(plan: Plan, text: str) -> list[str]:
+    """The answers of ``encoded``."""
+    values = training_values(plan.kind)
+    digits = text.ljust(len(plan.training), "x")[: len(plan.training)]
+    return [values[int(digit)] if digit in "012" else "" for digit in digits]
+
+
+def right_answers(plan: Plan, answers: Sequence[str]) -> int:
     """How many answers are those that most people give."""
-    pairs = zip(examples, answers, strict=True)
+    pairs = zip(plan.training, answers, strict=True)
     return sum(example.label == answer for example, answer in pairs)
 
 
+def training_view(
+    plan: Plan, answers: Sequence[str], tries: Sequence[bool], *, asks: bool
+) -> dict[str, Any]:
+    """What the page of the training shows.
+
+    Args:
+        plan: the round's plan.
+        answers: the answers of this try.
+        tries: whether each of the person's tries was passed.
+        asks: the page asks; else it shows what most people say.
+    """
+    texts = plan.texts["review" if plan.kind == "review" else "validation"]
+    names = {value: texts[value.replace("-", "_")] for value in training_values(plan.kind)}
+    over = not any(tries) and len(tries) >= plan.training_tries
+    return {
+        "shown": "ask" if asks else "passed" if any(tries) else "end" if over else "failed",
+        "questions": [
+            msgspec.structs.asdict(example) | {"given": answer}
+            for example, answer in zip(plan.training, answers, strict=True)
+        ],
+        "labels": [*names.items()],
+        "names": names | {"": "–"},
+        "attempt": len(tries),
+        "right": right_answers(plan, answers),
+        "need": ceil(round(plan.training_pass * len(answers), 6)),
+    }
+
+
 # --- what pages show ----------------------------------------------------------------------------
+
+
+def warning(plan: Plan) -> str:
+    """The content warning of a round."""
+    return str(plan.texts["content_warning"][WORK[plan.kind]])
+
+
+def expect(plan: Plan, tasks: int) -> list[str]:
+    """What to expect of a round: how many tasks, how long, what is paid; 0 tasks: only the rest."""
+    web = plan.texts["web"]
+    lines = []
+    if tasks:
+        minutes = max(1, round(tasks * SECONDS[plan.kind] / 60))
+        lines.append(say(web["overview_tasks"], n=tasks))
+        lines.append(say(web["overview_time"], minutes=minutes))
+    return [*lines, *plan.texts["instruction"]["pay"], web["overview_kept"]]
+
+
+def instructions(plan: Plan) -> list[tuple[str, list[str]]]:
+    """The instructions' headings and lines; what pages say themselves is left out."""
+    return [(heading, lines) for heading, lines in pages.parts(plan.kind, plan.texts) if heading]
+
+
+def task_view(
+    plan: Plan,
+    task: WebTask,
+    fields: Mapping[str, Any],
+    problems: Iterable[Problem],
+    order: Sequence[int],
+) -> dict[str, Any]:
+    """What the page of a task shows.
+
+    Args:
+        plan: the round's plan.
+        task: the task.
+        fields: what the form has, by canonical names.
+        problems: what is to be changed.
+        order: the positions, 1 to 3, in which the person sees the task's associations.
+    """
+    texts, kind = plan.texts, plan.kind
+    key = {"review": "review_title", "validation": "label_title"}.get(kind, "write_title")
+    target = str(task.data["term" if kind == "review" else "target"])
+    before, _, after = texts["web"][key].partition("[target]")
+    first = {"review": "decision", "validation": f"label_{order[0]}", "intersentence": "context"}
+    stops = [one.field for one in problems if one.stops]
+    return {
+        "task": task,
+        "fields": fields,
+        "target": target,
+        "heading": f"{before}{target}{after}",
+        "heading_parts": (before, after),
+        "order": order,
+        "focus": stops[0] if stops else first.get(kind, WORDS[0]),
+        "labels": [(gold, texts["validation"][gold.replace("-", "_")]) for gold in GOLDS],
+        "golds": WORDS,
+        "flags": FLAGS,
+        "reasons": REASONS,
+        "skips": SKIPS,
+        "warning": warning(plan),
+        "parts_of": instructions(plan),
+    }
 
 
 def filled(context: str, words: str, gap: str) -> str:

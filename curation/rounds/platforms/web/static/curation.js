@@ -82,12 +82,16 @@ function flush() {
 
 async function sendAll() {
     const results = {};
-    for (const key of kept.keys("unsent/")) results[key] = await send(key);
+    for (const key of kept.keys("unsent/")) {
+        const to = kept.get(key).to;
+        results[key] = { to, ...(await send(key)) };
+    }
     const here = form && `draft/${form.dataset.task}`;
     const others = kept.keys("unsent/").filter((key) => kept.get(key).draft !== here);
     byId("not-sent").hidden = others.length === 0;
-    const wrong = Object.entries(results).find(([key, r]) => r.state === "wrong" && key !== own());
+    const wrong = Object.entries(results).find(([key]) => key !== own() && !kept.get(key) && results[key].state !== "sent");
     byId("needs-change").hidden = !wrong;
+    if (wrong) byId("needs-change").querySelector("a").href = wrong[1].to.replace(/\/skip$/, "");
     return results;
 }
 
