@@ -72,7 +72,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--dropped", type=float, default=0.3)
     given = parser.parse_args()
-    crowd = Crowd(given.people, given.seconds, given.think, given.kills, given.dropped)
+    crowd = Crowd(given.people, given.seconds, given.think, given.kills, given.dropped, tasks=500)
     with tempfile.TemporaryDirectory() as folder:
         failed = report(simulate(crowd, Path(folder)))
     for what in failed:

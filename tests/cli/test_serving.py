@@ -106,6 +106,23 @@ def test_options_that_do_not_fit_are_refused(desk: Desk, words: tuple[str, ...],
     assert not (desk.rounds / "web.sqlite").exists()
 
 
+def test_label_studio_is_served_if_asked_for(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "label-studio"
+    script.write_text("#!/bin/sh\necho no luck\nexit 3\n", "utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("CURATION_LABEL_STUDIO", str(script))
+    monkeypatch.setenv("CURATION_SERVERS", str(tmp_path / "servers"))
+    serve = ("rounds", "serve", "--platform", "label_studio")
+    assert "no role 'reviewers'" in desk.refused(*serve, "--role", "reviewers")
+    done = desk.run(*serve, "--role", "validators", "--port", free_port())
+    assert done.code == 1
+    assert "starting the server for validators; the first time takes a minute" in done.err
+    assert "error: Label Studio for the validators ended with code 3:\nno luck\n" in done.err
+    assert not (desk.rounds / "web.sqlite").exists()
+
+
 def test_opening_says_how_people_get_in(desk: Desk) -> None:
     said = desk.does("rounds", "open", "review").out
     assert said.startswith("round review-1 is open: 2 tasks, 6 answers asked for.\n")

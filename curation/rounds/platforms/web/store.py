@@ -189,6 +189,31 @@ class NoSpaceError(CurationError):
     """The disk has no space for another answer."""
 
 
+_READ_ONLY = (
+    "cannot be opened or written to",
+    "give yourself permission to write the file and its folder",
+)
+_DAMAGED = (
+    "is damaged, or not a database",
+    "put back a copy with its -wal file; answers that were pulled are in the archive",
+)
+_BUSY = (
+    f"another program has kept it busy for {WAIT:.0f} seconds",
+    "end that program, or try again later",
+)
+PROBLEMS = {
+    "SQLITE_FULL": (
+        "the disk has no space for more answers",
+        f"free at least {LEAST_FREE // 2**20} MiB; people can then send again what they have",
+    ),
+    **dict.fromkeys(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"), _READ_ONLY),
+    **dict.fromkeys(("SQLITE_CORRUPT", "SQLITE_NOTADB"), _DAMAGED),
+    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), _BUSY),
+    "SQLITE_CONSTRAINT": ("this person was erased just now", "open the link again"),
+}
+"""What is wrong and how to fix it, by the beginning of the name of SQLite's result."""
+
+
 class Store:
     """The open database. Methods may be called from several threads.
 
@@ -234,7 +259,7 @@ class Store:
         kind = db.execute("PRAGMA application_id").fetchone()[0]
         if kind == APPLICATION:
             if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-                raise _damaged(self._path)
+                raise self._explained("SQLITE_CORRUPT")
         elif has_tables:
             raise CurationError(
                 f"{self._path}: is a database of another program",
@@ -254,12 +279,9 @@ class Store:
                 if wait is None:
                     raise
                 time.sleep(wait)
-        with self._change() as db:
-            if db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None:
-                for statement in statements(schema):
-                    db.execute(statement)
-                db.execute(f"PRAGMA application_id={APPLICATION}")
-                db.execute("INSERT INTO facts VALUES ('secret', ?)", (secrets.token_hex(32),))
+        secret = f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}')"
+        mark = f"PRAGMA application_id={APPLICATION}"
+        self._db.executescript(f"BEGIN IMMEDIATE; {schema} {secret}; {mark}; COMMIT;")
 
     def close(self) -> None:
         """Close the file."""
@@ -273,30 +295,16 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._explained(error) from error
-        except OSError as error:
-            if isinstance(error, PermissionError):
-                raise _read_only(self._path) from None
-            raise
+            raise self._explained(getattr(error, "sqlite_errorname", ""), error) from error
+        except PermissionError:
+            raise self._explained("SQLITE_PERM") from None
 
-    def _explained(self, error: sqlite3.Error) -> CurationError:
-        name = str(getattr(error, "sqlite_errorname", ""))
-        if name.startswith("SQLITE_FULL"):
-            return _no_space(self._path)
-        if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-            return _read_only(self._path)
-        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            return _damaged(self._path)
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return CurationError(
-                f"{self._path}: another program has kept it busy for {WAIT:.0f} seconds",
-                "end that program, or try again later",
-            )
-        if name.startswith("SQLITE_CONSTRAINT"):
-            return CurationError(
-                f"{self._path}: this person was erased just now", "open the link again"
-            )
-        return CurationError(f"{self._path}: cannot be used ({error})", "check the disk")
+    def _explained(self, name: str, detail: object = "") -> CurationError:
+        """The error for a result of SQLite, by its name."""
+        known = (texts for begins, texts in PROBLEMS.items() if name.startswith(begins))
+        what, fix = next(known, (f"cannot be used ({detail})", "check the disk"))
+        kind = NoSpaceError if name.startswith("SQLITE_FULL") else CurationError
+        return kind(f"{self._path}: {what}", fix)
 
     @contextmanager
     def _change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
@@ -306,7 +314,7 @@ class Store:
             always: also if the disk is nearly full.
         """
         if not always and shutil.disk_usage(self._path.parent).free < LEAST_FREE:
-            raise _no_space(self._path)
+            raise self._explained("SQLITE_FULL")
         with self._lock, self._errors():
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -606,7 +614,7 @@ class Store:
             if new:
                 id = secrets.token_hex(16)
                 payload = _payload(person, id, at) | {"consent": plan.consent}
-                _keep(db, id, "consent", round, "", person, at, False, payload)
+                _keep(db, (id, "consent", round, "", person, at, 0), payload)
 
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
@@ -654,16 +662,15 @@ class Store:
             if plan.person_cap and work.total() >= plan.person_cap:
                 return "cap"
             full = [term for term, n in work.items() if plan.term_cap and n >= plan.term_cap]
-            free = (round, person.pseudonym, person.id)
+            seeking = person._asdict() | {"round": round, "full": msgspec.json.encode(full)}
+            free = f"SELECT id FROM tasks WHERE {FREE}"
             row = db.execute(
-                f"SELECT id FROM tasks t WHERE {FREE} "
-                f"AND term NOT IN ({', '.join('?' * len(full))}) "
+                f"{free} AND term NOT IN (SELECT value FROM json_each(:full)) "
                 "ORDER BY answered + live, place LIMIT 1",
-                (*free, *full),
+                seeking,
             ).fetchone()
             if row is None:
-                others = full and db.execute(f"SELECT 1 FROM tasks t WHERE {FREE}", free).fetchone()
-                return "cap" if others else "none_left"
+                return "cap" if full and db.execute(free, seeking).fetchone() else "none_left"
             until = at + plan.lease
             _lease(db, round, row["id"], person.id, until)
             return Given(_task(db, round, row["id"]), until)
@@ -728,7 +735,7 @@ class Store:
                 receipt, payload["late"] = "late", True
             if _has_consented(db, person.id, plan):
                 payload["consent"] = plan.consent
-            _keep(db, id, "answer", round, task, person.id, at, receipt == "new", payload)
+            _keep(db, (id, "answer", round, task, person.id, at, int(receipt == "new")), payload)
             _lease(db, round, task, person.id, ANSWERED)
             _begin_pause(db, plan, person.id, at)
             return receipt
@@ -744,7 +751,7 @@ class Store:
             until = _until(db, round, task, person.id)
             if until is None:
                 return NOT_YOURS
-            _keep(db, id, "skip", round, task, person.id, at, False, payload)
+            _keep(db, (id, "skip", round, task, person.id, at, 0), payload)
             if until in (ANSWERED, SKIPPED):
                 return "second"
             _lease(db, round, task, person.id, SKIPPED)
@@ -763,14 +770,10 @@ class Store:
                 "count(*) FILTER (WHERE until > 0) FROM leases WHERE person = ? AND round = ?",
                 (ANSWERED, SKIPPED, person.id, round),
             ).fetchone()
-            free = {}
-            if _is_open(db, round):
-                free = dict(
-                    db.execute(
-                        f"SELECT term, count(*) FROM tasks t WHERE {FREE} GROUP BY term",
-                        (round, person.pseudonym, person.id),
-                    ).fetchall()
-                )
+            by = ("term", "GROUP BY term") if plan.term_cap else ("''", "")
+            query = f"SELECT {by[0]}, count(*) FROM tasks WHERE {FREE} {by[1]}"
+            seeking = person._asdict() | {"round": round}
+            free = dict(db.execute(query, seeking).fetchall()) if _is_open(db, round) else {}
             work = _work(db, plan, person.id)
         if plan.term_cap:
             free = {term: min(n, max(plan.term_cap - work[term], 0)) for term, n in free.items()}
@@ -808,10 +811,10 @@ FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consen
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
 FREE = (
-    "t.round = ? AND answered + live < asked AND barred IS NOT ? AND NOT EXISTS (SELECT 1 FROM "
-    "leases l WHERE l.person = ? AND l.round = t.round AND l.task = t.id AND l.until != 0)"
+    "round = :round AND answered + live < asked AND barred IS NOT :pseudonym AND id NOT IN "
+    "(SELECT task FROM leases WHERE person = :id AND round = :round AND until != 0)"
 )
-"""The tasks of a round that a person could get; wants the round, the pseudonym and the id."""
+"""The tasks of a round that a person could get; wants the round, and a ``Person``."""
 
 
 def _payload(person: str, id: str, at: float) -> dict[str, Any]:
@@ -888,21 +891,12 @@ def _known(
     return "known" if tuple(row) == (round, task, person) else NOT_YOURS
 
 
-def _keep(
-    db: sqlite3.Connection,
-    id: str,
-    form: str,
-    round: str,
-    task: str,
-    person: str,
-    at: float,
-    counts: bool,
-    payload: dict[str, Any],
-) -> None:
+def _keep(db: sqlite3.Connection, row: tuple[object, ...], payload: dict[str, Any]) -> None:
+    """Keep an answer: its id, form, round, task, person, time, whether it counts; and payload."""
     db.execute(
         "INSERT INTO answers (id, form, round, task, person, at, counts, payload) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (id, form, round, task, person, at, int(counts), msgspec.json.encode(payload)),
+        (*row, msgspec.json.encode(payload)),
     )
 
 
@@ -922,40 +916,6 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
         db.execute("INSERT OR REPLACE INTO pauses VALUES (?, ?)", (person, at + plan.pause))
 
 
-def statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: only so can they be part of one transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
 def digest_of(cookie: str) -> str:
     """What is kept of a cookie."""
     return sha256(cookie.encode()).hexdigest()
-
-
-# --- errors ---------------------------------------------------------------------------------
-
-
-def _no_space(path: Path) -> NoSpaceError:
-    return NoSpaceError(
-        f"{path}: the disk has no space for more answers",
-        f"free at least {LEAST_FREE // 2**20} MiB on it; people can then send again what they have",
-    )
-
-
-def _read_only(path: Path) -> CurationError:
-    return CurationError(
-        f"{path}: cannot be opened or written to",
-        "give yourself permission to write the file and its folder",
-    )
-
-
-def _damaged(path: Path) -> CurationError:
-    return CurationError(
-        f"{path}: is damaged, or not a database",
-        "put back a copy with its -wal file; answers that were pulled are in the archive",
-    )
