@@ -149,7 +149,7 @@ def names_in(campaign: Campaign, file: Path) -> list[str]:
     names = []
     for line, row in read_csv(read_text(file), file)[1]:
         if not row.get("name"):
-            raise CurationError(f"{file} line {line}: names nobody", "delete the line")
+            raise CurationError(f"{file} line {line}: no name", "delete the line")
         names.append(str(row["name"]))
     return list(dict.fromkeys(names))
 
