@@ -120,3 +120,8 @@ def show_refused(refused: Counter[str]) -> None:
     rows = [(code, n, REASONS[code]) for code, n in refused.most_common()]
     title = "Newly refused, in 2-rounds/*/rejected.jsonl"
     console.table(title, ["reason", "count", "meaning"], rows)
+    if refused["time_impossible"]:
+        console.say(
+            "if you know why these times are wrong, write the round's name into accept_times of "
+            "[rounds] in campaign.toml; see docs/rounds.md"
+        )

@@ -383,7 +383,8 @@ def show_new_answers(
             "nobody in the file has consented, so all answers are refused; if all people agreed on "
             f"their platform, import the file again with --consent {round.consent}"
         )
-    if status.exchanges_tables and any(code in refused for code in REPAIRABLE):
+    takes_tables = round_status.open_platform(campaign, round).takes_tables
+    if takes_tables and any(code in refused for code in REPAIRABLE):
         console.say(
             f"«curation rounds refused {round.name}» makes sheets in which people can correct them"
         )

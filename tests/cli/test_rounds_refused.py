@@ -326,7 +326,7 @@ def test_rounds_that_cannot_take_sheets(desk: Tray, monkeypatch: Any, tmp_path: 
     path = desk.rounds / "w" / "round.json"
     kept = path.read_text("utf-8")
     path.write_text(kept.replace('"files"', '"label_studio"'), "utf-8")
-    assert "only an open round of platform files" in desk.refused("rounds", "refused", "w")
+    assert "only an open round of platform web or files" in desk.refused("rounds", "refused", "w")
     path.write_text(kept, "utf-8")
     (tmp_path / "keys").mkdir()
     monkeypatch.setenv(KEYS, str(tmp_path / "keys"))

@@ -206,6 +206,11 @@ def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
     desk.does("rounds", "open", "review")
     assert "round w is not open on the web server" in desk.refused("rounds", "links", "w", *ask[2:])
     assert "say for whom the links are" in desk.refused("rounds", "links")
+    damaged = desk.out / "links.csv"
+    damaged.write_text("name,person,link\nann,w-1,x\n,w-2,y\n", "utf-8")
+    assert "line 3: no name" in desk.refused("rounds", "links", "--people", damaged)
+    missing = desk.refused("rounds", "links", "--people", desk.out / "none.txt")
+    assert "none.txt" in missing
     twice = desk.out / "twice.txt"
     twice.write_text("ann\nann\n", "utf-8")
     assert "line 2: 'ann' is already in line 1" in desk.refused(

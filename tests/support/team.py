@@ -67,6 +67,8 @@ class Team(Desk):
             for key, value in keys.items():
                 inner = settings[section].get(key)
                 settings[section][key] = inner | value if isinstance(value, dict) else value
+        # The dates of answers here are fixed, and rounds are opened when a test runs.
+        settings["rounds"]["accept_times"] = ["r", "w-intrasentence", "w-intersentence", "v"]
         path.write_text(settings_text(Settings.model_validate(settings)), "utf-8")
         if (corpus := self.data / "corpus.txt").exists():
             counts = ("--out", self.root / "counts.tsv.gz", "--language", language)

@@ -242,13 +242,18 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
-def _page(payload: Mapping[str, Any], position: int) -> _Answer:
-    """An answer as our own pages sent it, with canonical columns and values."""
-    row = {
+def page_row(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of an answer from our own pages by column; they are canonical."""
+    return {
         name: "|".join(map(str, value)) if isinstance(value, list) else rows.composed(value)
         for name, value in payload.items()
         if name in COLUMNS
     }
+
+
+def _page(payload: Mapping[str, Any], position: int) -> _Answer:
+    """An answer as our own pages sent it."""
+    row = page_row(payload)
     why = text_of(payload, "skipped")
     return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
 

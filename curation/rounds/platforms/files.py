@@ -19,6 +19,7 @@ class Files:
 
     round: Round
     exchanges_tables: bool = True
+    takes_tables: bool = True
     can_pull: bool = False
 
     def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:

@@ -2,7 +2,7 @@
 
 A platform object belongs to one round. Opening it reaches no network: only a verb does. No other
 code compares the names of platforms; what differs between them is in the verbs and in the two
-attributes ``exchanges_tables`` and ``can_pull``.
+attributes ``exchanges_tables``, ``takes_tables`` and ``can_pull``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -126,6 +126,10 @@ class Platform(Protocol):
     @property
     def exchanges_tables(self) -> bool:
         """Whether tasks are exported and answers imported as tables, by hand."""
+
+    @property
+    def takes_tables(self) -> bool:
+        """Whether answers may come back as tables: all of them, or those that people correct."""
 
     @property
     def can_pull(self) -> bool:

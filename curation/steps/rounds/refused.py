@@ -13,7 +13,7 @@ from curation.campaign import Campaign, keep_out
 from curation.files import read_records, sweep_beside, writing
 from curation.records import Label, Person, Rejection, Round
 from curation.rounds.answers import archive
-from curation.rounds.answers.forms import file_row
+from curation.rounds.answers.forms import file_row, page_row
 from curation.rounds.answers.parsed import UnusableError
 from curation.rounds.answers.rows import seconds_of, text_of, time_of
 from curation.rounds.refused import RefusedAnswer
@@ -58,7 +58,7 @@ def write_refused(
 
     Args:
         campaign: the campaign.
-        round: an open round on a platform that exchanges tables.
+        round: an open round on a platform that takes tables back.
         to: the folder to write to.
         format: workbooks with drop-down lists in the campaign's language, or CSV with canonical
             names.
@@ -71,7 +71,7 @@ def write_refused(
     from curation.rounds import people, refused
 
     key = people.read_key(campaign.settings.campaign.id)  # the sheets have people's ids
-    check_takes_tables(campaign, round, "be exported")
+    check_takes_tables(campaign, round, "take tables", back=True)
     fold_answers(campaign, reporter=reporter)
     status = round_status.read_status(campaign, round)
     answers, ids = _refused(campaign, round, people.pseudonyms(key))
@@ -132,9 +132,9 @@ def _refused(
     for where, sent in archive.read(folder / "raw"):
         mine = reasons.get(f"{round.name}/raw/{where}")
         person = person_of(sent, words)
-        if not mine or person is None or sent.source != "forms":
+        if not mine or person is None or sent.source not in ("forms", "web"):
             continue
-        row = file_row(sent.payload, words)
+        row = page_row(sent.payload) if sent.source == "web" else file_row(sent.payload, words)
         who = pseudonym(person)
         ids[who] = min(ids.get(who, person), person)
         answers.append(

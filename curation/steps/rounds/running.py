@@ -664,24 +664,27 @@ def close_round(
     return round, added
 
 
-def check_takes_tables(campaign: Campaign, round: Round, verb: str) -> None:
+def check_takes_tables(campaign: Campaign, round: Round, verb: str, *, back: bool = False) -> None:
     """Check that a round is open, and that its platform exchanges tables.
 
     Args:
         campaign: the campaign.
         round: the round.
         verb: what only such a round can do, for the error.
+        back: whether it is enough that answers may come back as tables.
 
     Raises:
         CurationError: it is not such a round.
     """
-    exchanges_tables = open_platform(campaign, round).exchanges_tables
-    if exchanges_tables and round.state == "closed":
+    platform = open_platform(campaign, round)
+    takes_tables = platform.takes_tables if back else platform.exchanges_tables
+    if takes_tables and round.state == "closed":
         raise CurationError(
             f"round {round.name} is closed", f"«{command_to_open(round)}» opens it again"
         )
-    if not exchanges_tables or round.state != "open":
+    if not takes_tables or round.state != "open":
+        names = "web or files" if back else "files"
         raise CurationError(
             f"round {round.name} runs on {round.platform} and is {round.state}",
-            f"only an open round of platform files can {verb}",
+            f"only an open round of platform {names} can {verb}",
         )

@@ -144,9 +144,14 @@ def names_in(campaign: Campaign, file: Path) -> list[str]:
     Raises:
         CurationError: a line is not a name, or names somebody a second time.
     """
-    if file.is_file() and read_text(file).replace('"', "").startswith(",".join(COLUMNS)):
-        return [row["name"] for _, row in read_csv(read_text(file), file)[1]]
-    return list(read_people(campaign, file).values())
+    if not file.is_file() or not read_text(file).replace('"', "").startswith(",".join(COLUMNS)):
+        return list(read_people(campaign, file).values())
+    names = []
+    for line, row in read_csv(read_text(file), file)[1]:
+        if not row.get("name"):
+            raise CurationError(f"{file} line {line}: no name", "delete the line")
+        names.append(str(row["name"]))
+    return list(dict.fromkeys(names))
 
 
 def fresh_names(campaign: Campaign, count: int) -> list[str]:

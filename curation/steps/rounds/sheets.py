@@ -410,7 +410,7 @@ def import_round(
         settle_person,
     )
 
-    check_takes_tables(campaign, round, "take tables")
+    check_takes_tables(campaign, round, "take tables", back=True)
     versions = round_files.consents(campaign)
     if consent and consent not in versions:
         raise CurationError(

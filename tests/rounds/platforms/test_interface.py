@@ -45,11 +45,13 @@ def test_a_published_round_on_label_studio_can_be_pulled(campaign: Campaign) -> 
     platform = open_platform(campaign, a_round("label_studio", project=7, server="http://x"))
     assert platform.can_pull
     assert not platform.exchanges_tables
+    assert not platform.takes_tables
 
 
 def test_files_ask_for_what_is_lacking_and_not_on_its_way(campaign: Campaign) -> None:
     files = open_platform(campaign, a_round("files"))
     assert files.exchanges_tables
+    assert files.takes_tables
     # a: 3 asked, 1 came and was refused, so 2 are on their way; 3 lack, so 1 more, 4 in all.
     # b: 2 asked, none came, 2 lack: both are on their way. c: void, lacks none.
     demand = Demand([], {"a": 3, "b": 2, "c": 2}, {"a": 1}, {"a": 3, "b": 2, "c": 0}, void={"c"})

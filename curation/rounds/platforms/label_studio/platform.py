@@ -126,6 +126,7 @@ class LabelStudioRound:
     connect: "Callable[[], LabelStudio]"
     reporter: Reporter
     exchanges_tables: bool = False
+    takes_tables: bool = False
 
     @property
     def can_pull(self) -> bool:

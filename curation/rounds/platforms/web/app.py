@@ -8,7 +8,7 @@ after it is on disk. No address but those of links has a secret, and those redir
 import logging
 import secrets
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -194,8 +194,8 @@ class Site:
             try:
                 form = await _form(request) if request.method == "POST" else Form()
                 visit = await run_in_threadpool(self._visit, request, form)
-            except Refusal as refusal:
-                visit, handler = self._stranger(request), partial(_raise, refusal)
+            except Exception as error:  # shown as any other, also if the database is broken
+                visit, handler = self._stranger(request), partial(_raise, error)
             response = await run_in_threadpool(self._answered, visit, name, handler)
             log.info("%s %s %d", request.method, name, response.status_code)
             return response
@@ -271,8 +271,8 @@ class Site:
 
     def _any_plan(self, visit: Visit) -> Plan | None:
         """A plan whose language the person reads: of a round of theirs, else of any."""
-        names = self.store.rounds_of(visit.person.id) if visit.person else []
-        for name in (*names, *self.store.rounds()):
+        own = self.store.rounds_of(visit.person.id, also_closed=True) if visit.person else []
+        for name in (*own, *self.store.rounds()):
             return self.store.plan(name)
         return None
 
@@ -356,7 +356,7 @@ class Site:
             if not self.store.has_consented(person.id, name):
                 raise Refusal(404, "missing")
             if not also_closed:
-                raise Refusal(410, "closed")
+                raise Refusal(410, "closed", plan=plan)
         return plan
 
     def _before(self, visit: Visit, plan: Plan) -> Response | None:
@@ -379,12 +379,12 @@ class Site:
             return RedirectResponse(f"/r/{names[0]}", 303)
         if not names:
             return RedirectResponse("/me", 303)
-        shown = self._rounds(visit)
+        shown = self._rounds(visit, names)
         return self._page(visit, self._any_plan(visit), "home.html", rounds=shown)
 
-    def _rounds(self, visit: Visit) -> list[dict[str, Any]]:
+    def _rounds(self, visit: Visit, names: Iterable[str]) -> list[dict[str, Any]]:
         shown = []
-        for name in self.store.rounds_of(visit.who.id):
+        for name in names:
             plan = self.store.plan(name)
             assert plan is not None
             counts = self.store.standing(visit.who, name, at=visit.now)._asdict()
@@ -661,10 +661,9 @@ class Site:
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""
+        rounds = self._rounds(visit, self.store.rounds_of(visit.who.id, also_closed=True))
         plan = self._any_plan(visit)
-        return self._page(
-            visit, plan, "me.html", rounds=self._rounds(visit), link=self._link(visit)
-        )
+        return self._page(visit, plan, "me.html", rounds=rounds, link=self._link(visit))
 
     def help(self, visit: Visit) -> Response:
         """How the pages work, and whom to ask."""
@@ -688,8 +687,8 @@ def _texts(plan: Plan | None) -> Mapping[str, Any]:
     return plan.texts if plan else pages.texts("en", None)
 
 
-def _raise(refusal: Refusal, visit: Visit) -> Response:
-    raise refusal
+def _raise(error: Exception, visit: Visit) -> Response:
+    raise error
 
 
 async def _form(request: Request) -> Form:

@@ -44,6 +44,7 @@ class WebRound:
     access: RoundAccess
     common_link: bool = False
     exchanges_tables: bool = False
+    takes_tables: bool = True
 
     @property
     def can_pull(self) -> bool:

@@ -538,12 +538,12 @@ class Store:
         with self._change() as db:
             db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (person, round))
 
-    def rounds_of(self, person: str) -> list[str]:
-        """The open rounds that a person may work on, in order of opening."""
+    def rounds_of(self, person: str, *, also_closed: bool = False) -> list[str]:
+        """The open rounds that a person may work on, in order of opening; or closed ones, too."""
         rows = self._all(
             "SELECT r.name FROM rounds r JOIN admitted a ON a.round = r.name "
-            "WHERE a.person = ? AND r.is_open ORDER BY r.rowid",
-            person,
+            "WHERE a.person = ? AND (r.is_open OR ?) ORDER BY r.rowid",
+            *(person, also_closed),
         )
         return [row[0] for row in rows]
 

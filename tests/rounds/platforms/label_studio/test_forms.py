@@ -10,8 +10,8 @@ from curation.rounds import pages
 from curation.rounds.platforms.label_studio.client import LabelStudio
 from support.label_studio import FIELD, INSTRUCTIONS, SUBMIT, Form, browser_of, invite_link
 
-STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example", "pay": "$1"}
-TEXTS = pages.texts("en", None, study=STUDY)
+STUDY = {"institution": "the Academy", "ethics": "board 7", "contact": "a@b.example"}
+TEXTS = pages.texts("en", None, study=STUDY, pay=("$1", "USD"))
 MEANT = {"stereotype": "quiet", "anti_stereotype": "boisterous", "unrelated": "rectangular"}
 SENTENCE = "The librarian is BLANK, they say: $5."
 WRITTEN: dict[RoundKind, dict[str, str]] = {  # in the order of the form
@@ -229,7 +229,7 @@ def test_what_is_agreed_to_can_be_read_in_the_form(opened: Callable[..., OpenFor
     form.page.get_by_text(said("consent", "title"), exact=True).click()
     form.page.get_by_text("a@b.example").last.wait_for()
     form.page.get_by_text(said("instruction", "panel"), exact=True).last.click()
-    form.page.get_by_text("You are paid $\u20601.").wait_for()
+    form.page.get_by_text("You are paid $\u20601 USD for each task.").wait_for()
 
 
 def test_a_form_runs_from_right_to_left(opened: Callable[..., OpenForm]) -> None:

@@ -456,6 +456,31 @@ def test_a_shared_phone_never_mixes_two_people(browser: Any, site: Site) -> None
     tab.close()
 
 
+def test_an_answer_that_was_refused_later_is_found_again(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 3)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    path = tab.path
+    tab.write()
+    tab.page.route("**/t/*", lambda route: route.abort())
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    tab.page.unroute_all()
+    other = site.person("intrasentence-1").begin("intrasentence-1")
+    while (theirs := other.next("intrasentence-1")) != path:
+        other.post(theirs + "/skip", answer_id=theirs[-1] * 32, reason="none")
+    assert other.answer(theirs).status_code == 200
+    tab.go("/me")
+    tab.page.click("#needs-change a")
+    tab.page.wait_for_url(f"**{path}")
+    assert tab.page.input_value("#stereotype") == "quiet"
+    tab.page.fill("#stereotype", "shy")
+    tab.page.fill("#anti_stereotype", "wild")
+    tab.send()
+    assert answers(site, "intrasentence-1")[-1]["stereotype"] == "shy"
+    assert tab.kept() == []
+    tab.close()
+
+
 def test_leaving_asks_first_if_an_answer_is_unsent(browser: Any, site: Site) -> None:
     put(site.store, plan("intrasentence"), 2)
     tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")

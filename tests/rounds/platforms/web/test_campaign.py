@@ -11,7 +11,7 @@ import pytest
 
 from curation.records import Answer, Decision, Item, Label, Rejection
 from curation.rounds.platforms.web.store import Store
-from support.desk import Desk, read_csv
+from support.desk import Desk, read_csv, write_csv
 from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
 
 pytestmark = pytest.mark.long
@@ -168,6 +168,48 @@ def test_words_of_an_erased_writer_leave_tasks_and_plans(forked: Any, tmp_path: 
         (val,) = join(store, desk, "v", "val")
         assert work(store, "v", val, labelled(desk.golds())) == 1
         assert pseudonyms(desk)(ann.id) == ann.pseudonym
+
+
+def test_a_refused_answer_goes_back_as_a_table(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=2, accept_times=())
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        (ann,) = join(store, desk, "w", "ann")
+        same = {"template": "The baker is BLANK.", "unrelated": "octal"}
+        same |= {"stereotype": "early", "anti_stereotype": "late"}
+        assert work(store, "w", ann, lambda *_: same) == 2
+    assert pulled(desk, "w") == 4
+    assert refusals(desk, "w") == {"duplicate_item": 1}
+    made = desk.say("rounds", "refused", "w", "--to", desk.out, "--format", "csv")
+    (row,) = read_csv(Path(made["files"][0]))
+    assert (row["annotator"], row["template"]) == (ann.id, same["template"])
+    other = {"stereotype": "rude", "anti_stereotype": "polite", "template": "A baker was BLANK."}
+    file = write_csv(desk.out / "back.csv", [row | other])
+    assert desk.say("rounds", "import", "w", file)["new"] == 1
+    assert refusals(desk, "w") == {"superseded": 1}
+    assert desk.status("w")["remaining"] == 0
+    assert len(desk.records("w/items.jsonl", Item)) == 2
+
+
+def test_times_that_cannot_be_are_named_and_can_be_accepted(forked: Any, tmp_path: Path) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker"], items=1, accept_times=())
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        (ann,) = join(store, desk, "w", "ann")
+        later = time.time() + 7200  # the clock of the server was wrong
+        given = store.give(ann, "w", at=later)
+        assert not isinstance(given, str)
+        how = {"fields": written(given.task, ann), "seconds": 60.0, "at": later}
+        assert store.submit(ann, "w", given.task.id, id="a" * 32, **how) == "new"
+    done = desk.does("rounds", "pull", "w")
+    assert "time_impossible" in done.out
+    assert "accept_times of [rounds] in campaign.toml" in " ".join(done.out.split())
+    assert (desk.status("w")["remaining"], desk.status("w")["missing"]) == (1, 1)
+    toml = desk.root / "campaign.toml"
+    text = toml.read_text("utf-8")
+    assert text.count("accept_times = []") == 1
+    toml.write_text(text.replace("accept_times = []", 'accept_times = ["w"]'), "utf-8")
+    assert (desk.status("w")["remaining"], desk.status("w")["refused"]) == (0, 0)
 
 
 def test_a_copy_without_private_files_says_so(forked: Any, tmp_path: Path) -> None:

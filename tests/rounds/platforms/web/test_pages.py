@@ -345,6 +345,8 @@ def test_an_answer_to_a_closed_round_is_kept(site: Site, writer: Someone) -> Non
     assert page.status_code == 200
     assert title(page) == said("done_title")
     assert len(payloads(site, "intrasentence-1")) == 1
+    assert "1 answered, 0 skipped, 0 left" in writer.get("/me").text
+    assert title(writer.post("/r/intrasentence-1/next")) == said("done_title")
 
 
 def test_who_is_out_gets_no_page_but_what_they_did(site: Site, writer: Someone) -> None:
@@ -629,6 +631,21 @@ def test_an_error_of_ours_is_a_page_and_the_log_names_nobody(
     secret = writer.link.rsplit("/", 1)[1]
     for private in (writer.id, secret, site.pseudonym(writer.id), "t-1", "127.0.0.1:"):
         assert private not in caplog.text.replace(str(site.folder), "")
+
+
+def test_a_broken_database_is_a_page_of_ours(
+    site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: Any, **how: Any) -> None:
+        raise CurationError("it is damaged", "copy it back")
+
+    path = writer.next("intrasentence-1")
+    with monkeypatch.context() as patch:
+        for name in ("session", "rounds", "plan"):
+            patch.setattr(site.store.__class__, name, fails)
+        for broken in (writer.get(path), writer.post(path, answer_id="a" * 32)):
+            assert (broken.status_code, title(broken)) == (500, said("broken_title"))
+            assert "damaged" not in broken.text
 
 
 def test_every_page_is_private(site: Site, writer: Someone) -> None:

@@ -99,7 +99,7 @@ class Leases(RuleBasedStateMachine):
         plan = a_plan(lease=10.0, person_cap=CAP)
         self.store.put_round(plan, tasks, self.asked)
         self.sent: dict[str, tuple[Person, str, str]] = {}
-        self.ever: set[tuple[str, str]] = set()  # who was ever given what
+        self.ever: set[tuple[int, str]] = set()  # who was ever given what
         self.erased: set[Person] = set()
 
     def teardown(self) -> None:
@@ -111,37 +111,49 @@ class Leases(RuleBasedStateMachine):
     def wait(self, seconds: float) -> None:
         self.at += seconds
 
-    @rule(n=st.sampled_from(PEOPLE))
-    def give(self, n: int) -> None:
-        who = self.people[n]
-        if who in self.erased:
+    @rule(n=st.sampled_from(PEOPLE), also=st.booleans())
+    def give(self, n: int, also: bool) -> None:
+        """Somebody asks for a task, and perhaps the next one does, too."""
+        for number in range(n, min(n + 1 + also, len(PEOPLE))):
+            who = self.people[number]
+            if who in self.erased:
+                continue
+            got = self.store.give(who, "v", at=self.at)
+            standing = self.store.standing(who, "v", at=self.at)
+            if isinstance(got, Given):
+                assert got.task.barred != who.pseudonym
+                self.ever.add((number, got.task.id))
+                assert self.store.give(who, "v", at=self.at) == got  # the same again
+                assert standing.left > 0
+            else:
+                assert standing.left == 0
+
+    @precondition(lambda self: self.ever)
+    @rule(data=st.data(), act=st.sampled_from([submit, submit, submit, skip, None]))
+    def send(self, data: st.DataObject, act: Callable[..., str] | None) -> None:
+        """Somebody sends an answer to what they once got, skips it, or only looks at it again."""
+        number, task = data.draw(st.sampled_from(sorted(self.ever)))
+        who = self.people[number]
+        if act is None:
+            self.store.held(who, "v", task, at=self.at)
             return
-        got = self.store.give(who, "v", at=self.at)
-        standing = self.store.standing(who, "v", at=self.at)
-        if isinstance(got, Given):
-            assert got.task.barred != who.pseudonym
-            self.ever.add((who.id, got.task.id))
-            assert self.store.give(who, "v", at=self.at) == got  # the same again
-            assert standing.left > 0
-        else:
-            assert standing.left == 0
-
-    @rule(n=st.sampled_from(PEOPLE), task=st.integers(0, TASKS - 1))
-    def look(self, n: int, task: int) -> None:
-        got = self.store.held(self.people[n], "v", f"t{task}", at=self.at)
-        assert got is None or (self.people[n].id, got.task.id) in self.ever
-
-    @rule(n=st.sampled_from(PEOPLE), task=st.integers(0, TASKS - 1), skips=st.booleans())
-    def send(self, n: int, task: int, skips: bool) -> None:
-        who, name = self.people[n], f"t{task}"
         self.number += 1
-        act = skip if skips else submit
-        receipt = act(self.store, who, name, f"id-{self.number}", self.at)
-        if receipt != "not_yours":
-            assert (who.id, name) in self.ever
-            self.sent[f"id-{self.number}"] = (who, name, "skip" if skips else receipt)
-        else:
-            assert (who.id, name) not in self.ever or who in self.erased
+        id = f"id-{self.number}"
+        receipt = act(self.store, who, task, id, self.at)
+        assert receipt in ("new", "late", "second")
+        self.sent[id] = (who, task, "skip" if act is skip else receipt)
+
+    @rule(
+        n=st.sampled_from(PEOPLE),
+        task=st.integers(0, TASKS - 1),
+        act=st.sampled_from((submit, skip)),
+    )
+    def forge(self, n: int, task: int, act: Callable[..., str]) -> None:
+        """Somebody sends an answer to what they never got."""
+        who, name = self.people[n], f"t{task}"
+        if (n, name) not in self.ever:
+            assert act(self.store, who, name, "forged", self.at) == "not_yours"
+            assert self.store.held(who, "v", name, at=self.at) is None
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
@@ -158,15 +170,16 @@ class Leases(RuleBasedStateMachine):
         self.store.ask("v", {name: self.asked[name] + more})
         self.asked[name] = self.store.loads("v")[name].asked
 
-    @rule(n=st.sampled_from(PEOPLE))
+    @precondition(lambda self: len(self.sent) > 2 and not self.erased)
+    @rule(n=st.sampled_from(PEOPLE[1:]))  # the first one wrote a task
     def erase(self, n: int) -> None:
         who = self.people[n]
-        if len(self.erased) < 2 and n:  # the first one wrote a task
-            mine = [id for id, sent in self.sent.items() if sent[0] == who]
-            answers = [id for id in mine if self.sent[id][2] != "skip"]
-            assert self.store.erase(who.pseudonym) == len(answers)
-            self.sent = {id: sent for id, sent in self.sent.items() if id not in mine}
-            self.erased.add(who)
+        mine = [id for id, sent in self.sent.items() if sent[0] == who]
+        answers = [id for id in mine if self.sent[id][2] != "skip"]
+        assert self.store.erase(who.pseudonym) == len(answers)
+        self.sent = {id: sent for id, sent in self.sent.items() if id not in mine}
+        self.ever = {pair for pair in self.ever if pair[0] != n}
+        self.erased.add(who)
 
     @invariant()
     def nothing_is_lost_or_counted_twice(self) -> None:
@@ -189,8 +202,8 @@ class Leases(RuleBasedStateMachine):
 
 TestLeases = Leases.TestCase
 TestLeases.settings = settings(
-    max_examples=60,
-    stateful_step_count=30,
+    max_examples=50,
+    stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

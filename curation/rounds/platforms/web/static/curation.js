@@ -483,6 +483,8 @@ for (const button of all("[data-copy][hidden]")) {
     });
 }
 
+// A page that a browser shows again as it was left may be out of date.
+addEventListener("pageshow", (event) => event.persisted && location.reload());
 if (form) openTask();
 if (person) {
     flush();
