@@ -588,7 +588,11 @@ def _drafter(user: Any) -> Any:
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A task's data; in its options no word after a dollar sign is read as one of its fields."""
+    r"""A task's data; in its options no word after a dollar sign is read as one of its fields.
+
+    >>> _shown({"task_id": "t", "choices": [{"value": "$term", "alias": "a"}]})["choices"]
+    [{'value': '$\u2060term', 'alias': 'a'}]
+    """
     if not (options := row.get("choices")):
         return dict(row)
     return {**row, "choices": [o | {"value": apart(o["value"])} for o in options]}
