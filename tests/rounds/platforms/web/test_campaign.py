@@ -178,7 +178,7 @@ def test_a_refused_answer_goes_back_as_a_table(forked: Any, tmp_path: Path) -> N
         same = {"template": "The baker is BLANK.", "unrelated": "octal"}
         same |= {"stereotype": "early", "anti_stereotype": "late"}
         assert work(store, "w", ann, lambda *_: same) == 2
-    assert pulled(desk, "w") == 4
+    assert pulled(desk, "w") == 3
     assert refusals(desk, "w") == {"duplicate_item": 1}
     made = desk.say("rounds", "refused", "w", "--to", desk.out, "--format", "csv")
     (row,) = read_csv(Path(made["files"][0]))
