@@ -24,7 +24,7 @@ def clock() -> list[float]:
 @pytest.fixture
 def site(tmp_path: Path, clock: list[float]) -> Iterator[Site]:
     made = Site(tmp_path, now=lambda: clock[0], findings=forms.findings)
-    forms.warm(["en"], made.services)  # it takes seconds, on a busy machine many
+    forms.warm("en", made.services)  # it takes seconds, on a busy machine many
     with made.served():
         yield made
 
