@@ -1,6 +1,7 @@
 """The pages, over a real server: the way of a person, and everything that is refused."""
 
 import logging
+import queue
 import re
 import shutil
 from collections.abc import Iterator
@@ -251,6 +252,18 @@ def test_people_know_how_much_it_is_and_the_rules_before_they_begin(site: Site) 
     assert 'The librarian was <span class="chip">gap</span> at the party.' in one.get(path).text
     one.answer(path)
     assert "<details open>" not in one.get("/r/intrasentence-1").text
+
+
+def test_the_first_page_of_a_round_loads_its_checks(tmp_path: Path) -> None:
+    loaded = queue.Queue[str]()
+    site = Site(tmp_path, findings=lambda code, item: loaded.put(code) or [])
+    with site.served():
+        assert loaded.empty()
+        token = put(site.store, plan("intrasentence"))
+        for _ in range(2):
+            Someone(site).get(f"/join/{token}")
+        assert loaded.get(timeout=20) == "en"
+        assert loaded.empty()
 
 
 def test_two_rounds_of_one_kind_have_a_number(site: Site) -> None:
