@@ -304,7 +304,7 @@ class RoundSettings(Section):
         Minutes, Field(gt=0, description="our pages: how long a task is kept for a person")
     ] = 30.0
     pause_after: Annotated[
-        Few, Field(ge=0, description="our pages: answers before a pause; 0: no pause")
+        Few, Field(ge=0, description="our pages: tasks before a pause; 0: no pause")
     ] = 25
     pause_minutes: Annotated[
         Minutes, Field(gt=0, description="our pages: how long a pause lasts")

@@ -7,14 +7,16 @@ after it is on disk. No address but those of links has a secret, and those redir
 
 import logging
 import secrets
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -25,6 +27,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from curation.records import KINDS
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -177,8 +180,18 @@ class Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.templates.filters |= {"marked": lambda line: Markup(pages.marked(line))}  # noqa: S704
+        self.templates.filters |= {"marked": forms.marked}
         self._joined: dict[str, str] = {}  # by first cookie, who joined: a form that came twice
+        self._warmed = set[str]()
+        for plan in filter(None, map(store.plan, store.rounds())):
+            self._warm(plan)
+
+    def _warm(self, plan: Plan) -> None:
+        """Load what the checks of a round need, once, while its people read."""
+        if plan.kind in KINDS and plan.language not in self._warmed:
+            self._warmed.add(plan.language)
+            load = partial(forms.warm, plan.language, self.services)
+            threading.Thread(target=load, daemon=True).start()
 
     # --- what all pages share -------------------------------------------------------------------
 
@@ -266,7 +279,10 @@ class Site:
             says = {"refused": name, "title": web[f"{name}_title"], "text": web[name]}
             again = refusal.plan and f"/r/{refusal.plan.name}"
             return JSONResponse(says | {"go": again or ""}, refusal.status)
-        goes_on = refusal.plan.name if refusal.plan and visit.person else ""
+        goes_on = ""
+        if refusal.plan and visit.person:
+            own = self.store.rounds_of(visit.person.id, also_closed=True)
+            goes_on = refusal.plan.name if refusal.plan.name in own else ""
         return self._message(visit, plan, name, status=refusal.status, next=goes_on)
 
     def _any_plan(self, visit: Visit) -> Plan | None:
@@ -289,8 +305,9 @@ class Site:
         web = shown["web"]
         note = visit.request.query_params.get("note", "")
         cookie = visit.cookie or secrets.token_urlsafe(32)
-        gap = shown["writing"]["blank"]
-        chip = Markup('<span class="chip">{}</span>').format(web["gap"])
+        gap, chip = shown["writing"]["blank"], forms.chip(shown)
+        if plan:
+            self._warm(plan)
         html = self.templates.get_template(template).render(
             {
                 "texts": shown,
@@ -352,12 +369,14 @@ class Site:
         plan = self.store.plan(name)
         if plan is None:
             raise Refusal(404, "missing")
-        if name not in self.store.rounds_of(person.id):
-            if not self.store.has_consented(person.id, name):
-                raise Refusal(404, "missing")
-            if not also_closed:
-                raise Refusal(410, "closed", plan=plan)
+        if name not in self.store.rounds_of(person.id, also_closed=True):
+            raise Refusal(404, "missing")
+        if not also_closed and not self._is_open(visit, plan):
+            raise Refusal(410, "closed", plan=plan)
         return plan
+
+    def _is_open(self, visit: Visit, plan: Plan) -> bool:
+        return plan.name in self.store.rounds_of(visit.who.id)
 
     def _before(self, visit: Visit, plan: Plan) -> Response | None:
         """The page that comes before tasks, if the person has not passed it yet."""
@@ -379,17 +398,29 @@ class Site:
             return RedirectResponse(f"/r/{names[0]}", 303)
         if not names:
             return RedirectResponse("/me", 303)
-        shown = self._rounds(visit, names)
+        shown = [one for one in self._rounds(visit) if one["is_open"]]
         return self._page(visit, self._any_plan(visit), "home.html", rounds=shown)
 
-    def _rounds(self, visit: Visit, names: Iterable[str]) -> list[dict[str, Any]]:
-        shown = []
-        for name in names:
-            plan = self.store.plan(name)
-            assert plan is not None
-            counts = self.store.standing(visit.who, name, at=visit.now)._asdict()
-            says = forms.say(plan.texts["web"]["me_count"], **counts)
-            shown.append({"name": name, "kind": plan.kind, "standing": says})
+    def _rounds(self, visit: Visit) -> list[dict[str, Any]]:
+        """The rounds that are open to the person, and those in which they took part."""
+        person, shown = visit.who, []
+        names = self.store.rounds_of(person.id, also_closed=True)
+        plans = [plan for name in names if (plan := self.store.plan(name))]
+        kinds, seen = Counter(plan.kind for plan in plans), Counter[str]()
+        for plan in plans:
+            web, is_open = plan.texts["web"], self._is_open(visit, plan)
+            seen[plan.kind] += 1
+            title = web[f"kind_{plan.kind}"]
+            title += f" ({seen[plan.kind]})" if kinds[plan.kind] > 1 else ""
+            if not is_open and not self.store.has_consented(person.id, plan.name):
+                continue
+            counts = self.store.standing(person, plan.name, at=visit.now)._asdict()
+            says = forms.say(web["me_count"], **counts | ({} if is_open else {"left": 0}))
+            if plan.training and plan.training_pass:
+                tries = self.store.attempts(person.id, plan.name)
+                if True not in tries and len(tries) >= plan.training_tries:
+                    says = web["me_ended"]
+            shown.append({"name": plan.name, "title": title, "standing": says, "is_open": is_open})
         return shown
 
     def enter(self, visit: Visit) -> Response:
@@ -410,6 +441,9 @@ class Site:
             raise Refusal(404, "link_wrong")
         if not plan.common_link:
             raise Refusal(403, "personal_only")
+        took_part = visit.person and self.store.has_consented(visit.person.id, plan.name)
+        if not took_part and plan.name not in self.store.rounds():
+            raise Refusal(410, "closed", plan=plan)
         return plan
 
     def join(self, visit: Visit) -> Response:
@@ -421,12 +455,13 @@ class Site:
 
     def _consent_page(self, visit: Visit, plan: Plan, *, missing: bool = False) -> Response:
         problem = Problem("agree", "no_consent", plan.texts["web"]["agree_first"])
+        n = self.store.standing(visit.person, plan.name, at=visit.now).left if visit.person else 0
         return self._page(
             *(visit, plan, "consent.html"),
             status=422 if missing else 200,
             problems=[problem] if missing else [],
             warning=forms.warning(plan),
-            expect=forms.expect(plan, 0),
+            expect=forms.expect(plan, n),
         )
 
     def joined(self, visit: Visit) -> Response:
@@ -464,13 +499,17 @@ class Site:
     # --- training and overview ------------------------------------------------------------------
 
     def overview(self, visit: Visit) -> Response:
-        """What to expect, and the button that takes the next task."""
-        plan = self._plan(visit)
+        """What to expect, and the button that takes the next task; the end, if there is none."""
+        plan = self._plan(visit, also_closed=True)
+        if not self._is_open(visit, plan):
+            return RedirectResponse(f"/r/{plan.name}/done", 303)
         if not self.store.has_consented(visit.who.id, plan.name):
             return self._consent_page(visit, plan)
         if before := self._before(visit, plan):
             return before
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
+        if not standing.left:
+            return RedirectResponse(f"/r/{plan.name}/done", 303)
         return self._page(
             *(visit, plan, "overview.html"),
             standing=standing,
@@ -639,14 +678,13 @@ class Site:
         minutes = max(1, round((until - visit.now) / 60))
         left = forms.say(web["pause_left"], minutes=minutes) if until else web["pause_over"]
         help_lines = plan.texts["content_warning"]["upset"]
-        goes_on = "" if until else plan.name
         lines = [*web["pause_lines"], f"**{left}**"]
-        return self._message(visit, plan, "pause", lines, help=help_lines, next=goes_on)
+        return self._message(visit, plan, "pause", lines, help=help_lines, next=plan.name)
 
     def done(self, visit: Visit) -> Response:
         """Thanks, with a code if nothing is left to do."""
         plan = self._plan(visit, also_closed=True)
-        is_open = plan.name in self.store.rounds_of(visit.who.id)
+        is_open = self._is_open(visit, plan)
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
         web = plan.texts["web"]
         count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
@@ -661,8 +699,7 @@ class Site:
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""
-        rounds = self._rounds(visit, self.store.rounds_of(visit.who.id, also_closed=True))
-        plan = self._any_plan(visit)
+        plan, rounds = self._any_plan(visit), self._rounds(visit)
         return self._page(visit, plan, "me.html", rounds=rounds, link=self._link(visit))
 
     def help(self, visit: Visit) -> Response:

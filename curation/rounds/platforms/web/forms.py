@@ -7,6 +7,7 @@ accepts is refused later for its form. Checks of the language only warn.
 import base64
 import re
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
@@ -14,6 +15,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import msgspec
+from markupsafe import Markup, escape
 
 from curation.checks import content, lexical, surface
 from curation.checks.lists import Lists, lists
@@ -38,6 +40,11 @@ SECONDS: dict[RoundKind, int] = {
 }
 """How long a task takes about, to tell people before they begin."""
 WORDS = tuple(GOLD_COLUMNS)
+BESIDE_GAP = (
+    *("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "HALFWIDTH", "FULLWIDTH"),
+    *("HANGUL", "THAI", "LAO", "KHMER", "MYANMAR"),
+)
+"""How the Unicode names of letters begin that may touch a gap."""
 
 
 class Form(dict[str, list[str]]):
@@ -224,6 +231,8 @@ class Checker(NamedTuple):
                 continue
             stopped = True
             yield self._problem(about if flaw.at is None else names[flaw.at], flaw.code)
+        if not stopped and about == "template" and _touches_gap(context):
+            yield self._problem(about, "blank_touches", stops=False)
         seen: dict[str, str] = {}
         for name, text in alike.items():
             if seen.setdefault(same_text(text), name) != name:
@@ -276,6 +285,16 @@ class Checker(NamedTuple):
             yield self._problem(field, finding.code, stops=False)
 
 
+def _touches_gap(context: str) -> bool:
+    """Whether a letter beside the gap may want a space, also in a script without capitals."""
+    before, _, after = context.partition(BLANK)
+    return any(
+        unicodedata.category(char)[0] in "LMN"
+        and not unicodedata.name(char, "").startswith(BESIDE_GAP)
+        for char in before[-1:] + after[:1]
+    )
+
+
 @lru_cache(maxsize=8)
 def _language(code: str) -> tuple[Lists, lexical.Lexicon]:
     words = lists(code)
@@ -289,11 +308,9 @@ def findings(language: str, item: ItemTexts) -> list[Finding]:
     return surface.check(parsed) + lexical.check(parsed, lexicon)
 
 
-def warm(languages: Iterable[str], services: Services) -> None:
-    """Load what the checks of languages need, which takes seconds, before people wait for it."""
-    item = ItemTexts("intersentence", "", "", "A.", ("B.", "C.", "D."))
-    for language in dict.fromkeys(languages):
-        services.findings(language, item)
+def warm(language: str, services: Services) -> None:
+    """Load what the checks of a language need, which takes seconds, before people wait for it."""
+    services.findings(language, ItemTexts("intersentence", "", "", "A.", ("B.", "C.", "D.")))
 
 
 # --- training -----------------------------------------------------------------------------------
@@ -368,7 +385,7 @@ def warning(plan: Plan) -> str:
 def expect(plan: Plan, tasks: int) -> list[str]:
     """What to expect of a round: how many tasks, how long, what is paid; 0 tasks: only the rest."""
     web = plan.texts["web"]
-    lines = []
+    lines = [say(web["overview_one"], seconds=SECONDS[plan.kind])]
     if tasks:
         minutes = max(1, round(tasks * SECONDS[plan.kind] / 60))
         lines.append(say(web["overview_tasks"], n=tasks))
@@ -376,9 +393,24 @@ def expect(plan: Plan, tasks: int) -> list[str]:
     return [*lines, *plan.texts["instruction"]["pay"], web["overview_kept"]]
 
 
-def instructions(plan: Plan) -> list[tuple[str, list[str]]]:
+def instructions(plan: Plan) -> list[tuple[str, list[Markup]]]:
     """The instructions' headings and lines; what pages say themselves is left out."""
-    return [(heading, lines) for heading, lines in pages.parts(plan.kind, plan.texts) if heading]
+    gap = escape(plan.texts["writing"]["blank"])
+    return [
+        (heading, [marked(line).replace(gap, chip(plan.texts)) for line in lines])
+        for heading, lines in pages.parts(plan.kind, plan.texts)
+        if heading
+    ]
+
+
+def marked(line: str) -> Markup:
+    """A line of a text as HTML, as from ``pages.marked``; what is HTML already stays."""
+    return line if isinstance(line, Markup) else Markup(pages.marked(line))  # noqa: S704
+
+
+def chip(texts: Mapping[str, Any]) -> Markup:
+    """How the gap of a sentence is shown."""
+    return Markup('<span class="chip">{}</span>').format(texts["web"]["gap"])
 
 
 def task_view(

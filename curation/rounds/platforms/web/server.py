@@ -17,9 +17,8 @@ import uvicorn
 from filelock import FileLock, Timeout
 
 from curation.files import CurationError
-from curation.records import KINDS
 from curation.rounds.platforms.web.app import make_app
-from curation.rounds.platforms.web.forms import Services, warm
+from curation.rounds.platforms.web.forms import Services
 from curation.rounds.platforms.web.store import LEAST_FREE, Store
 
 PROXY = "127.0.0.1"
@@ -58,9 +57,6 @@ def run(
                 f"free at least {LEAST_FREE // 2**20} MiB, so that no answer is lost",
             )
         store = Store(database)
-        plans = filter(None, map(store.plan, store.rounds()))
-        languages = [plan.language for plan in plans if plan.kind in KINDS]
-        threading.Thread(target=warm, args=(languages, services), daemon=True).start()
         try:
             _Server(_config(store, services), ready, stop).run(sockets=sockets)
         finally:

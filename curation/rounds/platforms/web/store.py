@@ -68,7 +68,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         person_cap: most answers of a person in this round; 0 for any number.
         term_cap: most answers of a person on one term; 0 for any number.
         lease: for how many seconds a task is given out.
-        pause_after: after how many answers in one sitting a pause begins; 0 for never.
+        pause_after: after how many tasks in one sitting a pause begins; 0 for never.
         pause: how many seconds a pause lasts.
         training: the questions of the training; empty for no training.
         training_pass: the share of right answers with which a person passes, 0 to 1.
@@ -438,8 +438,8 @@ class Store:
         return str(self._one("SELECT token FROM rounds WHERE name = ?", round))
 
     def round_of(self, token: str) -> str | None:
-        """The open round that a common link belongs to; None if there is none."""
-        name: str | None = self._one("SELECT name FROM rounds WHERE token = ? AND is_open", token)
+        """The round, open or closed, that a common link belongs to; None if there is none."""
+        name: str | None = self._one("SELECT name FROM rounds WHERE token = ?", token)
         return name
 
     def lines(self, round: str, *, all: bool = False) -> list[Line]:
@@ -641,11 +641,11 @@ class Store:
     def give(self, person: Person, round: str, *, at: float) -> Given | Nothing:
         """Give a person a task on a lease: the one that they hold, else the one that lacks most.
 
-        Nobody gets a task that they answered or skipped, or that is about what they wrote.
+        Nobody gets a task that they answered or skipped, or that is about what they wrote. Only who
+        could get one is asked to pause.
         """
         plan = self._plan(round)
-        if self.resting(person.id, round, at=at):
-            return "pause"
+        rests = self.resting(person.id, round, at=at)
         with self._change() as db:
             if not _is_open(db, round):
                 return "closed"
@@ -657,6 +657,8 @@ class Store:
                 mine,
             ).fetchone()
             if held:
+                if rests:
+                    return "pause"
                 return Given(_task(db, round, held["task"]), held["until"])
             work = _work(db, plan, person.id)
             if plan.person_cap and work.total() >= plan.person_cap:
@@ -671,6 +673,8 @@ class Store:
             ).fetchone()
             if row is None:
                 return "cap" if full and db.execute(free, seeking).fetchone() else "none_left"
+            if rests:
+                return "pause"
             until = at + plan.lease
             _lease(db, round, row["id"], person.id, until)
             return Given(_task(db, round, row["id"]), until)
@@ -744,6 +748,7 @@ class Store:
         self, person: Person, round: str, task: str, *, id: str, reason: str, at: float
     ) -> Receipt | Literal["not_yours"]:
         """Keep that a person skips a task, which goes to somebody else; like ``submit``."""
+        plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "skipped": reason}
         with self._change() as db:
             if known := _known(db, id, round, task, person.id):
@@ -755,6 +760,7 @@ class Store:
             if until in (ANSWERED, SKIPPED):
                 return "second"
             _lease(db, round, task, person.id, SKIPPED)
+            _begin_pause(db, plan, person.id, at)
             return "new"
 
     def standing(self, person: Person, round: str, *, at: float) -> Standing:
@@ -785,8 +791,8 @@ class Store:
     def resting(self, person: str, round: str, *, at: float) -> float:
         """Until when a person's pause lasts; 0 if they are in none.
 
-        A pause begins when they have sent as many answers as ``Plan.pause_after`` says without a
-        gap of the length of a pause. It holds for all rounds.
+        A pause begins when they have answered or skipped as many tasks as ``Plan.pause_after`` says
+        without a gap of the length of a pause. It holds for all rounds.
         """
         until = self._one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
         return float(until) if until > at else 0.0
@@ -905,7 +911,7 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     if not plan.pause_after:
         return
     rows = db.execute(
-        "SELECT at FROM answers WHERE person = ? AND form = 'answer' AND at >= "
+        "SELECT at FROM answers WHERE person = ? AND form != 'consent' AND at >= "
         "coalesce((SELECT until FROM pauses WHERE pauses.person = answers.person), 0) "
         "ORDER BY at DESC LIMIT ?",
         (person, plan.pause_after),

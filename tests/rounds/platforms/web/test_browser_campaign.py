@@ -194,7 +194,7 @@ def label(people: People, desk: Desk) -> None:
     assert desk_tab.path == phone.path
     assert people.work(desk_tab, "v") == 3
     phone.page.click(SENDS)  # once more, the task that was answered on the other device
-    phone.page.wait_for_url("**/r/v")
+    phone.page.wait_for_url("**/r/v/done")
     phone.close()
     desk_tab.close()
 

@@ -1,6 +1,7 @@
 """The pages, over a real server: the way of a person, and everything that is refused."""
 
 import logging
+import queue
 import re
 import shutil
 from collections.abc import Iterator
@@ -216,6 +217,11 @@ def test_two_tries_then_one_way_out(site: Site, trainee: Someone) -> None:
     assert title(third) == said("training_end_title")
     assert site.store.attempts(trainee.id, "validation-1") == [False, False]
     assert title(trainee.post("/r/validation-1/next")) == said("training_end_title")
+    put(site.store, plan("review"))
+    site.store.admit(trainee.id, "review-1")
+    for path in ("/me", "/"):
+        (standing, _) = re.findall(r'<span class="hint">(.*?)</span>', trainee.get(path).text)
+        assert standing == said("me_ended")
 
 
 def test_a_missing_example_is_asked_for_and_uses_no_try(site: Site, trainee: Someone) -> None:
@@ -223,6 +229,50 @@ def test_a_missing_example_is_asked_for_and_uses_no_try(site: Site, trainee: Som
     assert page.status_code == 422
     assert page.text.count(said("training_required")) == 1
     assert site.store.attempts(trainee.id, "validation-1") == []
+
+
+# --- before the first task ----------------------------------------------------------------------
+
+
+def test_people_know_how_much_it_is_and_the_rules_before_they_begin(site: Site) -> None:
+    token = put(site.store, plan("intrasentence"), 2)
+    sheet = Someone(site).get(f"/join/{token}").text
+    assert "One task takes about <b>150 seconds</b>." in sheet
+    assert "Tasks: up to" not in sheet
+    one = site.person("intrasentence-1")
+    assert "Tasks: up to <b>2</b>" in one.get(one.link).text
+    page = one.begin("intrasentence-1").get("/r/intrasentence-1").text
+    heads = web.texts()["instruction"]
+    assert re.search(rf"<details open>\s*<summary>{heads['rules_title']}<", page)
+    assert page.count("<details open>") == 1
+    assert f"<summary>{heads['pay_title']}<" not in page
+    assert 'The librarian was <span class="chip">gap</span> at the party.' in page
+    assert "BLANK" not in page
+    path = one.next("intrasentence-1")
+    assert 'The librarian was <span class="chip">gap</span> at the party.' in one.get(path).text
+    one.answer(path)
+    assert "<details open>" not in one.get("/r/intrasentence-1").text
+
+
+def test_the_first_page_of_a_round_loads_its_checks(tmp_path: Path) -> None:
+    loaded = queue.Queue[str]()
+    site = Site(tmp_path, findings=lambda code, item: loaded.put(code) or [])
+    with site.served():
+        assert loaded.empty()
+        token = put(site.store, plan("intrasentence"))
+        for _ in range(2):
+            Someone(site).get(f"/join/{token}")
+        assert loaded.get(timeout=20) == "en"
+        assert loaded.empty()
+
+
+def test_two_rounds_of_one_kind_have_a_number(site: Site) -> None:
+    for name in ("a", "b"):
+        put(site.store, plan("validation", name=name))
+    one = site.person("a", "b")
+    assert re.findall(r"<b>(.*?)</b>", one.get(one.link).text) == [
+        "Label sentences (1)", "Label sentences (2)",
+    ]  # fmt: skip
 
 
 # --- answers ------------------------------------------------------------------------------------
@@ -241,7 +291,13 @@ def test_a_round_of_each_kind_from_the_first_task_to_the_code(site: Site, kind: 
         path = page.url.removeprefix(site.url)
     assert page.url.endswith("/done")
     assert title(page) == said("done_title")
-    assert forms.end_code(site.store.secret_of(one.id), f"{kind}-1") in page.text
+    code = forms.end_code(site.store.secret_of(one.id), f"{kind}-1")
+    for path in (page.url, f"/r/{kind}-1", "/"):  # also who comes back later
+        assert code in one.get(path).text
+    site.store.stop(f"{kind}-1")
+    address = re.search(r'<a href="(/r/[^"]*)">', one.get("/").text)
+    assert address
+    assert code in one.get(address[1]).text
     answers = payloads(site, f"{kind}-1")
     assert [answer["task_id"] for answer in answers] == ["t-1", "t-2", "t-3"]
     right = {k: v.format("librarian") for k, v in web.WRITTEN[kind].items()}
@@ -328,9 +384,9 @@ def test_a_pause_comes_after_some_answers(site: Site, clock: list[float]) -> Non
     path = one.answer(path).url.removeprefix(site.url)
     page = one.answer(path)
     assert page.url.endswith("/pause")
-    assert "about 5 minutes" in page.text
+    assert "Minutes left: 5" in page.text
     assert "study@example.org" in page.text
-    assert "/next" not in page.text
+    assert said("go_on") in page.text  # too early, the page comes again
     assert one.post("/r/validation-1/next").url.endswith("/pause")
     clock[0] += 301
     assert said("pause_over") in one.get("/r/validation-1/pause").text
@@ -347,6 +403,14 @@ def test_an_answer_to_a_closed_round_is_kept(site: Site, writer: Someone) -> Non
     assert len(payloads(site, "intrasentence-1")) == 1
     assert "1 answered, 0 skipped, 0 left" in writer.get("/me").text
     assert title(writer.post("/r/intrasentence-1/next")) == said("done_title")
+    token = site.store.token("intrasentence-1")
+    assert title(writer.get(f"/join/{token}")) == said("done_title")
+    other = site.person("intrasentence-1")
+    for response in (Someone(site).get(f"/join/{token}"), other.get(f"/join/{token}")):
+        assert (response.status_code, title(response)) == (410, said("closed_title"))
+    other.get(other.link)
+    assert said("me_nothing") in other.get("/me").text
+    assert title(other.get("/r/intrasentence-1")) == said("closed_title")
 
 
 def test_who_is_out_gets_no_page_but_what_they_did(site: Site, writer: Someone) -> None:
@@ -382,6 +446,7 @@ def test_a_person_sees_what_they_did_and_how_to_withdraw(writer: Someone) -> Non
     assert writer.link in page
     assert writer.id in page
     assert "write to study@example.org" in page
+    assert f'<output class="code" dir="ltr">{writer.id}</output>' in page
 
 
 # --- what is to be changed ----------------------------------------------------------------------
@@ -393,7 +458,7 @@ FLAWS = {
     "no target": ({"template": "He was BLANK."}, "template", "target_missing"),
     "alike": ({"anti_stereotype": "Quiet"}, "anti_stereotype", "same_text_twice"),
     "empty": ({"unrelated": "  "}, "unrelated", ""),
-    "about the task": ({"unrelated": "i have no idea"}, "unrelated", "meta_text"),
+    "about the task": ({"unrelated": "i have no idea"}, "unrelated", "fix_meta_text"),
     "a gap in a word": ({"unrelated": "my BLANK"}, "unrelated", "fix_blank_left"),
     "too long": ({"unrelated": "x" * 10_001}, "unrelated", "too_long"),
 }  # fmt: skip
@@ -458,6 +523,11 @@ def test_checks_while_one_writes_say_nothing_of_what_is_missing(writer: Someone)
         ("unrelated", "same_text_twice", True)
     ]
     assert problems(template="The librarian was") == [("template", "blank_missing", True)]
+    touching = problems(template="The librarian: كان خبازBLANK")
+    assert touching == [("template", "blank_touches", False)]
+    assert (
+        problems(template="librarian はBLANKだ。") == problems(template="librarian: BLANK.") == []
+    )
     assert problems(template="She was BLANK.", stereotype="quiet") == [
         ("template", "target_missing", True)
     ]

@@ -322,6 +322,18 @@ def test_a_pause_begins_after_a_long_sitting(store: Store) -> None:
     assert store.resting(ann.id, "v", at=349) == 0
 
 
+def test_skips_tire_too_and_who_has_nothing_left_is_not_asked_to_pause(store: Store) -> None:
+    opened(store, some_tasks(3), pause_after=2, pause=100.0)
+    ann, ben = person(store), person(store)
+    for n in range(2):
+        store.skip(ann, "v", given(store, ann), id=f"s{n}", reason="none", at=n)
+    assert store.resting(ann.id, "v", at=1) == 101
+    assert store.give(ann, "v", at=2) == "pause"
+    store.ask("v", {f"t{n}": 0 for n in range(3)})
+    assert store.give(ann, "v", at=2) == "none_left"
+    assert store.resting(ben.id, "v", at=2) == 0
+
+
 def test_what_is_not_asked_for_is_not_given_out(store: Store) -> None:
     ann = person(store)
     token = opened(store, some_tasks(2), asked=1)
@@ -338,7 +350,8 @@ def test_a_stopped_round_takes_late_answers_and_gives_nothing(store: Store) -> N
     ann, ben = person(store), person(store)
     task = given(store, ann)
     store.stop("v")
-    assert (store.rounds(), store.round_of(token), store.rounds_of(ann.id)) == ([], None, [])
+    assert (store.rounds(), store.rounds_of(ann.id)) == ([], [])
+    assert store.round_of(token) == "v"
     assert store.give(ben, "v", at=0) == "closed"
     assert store.standing(ben, "v", at=0).left == 0
     assert store.held(ann, "v", task, at=1) is not None

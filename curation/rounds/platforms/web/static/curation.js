@@ -5,6 +5,7 @@
 const person = document.body.dataset.person;
 const byId = (id) => document.getElementById(id);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const element = (tag, className, textContent) => Object.assign(document.createElement(tag), { className, textContent });
 const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
 
 // --- what is kept in this browser, for one person ----------------------------------------------
@@ -28,10 +29,8 @@ const kept = {
     },
     drop: (key) => localStorage.removeItem(kept.name(key)),
     keys(prefix) {
-        const start = kept.name(prefix);
-        return Object.keys(localStorage)
-            .filter((key) => key.startsWith(start))
-            .map((key) => key.slice(kept.name("").length));
+        const here = Object.keys(localStorage).filter((key) => key.startsWith(kept.name(prefix)));
+        return here.map((key) => key.slice(kept.name("").length));
     },
 };
 
@@ -65,11 +64,8 @@ async function send(key) {
         return { state: "wrong", problems: body.problems };
     }
     // Signed out, out of date, a full disk: the answer can still be sent later.
-    if ([401, 403, 408, 429].includes(response.status) || response.status >= 500) {
-        if (body.refused === "not_yours") kept.drop(key);
-        return { state: "refused", text: `${body.title}. ${body.text}` };
-    }
-    kept.drop(key);
+    const later = [401, 403, 408, 429].includes(response.status) || response.status >= 500;
+    if (!later || body.refused === "not_yours") kept.drop(key);
     return { state: "refused", text: `${body.title}. ${body.text}` };
 }
 
@@ -115,11 +111,8 @@ function fill(saved) {
     for (const field of form.elements) {
         if (field.type === "hidden" || !field.name || !of.has(field.name)) continue;
         const here = of.get(field.name);
-        if (field.type === "radio" || field.type === "checkbox") {
-            field.checked = here.includes(field.value);
-        } else {
-            field.value = here[0];
-        }
+        if (["radio", "checkbox"].includes(field.type)) field.checked = here.includes(field.value);
+        else field.value = here[0];
     }
 }
 
@@ -141,16 +134,16 @@ function openTask() {
     byId("keys")?.removeAttribute("hidden");
     if (form.elements.template) openGap(form.elements.template);
     showCopies();
-    form.addEventListener("input", () => {
+    form.addEventListener("input", (event) => {
         showCopies();
         saveDraft();
+        clear(event.target.name ?? event.target.dataset.for);
     });
     form.addEventListener("submit", submit);
     form.addEventListener("keydown", byKey);
+    form.addEventListener("keydown", toNextEmpty);
     if (form.dataset.check && form.querySelector(".word, .follow")) watch();
-    all("details", form).forEach((part) => {
-        if (part.querySelector(":checked:not([value='none'])")) part.open = true;
-    });
+    all("details", form).forEach((part) => (part.open ||= part.querySelector(":checked:not([value='none'])")));
     byId("again").addEventListener("click", () => deliver());
     if (kept.get(own())) deliver();
 }
@@ -198,7 +191,7 @@ async function deliver() {
     }
 }
 
-// The keys 1, 2 and 3 choose in the group that has the focus, and go to the next group.
+// The keys 1, 2 and 3 choose in the group that has the focus, and go to the next one that is shown.
 function byKey(event) {
     const group = event.target.closest("[data-keys]");
     if (!group || event.altKey || event.ctrlKey || event.metaKey) return;
@@ -208,10 +201,21 @@ function byKey(event) {
     choice.checked = true;
     choice.focus();
     choice.dispatchEvent(new Event("input", { bubbles: true }));
-    const groups = all("[data-keys]", form);
+    const groups = all("[data-keys], .when-merge, .when-drop", form).filter((each) => each.offsetHeight);
     const next = groups[groups.indexOf(group) + 1];
     const target = next && (next.querySelector(":checked") ?? next.querySelector("input"));
     (target ?? form.querySelector(".act .main")).focus();
+}
+
+// In the words for a gap, Enter goes to the next empty field; it sends what is complete.
+function toNextEmpty(event) {
+    if (event.key !== "Enter" || event.isComposing || !event.target.matches(".word input")) return;
+    const fields = [...all(".word input", form), editor];
+    const here = fields.indexOf(event.target);
+    const onwards = [...fields.slice(here + 1), ...fields.slice(0, here + 1)];
+    const empty = onwards.find((field) => !(field.value ?? readText()).trim());
+    if (empty) event.preventDefault();
+    empty?.focus();
 }
 
 // --- checks: when a field is left, never at each key ----------------------------------------------
@@ -244,23 +248,22 @@ async function check() {
     }
 }
 
-function show(problems) {
-    for (const place of all(".fixes", form)) {
+// What was said of a field is about its text before.
+function clear(name) {
+    const place = byId(`fix-${name}`);
+    if (place?.firstElementChild) show([], [place]);
+    checked = "";
+    turn++;
+}
+
+function show(problems, places = all(".fixes", form)) {
+    for (const place of places) {
         const name = place.id.slice("fix-".length);
         const here = problems.filter((problem) => problem.field === name);
-        place.replaceChildren(
-            ...here.map((problem) => {
-                const line = document.createElement("p");
-                line.className = problem.stops ? "fix" : "advice";
-                line.textContent = problem.text;
-                return line;
-            }),
-        );
+        place.replaceChildren(...here.map((one) => element("p", one.stops ? "fix" : "advice", one.text)));
         const stops = here.some((problem) => problem.stops);
-        const fields = all(`[name="${name}"], [data-for="${name}"]`, form);
-        for (const field of fields) {
-            if (stops) field.setAttribute("aria-invalid", "true");
-            else field.removeAttribute("aria-invalid");
+        for (const field of all(`[name="${name}"], [data-for="${name}"]`, form)) {
+            stops ? field.setAttribute("aria-invalid", "true") : field.removeAttribute("aria-invalid");
         }
     }
 }
@@ -278,14 +281,11 @@ function showCopies() {
     for (const line of lines) {
         const words = form.elements[line.dataset.of].value.trim();
         line.hidden = !words || after === undefined;
-        const bold = document.createElement("b");
         const first = before.trim() === "" && words;
-        bold.textContent = first ? words[0].toLocaleUpperCase() + words.slice(1) : words;
-        line.replaceChildren(before.trimStart(), bold, (after ?? "").trimEnd());
+        const shown = first ? words[0].toLocaleUpperCase() + words.slice(1) : words;
+        line.replaceChildren(before.trimStart(), element("b", "", shown), (after ?? "").trimEnd());
     }
-    preview.dataset.none ??= preview.appendChild(document.createElement("li")) && "yes";
-    preview.lastElementChild.textContent = preview.dataset.empty;
-    preview.lastElementChild.className = "hint";
+    if (!preview.querySelector(".hint")) preview.append(element("li", "hint", preview.dataset.empty));
     preview.lastElementChild.hidden = lines.some((line) => !line.hidden);
 }
 
@@ -296,14 +296,12 @@ const THIN = "\u200b"; // a place for the caret beside a chip
 let editor = null;
 
 function openGap(area) {
-    editor = document.createElement("div");
-    editor.className = "gap-field";
+    editor = element("div", "gap-field", "");
     editor.contentEditable = "true";
     editor.dataset.for = area.name;
     editor.dir = "auto";
-    const roles = { role: "textbox", "aria-multiline": "false", "aria-required": "true" };
+    const roles = { role: "textbox", "aria-multiline": "false", "aria-required": "true", "aria-label": area.dataset.name };
     for (const [name, value] of Object.entries(roles)) editor.setAttribute(name, value);
-    editor.setAttribute("aria-label", area.dataset.name);
     editor.setAttribute("aria-describedby", area.getAttribute("aria-describedby"));
     if (area.hasAttribute("aria-invalid")) editor.setAttribute("aria-invalid", "true");
     area.before(editor);
@@ -336,14 +334,11 @@ function openGap(area) {
     byId("gap").addEventListener("mousedown", (event) => event.preventDefault());
     byId("gap").addEventListener("click", () => {
         const there = editor.querySelector(".chip");
-        if (there) removeChip(there);
-        else insertChip();
+        there ? removeChip(there) : insertChip();
     });
     document.addEventListener("selectionchange", () => {
         const selection = getSelection();
-        if (selection.rangeCount && editor.contains(selection.anchorNode)) {
-            caret = selection.getRangeAt(0).cloneRange();
-        }
+        if (selection.rangeCount && editor.contains(selection.anchorNode)) caret = selection.getRangeAt(0).cloneRange();
     });
     labelButton();
 }
@@ -351,10 +346,8 @@ function openGap(area) {
 let caret = null;
 
 function chip() {
-    const made = document.createElement("span");
-    made.className = "chip";
+    const made = element("span", "chip", form.elements.template.dataset.gap);
     made.contentEditable = "false";
-    made.textContent = form.elements.template.dataset.gap;
     return made;
 }
 
@@ -383,8 +376,9 @@ function changed() {
     editor.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-// A word must not touch the gap in scripts that put spaces between words.
-const touches = (char) => char && (/\d/.test(char) || char.toLowerCase() !== char.toUpperCase());
+// A word must not touch the gap, but in scripts that put no spaces between words.
+const touches = (char) => /[\p{L}\p{M}\p{N}]/u.test(char ?? "") && !SPACELESS.test(char);
+const SPACELESS = /[\p{scx=Hani}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]/u;
 
 function insertChip() {
     editor.focus();
@@ -424,7 +418,7 @@ function removeChip(made) {
 function nearChip(event) {
     const back = event.key === "Backspace";
     const selection = getSelection();
-    if (event.key === "Enter") {
+    if (event.key === "Enter" && !event.isComposing) {
         event.preventDefault();
         form.requestSubmit();
     }
@@ -449,8 +443,7 @@ function nearChip(event) {
 function labelButton() {
     const button = byId("gap");
     button.dataset.insert ??= button.textContent;
-    const there = editor.querySelector(".chip");
-    button.textContent = there ? button.dataset.remove : button.dataset.insert;
+    button.textContent = button.dataset[editor.querySelector(".chip") ? "remove" : "insert"];
 }
 
 // --- leaving this device, and copying a link ------------------------------------------------------
