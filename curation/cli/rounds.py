@@ -24,7 +24,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
-from curation.cli.serving import command_for_links, links, serve
+from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
@@ -165,7 +165,7 @@ def _show(change: Change) -> None:
             f"{amount(change.erased, 'answer was', 'answers were')} erased. Erase these yourself "
             "if they exist:"
         )
-        console.say("  - the account on the platform, and backups")
+        console.say("  - backups, and the account on Label Studio or another platform")
         console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
@@ -341,6 +341,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
+        if text := round_status.about_waiting(campaign, p.round):
+            console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
 
@@ -561,7 +563,8 @@ def open_(
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
         of (ROUND): Validate only items of this round; repeatable.
-        common_link: Let everybody join a validation on our own pages by one link.
+        common_link: Let everybody join a validation on our own pages by one link. One person with
+            two browsers can then label an item twice.
     """
     with locked(campaign) as opened:
         made = running.open_round(
@@ -605,6 +608,8 @@ def open_(
         console.say(f"for one person each: {command_for_links(round.name)}")
     else:
         console.say(f"people need personal links: {command_for_links(round.name)}")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 
@@ -667,7 +672,7 @@ def pull(
         full: Download everything again, not only changes.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
+        chosen = running.round_to_pull(opened, round)
         answers = running.pull_round(opened, chosen, full=full, reporter=console)
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
@@ -736,6 +741,8 @@ def close(
         rows = [list(line.values()) for line in added]
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)
     show_progress(opened, [closed])
+    if closed.kind == "review":
+        console.say(f"next: curation terms select, then {round_status.AFTER_REVIEW}")
 
 
 app.command("export")(export)

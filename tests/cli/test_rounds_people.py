@@ -303,8 +303,8 @@ def test_the_order_of_a_task_tells_nothing_of_what_was_meant(many: Desk) -> None
     golds, tasks = many.golds(), many.look("v")
     assert len(tasks) == 600
     orders = Counter(tuple(golds[task[f"text_{n}"]] for n in (1, 2, 3)) for task in tasks)
-    # Six orders, 100 each. Each campaign has a key of its own, so chance alone must hardly ever fail
-    # here: chi squared with 5 degrees of freedom is above 35.9 once in a million times.
+    # Six orders, 100 each. Each campaign has a key of its own, so chance alone must hardly ever
+    # fail here: chi squared with 5 degrees of freedom is above 35.9 once in a million times.
     assert len(orders) == 6
     assert sum((n - 100) ** 2 / 100 for n in orders.values()) < 35.9
     # Nor do the ids: sorted by them, the first is each as often.
