@@ -166,6 +166,7 @@ def _show(change: Change) -> None:
             "if they exist:"
         )
         console.say("  - backups, and the account on Label Studio or another platform")
+        console.say("  - on our own pages, drafts in the person's own browser")
         console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
@@ -185,7 +186,7 @@ def pay(
 
     The amount is the number of accepted answers times the pay of the round. Refused answers have
     columns of their own. People who withdrew or are excluded are marked, and their answers count
-    like those of others.
+    like those of others. People of our own pages have the codes that they are shown at the end.
 
     The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids

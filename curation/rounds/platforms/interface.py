@@ -115,7 +115,10 @@ class TopUp(NamedTuple):
 
 
 class PullCounts(NamedTuple):
-    """How many answers a pull brought: new, changed, and deleted on the platform."""
+    """How many answers a pull brought: new, changed, and deleted on the platform.
+
+    Skips are among them; consents are not.
+    """
 
     new: int
     changed: int
