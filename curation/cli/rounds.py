@@ -273,8 +273,9 @@ def refused(
 ) -> None:
     """Write a sheet per person with their refused answers, and what to change in each.
 
-    Send each sheet to its person. They correct their answers and send the sheet back; import it
-    with «curation rounds import». Rows that they did not change are left out. A sheet has only
+    This is for rounds on our own pages and on tables; on Label Studio, people change their answers
+    there. Send each sheet to its person. They correct their answers and send the sheet back; import
+    it with «curation rounds import». Rows that they did not change are left out. A sheet has only
     answers that a person can correct, on tasks that still need an answer.
 
     The sheets hold people's ids: they are private, and need the campaign's key.
@@ -668,6 +669,9 @@ def pull(
     Every answer is first saved in the archive, unchanged. If a pull was interrupted, run it again.
     On Label Studio, an edited answer is saved as a new version, and answers that were deleted there
     stay in the archive and are refused with the reason «deleted».
+
+    Without a name, the only open round is pulled; if none is open, a closed one that answers came
+    to since its last pull.
 
     Options:
         full: Download everything again, not only changes.
