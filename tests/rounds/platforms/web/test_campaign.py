@@ -116,6 +116,8 @@ def whole(desk: Desk, store: Store) -> None:
     answers = desk.records("v/answers.jsonl", Answer)
     assert [a.annotator for a in answers if a.code == "late"] == [slow.pseudonym]
 
+    assert "2-rounds/links-N.csv" in desk.refused("rounds", "withdraw", "nobody")
+
     # Everything of a person goes, here and in the archive, by the name that the owner knows.
     secret = store.secret_of(erased.id)
     (desk.rounds / "links-1.csv").write_text(f"name,link\nval-1,http://x/p/{secret}\nval-2,y\n")
