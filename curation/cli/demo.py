@@ -56,6 +56,8 @@ def demo(
     folder = folder or Path("curation-demo-web" if web else "curation-demo")
     if folder.exists() and any(folder.iterdir()):
         raise CurationError(f"{folder}: is not empty", "use another folder, or delete this one")
+    if web:  # before the folder is there, which a second try would refuse
+        serving.check_port(port)
     settings = read_settings(example / "campaign.toml")
     settings = _without_caps(settings) if web else settings
     made = create_campaign(folder, settings)
@@ -123,7 +125,7 @@ ON_THE_WEB: dict[str, dict[str, list[str]]] = {
 def _without_caps(settings: Settings) -> Settings:
     """The example's settings with few tasks, all of them for one person, and an easy training."""
     caps = (f"per_{each}_{work}" for each in ("person", "term") for work in WORK.values())
-    few: dict[str, float] = {"items": 2, "training_pass": 0.6, **dict.fromkeys(caps, 0)}
+    few: dict[str, float] = {"items": 2, "training_pass": 0.5, **dict.fromkeys(caps, 0)}
     rounds = settings.rounds.model_copy(update=few)
     decisions = settings.decisions.model_copy(update={"rounds": ()})
     return settings.model_copy(update={"rounds": rounds, "decisions": decisions})

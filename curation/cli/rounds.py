@@ -24,7 +24,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
-from curation.cli.serving import command_for_links, links, serve
+from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
@@ -165,7 +165,8 @@ def _show(change: Change) -> None:
             f"{amount(change.erased, 'answer was', 'answers were')} erased. Erase these yourself "
             "if they exist:"
         )
-        console.say("  - the account on the platform, and backups")
+        console.say("  - backups, and the account on Label Studio or another platform")
+        console.say("  - on our own pages, drafts in the person's own browser")
         console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
@@ -185,7 +186,7 @@ def pay(
 
     The amount is the number of accepted answers times the pay of the round. Refused answers have
     columns of their own. People who withdrew or are excluded are marked, and their answers count
-    like those of others.
+    like those of others. People of our own pages have the codes that they are shown at the end.
 
     The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
@@ -272,8 +273,9 @@ def refused(
 ) -> None:
     """Write a sheet per person with their refused answers, and what to change in each.
 
-    Send each sheet to its person. They correct their answers and send the sheet back; import it
-    with «curation rounds import». Rows that they did not change are left out. A sheet has only
+    This is for rounds on our own pages and on tables; on Label Studio, people change their answers
+    there. Send each sheet to its person. They correct their answers and send the sheet back; import
+    it with «curation rounds import». Rows that they did not change are left out. A sheet has only
     answers that a person can correct, on tasks that still need an answer.
 
     The sheets hold people's ids: they are private, and need the campaign's key.
@@ -341,6 +343,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
                 console.say(f"  out: {round_files.describe_holdings(shown)}")
         for flag, items in round_status.flagged(campaign, status.round).items():
             console.say(f"  flagged {flag} by two or more: {some(items, SHOWN)}")
+        if text := round_status.about_waiting(campaign, p.round):
+            console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
 
@@ -561,7 +565,8 @@ def open_(
         domain: Only terms or items of this domain; repeatable.
         term: Only this term (any name or id), or items on it; repeatable.
         of (ROUND): Validate only items of this round; repeatable.
-        common_link: Let everybody join a validation on our own pages by one link.
+        common_link: Let everybody join a validation on our own pages by one link. One person with
+            two browsers can then label an item twice.
     """
     with locked(campaign) as opened:
         made = running.open_round(
@@ -605,6 +610,8 @@ def open_(
         console.say(f"for one person each: {command_for_links(round.name)}")
     else:
         console.say(f"people need personal links: {command_for_links(round.name)}")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
     console.say(f"next: curation rounds status {round.name} --watch 60")
 
 
@@ -663,11 +670,14 @@ def pull(
     On Label Studio, an edited answer is saved as a new version, and answers that were deleted there
     stay in the archive and are refused with the reason «deleted».
 
+    Without a name, the only open round is pulled; if none is open, a closed one that answers came
+    to since its last pull.
+
     Options:
         full: Download everything again, not only changes.
     """
     with locked(campaign) as opened:
-        chosen = round_files.the_round(opened, round)
+        chosen = running.round_to_pull(opened, round)
         answers = running.pull_round(opened, chosen, full=full, reporter=console)
     show_new_answers(opened, chosen, answers, as_json=as_json)
 
@@ -736,6 +746,8 @@ def close(
         rows = [list(line.values()) for line in added]
         console.table("Added to 1-terms/edits.csv", list(added[0]), rows)
     show_progress(opened, [closed])
+    if closed.kind == "review":
+        console.say(f"next: curation terms select, then {round_status.AFTER_REVIEW}")
 
 
 app.command("export")(export)

@@ -13,10 +13,12 @@ from curation.cli.options import Json, MaybeCount, Natural, Where, locked
 from curation.files import CurationError, writing
 from curation.rounds.platforms.label_studio.local import ROLES, server_folder, servers_home
 from curation.steps.rounds import serving
+from curation.steps.rounds.round_status import DEFAULT
 from curation.text.wording import amount
 from curation.work.interrupts import SIGNALS
 
 SERVERS = ("web", "label_studio")
+SERVE_FIRST = "next: curation rounds serve (nobody can open these links before)"
 
 
 def serve(
@@ -53,7 +55,7 @@ def serve(
         raise CurationError(
             f"platform {platform_!r} has no server here", f"platforms: {', '.join(SERVERS)}"
         )
-    for_label_studio = platform_ == "label_studio"
+    for_label_studio = platform_ != DEFAULT
     others = {"--role": bool(only), "--new-links": new_links}
     if for_label_studio:
         others = {"--address": bool(address)}
@@ -88,6 +90,11 @@ def serve_pages(
             console.say(f"  {round}: {link or f'personal links ({command_for_links(round)})'}")
         if not running.links:
             console.say("  no round is open on these pages yet")
+        if running.old_lists:
+            console.warn(
+                f"{', '.join(running.old_lists)}: links made before have another address; "
+                "«curation rounds links ROUND --people FILE» writes them again"
+            )
         console.say("Press Ctrl-C to stop. In another window: curation rounds open KIND")
 
     serving.serve(campaign, host=host, port=port, address=address, ready=show)
@@ -146,6 +153,8 @@ def links(
         f"{', '.join(made.rounds)}"
     )
     console.say(f"who gets which: {made.file} (private: send each person only their own link)")
+    if made.is_dead:
+        console.say(SERVE_FIRST)
 
 
 def _serve_label_studio(

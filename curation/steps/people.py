@@ -274,7 +274,8 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
             return candidate
     raise CurationError(
         f"nobody here has answered under the name {who!r}",
-        "«curation decisions agreement --by annotator» and people.jsonl list the pseudonyms",
+        "«curation decisions agreement --by annotator» and people.jsonl list the pseudonyms; "
+        "2-rounds/links-N.csv has the names and links of people on our own pages",
     )
 
 

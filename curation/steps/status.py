@@ -141,7 +141,8 @@ class Status(NamedTuple):
         scores: the score runs.
         trust: the runs of bias measures.
         warnings: lines of edits.csv that are not applied, domains without terms, how many
-            annotators are suspect, and what to know before a release.
+            annotators are suspect, what to know before a release, and answers that wait to be
+            pulled.
         next: what to do next: a command, or a sentence.
     """
 
@@ -173,6 +174,7 @@ def read_status(campaign: Campaign) -> Status:
             *_gold_warnings(steps["filter"]),
             *_suspect_warnings(steps["agreement"]),
             *_release_warnings(campaign, steps),
+            *_waiting_warnings(campaign),
         ],
         next=_next(campaign, steps, work, scores, measures),
     )
@@ -352,6 +354,18 @@ def _release_warnings(campaign: Campaign, steps: Mapping[str, StepStatus]) -> li
     return warnings
 
 
+def _waiting_warnings(campaign: Campaign) -> list[str]:
+    """The rounds whose last answers are not in the archive yet."""
+    try:
+        texts = {
+            name: round_status.about_waiting(campaign, name)
+            for name in round_files.planned_rounds(campaign)
+        }
+    except CurationError as error:
+        return [f"{error.what}; {error.fix}"]
+    return [f"{name}: {text}" for name, text in texts.items() if text]
+
+
 def _work(
     campaign: Campaign, steps: Mapping[str, StepStatus]
 ) -> "list[tuple[RoundStatus, Progress]]":
@@ -380,6 +394,11 @@ def _next(
         return before_answers(campaign, measures, current=current, terms_kept=kept)
     if fixes := [step.fix for step in steps.values() if step.fix]:
         return fixes[0]
+    kinds = {round.name: round.kind for round in round_files.map_rounds(campaign)}
+    if {kinds.get(name) for name in campaign.round_names()} == {"review"}:
+        selected = steps["select"].state == UP_TO_DATE
+        first = "" if selected else "curation terms select, then "
+        return f"{first}{round_status.AFTER_REVIEW}"
     fold, decided = steps["answers"], steps["filter"]
     if fold.state == UP_TO_DATE and fold.counts and not fold.counts["items"]:
         return f"there are no items yet; 2-rounds/*/rejected.jsonl says why. {IMPORTS}"

@@ -48,7 +48,7 @@ def test_the_links_for_annotators_are_printed_whole(
     sign_up = f"https://writers.example.invalid/user/signup/?token={'0123456789abcdef' * 12}"
 
     class Server:
-        exchanges_tables = False
+        exchanges_tables = can_train = False
 
         def publish(self, tasks: Any, asked: Any) -> Published:
             round = round_files.read_round(open_campaign(desk.root), "w2")

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import requests
 from curation.campaign import PRIVATE, open_campaign
 from curation.records import Standing
 from curation.steps.rounds.serving import opened_store
-from support.commands import in_a_new_process
+from support.commands import in_a_new_process, set_to
 from support.desk import Desk, read_csv
 from support.label_studio import free_port
 from support.serving import serving
@@ -72,15 +73,24 @@ def test_a_server_says_where_it_is_serves_new_rounds_and_ends(desk: Desk) -> Non
 
 def test_the_public_address_is_kept_for_links(desk: Desk) -> None:
     desk.does("rounds", "open", "review")
+    desk.say("rounds", "links", "--count", 1)
     address = "https://study.example.org"
     with serving("rounds", "serve", "--address", f"{address}/", "-c", desk.root) as server:
         assert f"\n  public address {address}\n" in server.said
         assert f"  review-1: {address}/join/" in server.said
-        assert server.stop(signal.SIGTERM)[0] == 0
+        code, _, log = server.stop(signal.SIGTERM)
+        assert code == 0
+        assert (
+            "2-rounds/links-1.csv: links made before have another address; «curation rounds" in log
+        )
     with serving("rounds", "serve", "-c", desk.root) as server:
         assert f"  review-1: {address}/join/" in server.said
-    (row,) = read_csv(Path(desk.say("rounds", "links", "--count", 1)["file"]))
-    assert row["link"].startswith(f"{address}/p/w-")
+        assert "another address" not in server.stop()[2]
+    ask = ("rounds", "links", "review-1", "--people", desk.rounds / "links-1.csv")
+    (row,) = read_csv(Path(desk.say(*ask)["file"]))
+    assert (row["name"], row["link"].startswith(f"{address}/p/w-")) == ("person-1", True)
+    for words in (ask, ("rounds", "open", "review")):  # the server has run
+        assert "curation rounds serve" not in desk.does(*words).out
 
 
 @pytest.mark.parametrize(
@@ -128,15 +138,29 @@ def test_opening_says_how_people_get_in(desk: Desk) -> None:
     assert said.startswith("round review-1 is open: 2 tasks, 6 answers asked for.\n")
     assert COMMON.search(said)
     assert "\nfor one person each: curation rounds links review-1 --count N\n" in said
-    assert said.endswith("next: curation rounds status review-1 --watch 60\n")
+    serve = "next: curation rounds serve (nobody can open these links before)\n"
+    assert said.endswith(f"{serve}next: curation rounds status review-1 --watch 60\n")
+    assert desk.does("rounds", "links", "--count", 1).out.endswith(serve)
     said = desk.does("rounds", "open", "validation", "--name", "v").out
     assert "/join/" not in said
     assert "\npeople need personal links: curation rounds links v --count N\n" in said
-    said = desk.does("rounds", "open", "validation", "--name", "v", "--common-link").out
-    assert COMMON.search(said)
+    done = desk.does("rounds", "open", "validation", "--name", "v", "--common-link")
+    assert COMMON.search(done.out)
+    assert "one person with two browsers can label an item twice" in done.err
     # It stays so: nobody's link stops working because somebody opened the round again.
     assert COMMON.search(desk.does("rounds", "open", "validation", "--name", "v").out)
     assert desk.run("rounds", "open", "review", "--platform", "files", "--common-link").code == 1
+
+
+def test_a_language_without_training_is_named_at_the_opening(desk: Desk) -> None:
+    text = "no training examples for review in «ar»: write 2-rounds/training.csv, or people begin"
+    assert "no training examples" not in desk.does("rounds", "open", "review").err
+    set_to(desk.root, 'language = "en"', 'language = "ar"')
+    words = desk.root / "1-terms" / "jobs.txt"
+    words.write_text(words.read_text("utf-8").replace("language: en", "language: ar"), "utf-8")
+    assert text in desk.does("rounds", "open", "review", "--name", "r2").err
+    done = desk.does("rounds", "open", "review", "--name", "r3", "--platform", "files")
+    assert "no training examples" not in done.err
 
 
 def test_links_are_for_one_person_each_and_stay(desk: Desk) -> None:
@@ -238,5 +262,14 @@ def test_the_demo_on_the_web_is_ready_for_three_people(tmp_path: Path) -> None:
         assert seen["validator"] >= {"validation-1"}
         code, rest, log = server.stop()
     assert (code, rest) == (0, "To go on: cd made; curation rounds serve\n"), log
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for _ in range(2):  # a port that is in use leaves no folder
+            again = in_a_new_process("demo", "--web", "other", "--port", port, cwd=tmp_path)
+            assert (again.code, f"port {port} of 127.0.0.1 is already in use" in again.err) == (
+                1, True,
+            )  # fmt: skip
     again = in_a_new_process("demo", "--web", "made", cwd=tmp_path)
     assert (again.code, "made: is not empty" in again.err) == (1, True)

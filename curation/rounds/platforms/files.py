@@ -4,7 +4,7 @@ It fits any platform that takes and gives tables, and people who work in a sprea
 that need a server do nothing or say what to do instead.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from curation.files import CurationError
@@ -21,6 +21,7 @@ class Files:
     exchanges_tables: bool = True
     takes_tables: bool = True
     can_pull: bool = False
+    can_train: bool = False
 
     def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Nothing to do: ``curation rounds export`` writes the tables."""
@@ -41,6 +42,10 @@ class Files:
         """Empty: nothing is pulled."""
         return ""
 
+    def waiting(self) -> int:
+        """None: nothing is pulled."""
+        return 0
+
     def top_up(self, demand: Demand) -> TopUp:
         """Count what the next export asks for in addition: what nobody holds."""
         got, held = demand.received, demand.held
@@ -57,6 +62,10 @@ class Files:
     def named(self, who: str) -> str:
         """Empty: tables name people by the ids that answers have."""
         return ""
+
+    def codes(self, people: Collection[str]) -> dict[str, str]:
+        """Empty: there is no page at the end."""
+        return {}
 
     def erase(self, person: str) -> int:
         """Nothing to do here: only you know where tables went."""

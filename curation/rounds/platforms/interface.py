@@ -1,11 +1,11 @@
 """The interface of platforms: what the rest of the code may ask of the place where people work.
 
 A platform object belongs to one round. Opening it reaches no network: only a verb does. No other
-code compares the names of platforms; what differs between them is in the verbs and in the two
-attributes ``exchanges_tables``, ``takes_tables`` and ``can_pull``.
+code compares the names of platforms; what differs between them is in the verbs and in the
+attributes ``exchanges_tables``, ``takes_tables``, ``can_pull`` and ``can_train``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -98,11 +98,13 @@ class Published(NamedTuple):
         round: the round, with what the platform says of it.
         address: where annotators work.
         sign_up: where they sign up first. It has a token, which messages hide.
+        is_dead: whether nobody can open links to the round yet, because its server never ran.
     """
 
     round: Round
     address: str = ""
     sign_up: str = ""
+    is_dead: bool = False
 
 
 class TopUp(NamedTuple):
@@ -113,7 +115,10 @@ class TopUp(NamedTuple):
 
 
 class PullCounts(NamedTuple):
-    """How many answers a pull brought: new, changed, and deleted on the platform."""
+    """How many answers a pull brought: new, changed, and deleted on the platform.
+
+    Skips are among them; consents are not.
+    """
 
     new: int
     changed: int
@@ -134,6 +139,10 @@ class Platform(Protocol):
     @property
     def can_pull(self) -> bool:
         """Whether ``pull`` can fetch answers now; False before the round is published there."""
+
+    @property
+    def can_train(self) -> bool:
+        """Whether people try the examples of ``RoundAccess.training`` before their first task."""
 
     def publish(self, tasks: Sequence[Task], asked: Mapping[str, int]) -> Published:
         """Put tasks where people work, and ask for answers. Tasks that are there stay as they are.
@@ -163,6 +172,9 @@ class Platform(Protocol):
     def pulled_at(self) -> str:
         """When answers were last pulled, in ISO 8601; empty if never. Reaches no network."""
 
+    def waiting(self) -> int:
+        """How many answers wait to be pulled, as far as this is known without a network."""
+
     def top_up(self, demand: Demand) -> TopUp:
         """Ask for the answers that are missing and not on their way. A second call asks for none.
 
@@ -182,6 +194,13 @@ class Platform(Protocol):
 
         Raises:
             CurationError: it is the name of several people.
+        """
+
+    def codes(self, people: Collection[str]) -> dict[str, str]:
+        """The code that each person is shown at the end of the round; empty if there are none.
+
+        Args:
+            people: their ids on the platform.
         """
 
     def erase(self, person: str) -> int:

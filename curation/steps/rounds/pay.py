@@ -18,6 +18,7 @@ from curation.rounds.pay import ITEMS, LABELS, Done, Job, Tally, earned, money
 from curation.steps import read
 from curation.steps.rounds import round_files
 from curation.steps.rounds.fold import fold_answers, folded_answers
+from curation.steps.rounds.round_status import about_waiting, open_platform
 from curation.steps.step import QUIET, Reporter
 from curation.text.characters import inert
 from curation.text.rules import stable_id
@@ -25,7 +26,7 @@ from curation.text.rules import stable_id
 if TYPE_CHECKING:
     from curation.rounds.folding.fold import Folded
 
-HEADS = ("person", "standing")
+HEADS = ("person", "standing", "code")
 SUMS = ("accepted", "minutes", "timed", "amount", "currency", "refused", "amount_refused")
 """The columns of the list, before and after the columns of the jobs."""
 LONGEST = 200  # a file name may have 255 characters
@@ -92,6 +93,9 @@ def write_pay(
             "make the list on the machine that has them",
         )
     fold_answers(campaign, reporter=reporter)
+    for name in rounds or round_files.planned_rounds(campaign):
+        if text := about_waiting(campaign, name):
+            reporter.warn(f"{name}: {text}")
     out = people.out(round_files.read_standing(campaign))
     done = [each for each in _done(campaign, names, None) if each.person not in out]
     if out:  # their answers are all refused: only a fold without that rule says which are right
@@ -99,6 +103,7 @@ def write_pay(
         done += [each for each in _done(campaign, names, folded) if each.person in out]
     ids, erased = _ids(campaign, names, people.pseudonyms(key))
     tallies = pay.tallied([each for each in done if each.person in ids])
+    codes = _codes(campaign, names, ids, tallies)
     rates = _rates(campaign)
     jobs = sorted(
         {job for mine in tallies.values() for job in mine},
@@ -111,7 +116,8 @@ def write_pay(
     for person in sorted(tallies, key=lambda person: (ids[person], person)):
         mine = tallies[person]
         code = out[person][0] if person in out else ""
-        row, amount = _row(ids[person], code, mine, jobs, rates, currency)
+        who = (inert(ids[person]), code, " ".join(codes.get(person, ())))
+        row, amount = _row(who, mine, jobs, rates, currency)
         rows.append(row)
         owed[code] += 1
         sums[code] = sums.get(code, Decimal(0)) + amount
@@ -215,9 +221,29 @@ def _ids(
     return ids, erased
 
 
+def _codes(
+    campaign: Campaign,
+    names: Sequence[str],
+    ids: Mapping[str, str],
+    tallies: "Mapping[str, Mapping[Job, Tally]]",
+) -> dict[str, list[str]]:
+    """By pseudonym, the codes that a person is shown at the end of the rounds that they worked in.
+
+    Raises:
+        CurationError: a platform's own file is damaged.
+    """
+    codes: dict[str, list[str]] = {}
+    for round in round_files.map_rounds(campaign):
+        job = Job(round.name, round.kind)
+        theirs = {ids[who]: who for who, mine in tallies.items() if job in mine}
+        if round.name in names and theirs:
+            for id, code in open_platform(campaign, round).codes(theirs).items():
+                codes.setdefault(theirs[id], []).append(code)
+    return codes
+
+
 def _row(
-    id: str,
-    code: str,
+    who: Sequence[str],
     mine: "Mapping[Job, Tally]",
     jobs: "Sequence[Job]",
     rates: "Mapping[Job, float]",
@@ -233,7 +259,7 @@ def _row(
     minutes = f"{all_.seconds / 60:.1f}" if all_.timed else ""
     by_job = [mine.get(job, Tally()).accepted for job in jobs]
     sums = (all_.accepted, minutes, all_.timed, money(amount), currency, all_.refused)
-    return [inert(id), code, *by_job, *sums, money(refused)], amount
+    return [*who, *by_job, *sums, money(refused)], amount
 
 
 def _job_pay(job: "Job", pay: float, tallies: "Mapping[str, Mapping[Job, Tally]]") -> JobPay:

@@ -341,6 +341,10 @@ SERVERS: dict[PlatformName, str] = {"label_studio": "LABEL_STUDIO_URL"}
 """The platforms on servers with an address, and the environment variable that has it."""
 
 
+AFTER_REVIEW = "curation rounds open intrasentence, or curation rounds open intersentence"
+"""What to do when the terms are reviewed and selected again."""
+
+
 class RoundStatus(NamedTuple):
     """A round with all that its progress is computed from.
 
@@ -445,6 +449,21 @@ def flagged(campaign: Campaign, round: Round, *, by: int = 2) -> Mapping[str, li
         if len(people) >= by:
             items.setdefault(flag_name, []).append(item)
     return items
+
+
+def about_waiting(campaign: Campaign, name: str) -> str:
+    """How many of a round's answers wait to be pulled, and the command for it; empty if none wait.
+
+    A round that was not opened here has none.
+
+    Raises:
+        CurationError: the platform's own file is damaged.
+    """
+    if name not in round_files.planned_rounds(campaign):
+        return ""
+    waiting = open_platform(campaign, round_files.read_round(campaign, name)).waiting()
+    came = f"{amount(waiting, 'answer')} came after the last pull"
+    return f"{came}: curation rounds pull {name}" if waiting else ""
 
 
 def advice(status: RoundStatus, progress: "Progress") -> str:

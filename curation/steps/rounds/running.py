@@ -129,7 +129,14 @@ def plan_round(
         of=tuple(of),
     )
     language = settings.campaign.language
-    if open_platform(campaign, round).exchanges_tables and not has_own_headings(texts, language):
+    place = open_platform(campaign, round)
+    trains = place.can_train and settings.rounds.training_pass > 0
+    if trains and not round_status.training(campaign, kind):
+        reporter.warn(
+            f"no training examples for {kind} in «{language}»: write "
+            f"{campaign.relative(campaign.rounds / 'training.csv')}, or people begin without"
+        )
+    if place.exchanges_tables and not has_own_headings(texts, language):
         reporter.warn(
             f"the tables of this round will have English headings, because there are none for "
             f"«{language}». To have your own, put the sections of "
@@ -387,7 +394,10 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
 
 
 class OpenedRound(NamedTuple):
-    """A round that was opened: its tasks, the answers asked for, the addresses for annotators."""
+    """A round that was opened: its tasks, the answers asked for, the addresses for annotators.
+
+    ``is_dead`` says that nobody can open links to it yet, because its server never ran.
+    """
 
     round: Round
     tasks: int
@@ -395,6 +405,7 @@ class OpenedRound(NamedTuple):
     address: str
     sign_up: str
     exchanges_tables: bool
+    is_dead: bool
 
 
 class NewAnswers(NamedTuple):
@@ -487,13 +498,15 @@ def open_round(
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
     place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
-    round, shown, sign_up = place.publish(status.tasks, asked)
+    if common_link and round.kind == "validation":
+        reporter.warn("one person with two browsers can label an item twice")
+    round, shown, sign_up, is_dead = place.publish(status.tasks, asked)
     if round.state != "open":
         opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
         round = round.model_copy(update=opened)
         round_files.write_round(campaign, round)
     tasks, answers = len(status.tasks), sum(status.asked.values())
-    return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables)
+    return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables, is_dead)
 
 
 def _begun(
@@ -539,6 +552,23 @@ def command_to_open(round: Round) -> str:
         for value in values:
             words += [option, value]
     return shlex.join(words)
+
+
+def round_to_pull(campaign: Campaign, name: str | None) -> Round:
+    """The named round; else the only open one, or the only closed one whose answers wait.
+
+    Raises:
+        CurationError: the named round does not exist; or none is named, and there is no such round
+            or more than one.
+    """
+    rounds = round_files.map_rounds(campaign)
+    if name or any(round.state != "closed" for round in rounds):
+        return round_files.the_round(campaign, name)
+    waiting = [r for r in rounds if open_platform(campaign, r).waiting()]
+    if len(waiting) > 1:
+        names = ", ".join(round.name for round in waiting)
+        raise CurationError(f"several rounds have answers to pull: {names}", "name one of them")
+    return waiting[0] if waiting else round_files.the_round(campaign, name)
 
 
 def pull_round(

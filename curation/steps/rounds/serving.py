@@ -71,12 +71,14 @@ class Links(NamedTuple):
         rounds: the rounds that the links open.
         links: the link of each person, by name.
         new: how many of the people are new.
+        is_dead: whether nobody can open them yet, because the server never ran.
     """
 
     file: Path
     rounds: list[str]
     links: dict[str, str]
     new: int
+    is_dead: bool
 
 
 def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) -> Links:
@@ -102,7 +104,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
     pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     with opened_store(campaign) as store:
         chosen = _open_rounds(store, rounds)
-        known = _known(store)
+        known, is_dead = _known(store), not store.fact("address")
         out = people.out(round_files.read_standing(campaign))
         for name in names:
             if name in known and known[name].pseudonym in out:
@@ -123,7 +125,7 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
     with writing(path, private=True) as written:
         written.write(csv_text([COLUMNS, *rows]).encode())
     links = {name: link for name, _, link in rows}
-    return Links(path, chosen, links, len(links.keys() - known.keys()))
+    return Links(path, chosen, links, len(links.keys() - known.keys()), is_dead)
 
 
 def _known(store: "Store") -> "dict[str, Person]":
@@ -188,11 +190,13 @@ class Serving(NamedTuple):
         url: where this machine reaches it.
         address: the address in people's links.
         links: by open round the common link; empty if the round takes personal links only.
+        old_lists: if the address has changed, the lists of personal links with another address.
     """
 
     url: str
     address: str
     links: dict[str, str]
+    old_lists: list[str]
 
 
 def serve(
@@ -231,10 +235,12 @@ def serve(
 
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
-            kept = store.fact("address")
+            before, kept = platform.address(store), store.fact("address")
             is_own = not kept or kept.startswith(tuple(f"http://{name}:" for name in HERE))
             store.set_fact("address", address.rstrip("/") or (url if is_own else kept))
-            ready(Serving(url, platform.address(store), common_links(store)))
+            now = platform.address(store)
+            old = _lists_without(campaign, now) if now != before else []
+            ready(Serving(url, now, common_links(store), old))
 
     server.run(
         campaign.rounds / platform.DATABASE,
@@ -244,6 +250,23 @@ def serve(
         lock=campaign.rounds / LOCK,
         ready=tell,
     )
+
+
+def _lists_without(campaign: Campaign, address: str) -> list[str]:
+    """The lists of personal links that name another address."""
+    paths = sorted(campaign.rounds.glob("links-*.csv"))
+    return [campaign.relative(path) for path in paths if f"{address}/p/" not in read_text(path)]
+
+
+def check_port(port: int) -> None:
+    """Check that a server could listen on a port of this machine now.
+
+    Raises:
+        CurationError: another program uses it, or you may not.
+    """
+    from curation.rounds.platforms.web.platform import check_port
+
+    check_port(HERE[0], port)
 
 
 def services(campaign: Campaign) -> "Services":

@@ -35,6 +35,8 @@ def test_an_unpublished_round_has_every_verb_and_no_work(campaign: Campaign, nam
     assert {verb for verb in VERBS if hasattr(platform, verb)} == VERBS
     assert not platform.can_pull
     assert platform.pulled_at() == ""
+    assert platform.waiting() == 0
+    assert platform.codes({"ann"}) == {}
     with fails("round r ", fix="curation rounds"):
         platform.pull()
     platform.stop()

@@ -1,6 +1,6 @@
 """The platform ``web``: our own pages. A round's tasks are in a database beside the rounds."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,18 @@ def address(store: Store) -> str:
     return (store.fact("address") or ADDRESS).rstrip("/")
 
 
+def check_port(host: str, port: int) -> None:
+    """Check that the server could listen there now.
+
+    Raises:
+        CurationError: it could not, for example because another program uses the port.
+    """
+    from curation.rounds.platforms.web.server import _listening
+
+    with _listening(host, port):
+        pass
+
+
 @dataclass(frozen=True)
 class WebRound:
     """A round on our own pages; see ``interface.Platform``.
@@ -45,6 +57,7 @@ class WebRound:
     common_link: bool = False
     exchanges_tables: bool = False
     takes_tables: bool = True
+    can_train: bool = True
 
     @property
     def can_pull(self) -> bool:
@@ -64,15 +77,20 @@ class WebRound:
             plan = self._plan(common or (known is not None and known.common_link))
             token = store.put_round(plan, shown, asked)
             link = f"{address(store)}/join/{token}" if plan.common_link else ""
-        return Published(self.round, link)
+            is_dead = not store.fact("address")
+        return Published(self.round, link, is_dead=is_dead)
 
     def pull(self, *, full: bool = False) -> PullCounts:
-        """Copy answers from the database into the archive."""
+        """Copy answers from the database into the archive. Consents go with them, uncounted."""
         with self._store() as store:
             lines = store.lines(self.round.name, all=full)
-            payloads = (line.payload for line in lines)
+            answers = [line.payload for line in lines if "task_id" in line.payload]
+            consents = [line.payload for line in lines if "task_id" not in line.payload]
+            gone = self.access.erased()
             # If this is stopped here, the same answers come again, and the archive knows them.
-            delivery = archive.deliver(self.archive, "web", payloads, gone=self.access.erased())
+            if consents:
+                archive.deliver(self.archive, "web", consents, gone=gone)
+            delivery = archive.deliver(self.archive, "web", answers, gone=gone)
             last = lines[-1].number if lines else 0
             store.pulled(self.round.name, last, now())
         return PullCounts(delivery.added, 0, 0)
@@ -83,6 +101,13 @@ class WebRound:
             return ""
         with self._store() as store:
             return store.pulled_at(self.round.name)
+
+    def waiting(self) -> int:
+        """How many answers came after the last pull."""
+        if not self.can_pull:
+            return 0
+        with self._store() as store:
+            return store.waiting(self.round.name)
 
     def top_up(self, demand: Demand) -> TopUp:
         """Ask for as many answers as tasks still lack, and for no more.
@@ -121,6 +146,16 @@ class WebRound:
                 "give the personal link of the one that you mean, or the pseudonym",
             )
         return mine[0].pseudonym if mine else ""
+
+    def codes(self, people: Collection[str]) -> dict[str, str]:
+        """The code that each of these people is shown with the thanks, once they have finished."""
+        from curation.rounds.platforms.web.forms import end_code
+
+        if not self.path.exists():
+            return {}
+        with self._opened() as store:
+            here = [person.id for person in store.people() if person.id in people]
+            return {id: end_code(store.secret_of(id), self.round.name) for id in here}
 
     def erase(self, person: str) -> int:
         """Erase a person from the database and the lists of links, and their words from tasks."""

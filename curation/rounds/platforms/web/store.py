@@ -466,6 +466,14 @@ class Store:
         """When answers were last pulled, in ISO 8601; empty if never."""
         return str(self._one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
 
+    def waiting(self, round: str) -> int:
+        """How many answers were not pulled yet; consents and skips are not counted."""
+        sql = (
+            "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
+            "WHERE round = ? AND form = 'answer' AND number > pulled"
+        )
+        return int(self._one(sql, round))
+
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from curation.records import Answer, Decision, Item, Label, Rejection
+from curation.rounds.platforms.web.forms import end_code
 from curation.rounds.platforms.web.store import Store
 from support.desk import Desk, read_csv, write_csv
 from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
@@ -52,14 +53,19 @@ def whole(desk: Desk, store: Store) -> None:
     assert store.skip(one, "r", given.task.id, **skip) == "new"
     assert [work(store, "r", who, reviewed) for who in (one, two, three)] == [6, 7, 7]
     assert work(store, "r", four, reviewed) == 1
-    assert pulled(desk, "r") == 4 + 21 + 1  # with four consents and the skip
+    assert pulled(desk, "r") == 21 + 1  # with the skip, without consents
     assert refusals(desk, "r") == {"skipped": 1}
     assert (desk.status("r")["remaining"], desk.status("r")["people"]) == (0, 4)
     assert desk.say("rounds", "top-up", "r")["answers"] == 0
     edits = desk.say("rounds", "close", "r")["edits"]
     assert [(edit["term"], edit["action"]) for edit in edits] == [("court jester", "drop")]
     assert store.give(four, "r", at=time.time()) == "closed"
+    onward = "curation rounds open intrasentence, or curation rounds open intersentence"
+    assert desk.say("status")["next"] == f"curation terms select, then {onward}"
+    said = desk.does("rounds", "close", "r").out
+    assert said.endswith(f"\nnext: curation terms select, then {onward}\n")
     desk.say("terms", "select")
+    assert desk.say("status")["next"] == onward
 
     # Writing: one item on each of 6 terms, of both kinds. The one that repeats another is refused.
     desk.say("rounds", "open", "intrasentence", "--name", "w")
@@ -70,7 +76,7 @@ def whole(desk: Desk, store: Store) -> None:
     store.admit(ben.id, "w2")
     store.consent(ben.id, "w2", at=time.time())
     assert work(store, "w2", ben, followed) == 1
-    assert (pulled(desk, "w"), pulled(desk, "w2")) == (8, 2)
+    assert (pulled(desk, "w"), pulled(desk, "w2")) == (6, 1)
     items = [*desk.records("w/items.jsonl", Item), *desk.records("w2/items.jsonl", Item)]
     assert Counter(item.writer for item in items) == {ann.pseudonym: 3, ben.pseudonym: 4}
     for round in ("w", "w2"):
@@ -85,7 +91,7 @@ def whole(desk: Desk, store: Store) -> None:
     assert work(store, "v", ann, fill) == 4
     five = join(store, desk, "v", *(f"val-{n}" for n in range(5)))
     assert [work(store, "v", who, fill) for who in five] == [7, 7, 7, 7, 3]
-    assert pulled(desk, "v") == 6 + 35
+    assert pulled(desk, "v") == 35
     assert desk.status("v")["missing"] == 0
 
     # Two people's lease ends. The place of one is taken meanwhile: the answer is late, and is paid.
@@ -104,11 +110,13 @@ def whole(desk: Desk, store: Store) -> None:
     assert not isinstance(given, str)
     assert work(store, "v", quick, fill) == 7
     assert send(store, "v", slow, given.task.id, fill(given.task, slow)) == "late"
-    assert pulled(desk, "v") == 2 + 8
+    assert pulled(desk, "v") == 8
     assert refusals(desk, "v") == {"excluded": 7, "late": 1}
     assert desk.status("v")["missing"] == 0
     answers = desk.records("v/answers.jsonl", Answer)
     assert [a.annotator for a in answers if a.code == "late"] == [slow.pseudonym]
+
+    assert "2-rounds/links-N.csv" in desk.refused("rounds", "withdraw", "nobody")
 
     # Everything of a person goes, here and in the archive, by the name that the owner knows.
     secret = store.secret_of(erased.id)
@@ -121,7 +129,7 @@ def whole(desk: Desk, store: Store) -> None:
     assert desk.status("v")["missing"] == 0  # seven answers are asked for again
     (last,) = join(store, desk, "v", "last")
     assert work(store, "v", last, fill) == 7
-    assert pulled(desk, "v") == 8
+    assert pulled(desk, "v") == 7
 
     rows = read_csv(Path(desk.say("rounds", "pay")["file"]))
     paid = {row["person"]: (int(row["accepted"]), int(row["refused"])) for row in rows}
@@ -129,6 +137,10 @@ def whole(desk: Desk, store: Store) -> None:
     assert paid[quick.id] == (7, 0)
     assert paid[bad.id] == (7, 0)  # what would count if nobody were out
     assert erased.id not in paid
+    codes = {row["person"]: row["code"].split() for row in rows}
+    assert codes[quick.id] == [end_code(store.secret_of(quick.id), "v")]
+    assert codes[ann.id] == [end_code(store.secret_of(ann.id), name) for name in ("w", "v")]
+    assert codes[slow.id] == [end_code(store.secret_of(slow.id), "v")]  # refused, and here
 
     assert desk.status("v")["remaining"] == 0
     desk.say("rounds", "close", "v")
@@ -145,13 +157,36 @@ def whole(desk: Desk, store: Store) -> None:
     assert len({tuple(order) for order in seen}) == 6
 
 
+def test_an_answer_after_the_closing_is_named_until_it_is_pulled(
+    forked: Any, tmp_path: Path
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker", "potter"], items=1, accept_times=())
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        (ann,) = join(store, desk, "w", "ann")
+        assert work(store, "w", ann, written, 1) == 1
+        given = store.give(ann, "w", at=time.time())
+        assert not isinstance(given, str)
+        desk.say("rounds", "close", "w")
+        names = "1 answer came after the last pull: curation rounds pull w"
+        assert names not in desk.does("rounds", "status").out
+        assert send(store, "w", ann, given.task.id, written(given.task, ann)) == "new"
+    assert f"\n  {names}\n" in desk.does("rounds", "status").out
+    assert f"w: {names}" in desk.say("status")["warnings"]
+    assert f"w: {names}" in desk.does("rounds", "pay").err
+    assert desk.say("rounds", "pull")["new"] == 1  # the only round with something to pull
+    assert names not in desk.does("rounds", "status").out
+    assert names not in desk.does("rounds", "pay").err
+    assert "no round is open" in desk.refused("rounds", "pull")
+
+
 def test_words_of_an_erased_writer_leave_tasks_and_plans(forked: Any, tmp_path: Path) -> None:
     desk = Desk.make(forked, tmp_path / "c", ["baker"], items=2, accept_times=())
     desk.say("rounds", "open", "intrasentence", "--name", "w")
     with closing(Store(desk.rounds / "web.sqlite")) as store:
         ann, ben = join(store, desk, "w", "ann", "ben")
         assert work(store, "w", ann, written, 1) == work(store, "w", ben, written, 1) == 1
-        assert pulled(desk, "w") == 4
+        assert pulled(desk, "w") == 2
         desk.say("rounds", "open", "validation", "--name", "v")
         desk.say("rounds", "open", "intrasentence", "--name", "w3")
         plan = store.plan("w3")
@@ -178,7 +213,7 @@ def test_a_refused_answer_goes_back_as_a_table(forked: Any, tmp_path: Path) -> N
         same = {"template": "The baker is BLANK.", "unrelated": "octal"}
         same |= {"stereotype": "early", "anti_stereotype": "late"}
         assert work(store, "w", ann, lambda *_: same) == 2
-    assert pulled(desk, "w") == 3
+    assert pulled(desk, "w") == 2
     assert refusals(desk, "w") == {"duplicate_item": 1}
     made = desk.say("rounds", "refused", "w", "--to", desk.out, "--format", "csv")
     (row,) = read_csv(Path(made["files"][0]))
