@@ -70,7 +70,11 @@ class WebRound:
         """Copy answers from the database into the archive."""
         with self._store() as store:
             lines = store.lines(self.round.name, all=full)
-            payloads = (line.payload for line in lines)
+            names = self._names(store)
+            payloads = (
+                line.payload | {"annotator": names.get(who := line.payload["annotator"], who)}
+                for line in lines
+            )
             # If this is stopped here, the same answers come again, and the archive knows them.
             delivery = archive.deliver(self.archive, "web", payloads, gone=self.access.erased())
             last = lines[-1].number if lines else 0
@@ -121,6 +125,16 @@ class WebRound:
                 "give the personal link of the one that you mean, or the pseudonym",
             )
         return mine[0].pseudonym if mine else ""
+
+    def _names(self, store: Store) -> dict[str, str]:
+        """By id the names of people who have the pseudonym of their name, and not of their id."""
+        pseudonym = self.access.pseudonyms()
+        return {
+            person.id: name
+            for person in store.people()
+            for name in (person.name, person.name.lower())
+            if name and person.pseudonym == pseudonym(name)
+        }
 
     def erase(self, person: str) -> int:
         """Erase a person from the database and the lists of links, and their words from tasks."""
