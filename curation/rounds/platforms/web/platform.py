@@ -117,7 +117,8 @@ class WebRound:
             mine = [
                 person
                 for person in store.people()
-                if who in (person.id, person.name or None) or secret == store.secret_of(person.id)
+                if who in (person.id, person.pseudonym, person.name or None)
+                or secret == store.secret_of(person.id)
             ]
         if len(mine) > 1:
             raise CurationError(
