@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -313,8 +314,10 @@ def test_one_erasure_reaches_all_of_a_person(desk: Desk) -> None:
 
 
 def test_all_addresses_of_a_machine_need_one_for_links(desk: Desk) -> None:
-    everywhere = ("rounds", "serve", "--host", "0.0.0.0", "--port", free_port())
-    refused = desk.run(*everywhere)
+    port = free_port()
+    everywhere = ("rounds", "serve", "--host", "0.0.0.0", "--port", port)
+    with socket.create_server(("0.0.0.0", port)):  # no server may wait here
+        refused = desk.run(*everywhere)
     assert refused.code == 1
     assert "\nerror: --host 0.0.0.0: people's links need the address" in refused.err
     assert not (desk.rounds / "web.sqlite").exists()
