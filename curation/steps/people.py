@@ -259,19 +259,27 @@ def _pseudonym(campaign: Campaign, who: str) -> str:
     """The pseudonym of a person who is named by it, or by their id or name on the platform.
 
     Raises:
-        CurationError: nobody here has answered under that name.
+        CurationError: nobody here has answered under that name, or several people have.
     """
     name = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
     met = campaign.rounds / "people.jsonl"
     known = {person.id for person in read_records(met, Person, missing_ok=True)}
     known |= {line.person for line in round_files.read_standing(campaign)}
     known |= set(read_labels(campaign)["annotator"].unique())  # published pseudonyms, too
-    for candidate in (who, name(who), name(who.lower())):
-        if candidate in known:
-            return candidate
-    for round in round_files.map_rounds(campaign):
-        if candidate := open_platform(campaign, round).named(who):
-            return candidate
+    if who in known:
+        return who
+    meant = {each for each in (name(who), name(who.lower())) if each in known}
+    meant |= {
+        open_platform(campaign, round).named(who) for round in round_files.map_rounds(campaign)
+    }
+    meant -= {""}
+    if len(meant) == 1:
+        return meant.pop()
+    if meant:
+        raise CurationError(
+            f"{who!r} is the name of several people: {', '.join(sorted(meant))}",
+            "give the pseudonym of the one that you mean; repeat this if you mean each",
+        )
     raise CurationError(
         f"nobody here has answered under the name {who!r}",
         "«curation decisions agreement --by annotator» and people.jsonl list the pseudonyms; "

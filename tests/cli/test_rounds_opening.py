@@ -10,6 +10,7 @@ from curation.files import shipped
 from curation.records import Round
 from curation.rounds.platforms.interface import Published
 from curation.steps.rounds import round_files, running
+from curation.steps.rounds.serving import opened_store
 from support.commands import set_to
 from support.desk import Desk, told
 
@@ -75,6 +76,25 @@ def test_an_opening_with_options_killed_and_repeated(
         assert again.code == 0, again.err
         assert told(content, own.root) == told(content, done.root), own.root
     assert {"nothing", "planned"} <= states
+
+
+def test_an_opening_killed_after_people_could_answer_keeps_its_time(
+    desk: Desk, tmp_path: Path
+) -> None:
+    command = ("rounds", "open", "review", "--name", "r")
+    _, killed = desk.killed(command, tmp_path, lambda writes: writes[-3:])
+    begun = 0
+    for own in killed:
+        path = own.rounds / "r" / "round.json"
+        left = read_round(path)
+        if not (own.rounds / "web.sqlite").exists():
+            continue
+        with opened_store(open_campaign(own.root)) as store:
+            begun += (store.rounds(), left.state) == (["r"], "planned")  # people can answer
+        own.does(*command)
+        assert left.opened_at
+        assert (read_round(path).state, read_round(path).opened_at) == ("open", left.opened_at)
+    assert begun
 
 
 def test_the_same_opening_again_opens_no_second_round_before_work_has_begun(desk: Desk) -> None:

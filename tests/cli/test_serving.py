@@ -3,6 +3,7 @@
 import re
 import signal
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 import requests
 
 from curation.campaign import PRIVATE, open_campaign
-from curation.records import Standing
+from curation.records import Item, Label, Standing
 from curation.steps.rounds.serving import opened_store
 from support.commands import in_a_new_process, set_to
 from support.desk import Desk, read_csv
 from support.label_studio import free_port
+from support.pages import labelled, pseudonyms, work
 from support.serving import serving
 
 pytestmark = pytest.mark.long
@@ -245,6 +247,111 @@ def test_links_that_cannot_be_are_refused(desk: Desk) -> None:
     desk.does("rounds", "close", "review-1")
     assert "no round is open on the web server" in desk.refused(*ask)
     assert not list(desk.rounds.glob("links-*.csv"))
+
+
+def test_who_wrote_in_tables_is_the_same_person_here(desk: Desk) -> None:
+    desk.does("rounds", "open", "validation", "--name", "v")
+    writers = {item.writer for item in desk.records("w/items.jsonl", Item)}
+    listed = desk.listed(" ann ", "Ben", "Zoë")
+    first = desk.say("rounds", "links", "v", "--people", listed)
+    assert (first["people"], first["new"]) == (3, 3)
+    rows = read_csv(Path(first["file"]))
+    assert all(PERSONAL.fullmatch(row["link"]) for row in rows)  # a link names nobody
+    with opened_store(open_campaign(desk.root)) as store:
+        here = store.people()
+        assert {person.pseudonym for person in here[:2]} == writers
+        assert here[2].pseudonym == pseudonyms(desk)(here[2].id)
+        for person in here:
+            store.consent(person.id, "v", at=time.time())
+        done = [work(store, "v", person, labelled(desk.golds())) for person in here]
+    assert done == [1, 1, 2]  # nobody is given their own item
+    assert desk.say("rounds", "pull", "v")["new"] == 3 + 4
+    assert desk.say("rounds", "pull", "v", "--full")["new"] == 0
+    labels = desk.records("v/labels.jsonl", Label)
+    assert {label.annotator for label in labels} == {person.pseudonym for person in here}
+    # Another spelling of a person's name is no second person, and a new number is nobody's.
+    again = desk.say("rounds", "links", "v", "--people", desk.listed("Ann"))
+    assert (again["new"], read_csv(Path(again["file"]))[0]["link"]) == (0, rows[0]["link"])
+    desk.say("rounds", "withdraw", "ann")
+    for name in ("ann", "Ann"):
+        said = desk.refused("rounds", "links", "v", "--people", desk.listed(name))
+        assert f"{name!r} is out of the campaign (withdrawn)" in said
+
+
+def test_new_links_are_not_for_people_of_tables(desk: Desk) -> None:
+    desk.open("intrasentence", "w2")
+    desk.written("w2", ["person-1", "person-3"])
+    desk.does("rounds", "open", "review")
+    rows = read_csv(Path(desk.say("rounds", "links", "--count", 3)["file"]))
+    assert [row["name"] for row in rows] == ["person-2", "person-4", "person-5"]
+
+
+def test_who_was_here_before_they_wrote_in_tables_gets_no_item_to_label(desk: Desk) -> None:
+    desk.does("rounds", "open", "review")
+    desk.does("rounds", "links", "--people", desk.listed("cyd"))
+    desk.open("intrasentence", "w2")
+    desk.written("w2", ["cyd", "dan"])
+    desk.does("rounds", "links", "review-1", "--people", desk.listed("cyd"))
+    desk.does("rounds", "open", "validation")
+    said = desk.refused("rounds", "links", "validation-1", "--people", desk.listed("cyd"))
+    assert "'cyd' is p-" in said
+    assert f"{pseudonyms(desk)('cyd')} elsewhere, and so could get items of their own" in said
+    with opened_store(open_campaign(desk.root)) as store:
+        assert store.rounds_of(store.people()[0].id) == ["review-1"]
+
+
+def test_a_name_of_two_people_reaches_neither(desk: Desk) -> None:
+    desk.does("rounds", "open", "review")
+    with opened_store(open_campaign(desk.root)) as store:
+        other = store.add_person(pseudonyms(desk), ["review-1"], name="ann", at=time.time())
+    writer = pseudonyms(desk)("ann")
+    both = f"'ann' is the name of several people: {', '.join(sorted((other.pseudonym, writer)))}\n"
+    for command in (
+        ("exclude", "ann", "--reason", "bot"),
+        ("withdraw", "ann"),
+        ("withdraw", "ann", "--erase"),
+    ):
+        assert both in desk.refused("rounds", *command)
+    assert not (desk.rounds / "standing.jsonl").exists()
+    for person in (writer, other.pseudonym):
+        assert desk.say("rounds", "withdraw", person, "--erase")["person"] == person
+    assert writer not in {item.writer for item in desk.records("w/items.jsonl", Item)}
+    with opened_store(open_campaign(desk.root)) as store:
+        assert store.people() == []
+
+
+def test_one_erasure_reaches_all_of_a_person(desk: Desk) -> None:
+    desk.does("rounds", "open", "validation", "--name", "v")
+    desk.does("rounds", "links", "v", "--people", desk.listed("ann"))
+    with opened_store(open_campaign(desk.root)) as store:
+        (ann,) = store.people()
+        store.consent(ann.id, "v", at=time.time())
+        assert work(store, "v", ann, labelled(desk.golds())) == 1
+    assert desk.say("rounds", "pull", "v")["new"] == 2
+    assert desk.say("rounds", "withdraw", "ann", "--erase")["erased"] == 1 + 2
+    with opened_store(open_campaign(desk.root)) as store:
+        assert (store.people(), store.lines("v", all=True)) == ([], [])
+    raw = b"".join(path.read_bytes() for path in desk.rounds.glob("*/raw/*"))
+    assert b'"ann"' not in raw
+    assert desk.records("v/labels.jsonl", Label) == []
+
+
+def test_all_addresses_of_a_machine_need_one_for_links(desk: Desk) -> None:
+    port = free_port()
+    everywhere = ("rounds", "serve", "--host", "0.0.0.0", "--port", port)
+    with socket.create_server(("0.0.0.0", port)):  # no server may wait here
+        refused = desk.run(*everywhere)
+    assert refused.code == 1
+    assert "\nerror: --host 0.0.0.0: people's links need the address" in refused.err
+    assert not (desk.rounds / "web.sqlite").exists()
+    desk.does("rounds", "open", "review")
+    with serving("rounds", "serve", "-c", desk.root):
+        pass  # an address that only this machine can reach is kept now
+    assert "\nfix:   add it, for example --address http://" in desk.run(*everywhere).err
+    address = "http://192.0.2.7:8100"
+    for more in (("--address", address), ()):  # it is kept
+        with serving(*everywhere[:4], *more, "-c", desk.root) as server:
+            assert f"  review-1: {address}/join/" in server.said
 
 
 def test_the_demo_on_the_web_is_ready_for_three_people(tmp_path: Path) -> None:

@@ -90,8 +90,9 @@ def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     found = {r.code for path in refused for r in read_records(path, Rejection)}
     # The status of candidates is in the same table as the terms.
     found |= {row["reason"] for row in read_csv(example / "1-terms/candidates.csv")} - {""}
-    # Two only happen on Label Studio (tests/rounds/answers), two where answers come in by themselves
-    # (tests/rounds/platforms/web), three are for texts that a model cannot score (tests/models).
+    # Two only happen on Label Studio (tests/rounds/answers), two where answers come in by
+    # themselves (tests/rounds/platforms/web), three are for texts that a model cannot score
+    # (tests/models).
     of_platforms = {"deleted", "edited_by_other", "late", "time_impossible"}
     of_models = {"too_long", "nothing_to_score", "not_finite"}
     # Questions to chat models (tests/scores/choice); the example has none.

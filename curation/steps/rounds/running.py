@@ -497,13 +497,15 @@ def open_round(
     status = round_status.read_status(campaign, round)
     asked = {task: n for task, n in status.asked.items() if task not in status.void}
     warn_of_caps(campaign, status, reporter=reporter)
+    if not round.opened_at:  # before anybody can answer, also if this is stopped and repeated
+        round = round.model_copy(update={"opened_at": now()})
+        round_files.write_round(campaign, round)
     place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
     if common_link and round.kind == "validation":
         reporter.warn("one person with two browsers can label an item twice")
     round, shown, sign_up, is_dead = place.publish(status.tasks, asked)
     if round.state != "open":
-        opened = {"state": "open", "closed_at": None, "opened_at": round.opened_at or now()}
-        round = round.model_copy(update=opened)
+        round = round.model_copy(update={"state": "open", "closed_at": None})
         round_files.write_round(campaign, round)
     tasks, answers = len(status.tasks), sum(status.asked.values())
     return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables, is_dead)
@@ -682,12 +684,15 @@ def close_round(
     """
     platform = open_platform(campaign, round, reporter=reporter)
     reach = not offline and round.state != "closed"
-    if reach and platform.can_pull:
-        platform.pull(full=True)
-    fold_answers(campaign, reporter=reporter)
-    added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
     if reach:
         platform.stop()
+    pulls = reach and platform.can_pull
+    if pulls:
+        platform.pull(full=True)
+    fold_answers(campaign, reporter=reporter)
+    if pulls and any(platform.pull()):  # people finish the task that they have
+        fold_answers(campaign, reporter=reporter)
+    added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
     if round.state != "closed":
         round = round.model_copy(update={"state": "closed", "closed_at": now()})
         round_files.write_round(campaign, round)

@@ -5,11 +5,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from curation import records
 from curation.campaign import Campaign
-from curation.files import CurationError, read_text, writing
+from curation.files import CurationError, read_records, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people
 from curation.steps.rounds import round_files
@@ -84,7 +86,8 @@ class Links(NamedTuple):
 def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) -> Links:
     """Make a personal link for each person, and write them to a private file, 2-rounds/links-N.csv.
 
-    A person who has a link keeps it, and it opens these rounds, too. Call this only under the
+    A person who has a link keeps it, and it opens these rounds, too. Somebody who answered under
+    the same name in tables or on Label Studio gets the same pseudonym. Call this only under the
     campaign's lock.
 
     Args:
@@ -94,8 +97,8 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
             ``everybody``. People who came by a common link are called by their id.
 
     Raises:
-        CurationError: nobody is named, a round is not open on the web server, or somebody is out of
-            the campaign.
+        CurationError: nobody is named, a round is not open on the web server, somebody is out of
+            the campaign, or somebody could get an item of their own.
     """
     if not names:
         raise CurationError("nobody has a link yet", "use --count N or --people FILE")
@@ -105,27 +108,63 @@ def make_links(campaign: Campaign, rounds: Sequence[str], names: Sequence[str]) 
     with opened_store(campaign) as store:
         chosen = _open_rounds(store, rounds)
         known, is_dead = _known(store), not store.fact("address")
-        out = people.out(round_files.read_standing(campaign))
+        before = _before(campaign, store, chosen, names)
+        here = {person.pseudonym: person for person in store.people()}
+        rows, new = [], 0
         for name in names:
-            if name in known and known[name].pseudonym in out:
-                reason = out[known[name].pseudonym][0]
-                raise CurationError(
-                    f"{name!r} is out of the campaign ({reason})", "take them out of the list"
-                )
-        rows = []
-        for name in names:
-            if person := known.get(name):
+            if person := known.get(name) or here.get(before[name]):
                 for round in chosen:
                     store.admit(person.id, round)
             else:
-                person = store.add_person(pseudonym, chosen, name=name, at=time.time())
+                own = before[name]
+                named = (lambda _, own=own: own) if own else pseudonym
+                person = store.add_person(named, chosen, name=name, at=time.time())
+                here[person.pseudonym] = person
+                new += 1
             link = f"{address(store)}/p/{store.secret_of(person.id)}"
             rows.append((name, person.id, link))
     path = campaign.rounds / f"links-{_next_number(campaign)}.csv"
     with writing(path, private=True) as written:
         written.write(csv_text([COLUMNS, *rows]).encode())
     links = {name: link for name, _, link in rows}
-    return Links(path, chosen, links, len(links.keys() - known.keys()), is_dead)
+    return Links(path, chosen, links, new, is_dead)
+
+
+def _before(
+    campaign: Campaign, store: "Store", rounds: Sequence[str], names: Sequence[str]
+) -> dict[str, str]:
+    """By name the pseudonym under which somebody answered before; empty if nobody did.
+
+    Raises:
+        CurationError: somebody is out of the campaign, or is two people, and one of the rounds is
+            of validation.
+    """
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    out, met, known = people.out(round_files.read_standing(campaign)), _met(campaign), _known(store)
+    plans = map(store.plan, rounds)
+    labels = any(plan is not None and plan.kind == "validation" for plan in plans)
+    before = {}
+    for name in names:
+        here = [known[name].pseudonym] if name in known else []
+        spelled = [pseudonym(name), pseudonym(name.lower())]
+        if gone := [out[person][0] for person in (*here, *spelled) if person in out]:
+            raise CurationError(
+                f"{name!r} is out of the campaign ({gone[0]})", "take them out of the list"
+            )
+        before[name] = next((person for person in spelled if person in met), "")
+        if labels and here and before[name] not in ("", *here):
+            raise CurationError(
+                f"{name!r} is {here[0]} on our own pages and {before[name]} elsewhere, and so "
+                "could get items of their own",
+                "take them out of the list of a round of validation",
+            )
+    return before
+
+
+def _met(campaign: Campaign) -> set[str]:
+    """The pseudonyms of all who have answered."""
+    path = campaign.rounds / "people.jsonl"
+    return {person.id for person in read_records(path, records.Person, missing_ok=True)}
 
 
 def _known(store: "Store") -> "dict[str, Person]":
@@ -161,7 +200,10 @@ def fresh_names(campaign: Campaign, count: int) -> list[str]:
     with opened_store(campaign) as store:
         numbers = (re.fullmatch(r"person-(\d+)", person.name) for person in store.people())
         last = max((int(number[1]) for number in numbers if number), default=0)
-    return [f"person-{n}" for n in range(last + 1, last + count + 1)]
+    met = _met(campaign)
+    pseudonym = people.pseudonyms(people.read_key(campaign.settings.campaign.id))
+    names = (f"person-{n}" for n in range(last + 1, last + count + len(met) + 1))
+    return list(islice((name for name in names if pseudonym(name) not in met), count))
 
 
 def _open_rounds(store: "Store", named: Sequence[str]) -> list[str]:
@@ -214,7 +256,8 @@ def serve(
         host: the address to listen on.
         port: the port to listen on.
         address: the public address, if a proxy is in front; it is kept for people's links. Empty
-            for the one that is kept, or else the server's own.
+            for the one that is kept, or else the server's own. On all addresses of the machine
+            (0.0.0.0) it has none that others can use.
         ready: called once the server answers.
 
     Raises:
@@ -228,16 +271,21 @@ def serve(
             f"--address: {show_address(address)!r} is not the address of a server",
             "use one without a path, such as https://study.example.org",
         )
+    everywhere = not host.strip("0.")
+    if everywhere and not address and not _public_address(campaign):
+        raise CurationError(
+            f"--host {host}: people's links need the address at which people reach this machine",
+            f"add it, for example --address http://192.168.1.5:{port}",
+        )
     campaign.rounds.mkdir(exist_ok=True)
     if not round_files.planned_rounds(campaign):  # as the first opening of a round would
         people.make_key(campaign.settings.campaign.id)
-    url = f"http://{HERE[0] if host in (*HERE, '0.0.0.0') else host}:{port}"  # noqa: S104
+    url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
 
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
-            before, kept = platform.address(store), store.fact("address")
-            is_own = not kept or kept.startswith(tuple(f"http://{name}:" for name in HERE))
-            store.set_fact("address", address.rstrip("/") or (url if is_own else kept))
+            before = platform.address(store)
+            store.set_fact("address", address.rstrip("/") or _public_address(campaign) or url)
             now = platform.address(store)
             old = _lists_without(campaign, now) if now != before else []
             ready(Serving(url, now, common_links(store), old))
@@ -267,6 +315,17 @@ def check_port(port: int) -> None:
     from curation.rounds.platforms.web.platform import check_port
 
     check_port(HERE[0], port)
+
+
+def _public_address(campaign: Campaign) -> str:
+    """The address of the server that is kept; empty if none is, or only this machine reaches it."""
+    from curation.rounds.platforms.web.platform import DATABASE
+
+    if not (campaign.rounds / DATABASE).exists():
+        return ""
+    with opened_store(campaign) as store:
+        kept = store.fact("address")
+    return "" if kept.startswith(tuple(f"http://{name}:" for name in HERE)) else kept
 
 
 def services(campaign: Campaign) -> "Services":

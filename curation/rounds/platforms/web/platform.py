@@ -84,8 +84,13 @@ class WebRound:
         """Copy answers from the database into the archive. Consents go with them, uncounted."""
         with self._store() as store:
             lines = store.lines(self.round.name, all=full)
-            answers = [line.payload for line in lines if "task_id" in line.payload]
-            consents = [line.payload for line in lines if "task_id" not in line.payload]
+            names = self._names(store)
+            payloads = [
+                line.payload | {"annotator": names.get(who := line.payload["annotator"], who)}
+                for line in lines
+            ]
+            answers = [payload for payload in payloads if "task_id" in payload]
+            consents = [payload for payload in payloads if "task_id" not in payload]
             gone = self.access.erased()
             # If this is stopped here, the same answers come again, and the archive knows them.
             if consents:
@@ -138,7 +143,8 @@ class WebRound:
             mine = [
                 person
                 for person in store.people()
-                if who in (person.id, person.name or None) or secret == store.secret_of(person.id)
+                if who in (person.id, person.pseudonym, person.name or None)
+                or secret == store.secret_of(person.id)
             ]
         if len(mine) > 1:
             raise CurationError(
@@ -154,8 +160,23 @@ class WebRound:
         if not self.path.exists():
             return {}
         with self._opened() as store:
-            here = [person.id for person in store.people() if person.id in people]
-            return {id: end_code(store.secret_of(id), self.round.name) for id in here}
+            names = self._names(store)
+            ids = {names.get(person.id, person.id): person.id for person in store.people()}
+            return {
+                who: end_code(store.secret_of(id), self.round.name)
+                for who, id in ids.items()
+                if who in people
+            }
+
+    def _names(self, store: Store) -> dict[str, str]:
+        """By id the names of people who have the pseudonym of their name, and not of their id."""
+        pseudonym = self.access.pseudonyms()
+        return {
+            person.id: name
+            for person in store.people()
+            for name in (person.name, person.name.lower())
+            if name and person.pseudonym == pseudonym(name)
+        }
 
     def erase(self, person: str) -> int:
         """Erase a person from the database and the lists of links, and their words from tasks."""

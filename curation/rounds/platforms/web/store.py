@@ -123,7 +123,8 @@ class Person(NamedTuple):
 
     Attributes:
         id: the id which the archive has as ``annotator``.
-        pseudonym: the pseudonym everywhere else.
+        pseudonym: the pseudonym everywhere else. It is made of the id, or of the name if somebody
+            answered under that name elsewhere; then the archive has the name as ``annotator``.
         name: what the owner calls them; empty if they came by a common link.
     """
 

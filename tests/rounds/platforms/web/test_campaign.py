@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from curation.campaign import open_campaign
 from curation.records import Answer, Decision, Item, Label, Rejection
 from curation.rounds.platforms.web.forms import end_code
-from curation.rounds.platforms.web.store import Store
+from curation.rounds.platforms.web.store import Given, Store
+from curation.steps.rounds import round_files, running
 from support.desk import Desk, read_csv, write_csv
 from support.pages import followed, join, labelled, pseudonyms, reviewed, send, work, written
 
@@ -224,6 +226,30 @@ def test_a_refused_answer_goes_back_as_a_table(forked: Any, tmp_path: Path) -> N
     assert refusals(desk, "w") == {"superseded": 1}
     assert desk.status("w")["remaining"] == 0
     assert len(desk.records("w/items.jsonl", Item)) == 2
+
+
+def test_closing_brings_in_what_people_send_meanwhile(
+    forked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk.make(forked, tmp_path / "c", ["baker", "potter"], items=1, accept_times=())
+    desk.say("rounds", "open", "intrasentence", "--name", "w")
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        ann, ben = join(store, desk, "w", "ann", "ben")
+        given = store.give(ann, "w", at=time.time())
+        assert isinstance(given, Given)
+        fold, campaign, sent = running.fold_answers, open_campaign(desk.root), []
+
+        def folding(*args: Any, **options: Any) -> None:
+            fold(*args, **options)
+            if not sent:  # somebody finishes a task, and nobody gets another one
+                sent.append(store.give(ben, "w", at=time.time()))
+                sent.append(send(store, "w", ann, given.task.id, written(given.task, ann)))
+
+        monkeypatch.setattr(running, "fold_answers", folding)
+        with campaign.lock():
+            running.close_round(campaign, round_files.read_round(campaign, "w"))
+        assert sent == ["closed", "new"]
+        assert len(desk.records("w/items.jsonl", Item)) == 1
 
 
 def test_times_that_cannot_be_are_named_and_can_be_accepted(forked: Any, tmp_path: Path) -> None:
