@@ -25,6 +25,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from curation.files import CurationError
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -39,7 +40,7 @@ from curation.rounds.platforms.web.store import (
 )
 
 HERE = Path(__file__).parent
-COOKIE = "curation"
+COOKIE = "curation"  # behind https with a prefix: another host or page cannot set it
 LARGEST = 64 * 1024  # bytes of a form
 DRAINED = 2**20  # bytes of a form that is too large: read, so that the browser sees the page
 NOTES = ("late",)
@@ -98,6 +99,11 @@ class Visit(NamedTuple):
 
 
 Handler = Callable[[Visit], Response]
+
+
+def cookie_name(request: Request) -> str:
+    """The name of the session's cookie."""
+    return f"__Host-{COOKIE}" if request.url.scheme == "https" else COOKIE
 
 
 class Refusal(Exception):  # noqa: N818 (it is a page, not an error)
@@ -178,7 +184,6 @@ class Site:
             lstrip_blocks=True,
         )
         self.templates.filters |= {"marked": lambda line: Markup(pages.marked(line))}  # noqa: S704
-        self._joined: dict[str, str] = {}  # by first cookie, who joined: a form that came twice
 
     # --- what all pages share -------------------------------------------------------------------
 
@@ -203,11 +208,11 @@ class Site:
         return Route(path, serve, methods=methods, name=name)
 
     def _stranger(self, request: Request) -> Visit:
-        cookie = request.cookies.get(COOKIE, "")
+        cookie = request.cookies.get(cookie_name(request), "")
         return Visit(request, Form(), cookie, None, self.services.now())
 
     def _visit(self, request: Request, form: Form) -> Visit:
-        cookie = request.cookies.get(COOKIE, "")
+        cookie = request.cookies.get(cookie_name(request), "")
         person = self.store.session(cookie) if cookie else None
         visit = Visit(request, form, cookie, person, self.services.now())
         if request.method == "POST" and not self._is_own(visit):
@@ -254,7 +259,11 @@ class Site:
 
     def _visit_or_stranger(self, request: Request) -> Visit:
         visit = self._stranger(request)
-        return visit._replace(person=self.store.session(visit.cookie) if visit.cookie else None)
+        try:
+            person = self.store.session(visit.cookie) if visit.cookie else None
+        except CurationError:  # the database may be what is broken
+            return visit
+        return visit._replace(person=person)
 
     def _refused(self, visit: Visit, refusal: Refusal) -> Response:
         try:
@@ -331,7 +340,7 @@ class Site:
 
     def _set_cookie(self, visit: Visit, response: Response, value: str) -> None:
         response.set_cookie(
-            *(COOKIE, value),
+            *(cookie_name(visit.request), value),
             max_age=180 * 24 * 3600 if value else 0,
             secure=visit.request.url.scheme == "https",
             httponly=True,
@@ -434,12 +443,9 @@ class Site:
         plan = self._joining(visit)
         if not visit.form.one("agree"):
             return self._consent_page(visit, plan, missing=True)
-        known = self._joined.get(visit.cookie)
-        person = visit.person or (self.store.person(known) if known else None)
-        if person is None:
-            pseudonym = self.services.pseudonym
-            person = self.store.add_person(pseudonym, [plan.name], at=visit.now)
-            self._joined[visit.cookie] = person.id
+        person = visit.person or self.store.add_person(
+            self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
+        )
         self.store.admit(person.id, plan.name)
         self.store.consent(person.id, plan.name, at=visit.now)
         return self._signed_in(visit, person, f"/r/{plan.name}/link")
@@ -511,7 +517,9 @@ class Site:
             return self._training_page(visit, plan, answers, tries, asks=True, problems=problems)
         share = forms.right_answers(plan, answers) / len(answers)
         passed = share >= plan.training_pass
-        self.store.add_attempt(visit.who.id, plan.name, share=share, passed=passed)
+        self.store.add_attempt(
+            visit.who.id, plan.name, number=len(tries), share=share, passed=passed
+        )
         return RedirectResponse(address, 303)
 
     def _training_page(
@@ -564,16 +572,19 @@ class Site:
         task: WebTask,
         fields: Mapping[str, Any],
         problems: list[Problem],
+        *,
+        status: int = 0,
+        **more: Any,
     ) -> Response:
         order = [n + 1 for n in self.store.order(plan, task.id, visit.who.id)]
         return self._page(
             *(visit, plan, "task.html"),
-            status=422 if any(one.stops for one in problems) else 200,
+            status=status or (422 if any(one.stops for one in problems) else 200),
             problems=problems,
             standing=self.store.standing(visit.who, plan.name, at=visit.now),
             answer_id=forms.answer_id(visit.form) or secrets.token_hex(16),
             seen=visit.form.one("seen") or f"{visit.now:.0f}",
-            **forms.task_view(plan, task, fields, problems, order),
+            **(forms.task_view(plan, task, fields, problems, order) | more),
         )
 
     def check(self, visit: Visit) -> Response:
@@ -589,8 +600,18 @@ class Site:
         return JSONResponse({"problems": [one._asdict() for one in problems]})
 
     def answer(self, visit: Visit) -> Response:
-        """Take an answer, and give the next task."""
+        """Take an answer, and give the next task; on a full disk, the same page with the text."""
         plan = self._plan(visit, also_closed=True)
+        try:
+            return self._taken(visit, plan)
+        except NoSpaceError:
+            task = self.store.was_given(visit.who, plan.name, visit.part("task"))
+            if visit.wants_json or task is None:
+                raise
+            fields = forms.read(plan.kind, visit.form)
+            return self._task_page(visit, plan, task, fields, [], status=507, note="full")
+
+    def _taken(self, visit: Visit, plan: Plan) -> Response:
         task, id = visit.part("task"), forms.answer_id(visit.form)
         if id is None:
             raise Refusal(400, "unreadable", plan=plan)
