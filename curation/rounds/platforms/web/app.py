@@ -153,7 +153,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/p/{secret}", "enter", site.enter),
             page("/me", "me", site.me),
             page("/help", "help", site.help),
-            page("/leave", "leave", None, site.leave),
+            page("/leave", "leave", site.left, site.leave),
             page("/r/{round}", "round", site.overview, site.consent),
             page("/r/{round}/link", "link", site.link),
             page("/r/{round}/training", "training", site.training, site.trained),
@@ -698,8 +698,16 @@ class Site:
         """End the session on this device."""
         plan = self._any_plan(visit)
         self.store.end_session(visit.cookie)
-        lines = _texts(plan)["web"]["leave_lines"]
-        response = self._message(visit._replace(person=None), plan, "leave", lines)
+        return self._left(visit._replace(person=None), plan)
+
+    def left(self, visit: Visit) -> Response:
+        """That nobody is signed in, after the script has ended the session."""
+        if visit.person:
+            return RedirectResponse("/", 303)
+        return self._left(visit, self._any_plan(visit))
+
+    def _left(self, visit: Visit, plan: Plan | None) -> Response:
+        response = self._message(visit, plan, "leave", _texts(plan)["web"]["leave_lines"])
         self._set_cookie(visit, response, "")
         return response
 
