@@ -186,6 +186,7 @@ def test_one_who_does_not_pass_the_training(browser: Any, axe: str, site: Site) 
     assert tab.text("h1") == "Thank you for your time"
     assert site.store.attempts(someone.id, "validation-1") == [False, False]
     tab.press()
+    tab.page.wait_for_url("**/leave")
     assert tab.text("h1") == "You are signed out"
     assert site.store.lines("validation-1")[1:] == []
     tab.close()
