@@ -25,7 +25,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from curation.files import CurationError
 from curation.rounds import pages
 from curation.rounds.platforms.web import forms
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -261,7 +260,7 @@ class Site:
         visit = self._stranger(request)
         try:
             person = self.store.session(visit.cookie) if visit.cookie else None
-        except CurationError:  # the database may be what is broken
+        except Exception:  # the database may be what is broken
             return visit
         return visit._replace(person=person)
 

@@ -137,6 +137,11 @@ def answer_id(form: Form) -> str | None:
 # --- what is to be changed ----------------------------------------------------------------------
 
 
+def _as_folded(text: Any, blank: str) -> str:
+    """A text as the fold reads it, with the gap as BLANK; what is stored stays as typed."""
+    return read_blank(" ".join(nfc(str(text or "")).split()), blank)
+
+
 class Checker(NamedTuple):
     """Checks the answers of one round as its import would.
 
@@ -269,11 +274,6 @@ class Checker(NamedTuple):
             if finding.code in ("punctuation_missing", "article_wrong") and about == "template":
                 field = about
             yield self._problem(field, finding.code, stops=False)
-
-
-def _as_folded(text: Any, blank: str) -> str:
-    """A text as the fold reads it, with the gap as BLANK; what is stored stays as typed."""
-    return read_blank(" ".join(nfc(str(text or "")).split()), blank)
 
 
 @lru_cache(maxsize=8)

@@ -154,10 +154,10 @@ function openTask() {
     if (form.elements.template) openGap(form.elements.template);
     showCopies();
     form.addEventListener("input", () => {
-        showCopies();
-        saveDraft();
         const waits = kept.get(own());
         if (waits) kept.set(own(), { ...waits, form: filled() });
+        showCopies();
+        saveDraft();
     });
     form.addEventListener("submit", submit);
     form.addEventListener("keydown", byKey);
