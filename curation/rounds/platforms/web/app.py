@@ -42,7 +42,7 @@ from curation.rounds.platforms.web.store import (
 )
 
 HERE = Path(__file__).parent
-COOKIE = "curation"
+COOKIE = "curation"  # behind https with a prefix: another host or page cannot set it
 LARGEST = 64 * 1024  # bytes of a form
 DRAINED = 2**20  # bytes of a form that is too large: read, so that the browser sees the page
 NOTES = ("late",)
@@ -103,6 +103,11 @@ class Visit(NamedTuple):
 Handler = Callable[[Visit], Response]
 
 
+def cookie_name(request: Request) -> str:
+    """The name of the session's cookie."""
+    return f"__Host-{COOKIE}" if request.url.scheme == "https" else COOKIE
+
+
 class Refusal(Exception):  # noqa: N818 (it is a page, not an error)
     """A page instead of the one that was asked for; its texts are ``NAME_title`` and ``NAME``."""
 
@@ -150,7 +155,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/p/{secret}", "enter", site.enter),
             page("/me", "me", site.me),
             page("/help", "help", site.help),
-            page("/leave", "leave", None, site.leave),
+            page("/leave", "leave", site.left, site.leave),
             page("/r/{round}", "round", site.overview, site.consent),
             page("/r/{round}/link", "link", site.link),
             page("/r/{round}/training", "training", site.training, site.trained),
@@ -181,7 +186,6 @@ class Site:
             lstrip_blocks=True,
         )
         self.templates.filters |= {"marked": forms.marked}
-        self._joined: dict[str, str] = {}  # by first cookie, who joined: a form that came twice
         self._warmed = set[str]()
         for plan in filter(None, map(store.plan, store.rounds())):
             self._warm(plan)
@@ -216,11 +220,11 @@ class Site:
         return Route(path, serve, methods=methods, name=name)
 
     def _stranger(self, request: Request) -> Visit:
-        cookie = request.cookies.get(COOKIE, "")
+        cookie = request.cookies.get(cookie_name(request), "")
         return Visit(request, Form(), cookie, None, self.services.now())
 
     def _visit(self, request: Request, form: Form) -> Visit:
-        cookie = request.cookies.get(COOKIE, "")
+        cookie = request.cookies.get(cookie_name(request), "")
         person = self.store.session(cookie) if cookie else None
         visit = Visit(request, form, cookie, person, self.services.now())
         if request.method == "POST" and not self._is_own(visit):
@@ -267,7 +271,11 @@ class Site:
 
     def _visit_or_stranger(self, request: Request) -> Visit:
         visit = self._stranger(request)
-        return visit._replace(person=self.store.session(visit.cookie) if visit.cookie else None)
+        try:
+            person = self.store.session(visit.cookie) if visit.cookie else None
+        except Exception:  # the database may be what is broken
+            return visit
+        return visit._replace(person=person)
 
     def _refused(self, visit: Visit, refusal: Refusal) -> Response:
         try:
@@ -348,7 +356,7 @@ class Site:
 
     def _set_cookie(self, visit: Visit, response: Response, value: str) -> None:
         response.set_cookie(
-            *(COOKIE, value),
+            *(cookie_name(visit.request), value),
             max_age=180 * 24 * 3600 if value else 0,
             secure=visit.request.url.scheme == "https",
             httponly=True,
@@ -469,12 +477,9 @@ class Site:
         plan = self._joining(visit)
         if not visit.form.one("agree"):
             return self._consent_page(visit, plan, missing=True)
-        known = self._joined.get(visit.cookie)
-        person = visit.person or (self.store.person(known) if known else None)
-        if person is None:
-            pseudonym = self.services.pseudonym
-            person = self.store.add_person(pseudonym, [plan.name], at=visit.now)
-            self._joined[visit.cookie] = person.id
+        person = visit.person or self.store.add_person(
+            self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
+        )
         self.store.admit(person.id, plan.name)
         self.store.consent(person.id, plan.name, at=visit.now)
         return self._signed_in(visit, person, f"/r/{plan.name}/link")
@@ -550,7 +555,9 @@ class Site:
             return self._training_page(visit, plan, answers, tries, asks=True, problems=problems)
         share = forms.right_answers(plan, answers) / len(answers)
         passed = share >= plan.training_pass
-        self.store.add_attempt(visit.who.id, plan.name, share=share, passed=passed)
+        self.store.add_attempt(
+            visit.who.id, plan.name, number=len(tries), share=share, passed=passed
+        )
         return RedirectResponse(address, 303)
 
     def _training_page(
@@ -603,16 +610,19 @@ class Site:
         task: WebTask,
         fields: Mapping[str, Any],
         problems: list[Problem],
+        *,
+        status: int = 0,
+        **more: Any,
     ) -> Response:
         order = [n + 1 for n in self.store.order(plan, task.id, visit.who.id)]
         return self._page(
             *(visit, plan, "task.html"),
-            status=422 if any(one.stops for one in problems) else 200,
+            status=status or (422 if any(one.stops for one in problems) else 200),
             problems=problems,
             standing=self.store.standing(visit.who, plan.name, at=visit.now),
             answer_id=forms.answer_id(visit.form) or secrets.token_hex(16),
             seen=visit.form.one("seen") or f"{visit.now:.0f}",
-            **forms.task_view(plan, task, fields, problems, order),
+            **(forms.task_view(plan, task, fields, problems, order) | more),
         )
 
     def check(self, visit: Visit) -> Response:
@@ -628,8 +638,18 @@ class Site:
         return JSONResponse({"problems": [one._asdict() for one in problems]})
 
     def answer(self, visit: Visit) -> Response:
-        """Take an answer, and give the next task."""
+        """Take an answer, and give the next task; on a full disk, the same page with the text."""
         plan = self._plan(visit, also_closed=True)
+        try:
+            return self._taken(visit, plan)
+        except NoSpaceError:
+            task = self.store.was_given(visit.who, plan.name, visit.part("task"))
+            if visit.wants_json or task is None:
+                raise
+            fields = forms.read(plan.kind, visit.form)
+            return self._task_page(visit, plan, task, fields, [], status=507, note="full")
+
+    def _taken(self, visit: Visit, plan: Plan) -> Response:
         task, id = visit.part("task"), forms.answer_id(visit.form)
         if id is None:
             raise Refusal(400, "unreadable", plan=plan)
@@ -714,8 +734,16 @@ class Site:
         """End the session on this device."""
         plan = self._any_plan(visit)
         self.store.end_session(visit.cookie)
-        lines = _texts(plan)["web"]["leave_lines"]
-        response = self._message(visit._replace(person=None), plan, "leave", lines)
+        return self._left(visit._replace(person=None), plan)
+
+    def left(self, visit: Visit) -> Response:
+        """That nobody is signed in, after the script has ended the session."""
+        if visit.person:
+            return RedirectResponse("/", 303)
+        return self._left(visit, self._any_plan(visit))
+
+    def _left(self, visit: Visit, plan: Plan | None) -> Response:
+        response = self._message(visit, plan, "leave", _texts(plan)["web"]["leave_lines"])
         self._set_cookie(visit, response, "")
         return response
 

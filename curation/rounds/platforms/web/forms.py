@@ -28,7 +28,7 @@ from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
-from curation.text.rules import WORK, same_text
+from curation.text.rules import WORK, nfc, same_text
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -144,6 +144,11 @@ def answer_id(form: Form) -> str | None:
 # --- what is to be changed ----------------------------------------------------------------------
 
 
+def _as_folded(text: Any, blank: str) -> str:
+    """A text as the fold reads it, with the gap as BLANK; what is stored stays as typed."""
+    return read_blank(" ".join(nfc(str(text or "")).split()), blank)
+
+
 class Checker(NamedTuple):
     """Checks the answers of one round as its import would.
 
@@ -210,12 +215,8 @@ class Checker(NamedTuple):
         assert plan.kind in KINDS
         about = "template" if plan.kind == "intrasentence" else "context"
         blank = plan.texts["writing"]["blank"]
-        context = read_blank(" ".join(fields[about].split()), blank)
-        words = {
-            name: read_blank(" ".join(fields[name].split()), blank)
-            for name in WORDS
-            if fields[name].strip()
-        }
+        context = _as_folded(fields[about], blank)
+        words = {name: _as_folded(fields[name], blank) for name in WORDS if fields[name].strip()}
         sentences = {name: text for name, text in words.items() if context or about == "context"}
         if plan.kind == "intrasentence":
             sentences = {n: whole_sentence(context, target, t) for n, t in sentences.items()}
@@ -262,9 +263,8 @@ class Checker(NamedTuple):
     def _gist(self, target: str, item: Mapping[str, Any]) -> str:
         """The gist of an item that somebody wrote here, as the fold makes it."""
         blank, is_intra = self.plan.texts["writing"]["blank"], "template" in item
-        context = str(item.get("template" if is_intra else "context") or "")
-        context = read_blank(" ".join(context.split()), blank)
-        texts = [" ".join(str(item.get(name) or "").split()) for name in WORDS[:2]]
+        context = _as_folded(item.get("template" if is_intra else "context"), blank)
+        texts = [" ".join(nfc(str(item.get(name) or "")).split()) for name in WORDS[:2]]
         if is_intra:
             texts = [whole_sentence(context, target, text) for text in texts]
         return content.gist(context, texts)

@@ -40,6 +40,9 @@ LEAST_FREE = 64 * 2**20
 WAIT = 30.0
 """How many seconds a change waits for another one."""
 
+JOINS_AGAIN = 120.0
+"""For how many seconds a consent form that comes again is that of the same person."""
+
 ANSWERED, SKIPPED, ENDED = -2.0, -1.0, 0.0
 """What ``leases.until`` is when a lease is not live: what became of it."""
 
@@ -261,6 +264,7 @@ class Store:
         if kind == APPLICATION:
             if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 raise self._explained("SQLITE_CORRUPT")
+            self._keep_log()  # a backup that was put back keeps none
         elif has_tables:
             raise CurationError(
                 f"{self._path}: is a database of another program",
@@ -271,7 +275,14 @@ class Store:
 
     def _make(self) -> None:
         """Make the tables, or wait until another program has made them."""
+        self._keep_log()
         schema = read_text(Path(__file__).with_name("schema.sql"))
+        secret = f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}')"
+        mark = f"PRAGMA application_id={APPLICATION}"
+        self._db.executescript(f"BEGIN IMMEDIATE; {schema} {secret}; {mark}; COMMIT;")
+
+    def _keep_log(self) -> None:
+        """Write changes into a log first (WAL), now and from now on."""
         for wait in (*[0.05] * 100, None):
             try:
                 self._db.execute("PRAGMA journal_mode=WAL")  # fails at once if the file is in use
@@ -280,9 +291,6 @@ class Store:
                 if wait is None:
                     raise
                 time.sleep(wait)
-        secret = f"INSERT OR IGNORE INTO facts VALUES ('secret', '{secrets.token_hex(32)}')"
-        mark = f"PRAGMA application_id={APPLICATION}"
-        self._db.executescript(f"BEGIN IMMEDIATE; {schema} {secret}; {mark}; COMMIT;")
 
     def close(self) -> None:
         """Close the file."""
@@ -521,25 +529,36 @@ class Store:
         rounds: Iterable[str],
         *,
         name: str = "",
+        cookie: str = "",
         at: float,
     ) -> Person:
         """Add a person with a new random id, and admit them to rounds.
+
+        A browser with a cookie in which somebody was added just now gives that person again.
 
         Args:
             pseudonym_of: gives the pseudonym of an id.
             rounds: the rounds that they may work on.
             name: what the owner calls them.
+            cookie: the cookie of the browser in which they joined; empty if the owner adds them.
             at: now.
         """
         id = "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
         person = Person(id, pseudonym_of(id), name)
         with self._change() as db:
+            db.execute("DELETE FROM joined WHERE at <= ?", (at - JOINS_AGAIN,))
+            joined = "SELECT person FROM joined WHERE key = ?"
+            if again := db.execute(joined, (digest_of(cookie),)).fetchone():
+                sql = f"SELECT {PERSON} FROM people WHERE id = ?"
+                return Person(*db.execute(sql, again).fetchone())
             db.execute(
                 "INSERT INTO people (id, pseudonym, name, since) VALUES (?, ?, ?, ?)",
                 (id, person.pseudonym, name, at),
             )
             admitted = [(id, round) for round in rounds]
             db.executemany("INSERT OR IGNORE INTO admitted VALUES (?, ?)", admitted)
+            if cookie:
+                db.execute("INSERT INTO joined VALUES (?, ?, ?)", (digest_of(cookie), id, at))
         return person
 
     def admit(self, person: str, round: str) -> None:
@@ -595,9 +614,12 @@ class Store:
         return Person(*rows[0]) if rows else None
 
     def end_session(self, cookie: str) -> None:
-        """End a session: its cookie opens nothing any more."""
+        """End a session: its cookie, and the one with which the person joined, open nothing."""
+        key = (digest_of(cookie),)
         with self._change(always=True) as db:
-            db.execute("DELETE FROM sessions WHERE key = ?", (digest_of(cookie),))
+            of = "SELECT person FROM sessions WHERE key = ?"
+            db.execute(f"DELETE FROM joined WHERE person IN ({of})", key)
+            db.execute("DELETE FROM sessions WHERE key = ?", key)
 
     def csrf(self, cookie: str) -> str:
         """The token that forms carry in a browser with this cookie."""
@@ -632,20 +654,17 @@ class Store:
 
     def attempts(self, person: str, round: str) -> list[bool]:
         """The person's tries of the training of this kind of round: whether each was passed."""
-        rows = self._all(
-            "SELECT passed FROM trained JOIN rounds ON rounds.name = trained.round "
-            "WHERE person = ? AND kind = (SELECT kind FROM rounds WHERE name = ?) "
-            "ORDER BY trained.rowid",
-            *(person, round),
-        )
-        return [bool(row[0]) for row in rows]
+        return [bool(row[0]) for row in self._all(ATTEMPTS, person, round)]
 
-    def add_attempt(self, person: str, round: str, *, share: float, passed: bool) -> None:
-        """Record one more try of the training."""
+    def add_attempt(
+        self, person: str, round: str, *, number: int, share: float, passed: bool
+    ) -> None:
+        """Record a try of the training, if the person has had ``number`` tries before it."""
         with self._change() as db:
-            db.execute(
-                "INSERT INTO trained VALUES (?, ?, ?, ?)", (person, round, share, int(passed))
-            )
+            tries = len(db.execute(ATTEMPTS, (person, round)).fetchall())
+            if tries == number:
+                row = (person, round, share, int(passed))
+                db.execute("INSERT INTO trained VALUES (?, ?, ?, ?)", row)
 
     def give(self, person: Person, round: str, *, at: float) -> Given | Nothing:
         """Give a person a task on a lease: the one that they hold, else the one that lacks most.
@@ -705,6 +724,12 @@ class Store:
                 _lease(db, round, task, person.id, until)
             return Given(_task(db, round, task), until) if until > 0 else None
 
+    def was_given(self, person: Person, round: str, task: str) -> WebTask | None:
+        """A task that was given to this person, also without a lease; it changes nothing."""
+        with self._read_lock, self._errors():
+            until = _until(self._reader, round, task, person.id)
+            return None if until is None else _task(self._reader, round, task)
+
     def submit(
         self,
         person: Person,
@@ -735,8 +760,10 @@ class Store:
         if plan.kind == "validation":
             payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
         with self._change() as db:
-            if known := _known(db, id, round, task, person.id):
+            known, id = _known(db, (id, "answer", round, task, person.id))
+            if known:
                 return known
+            payload["answer_id"] = id
             _end_leases(db, at)
             until = _until(db, round, task, person.id)
             if until is None:
@@ -760,8 +787,10 @@ class Store:
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "skipped": reason}
         with self._change() as db:
-            if known := _known(db, id, round, task, person.id):
+            known, id = _known(db, (id, "skip", round, task, person.id))
+            if known:
                 return known
+            payload["answer_id"] = id
             until = _until(db, round, task, person.id)
             if until is None:
                 return NOT_YOURS
@@ -825,6 +854,10 @@ PERSON = "people.id, people.pseudonym, people.name"
 FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
+ATTEMPTS = (
+    "SELECT passed FROM trained JOIN rounds ON rounds.name = trained.round "
+    "WHERE person = ? AND kind = (SELECT kind FROM rounds WHERE name = ?) ORDER BY trained.rowid"
+)
 FREE = (
     "round = :round AND answered + live < asked AND barred IS NOT :pseudonym AND id NOT IN "
     "(SELECT task FROM leases WHERE person = :id AND round = :round AND until != 0)"
@@ -896,14 +929,25 @@ def _has_place(db: sqlite3.Connection, plan: Plan, task: str, person: str) -> bo
 
 
 def _known(
-    db: sqlite3.Connection, id: str, round: str, task: str, person: str
-) -> Literal["known", "not_yours"] | None:
-    """What becomes of an answer whose id is here already; None if it is new."""
-    sql = "SELECT round, task, person FROM answers WHERE id = ?"
+    db: sqlite3.Connection, sent: tuple[str, str, str, str, str]
+) -> tuple[Literal["known", "not_yours"] | None, str]:
+    """What becomes of an answer whose id is here already, None if it is new; and its id.
+
+    An answer may come with the id of a skip of the same task: then it gets one of its own.
+
+    Args:
+        db: the database.
+        sent: the id, form, round, task and person.
+    """
+    sql = "SELECT form, round, task, person FROM answers WHERE id = ?"
+    id, form, *rest = sent
     row = db.execute(sql, (id,)).fetchone()
+    if row and row["form"] != form and [*row][1:] == rest:
+        id = sha256(f"{id} {form}".encode()).hexdigest()[:32]
+        row = db.execute(sql, (id,)).fetchone()
     if row is None:
-        return None
-    return "known" if tuple(row) == (round, task, person) else NOT_YOURS
+        return None, id
+    return ("known" if [*row] == [form, *rest] else NOT_YOURS), id
 
 
 def _keep(db: sqlite3.Connection, row: tuple[object, ...], payload: dict[str, Any]) -> None:

@@ -109,7 +109,9 @@ def test_every_page_in_every_state(
     page.click("#leave button")
     page.wait_for_selector("dialog[open]")
     look()
-    page.click("dialog .main")
+    page.click("dialog [value=leave]")
+    page.wait_for_selector("#still-here:visible")
+    look()
     tab.context.set_offline(False)
     page.wait_for_url("**/t/t-2")
     for path in ("/me", "/help", "/nowhere", "/r/intrasentence-1/done", "/r/intrasentence-1/t/t-1"):
@@ -184,6 +186,7 @@ def test_one_who_does_not_pass_the_training(browser: Any, axe: str, site: Site) 
     assert tab.text("h1") == "Thank you for your time"
     assert site.store.attempts(someone.id, "validation-1") == [False, False]
     tab.press()
+    tab.page.wait_for_url("**/leave")
     assert tab.text("h1") == "You are signed out"
     assert site.store.lines("validation-1")[1:] == []
     tab.close()
@@ -392,6 +395,17 @@ def test_what_is_pasted_is_plain_text_on_one_line(writing: Tab) -> None:
     assert writing.page.locator(CHIP).count() == 1
 
 
+def test_enter_for_an_input_method_sends_nothing(writing: Tab) -> None:
+    writing.write()
+    for pressed in ({"isComposing": True}, {"keyCode": 229}):
+        writing.page.evaluate(
+            "how => document.querySelector('.gap-field').dispatchEvent("
+            "new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, ...how }))",
+            pressed,
+        )
+    assert not any("unsent" in key for key in writing.kept())
+
+
 def test_what_was_typed_twice_is_refused_with_its_fix(writing: Tab) -> None:
     writing.page.keyboard.type("The librarian was BLANK and BLANK.")
     writing.page.click("#stereotype")
@@ -452,6 +466,63 @@ def test_an_answer_whose_receipt_was_lost_is_one_answer(browser: Any, site: Site
     tab.page.reload()  # the task is answered by now; what waits is sent again from there
     tab.emptied()
     assert len(answers(site, "intrasentence-1")) == 1
+    tab.close()
+
+
+def waiting(tab: Tab) -> Tab:
+    """Write and send while the server cannot be reached, which it can afterwards."""
+    tab.write()
+    tab.page.route("**/t/*", lambda route: route.abort())
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    tab.page.unroute_all()
+    return tab
+
+
+def test_what_is_changed_while_an_answer_waits_is_sent(writing: Tab, site: Site) -> None:
+    waiting(writing).page.fill("#stereotype", "shy")
+    writing.page.click("#again")
+    writing.page.wait_for_url("**/t/t-2")
+    assert [answer["stereotype"] for answer in answers(site, "intrasentence-1")] == ["shy"]
+
+
+@pytest.mark.parametrize(
+    "storage",
+    [
+        "Storage.prototype.setItem = () => { throw new Error('full') }",
+        "Object.defineProperty(window, 'localStorage', { get: () => null })",
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no') } })",
+    ],
+)
+def test_a_browser_that_keeps_nothing_loses_nothing(browser: Any, site: Site, storage: str) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site)
+    tab.context.add_init_script(storage)
+    waiting(tab.begin(site.person("intrasentence-1"), "intrasentence-1"))
+    assert tab.page.input_value("#stereotype") == "quiet"
+    tab.page.click("#again")
+    tab.page.wait_for_url("**/t/t-2")
+    assert len(answers(site, "intrasentence-1")) == 1
+    tab.page.click("#leave button")
+    tab.page.wait_for_url("**/leave")
+    assert tab.context.cookies() == []
+    tab.close()
+
+
+def test_an_answer_that_another_tab_sends_first(writing: Tab, site: Site) -> None:
+    waiting(writing).page.evaluate("Storage.prototype.getItem = () => null")
+    writing.page.click("#again")
+    writing.page.wait_for_url("**/r/intrasentence-1")
+    writing.emptied()
+    assert len(answers(site, "intrasentence-1")) == 1
+
+
+def test_a_key_that_is_held_down_labels_once(browser: Any, site: Site) -> None:
+    put(site.store, plan("validation"), 2)
+    tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    for _ in range(4):
+        tab.page.keyboard.down("1")
+    assert tab.page.locator("[name^=label_]:checked").count() == 1
     tab.close()
 
 
@@ -546,6 +617,39 @@ def test_leaving_asks_first_if_an_answer_is_unsent(browser: Any, site: Site) -> 
     tab.page.wait_for_url("**/leave")
     assert tab.kept() == []
     assert tab.context.cookies() == []
+    tab.close()
+
+
+def test_leaving_without_a_network_says_that_one_is_still_signed_in(
+    browser: Any, site: Site
+) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    tab = Tab(browser, site).begin(site.person("intrasentence-1"), "intrasentence-1")
+    tab.page.fill("#stereotype", "quiet")
+    tab.context.set_offline(True)
+    tab.page.click("#leave button")
+    tab.page.wait_for_selector("#still-here:visible")
+    assert len(tab.kept()) == len(tab.context.cookies()) == 1
+    tab.context.set_offline(False)
+    tab.page.click("#leave button")
+    tab.page.wait_for_url("**/leave")
+    assert tab.text("h1") == "You are signed out"
+    assert tab.kept() == tab.context.cookies() == []
+    tab.close()
+
+
+def test_after_an_erasure_what_the_browser_keeps_can_be_deleted(browser: Any, site: Site) -> None:
+    put(site.store, plan("intrasentence"), 2)
+    someone = site.person("intrasentence-1")
+    tab = Tab(browser, site)
+    tab.go("/")
+    assert tab.page.is_hidden("#leave")
+    tab.begin(someone, "intrasentence-1").page.fill("#stereotype", "quiet")
+    site.store.erase(site.pseudonym(someone.id))
+    tab.go("/")
+    tab.page.click("#leave button")
+    tab.page.wait_for_url("**/leave")
+    assert tab.kept() == tab.context.cookies() == []
     tab.close()
 
 

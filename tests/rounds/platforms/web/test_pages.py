@@ -136,9 +136,10 @@ def test_behind_a_proxy_with_tls_the_cookie_is_secure(site: Site) -> None:
     put(site.store, plan("intrasentence"))
     one = site.person("intrasentence-1")
     headers = {"X-Forwarded-Proto": "https"}
-    assert (
-        "Secure" in one.get(one.link, allow_redirects=False, headers=headers).headers["set-cookie"]
-    )
+    cookie = one.get(one.link, allow_redirects=False, headers=headers).headers["set-cookie"]
+    assert cookie.startswith("__Host-curation=")
+    assert "Secure" in cookie
+    assert "Path=/;" in cookie
 
 
 def test_twenty_previews_of_a_link_take_no_task(site: Site) -> None:
@@ -305,6 +306,17 @@ def test_a_round_of_each_kind_from_the_first_task_to_the_code(site: Site, kind: 
     assert answers[0]["seconds"] == 12.0
     if kind == "validation":
         assert sorted(answers[0]["order"]) == [1, 2, 3]
+
+
+def test_a_text_in_nfd_is_checked_as_the_fold_reads_it(site: Site, writer: Someone) -> None:
+    path = writer.next("intrasentence-1")
+    typed = "The librarian from Cafe\u0301BLANK was there."
+    glued = writer.answer(path, template=typed)
+    composed = writer.answer(path, template=typed.replace("e\u0301", "\u00e9"))
+    assert (glued.status_code, composed.status_code) == (422, 422)
+    stored = "The librarian was BLANK in the cafe\u0301."
+    assert writer.answer(path, template=stored).status_code == 200
+    assert [answer["template"] for answer in payloads(site, "intrasentence-1")] == [stored]
 
 
 def test_the_same_answer_twice_is_one_and_a_second_one_is_refused(
@@ -664,6 +676,18 @@ def test_what_is_no_form_is_refused(site: Site, writer: Someone) -> None:
     assert payloads(site, "intrasentence-1") == []
 
 
+def test_a_broken_database_is_a_page_at_every_address(
+    writer: Someone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise CurationError("broken", "mend it")
+
+    monkeypatch.setattr(store_module.Store, "session", fail)
+    shown = [writer.get(path) for path in ("/", "/nowhere")]
+    assert [page.status_code for page in shown] == [500, 404]
+    assert [title(page) for page in shown] == [said("broken_title"), said("missing_title")]
+
+
 def test_a_full_disk_takes_no_answer_and_keeps_the_text(
     site: Site, writer: Someone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -673,7 +697,11 @@ def test_a_full_disk_takes_no_answer_and_keeps_the_text(
         full = before._replace(free=2**20)
         patch.setattr(store_module.shutil, "disk_usage", lambda path: full)
         refused = writer.answer(path)
-        assert (refused.status_code, title(refused)) == (507, said("full_title"))
+        assert refused.status_code == 507
+        assert said("full") in refused.text
+        assert 'value="boisterous"' in refused.text
+        other = writer.post(path + "/skip", answer_id="e" * 32, reason="upset")
+        assert (other.status_code, title(other)) == (507, said("full_title"))
         as_json = writer.answer(path, headers={"Accept": "application/json"})
         assert as_json.json()["refused"] == "full"
     assert payloads(site, "intrasentence-1") == []

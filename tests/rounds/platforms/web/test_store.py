@@ -160,7 +160,8 @@ class Leases(RuleBasedStateMachine):
     def send_again(self, data: st.DataObject) -> None:
         id = data.draw(st.sampled_from(sorted(self.sent)))
         who, task, _ = self.sent[id]
-        assert submit(self.store, who, task, id, self.at) == "known"
+        act = skip if self.sent[id][2] == "skip" else submit
+        assert act(self.store, who, task, id, self.at) == "known"
         stranger = next(p for p in self.people if p != who)
         assert submit(self.store, stranger, task, id, self.at) == "not_yours"
 
@@ -274,6 +275,20 @@ def test_second_answers_and_answers_after_a_skip(store: Store) -> None:
     assert submit(store, ann, second, "e") == "new"  # they went back; the place was free
     assert store.standing(ann, "v", at=5) == Standing(2, 0, 0)
     assert [load.answered for load in store.loads("v").values()] == [1, 1]
+
+
+def test_an_answer_with_the_id_of_a_skip_is_kept(store: Store) -> None:
+    opened(store, some_tasks(1), asked=1)
+    ann, ben = person(store), person(store)
+    task = given(store, ann)
+    assert skip(store, ann, task, "a") == "new"
+    assert submit(store, ben, task, "a") == "not_yours"
+    assert [submit(store, ann, task, "a") for _ in range(2)] == ["new", "known"]
+    assert skip(store, ann, task, "a") == "known"
+    first, second = (line.payload for line in store.lines("v"))
+    assert (first["answer_id"], second["label_1"]) == ("a", "x")
+    assert second["answer_id"] != "a"
+    assert store.standing(ann, "v", at=5) == Standing(1, 0, 0)
 
 
 def test_nobody_gets_what_they_wrote(store: Store) -> None:
@@ -403,13 +418,37 @@ def test_consent_is_to_a_version(store: Store) -> None:
     assert not store.has_consented(ann.id, "v")
 
 
+def test_a_browser_joins_once_within_two_minutes(store: Store) -> None:
+    opened(store)
+
+    def join(at: float) -> Person:
+        return store.add_person(people.pseudonyms(b"key"), ["v"], cookie="first", at=at)
+
+    ann = join(0)
+    assert join(119) == ann
+    assert store.people() == [ann]
+    ben = join(120)  # whoever knows the cookie later does not become Ann
+    assert ben != ann
+    store.end_session(store.begin_session(ben.id))
+    assert join(121) not in (ann, ben)
+
+
+def test_a_backup_that_is_put_back_keeps_a_log_again(path: Path) -> None:
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as backup:
+        assert backup.execute("PRAGMA journal_mode=DELETE").fetchone() == ("delete",)
+    with closing(Store(path)), closing(sqlite3.connect(path)) as now:
+        assert now.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
 def test_training_is_known_in_all_rounds_of_a_kind(store: Store) -> None:
     opened(store)
     for name, kind in (("v2", "validation"), ("w", "intrasentence")):
         store.put_round(a_plan(name, kind), some_tasks(), {"t0": 1})  # type: ignore[arg-type]
     ann = person(store)
-    store.add_attempt(ann.id, "v", share=0.5, passed=False)
-    store.add_attempt(ann.id, "v2", share=0.9, passed=True)
+    store.add_attempt(ann.id, "v", number=0, share=0.5, passed=False)
+    store.add_attempt(ann.id, "v2", number=0, share=0.1, passed=False)  # a form sent twice
+    store.add_attempt(ann.id, "v2", number=1, share=0.9, passed=True)
     assert [store.attempts(ann.id, round) for round in ("v", "v2", "w")] == [
         *([False, True], [False, True]),
         [],
@@ -485,7 +524,7 @@ def test_erasing_leaves_no_byte(store: Store, path: Path) -> None:
         fields = {"label_1": f"something private {n}"}
         task = given(store, ann)
         store.submit(ann, "v", task, id=f"i-{n}", fields=fields, seconds=1, at=2)
-    store.add_attempt(ann.id, "v", share=1, passed=True)
+    store.add_attempt(ann.id, "v", number=0, share=1, passed=True)
 
     def bytes_there() -> bytes:
         return b"".join(file.read_bytes() for file in path.parent.glob("web.sqlite*"))

@@ -11,26 +11,40 @@ const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).jo
 // --- what is kept in this browser, for one person ----------------------------------------------
 
 const kept = {
-    name: (key) => `curation/${person}/${key}`,
+    only: new Map(), // in this page alone: the browser's store is full, or forbidden
+    // Without a person, what is kept of all people.
+    name: (key) => `curation/${person && `${person}/`}${key}`,
     get(key) {
         try {
-            return JSON.parse(localStorage.getItem(this.name(key)));
+            return JSON.parse(this.only.get(this.name(key)) ?? localStorage.getItem(this.name(key)));
         } catch {
             return null;
         }
     },
     set(key, value) {
+        this.only.delete(this.name(key));
         try {
             localStorage.setItem(this.name(key), JSON.stringify(value));
             return true;
         } catch {
+            this.only.set(this.name(key), JSON.stringify(value));
             return false;
         }
     },
-    drop: (key) => localStorage.removeItem(kept.name(key)),
+    drop(key) {
+        this.only.delete(this.name(key));
+        try {
+            localStorage.removeItem(this.name(key));
+        } catch {}
+    },
     keys(prefix) {
-        const here = Object.keys(localStorage).filter((key) => key.startsWith(kept.name(prefix)));
-        return here.map((key) => key.slice(kept.name("").length));
+        let stored = [];
+        try {
+            stored = Object.keys(localStorage);
+        } catch {}
+        return [...new Set([...stored, ...this.only.keys()])]
+            .filter((key) => key.startsWith(this.name(prefix)))
+            .map((key) => key.slice(this.name("").length));
     },
 };
 
@@ -79,11 +93,11 @@ function flush() {
 async function sendAll() {
     const results = {};
     for (const key of kept.keys("unsent/")) {
-        const to = kept.get(key).to;
-        results[key] = { to, ...(await send(key)) };
+        const to = kept.get(key)?.to; // another tab may have sent it
+        if (to) results[key] = { to, ...(await send(key)) };
     }
     const here = form && `draft/${form.dataset.task}`;
-    const others = kept.keys("unsent/").filter((key) => kept.get(key).draft !== here);
+    const others = kept.keys("unsent/").filter((key) => kept.get(key)?.draft !== here);
     byId("not-sent").hidden = others.length === 0;
     const wrong = Object.entries(results).find(([key]) => key !== own() && !kept.get(key) && results[key].state !== "sent");
     byId("needs-change").hidden = !wrong;
@@ -135,6 +149,8 @@ function openTask() {
     if (form.elements.template) openGap(form.elements.template);
     showCopies();
     form.addEventListener("input", (event) => {
+        const waits = kept.get(own());
+        if (waits) kept.set(own(), { ...waits, form: filled() });
         showCopies();
         saveDraft();
         clear(event.target.name ?? event.target.dataset.for);
@@ -148,17 +164,17 @@ function openTask() {
     if (kept.get(own())) deliver();
 }
 
+function filled() {
+    form.elements.seconds.value = Math.round(earlier + (Date.now() - began) / 1000);
+    return [...new FormData(form).entries()].filter(([name]) => name !== "csrf");
+}
+
 async function submit(event) {
     event.preventDefault();
     if (form.dataset.busy) return;
     const to = event.submitter?.getAttribute("formaction") ?? location.pathname;
-    form.elements.seconds.value = Math.round(earlier + (Date.now() - began) / 1000);
     saveDraft();
-    const sent = [...new FormData(form).entries()].filter(([name]) => name !== "csrf");
-    if (!kept.set(own(), { to, draft, form: sent })) {
-        form.action = to;
-        return form.submit();
-    }
+    kept.set(own(), { to, draft, form: filled() });
     await deliver();
 }
 
@@ -170,13 +186,20 @@ async function deliver() {
     button.setAttribute("aria-disabled", "true");
     button.textContent = button.dataset.busy;
     byId("waiting").hidden = byId("refused").hidden = true;
-    let result = (await flush())[own()];
-    // The answer may have come in while others were being sent.
-    if (!result && kept.get(own())) result = (await flush())[own()];
-    if (result?.state === "sent") return location.assign(result.go || "/");
-    delete form.dataset.busy;
-    button.removeAttribute("aria-disabled");
-    button.textContent = text;
+    let result;
+    try {
+        result = (await flush())[own()];
+        // The answer may have come in while others were being sent, or another tab has sent it.
+        if (!result && kept.get(own())) result = (await flush())[own()];
+        if (!result && !kept.get(own())) result = { state: "sent" };
+        if (result?.state === "sent") return location.assign(result.go || "/");
+    } finally {
+        if (result?.state !== "sent") {
+            delete form.dataset.busy;
+            button.removeAttribute("aria-disabled");
+            button.textContent = text;
+        }
+    }
     if (result?.state === "wrong") {
         show(result.problems);
         form.querySelector("[aria-invalid='true']")?.focus();
@@ -194,7 +217,7 @@ async function deliver() {
 // The keys 1, 2 and 3 choose in the group that has the focus, and go to the next one that is shown.
 function byKey(event) {
     const group = event.target.closest("[data-keys]");
-    if (!group || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (!group || event.repeat || event.altKey || event.ctrlKey || event.metaKey) return;
     const choice = all("input[type=radio]", group)[Number(event.key) - 1];
     if (!choice || !/^[1-9]$/.test(event.key)) return;
     event.preventDefault();
@@ -416,9 +439,10 @@ function removeChip(made) {
 
 // To Backspace and Delete, the chip is one character.
 function nearChip(event) {
+    if (event.isComposing || event.keyCode === 229) return; // Enter confirms what an input method offers
     const back = event.key === "Backspace";
     const selection = getSelection();
-    if (event.key === "Enter" && !event.isComposing) {
+    if (event.key === "Enter") {
         event.preventDefault();
         form.requestSubmit();
     }
@@ -451,16 +475,24 @@ function labelButton() {
 byId("leave")?.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (kept.keys("unsent/").length) await flush();
-    if (!kept.keys("unsent/").length) return leave();
+    if (!kept.keys("").some((key) => key.includes("unsent/"))) return leave();
     const dialog = byId("unsent");
     dialog.returnValue = "stay";
     dialog.addEventListener("close", () => dialog.returnValue === "leave" && leave(), { once: true });
     dialog.showModal();
 });
 
-function leave() {
+// What is kept goes only when the server has ended the session.
+async function leave() {
+    byId("still-here").hidden = true;
+    const sent = { method: "POST", body: new URLSearchParams(new FormData(byId("leave"))) };
+    const response = person && (await fetch("/leave", sent).catch(() => null));
+    if (person && !response?.ok && response?.status !== 401) {
+        byId("still-here").hidden = false;
+        return byId("still-here").focus();
+    }
     kept.keys("").forEach((key) => kept.drop(key));
-    byId("leave").submit();
+    location.assign("/leave");
 }
 
 for (const button of all("[data-copy][hidden]")) {
@@ -478,7 +510,11 @@ for (const button of all("[data-copy][hidden]")) {
 
 // A page that a browser shows again as it was left may be out of date.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
+addEventListener("beforeunload", (event) => {
+    if ([...kept.only.keys()].some((key) => key.includes("/unsent/"))) event.preventDefault();
+});
 if (form) openTask();
+if (!person && kept.keys("").length) byId("leave").hidden = false;
 if (person) {
     flush();
     addEventListener("online", () => (form && kept.get(own()) ? deliver() : flush()));
