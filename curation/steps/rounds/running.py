@@ -693,6 +693,8 @@ def close_round(
     if pulls and any(platform.pull()):  # people finish the task that they have
         fold_answers(campaign, reporter=reporter)
     added = apply_reviews(campaign, round, reporter=reporter) if round.kind == "review" else []
+    if reach:
+        platform.stop()  # on some servers an answer, or a pull, makes its task wait again
     if round.state != "closed":
         round = round.model_copy(update={"state": "closed", "closed_at": now()})
         round_files.write_round(campaign, round)
