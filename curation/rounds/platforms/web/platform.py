@@ -31,9 +31,9 @@ def check_port(host: str, port: int) -> None:
     Raises:
         CurationError: it could not, for example because another program uses the port.
     """
-    from curation.rounds.platforms.web.server import _listening
+    from curation.rounds.platforms.web.server import listening
 
-    with _listening(host, port):
+    with listening(host, port):
         pass
 
 

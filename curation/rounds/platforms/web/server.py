@@ -50,7 +50,7 @@ def run(
         CurationError: another server runs on this campaign, the port is in use, the disk has no
             space, or the database cannot be read. Nothing listens then.
     """
-    with _only_one(lock), _listening(host, port) as sockets:
+    with _only_one(lock), listening(host, port) as sockets:
         if (free := shutil.disk_usage(database.parent).free) < LEAST_FREE:
             raise CurationError(
                 f"{database.parent}: only {free // 2**20} MiB of the disk are free",
@@ -126,8 +126,12 @@ def _only_one(lock: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
-    """The sockets of an address, bound before anything else is done."""
+def listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """The sockets of an address, bound before anything else is done.
+
+    Raises:
+        CurationError: it is not an address of this machine, or the port cannot be used.
+    """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError:
