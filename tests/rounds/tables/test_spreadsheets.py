@@ -18,6 +18,7 @@ from curation.rounds import people
 from curation.rounds.answers.rows import seconds_of
 from curation.rounds.tables.reading import read_rows
 from curation.settings import read_settings
+from curation.text.item_form import read_blank
 from curation.text.times import read_time
 from support.books import book
 from support.desk import GOLD, Row, read_csv
@@ -177,9 +178,9 @@ def writes(team: Volunteers, kind: str) -> None:
 
     def fill(task: Row, who: str) -> Row:
         answer = write(task, who)
-        expected.append(
-            (task["target"], one_space(answer["context"]), *team.texts({**answer, "kind": kind}))
-        )
+        context = read_blank(one_space(answer["context"]), team.blank)
+        meant = {**answer, "kind": kind, "context": context}
+        expected.append((task["target"], context, *team.texts(meant)))
         return answer if kind == "intersentence" else {"template": answer.pop("context"), **answer}
 
     team.open(kind, kind)

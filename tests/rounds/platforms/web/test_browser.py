@@ -224,6 +224,12 @@ def enter(tab: Tab, someone: Someone) -> None:
     tab_to(tab, "main .main")
     typed(tab, "Enter")
     tab.page.wait_for_url("**/t/*")
+    has_focus(tab)
+
+
+def has_focus(tab: Tab) -> None:
+    """Wait until something on the page has the focus: a browser gives it after loading."""
+    tab.page.wait_for_function("document.activeElement !== document.body")
 
 
 def test_labels_by_keyboard_alone(browser: Any, site: Site) -> None:
@@ -520,6 +526,7 @@ def test_an_answer_that_another_tab_sends_first(writing: Tab, site: Site) -> Non
 def test_a_key_that_is_held_down_labels_once(browser: Any, site: Site) -> None:
     put(site.store, plan("validation"), 2)
     tab = Tab(browser, site).begin(site.person("validation-1"), "validation-1")
+    has_focus(tab)
     for _ in range(4):
         tab.page.keyboard.down("1")
     assert tab.page.locator("[name^=label_]:checked").count() == 1
