@@ -312,9 +312,10 @@ def check_port(port: int) -> None:
     Raises:
         CurationError: another program uses it, or you may not.
     """
-    from curation.rounds.platforms.web.platform import check_port
+    from curation.rounds.platforms.web import server
 
-    check_port(HERE[0], port)
+    with server.listening(HERE[0], port):
+        pass
 
 
 def _public_address(campaign: Campaign) -> str:

@@ -25,18 +25,6 @@ def address(store: Store) -> str:
     return (store.fact("address") or ADDRESS).rstrip("/")
 
 
-def check_port(host: str, port: int) -> None:
-    """Check that the server could listen there now.
-
-    Raises:
-        CurationError: it could not, for example because another program uses the port.
-    """
-    from curation.rounds.platforms.web.server import listening
-
-    with listening(host, port):
-        pass
-
-
 @dataclass(frozen=True)
 class WebRound:
     """A round on our own pages; see ``interface.Platform``.

@@ -680,7 +680,7 @@ def test_a_broken_database_is_a_page_at_every_address(
     writer: Someone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
-        raise CurationError("broken", "mend it")
+        raise CurationError("broken", "fix it")
 
     monkeypatch.setattr(store_module.Store, "session", fail)
     shown = [writer.get(path) for path in ("/", "/nowhere")]
