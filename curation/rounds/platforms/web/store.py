@@ -316,7 +316,7 @@ class Store:
         return kind(f"{self._path}: {what}", fix)
 
     @contextmanager
-    def _change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
+    def change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction; it is on disk at the end, or nothing of it is.
 
         Args:
@@ -334,24 +334,25 @@ class Store:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """What a query gives; it does not wait for changes."""
         with self._read_lock, self._errors():
             return self._reader.execute(sql, values).fetchall()
 
-    def _one(self, sql: str, *values: object) -> Any:
+    def one(self, sql: str, *values: object) -> Any:
         """The first column of the first row; None if there is no row."""
-        rows = self._all(sql, *values)
+        rows = self.rows(sql, *values)
         return rows[0][0] if rows else None
 
     # --- the owner's side -------------------------------------------------------------------
 
     def fact(self, name: str) -> str:
         """A fact, such as ``address``, the public address of the server; empty if not known."""
-        return str(self._one("SELECT value FROM facts WHERE name = ?", name) or "")
+        return str(self.one("SELECT value FROM facts WHERE name = ?", name) or "")
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep a fact."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def put_round(self, plan: Plan, tasks: Sequence[WebTask], asked: Mapping[str, int]) -> str:
@@ -366,7 +367,7 @@ class Store:
             (plan.name, t.id, n, t.term, t.barred, msgspec.json.encode(t.data), asked.get(t.id, 0))
             for n, t in enumerate(tasks)
         ]
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "INSERT INTO rounds (name, kind, token, is_open, plan) VALUES (?, ?, ?, 1, ?) "
                 "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, is_open = 1, "
@@ -385,7 +386,7 @@ class Store:
 
     def change_plan(self, plan: Plan) -> None:
         """Change the plan of a round that is here; it stays open or closed."""
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             db.execute(
                 "UPDATE rounds SET plan = ?, version = version + 1 WHERE name = ?",
                 (msgspec.json.encode(plan), plan.name),
@@ -397,7 +398,7 @@ class Store:
         Other tasks stay as they are. Answers that count and live leases keep their places.
         """
         rows = [(total, round, task) for task, total in totals.items()]
-        with self._change() as db:
+        with self.change() as db:
             db.executemany(
                 "UPDATE tasks SET asked = max(?, answered + live) WHERE round = ? AND id = ?", rows
             )
@@ -405,7 +406,7 @@ class Store:
 
     def loads(self, round: str) -> dict[str, Load]:
         """By task id, how many answers are asked for, and how many of them are here."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
             "AND a.task = t.id AND a.counts AND a.number <= r.pulled) AS pulled "
             "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?",
@@ -415,17 +416,17 @@ class Store:
 
     def stop(self, round: str) -> None:
         """Give out none of a round's tasks any more; late answers are still kept."""
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             db.execute("UPDATE rounds SET is_open = 0 WHERE name = ?", (round,))
 
     def plan(self, round: str) -> Plan | None:
         """A round's plan; None if there is no such round."""
-        version = self._one("SELECT version FROM rounds WHERE name = ?", round)
+        version = self.one("SELECT version FROM rounds WHERE name = ?", round)
         if version is None:
             return None
         known = self._plans.get(round)
         if known is None or known[0] != version:
-            row = self._all("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
+            row = self.rows("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
             known = row["version"], msgspec.json.decode(row["plan"], type=Plan)
             self._plans[round] = known
         return known[1]
@@ -440,15 +441,15 @@ class Store:
 
     def rounds(self) -> list[str]:
         """The names of the rounds that are open, in order of opening."""
-        return [row[0] for row in self._all("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
+        return [row[0] for row in self.rows("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
 
     def token(self, round: str) -> str:
         """The token of a round's common link."""
-        return str(self._one("SELECT token FROM rounds WHERE name = ?", round))
+        return str(self.one("SELECT token FROM rounds WHERE name = ?", round))
 
     def round_of(self, token: str) -> str | None:
         """The round, open or closed, that a common link belongs to; None if there is none."""
-        name: str | None = self._one("SELECT name FROM rounds WHERE token = ?", token)
+        name: str | None = self.one("SELECT name FROM rounds WHERE token = ?", token)
         return name
 
     def lines(self, round: str, *, all: bool = False) -> list[Line]:
@@ -456,8 +457,8 @@ class Store:
 
         Consents and skips are among them; erased ones are not.
         """
-        after = 0 if all else self._one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
-        rows = self._all(
+        after = 0 if all else self.one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
+        rows = self.rows(
             "SELECT number, payload FROM answers WHERE round = ? AND number > ? ORDER BY number",
             *(round, after),
         )
@@ -465,7 +466,7 @@ class Store:
 
     def pulled(self, round: str, number: int, at: str) -> None:
         """Remember that answers up to a number are in the archive."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "UPDATE rounds SET pulled = max(pulled, ?), pulled_at = ? WHERE name = ?",
                 (number, at, round),
@@ -473,7 +474,7 @@ class Store:
 
     def pulled_at(self, round: str) -> str:
         """When answers were last pulled, in ISO 8601; empty if never."""
-        return str(self._one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
+        return str(self.one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
 
     def waiting(self, round: str) -> int:
         """How many answers were not pulled yet; consents and skips are not counted."""
@@ -481,7 +482,7 @@ class Store:
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
             "WHERE round = ? AND form = 'answer' AND number > pulled"
         )
-        return int(self._one(sql, round))
+        return int(self.one(sql, round))
 
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
@@ -495,7 +496,7 @@ class Store:
             CurationError: they are erased, but their bytes are still in the file, because another
                 program reads it. Repeat this.
         """
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             counted = (
                 "SELECT count(*) FROM answers JOIN people ON people.id = person "
                 "WHERE pseudonym = ? AND form = 'answer'"
@@ -545,7 +546,7 @@ class Store:
         """
         id = "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
         person = Person(id, pseudonym_of(id), name)
-        with self._change() as db:
+        with self.change() as db:
             db.execute("DELETE FROM joined WHERE at <= ?", (at - JOINS_AGAIN,))
             joined = "SELECT person FROM joined WHERE key = ?"
             if again := db.execute(joined, (digest_of(cookie),)).fetchone():
@@ -563,12 +564,12 @@ class Store:
 
     def admit(self, person: str, round: str) -> None:
         """Let a person work on one more round."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (person, round))
 
     def rounds_of(self, person: str, *, also_closed: bool = False) -> list[str]:
         """The open rounds that a person may work on, in order of opening; or closed ones, too."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT r.name FROM rounds r JOIN admitted a ON a.round = r.name "
             "WHERE a.person = ? AND (r.is_open OR ?) ORDER BY r.rowid",
             *(person, also_closed),
@@ -590,23 +591,23 @@ class Store:
 
     def person(self, id: str) -> Person | None:
         """A person by id; None if there is none."""
-        rows = self._all(f"SELECT {PERSON} FROM people WHERE id = ?", id)
+        rows = self.rows(f"SELECT {PERSON} FROM people WHERE id = ?", id)
         return Person(*rows[0]) if rows else None
 
     def people(self) -> list[Person]:
         """All people, in order of their arrival."""
-        return [Person(*row) for row in self._all(f"SELECT {PERSON} FROM people ORDER BY number")]
+        return [Person(*row) for row in self.rows(f"SELECT {PERSON} FROM people ORDER BY number")]
 
     def begin_session(self, person: str) -> str:
         """Begin a session; returns the value of its cookie, of which only a digest is kept."""
         cookie = secrets.token_urlsafe(32)
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT INTO sessions VALUES (?, ?)", (digest_of(cookie), person))
         return cookie
 
     def session(self, cookie: str) -> Person | None:
         """The person of a session; None if there is none, or the person was erased."""
-        rows = self._all(
+        rows = self.rows(
             f"SELECT {PERSON} FROM people JOIN sessions ON sessions.person = people.id "
             "WHERE sessions.key = ?",
             digest_of(cookie),
@@ -616,7 +617,7 @@ class Store:
     def end_session(self, cookie: str) -> None:
         """End a session: its cookie, and the one with which the person joined, open nothing."""
         key = (digest_of(cookie),)
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             of = "SELECT person FROM sessions WHERE key = ?"
             db.execute(f"DELETE FROM joined WHERE person IN ({of})", key)
             db.execute("DELETE FROM sessions WHERE key = ?", key)
@@ -638,7 +639,7 @@ class Store:
         It is also an entry among the answers, so that the archive has it.
         """
         plan = self._plan(round)
-        with self._change() as db:
+        with self.change() as db:
             new = db.execute(
                 "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
             ).rowcount
@@ -650,17 +651,17 @@ class Store:
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
         version = self._plan(round).consent
-        return self._one(CONSENTED, person, round, version) is not None
+        return self.one(CONSENTED, person, round, version) is not None
 
     def attempts(self, person: str, round: str) -> list[bool]:
         """The person's tries of the training of this kind of round: whether each was passed."""
-        return [bool(row[0]) for row in self._all(ATTEMPTS, person, round)]
+        return [bool(row[0]) for row in self.rows(ATTEMPTS, person, round)]
 
     def add_attempt(
         self, person: str, round: str, *, number: int, share: float, passed: bool
     ) -> None:
         """Record a try of the training, if the person has had ``number`` tries before it."""
-        with self._change() as db:
+        with self.change() as db:
             tries = len(db.execute(ATTEMPTS, (person, round)).fetchall())
             if tries == number:
                 row = (person, round, share, int(passed))
@@ -674,7 +675,7 @@ class Store:
         """
         plan = self._plan(round)
         rests = self.resting(person.id, round, at=at)
-        with self._change() as db:
+        with self.change() as db:
             if not _is_open(db, round):
                 return "closed"
             _end_leases(db, at)
@@ -714,7 +715,7 @@ class Store:
         have taken the place. The lease of a closed round is not renewed.
         """
         plan = self._plan(round)
-        with self._change() as db:
+        with self.change() as db:
             _end_leases(db, at)
             until = _until(db, round, task, person.id)
             if until is None or until < 0:
@@ -759,7 +760,7 @@ class Store:
         payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
         if plan.kind == "validation":
             payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
-        with self._change() as db:
+        with self.change() as db:
             known, id = _known(db, (id, "answer", round, task, person.id))
             if known:
                 return known
@@ -786,7 +787,7 @@ class Store:
         """Keep that a person skips a task, which goes to somebody else; like ``submit``."""
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "skipped": reason}
-        with self._change() as db:
+        with self.change() as db:
             known, id = _known(db, (id, "skip", round, task, person.id))
             if known:
                 return known
@@ -804,8 +805,8 @@ class Store:
     def standing(self, person: Person, round: str, *, at: float) -> Standing:
         """How far a person is in a round."""
         plan = self._plan(round)
-        if self._one("SELECT 1 FROM leases WHERE until > 0 AND until <= ?", at):
-            with self._change(always=True) as db:
+        if self.one("SELECT 1 FROM leases WHERE until > 0 AND until <= ?", at):
+            with self.change(always=True) as db:
                 _end_leases(db, at)
         with self._read_lock, self._errors():
             db = self._reader
@@ -832,12 +833,12 @@ class Store:
         A pause begins when they have answered or skipped as many tasks as ``Plan.pause_after`` says
         without a gap of the length of a pause. It holds for all rounds.
         """
-        until = self._one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
+        until = self.one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
         return float(until) if until > at else 0.0
 
     def written(self, kind: Kind, term: str) -> list[dict[str, Any]]:
         """The fields of the items of a kind that people wrote here on a term, oldest first."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT payload FROM answers a JOIN tasks t ON t.round = a.round AND t.id = a.task "
             "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts "
             "ORDER BY a.number",
