@@ -194,11 +194,12 @@ def _put(
     """Add an arrival, or bring it up to date: who declined may consent later."""
     db.execute(
         "INSERT INTO arrivals (id, participant, study, round, person, arrived, standing, status, "
-        "outcome, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, participant) "
-        "DO UPDATE SET person = coalesce(excluded.person, person), standing = excluded.standing, "
+        "outcome, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id, participant) DO UPDATE SET person = coalesce(excluded.person, person), "
+        "study = excluded.study, round = excluded.round, standing = excluded.standing, "
         "status = excluded.status, outcome = CASE WHEN excluded.person IS NOT NULL AND "
         "outcome = 'no_consent' THEN '' ELSE coalesce(nullif(outcome, ''), excluded.outcome) END",
-        (*claim[:2], claim.study, round, person, at, standing, status, outcome, outcome and at),
+        (*claim, round, person, at, standing, status, outcome, at if outcome else 0),
     )
 
 

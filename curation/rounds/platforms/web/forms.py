@@ -67,6 +67,7 @@ class Services(NamedTuple):
         findings: gives what the checks of a language find in an item; they only warn.
         now: gives the seconds since 1970.
         crowd: the API of Prolific; None without a token, so that nothing is checked.
+        pace: seconds between two checks of submissions while people work.
     """
 
     pseudonym: Callable[[str], str]
@@ -74,6 +75,7 @@ class Services(NamedTuple):
     findings: Callable[[str, ItemTexts], list[Finding]] = lambda code, item: findings(code, item)
     now: Callable[[], float] = time.time
     crowd: "Prolific | None" = None
+    pace: float = 30.0
 
 
 class Problem(NamedTuple):
