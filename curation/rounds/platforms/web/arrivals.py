@@ -9,7 +9,7 @@ What the API said last decides, in whichever order statuses come: an arrival tha
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from curation.rounds.platforms.web import prolific
@@ -299,12 +299,15 @@ def refresh(
         CurationError: the API cannot be asked; arrivals that were judged before stay judged.
     """
     mine, known = of_round(store, round), studies(store, round)
-    named: Iterable[str] = known or {one.study for one in mine if one.standing in REAL}
-    listed = {
-        id: (study, seen)
-        for study in dict.fromkeys(named)
-        for id, seen in crowd.listed(study).items()
-    }
+    listed: dict[str, tuple[str, Seen]] = {}
+    for study in dict.fromkeys([*known, *(one.study for one in mine if one.standing in REAL)]):
+        rows = crowd.listed(study)
+        if known and study not in known and rows:  # is it a part of one that is known?
+            first = crowd.submission(next(iter(rows)))
+            rows = {
+                id: seen._replace(parent=first.parent if first else "") for id, seen in rows.items()
+            }
+        listed |= {id: (study, seen) for id, seen in rows.items()}
     for arrival in mine:
         _, seen = listed.get(arrival.id, ("", None))
         if seen is None and arrival.standing != "unchecked":
@@ -312,7 +315,11 @@ def refresh(
         seen = seen or crowd.submission(arrival.id)
         standing = prolific.standing(arrival.claim, seen, known)
         judge(store, arrival, standing, seen.status if seen else "", pseudonym_of)
-    return listed
+    return {
+        id: (study, seen)
+        for id, (study, seen) in listed.items()
+        if not known or {seen.study, seen.parent} & {*known}
+    }
 
 
 def under_way(store: Store) -> list[str]:
