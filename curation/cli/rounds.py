@@ -609,6 +609,8 @@ def open_(
     if made.sign_up:
         console.say(f"for annotators: {made.address}")
         console.say(f"to sign up first: {made.sign_up}")
+    elif made.is_study:
+        console.say(f"for Prolific, as the study's URL: {made.address}")
     elif made.address:
         console.say(f"for everybody: {made.address}")
         console.say(f"for one person each: {command_for_links(round.name)}")

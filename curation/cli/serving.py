@@ -90,6 +90,8 @@ def serve_pages(
             console.say(f"  {round}: {link or f'personal links ({command_for_links(round)})'}")
         if not running.links:
             console.say("  no round is open on these pages yet")
+        if running.unchecked:
+            console.warn(running.unchecked)
         if running.old_lists:
             console.warn(
                 f"{', '.join(running.old_lists)}: links made before have another address; "

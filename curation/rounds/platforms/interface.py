@@ -99,12 +99,14 @@ class Published(NamedTuple):
         address: where annotators work.
         sign_up: where they sign up first. It has a token, which messages hide.
         is_dead: whether nobody can open links to the round yet, because its server never ran.
+        is_study: whether the address is that of a study on a crowd platform.
     """
 
     round: Round
     address: str = ""
     sign_up: str = ""
     is_dead: bool = False
+    is_study: bool = False
 
 
 class TopUp(NamedTuple):

@@ -396,7 +396,8 @@ def _append(campaign: Campaign, columns: tuple[str, ...], lines: list[dict[str, 
 class OpenedRound(NamedTuple):
     """A round that was opened: its tasks, the answers asked for, the addresses for annotators.
 
-    ``is_dead`` says that nobody can open links to it yet, because its server never ran.
+    ``is_dead`` says that nobody can open links to it yet, because its server never ran;
+    ``is_study``, that its address is that of a study on a crowd platform.
     """
 
     round: Round
@@ -406,6 +407,7 @@ class OpenedRound(NamedTuple):
     sign_up: str
     exchanges_tables: bool
     is_dead: bool
+    is_study: bool
 
 
 class NewAnswers(NamedTuple):
@@ -506,12 +508,14 @@ def open_round(
     place = open_platform(campaign, round, url=address, **link, reporter=reporter)
     if common_link and round.kind == "validation":
         reporter.warn("one person with two browsers can label an item twice")
-    round, shown, sign_up, is_dead = place.publish(status.tasks, asked)
+    round, shown, sign_up, is_dead, study = place.publish(status.tasks, asked)
     if round.state != "open":
         round = round.model_copy(update={"state": "open", "closed_at": None})
         round_files.write_round(campaign, round)
     tasks, answers = len(status.tasks), sum(status.asked.values())
-    return OpenedRound(round, tasks, answers, shown, sign_up, place.exchanges_tables, is_dead)
+    return OpenedRound(
+        round, tasks, answers, shown, sign_up, place.exchanges_tables, is_dead, study
+    )
 
 
 def _begun(

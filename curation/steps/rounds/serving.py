@@ -230,12 +230,14 @@ class Serving(NamedTuple):
         address: the address in people's links.
         links: by open round the common link; empty if the round takes personal links only.
         old_lists: if the address has changed, the lists of personal links with another address.
+        unchecked: what the owner should know if people from Prolific come and no token is set.
     """
 
     url: str
     address: str
     links: dict[str, str]
     old_lists: list[str]
+    unchecked: str
 
 
 def serve(
@@ -279,17 +281,22 @@ def serve(
         people.make_key(campaign.settings.campaign.id)
     url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
 
+    own = services(campaign)
+
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
             before = platform.address(store)
             store.set_fact("address", address.rstrip("/") or _public_address(campaign) or url)
             now = platform.address(store)
             old = _lists_without(campaign, now) if now != before else []
-            ready(Serving(url, now, common_links(store), old))
+            plans = map(store.plan, store.rounds())
+            crowd = own.crowd is None and any(plan and plan.prolific for plan in plans)
+            unchecked = platform.UNCHECKED if crowd else ""
+            ready(Serving(url, now, common_links(store), old, unchecked))
 
     server.run(
         campaign.rounds / platform.DATABASE,
-        services(campaign),
+        own,
         host=host,
         port=port,
         lock=campaign.rounds / LOCK,

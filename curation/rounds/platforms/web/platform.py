@@ -107,7 +107,7 @@ class WebRound:
             link, is_dead = entry(store, plan), not store.fact("address")
         if plan.prolific and not self.can_approve:
             self.reporter.warn(UNCHECKED)
-        return Published(self.round, link, is_dead=is_dead)
+        return Published(self.round, link, is_dead=is_dead, is_study=plan.prolific)
 
     def pull(self, *, full: bool = False) -> PullCounts:
         """Copy answers from the database into the archive. Consents go with them, uncounted.
