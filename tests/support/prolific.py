@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from curation.rounds.platforms.web import prolific
+from curation.rounds.platforms.web.arrivals import Claim
 from support.servers import RESET, SLOW, Fault, Server
 
 TOKEN = "a-token-of-the-researcher"
@@ -51,16 +52,16 @@ class Played(Server):
         made._gate._waits = (0.01, 0.01)
         return made
 
-    def reserve(self, n: int, status: str = "ACTIVE", study: str = STUDY) -> prolific.Claim:
+    def reserve(self, n: int, status: str = "ACTIVE", study: str = STUDY) -> Claim:
         """The submission of a participant, by number, and what the address says of it."""
-        claim = prolific.Claim(f"{0xC0FFEE + n:024x}", f"{0xABC000 + n:024x}", study)
+        claim = Claim(f"{0xC0FFEE + n:024x}", f"{0xABC000 + n:024x}", study)
         self.said[claim.id] = {
             "id": claim.id, "participant": claim.participant, "study_id": study,
             "status": status, "started_at": "2026-03-01T10:00:00Z",
         }  # fmt: skip
         return claim
 
-    def becomes(self, status: str, *claims: prolific.Claim) -> None:
+    def becomes(self, status: str, *claims: Claim) -> None:
         """Change the status of submissions."""
         for claim in claims:
             self.said[claim.id]["status"] = status
@@ -105,7 +106,7 @@ def wait_for(condition: Any, seconds: float = 20.0) -> None:
         time.sleep(0.02)
 
 
-def entry(token: str, claim: prolific.Claim) -> str:
+def entry(token: str, claim: Claim) -> str:
     """The path with which somebody comes from Prolific."""
     query = f"PROLIFIC_PID={claim.participant}&STUDY_ID={claim.study}&SESSION_ID={claim.id}"
     return f"/join/{token}?{query}"

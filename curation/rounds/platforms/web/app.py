@@ -17,9 +17,9 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from curation.rounds.platforms.web import forms
+from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
-from curation.rounds.platforms.web.prolific import Claim
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import (
     NOT_YOURS,
@@ -422,7 +422,7 @@ class Pages:
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
         web = plan.texts["web"]
         count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
-        if arrival and arrival.is_gone:
+        if arrival and arrival.standing == "returned":
             way = self.arriving.way_out(visit, plan, "finished") if standing.answered else {}
             return self.site.message(visit, plan, "gone", [web["gone"], count], **way)
         if is_open and standing.left and not (arrival and arrival.outcome):

@@ -1,27 +1,45 @@
 """Arrivals: the submissions with which people come from Prolific, and what they are worth.
 
-An address is a claim (``prolific.Claim``) until the API has confirmed it. Until then its person is
-provisional: nobody else's row of ``people``, without a name. A confirmed person is called by their
-id at Prolific, as if the owner had named them so, and is one person in all rounds.
+An address is a claim until the API has confirmed it. Until then its person is provisional: nobody
+else's row of ``people``, without a name. A confirmed person is called by their id at Prolific, as
+if the owner had named them so, and is one person in all rounds.
 
 What the API said last decides, in whichever order statuses come: an arrival that is ``returned`` or
-``forged`` gives its places back, and one that is ``checked`` again takes them again.
+``forged`` gives its places back, and one that is ``checked`` again takes them again. The trigger
+``valued`` of ``schema.sql`` does this.
 """
 
-import sqlite3
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from curation.rounds.platforms.web import prolific
-from curation.rounds.platforms.web.prolific import Claim, Prolific, Seen
 from curation.rounds.platforms.web.store import PERSON, Person, Store, fresh_id
+
+if TYPE_CHECKING:
+    from curation.rounds.platforms.web.prolific import Prolific
 
 OUTCOMES = ("finished", "no_consent", "screened_out", "failed")
 RANKS = ("checked", "unchecked", "returned", "forged")
 """What arrivals are worth, best first; the view ``arrived`` has the positions."""
-REAL = ("checked", "returned")
-"""What the API has confirmed."""
+GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
+"""The statuses of submissions that do not count. All others count, whichever came before."""
 FIELDS = "id, participant, study, round, person, status, standing, outcome, arrived, ended"
+
+
+class Claim(NamedTuple):
+    """What the address says with which somebody comes: ids of submission, participant and study."""
+
+    id: str
+    participant: str
+    study: str
+
+
+class Seen(NamedTuple):
+    """What the API says of a submission; ``parent`` is the study of which its study is a part."""
+
+    participant: str
+    study: str
+    status: str
+    parent: str = ""
 
 
 class Arrival(NamedTuple):
@@ -41,12 +59,7 @@ class Arrival(NamedTuple):
     @property
     def claim(self) -> Claim:
         """What their address says."""
-        return Claim(self.id, self.participant, self.study)
-
-    @property
-    def is_gone(self) -> bool:
-        """Whether it does not count: it is returned, timed out, rejected or forged."""
-        return RANKS.index(self.standing) >= RANKS.index("returned")
+        return Claim(*self[:3])
 
 
 class Mark(NamedTuple):
@@ -54,7 +67,7 @@ class Mark(NamedTuple):
 
     Attributes:
         standing: that of their best arrival.
-        changes: how often it has changed between what counts and what does not.
+        changes: how often an arrival has changed between what counts and what does not.
         sent: ``changes`` when their answers were last pulled; -1 if they never were.
     """
 
@@ -63,41 +76,53 @@ class Mark(NamedTuple):
     sent: int
 
 
-def _select(store: Store, where: str, *values: object) -> list[Arrival]:
+def judged(claim: Claim, seen: Seen | None, studies: Collection[str]) -> tuple[str, str]:
+    """What a claim is worth by what the API said last, and the status of its submission.
+
+    Args:
+        claim: the claim.
+        seen: what the API says; None if it knows no such submission.
+        studies: the studies of the round; empty if they are not known.
+
+    >>> mine = Claim("s1", "p1", "study")
+    >>> judged(mine, Seen("p1", "study", "ACTIVE"), ["study"])
+    ('checked', 'ACTIVE')
+    >>> judged(mine, Seen("p1", "study", "TIMED-OUT"), [])
+    ('returned', 'TIMED-OUT')
+    >>> judged(mine, Seen("p2", "study", "ACTIVE"), []), judged(mine, None, [])
+    (('forged', 'ACTIVE'), ('forged', ''))
+    """
+    of = {seen.study, seen.parent} if seen else set()
+    if not seen or seen.participant != claim.participant or claim.study not in of:
+        return "forged", seen.status if seen else ""
+    if studies and not of & set(studies):
+        return "forged", seen.status
+    return ("returned" if seen.status in GONE else "checked"), seen.status
+
+
+# --- what is here -------------------------------------------------------------------------------
+
+
+def select(store: Store, where: str = "1", *values: object) -> list[Arrival]:
+    """Arrivals, in order; ``where`` is a condition in SQL."""
     sql = f"SELECT {FIELDS} FROM arrivals WHERE {where} ORDER BY arrived, rowid"
     return [Arrival(*row) for row in store.rows(sql, *values)]
 
 
 def of_round(store: Store, round: str) -> list[Arrival]:
     """The arrivals at a round, in order."""
-    return _select(store, "round = ?", round)
-
-
-def with_id(store: Store, id: str) -> list[Arrival]:
-    """The arrivals that claim a submission."""
-    return _select(store, "id = ?", id)
+    return select(store, "round = ?", round)
 
 
 def of_person(store: Store, person: str, round: str) -> Arrival | None:
     """The best arrival of a person at a round; None if they did not come from Prolific."""
-    found = _select(store, "person = ? AND round = ?", person, round)
+    found = select(store, "person = ? AND round = ?", person, round)
     return min(found, key=lambda one: RANKS.index(one.standing), default=None)
 
 
 def participants(store: Store) -> dict[str, str]:
     """By person who came from Prolific, their id there, as they claim it."""
-    rows = store.rows("SELECT person, participant FROM arrivals WHERE person IS NOT NULL")
-    return dict(map(tuple, rows))
-
-
-def answered(store: Store, round: str) -> dict[str, int]:
-    """By person, how many tasks of a round they answered, whatever that is worth."""
-    rows = store.rows(
-        "SELECT person, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
-        "GROUP BY person",
-        round,
-    )
-    return dict(map(tuple, rows))
+    return {one.person: one.participant for one in select(store) if one.person}
 
 
 def marks(store: Store, round: str) -> dict[str, Mark]:
@@ -108,19 +133,19 @@ def marks(store: Store, round: str) -> dict[str, Mark]:
 
 def note_sent(store: Store, round: str, sent: Mapping[str, int]) -> None:
     """Remember, by person, which ``changes`` the archive knows; -1 for answers it must get."""
+    rows = [(changes, round, person) for person, changes in sent.items()]
     with store.change(always=True) as db:
-        db.executemany(
-            "UPDATE arrivals SET sent = ? WHERE round = ? AND person = ?",
-            [(changes, round, person) for person, changes in sent.items()],
-        )
+        db.executemany("UPDATE arrivals SET sent = ? WHERE round = ? AND person = ?", rows)
 
 
-def forget(store: Store, is_theirs: Callable[[str], bool]) -> None:
-    """Forget what participants claimed, with those who did not consent."""
-    rows = store.rows("SELECT DISTINCT participant FROM arrivals")
-    with store.change(always=True) as db:
-        theirs = [tuple(row) for row in rows if is_theirs(row[0])]
-        db.executemany("DELETE FROM arrivals WHERE participant = ?", theirs)
+def answered(store: Store, round: str) -> dict[str, int]:
+    """By person, how many tasks of a round they answered, whatever that is worth."""
+    rows = store.rows(
+        "SELECT person, count(DISTINCT task) FROM answers WHERE round = ? AND form = 'answer' "
+        "GROUP BY person",
+        round,
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def studies(store: Store, round: str) -> list[str]:
@@ -128,18 +153,14 @@ def studies(store: Store, round: str) -> list[str]:
     return store.fact(f"studies {round}").split()
 
 
-def add_study(store: Store, round: str, id: str) -> None:
-    """Name one more study of a round."""
-    known = studies(store, round)
-    store.set_fact(f"studies {round}", " ".join(dict.fromkeys([*known, id])))
+# --- what changes -------------------------------------------------------------------------------
 
 
 def enter(
     store: Store,
     round: str,
     claim: Claim,
-    standing: str,
-    status: str,
+    worth: tuple[str, str],
     *,
     pseudonym_of: Callable[[str], str],
     at: float,
@@ -150,180 +171,100 @@ def enter(
         store: the database.
         round: the round's name.
         claim: the claim.
-        standing: what it is worth: checked or unchecked.
-        status: what the API said of it.
+        worth: what it is worth, checked or unchecked, and the status of its submission.
         pseudonym_of: gives the pseudonym of an id.
         at: now.
     """
+    names = [claim.participant] if worth[0] == "checked" else []
     with store.change() as db:
-        key = (claim.id, claim.participant)
-        person = db.execute("SELECT person FROM arrivals WHERE (id, participant) = (?, ?)", key)
-        id = (person.fetchone() or [None])[0]
-        if id is None and standing in REAL:
-            named = db.execute("SELECT id FROM people WHERE name = ?", (claim.participant,))
-            id = (named.fetchone() or [None])[0]
-        if id is None:
-            id = fresh_id()
-            row = (id, _free(db, claim.participant, id, pseudonym_of), at)
-            db.execute("INSERT INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)", row)
-        before = _rank(db, id, round)
-        _put(db, round, claim, id, "", standing, status, at)
-        _settle(db, claim, id, round, standing, before, pseudonym_of)
+        row = db.execute(
+            "SELECT person FROM arrivals WHERE (id, participant) = (?1, ?2) AND person IS NOT NULL "
+            "UNION ALL SELECT id FROM people WHERE name = ?3",
+            (*claim[:2], "".join(names) or None),
+        ).fetchone()
+        id = row[0] if row else fresh_id()
+        for known_as in (claim.participant, id):  # somebody else may have the first pseudonym
+            db.execute(
+                "INSERT OR IGNORE INTO people (id, pseudonym, name, since) VALUES (?, ?, '', ?)",
+                (id, pseudonym_of(known_as), at),
+            )
+        db.execute(PUT, (*claim, round, id, at, *worth, "", 0))
         db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (id, round))
+        for name in names:
+            db.execute(NAME, (name, id))
         return Person(*db.execute(f"SELECT {PERSON} FROM people WHERE id = ?", (id,)).fetchone())
 
 
-def decline(
-    store: Store, round: str, claim: Claim, standing: str, status: str, *, at: float
-) -> None:
+NAME = (
+    "UPDATE people SET name = ?1 WHERE id = ?2 AND name = '' "
+    "AND NOT EXISTS (SELECT 1 FROM people WHERE name = ?1)"
+)
+PUT = (
+    "INSERT INTO arrivals (id, participant, study, round, person, arrived, standing, status, "
+    "outcome, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET person = coalesce(excluded.person, person), "
+    "study = excluded.study, round = excluded.round, standing = excluded.standing, "
+    "status = excluded.status, outcome = CASE WHEN excluded.person IS NOT NULL AND "
+    "outcome = 'no_consent' THEN '' ELSE coalesce(nullif(outcome, ''), excluded.outcome) END"
+)
+"""Who declined may consent later; else the first outcome stays."""
+
+
+def decline(store: Store, round: str, claim: Claim, worth: tuple[str, str], *, at: float) -> None:
     """Remember that somebody does not take part; nothing else is kept of them."""
     with store.change() as db:
-        _put(db, round, claim, None, "no_consent", standing, status, at)
+        db.execute(PUT, (*claim, round, None, at, *worth, "no_consent", at))
 
 
-def _put(
-    db: sqlite3.Connection,
-    round: str,
-    claim: Claim,
-    person: str | None,
-    outcome: str,
-    standing: str,
-    status: str,
-    at: float,
-) -> None:
-    """Add an arrival, or bring it up to date: who declined may consent later."""
-    db.execute(
-        "INSERT INTO arrivals (id, participant, study, round, person, arrived, standing, status, "
-        "outcome, ended) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (id, participant) DO UPDATE SET person = coalesce(excluded.person, person), "
-        "study = excluded.study, round = excluded.round, standing = excluded.standing, "
-        "status = excluded.status, outcome = CASE WHEN excluded.person IS NOT NULL AND "
-        "outcome = 'no_consent' THEN '' ELSE coalesce(nullif(outcome, ''), excluded.outcome) END",
-        (*claim, round, person, at, standing, status, outcome, at if outcome else 0),
-    )
-
-
-def end(store: Store, person: str, round: str, outcome: str, *, at: float) -> str:
-    """Remember how a person's part in a round ended; the first outcome stays, and is returned."""
-    own = (person, round)
+def end(store: Store, person: str, round: str, outcome: str, *, at: float) -> None:
+    """Remember how a person's part in a round ended; the first outcome stays."""
     with store.change(always=True) as db:
         db.execute(
             "UPDATE arrivals SET outcome = ?, ended = ? "
             "WHERE person = ? AND round = ? AND outcome = ''",
-            (outcome, at, *own),
+            (outcome, at, person, round),
         )
-        sql = "SELECT outcome FROM arrivals WHERE person = ? AND round = ? ORDER BY ended LIMIT 1"
-        return str(db.execute(sql, own).fetchone()[0])
 
 
-def judge(
-    store: Store, arrival: Arrival, standing: str, status: str, pseudonym_of: Callable[[str], str]
-) -> None:
-    """Keep what the API says of an arrival, and give its places back or take them again."""
-    if (standing, status) == (arrival.standing, arrival.status):
-        return
+def forget(store: Store, participants: Collection[str]) -> None:
+    """Forget the claims of participants, also of those who did not consent."""
     with store.change(always=True) as db:
-        before = _rank(db, arrival.person, arrival.round)
-        db.execute(
-            "UPDATE arrivals SET standing = ?, status = ? WHERE (id, participant) = (?, ?)",
-            (standing, status, arrival.id, arrival.participant),
-        )
-        own = (arrival.person, arrival.round, standing, before)
-        _settle(db, arrival.claim, *own, pseudonym_of)
+        rows = [(participant,) for participant in participants]
+        db.executemany("DELETE FROM arrivals WHERE participant = ?", rows)
 
 
-def _rank(db: sqlite3.Connection, person: str | None, round: str) -> int:
-    sql = "SELECT rank FROM arrived WHERE person = ? AND round = ?"
-    row = db.execute(sql, (person, round)).fetchone()
-    return int(row[0]) if row else 0
-
-
-def _settle(
-    db: sqlite3.Connection,
-    claim: Claim,
-    person: str | None,
-    round: str,
-    standing: str,
-    before: int,
-    pseudonym_of: Callable[[str], str],
-) -> None:
-    """After an arrival has changed: who its person is, and which of their places are taken."""
-    if person is None:
-        return
-    if standing in REAL:
-        db.execute(
-            "UPDATE people SET name = ?1, pseudonym = ?2 WHERE id = ?3 AND name = '' "
-            "AND NOT EXISTS (SELECT 1 FROM people WHERE name = ?1)",
-            (claim.participant, _free(db, claim.participant, person, pseudonym_of), person),
-        )
-    elif standing == "forged":  # the pseudonym is that of the real participant
-        own = (pseudonym_of(person), person)
-        db.execute("UPDATE people SET pseudonym = ? WHERE id = ? AND name = ''", own)
-    now = _rank(db, person, round)
-    gone = RANKS.index("returned")
-    if now == before or max(now, before) < gone:
-        return
-    key = (claim.id, claim.participant)
-    db.execute("UPDATE arrivals SET changes = changes + 1 WHERE (id, participant) = (?, ?)", key)
-    own = (person, round)
-    if now >= gone:
-        leases = "UPDATE leases SET until = 0 WHERE person = ? AND round = ? AND until > 0"
-        db.execute(leases, own)
-    counts = (-1, *own, 1) if now >= gone else (1, *own, -1)
-    db.execute(
-        "UPDATE answers SET counts = ? WHERE person = ? AND round = ? AND counts = ?", counts
-    )
-
-
-def _free(
-    db: sqlite3.Connection, participant: str, person: str, pseudonym_of: Callable[[str], str]
-) -> str:
-    """The pseudonym of a participant, if nobody else has it; else one of the person's own id."""
-    wanted = pseudonym_of(participant)
-    sql = "SELECT 1 FROM people WHERE pseudonym = ? AND id != ?"
-    taken = db.execute(sql, (wanted, person)).fetchone()
-    return pseudonym_of(person) if taken else wanted
-
-
-def refresh(
-    store: Store, crowd: Prolific, round: str, pseudonym_of: Callable[[str], str]
-) -> dict[str, tuple[str, Seen]]:
+def refresh(store: Store, crowd: "Prolific", round: str) -> dict[str, Seen]:
     """Ask for all submissions of a round, and judge its arrivals.
 
     Arrivals that the lists do not have are asked for one by one, once.
 
     Returns:
-        By id of what the lists have, the study and what the API says.
+        By id the submissions of the round's studies.
 
     Raises:
         CurationError: the API cannot be asked; arrivals that were judged before stay judged.
     """
     mine, known = of_round(store, round), studies(store, round)
-    listed: dict[str, tuple[str, Seen]] = {}
-    for study in dict.fromkeys([*known, *(one.study for one in mine if one.standing in REAL)]):
+    listed: dict[str, Seen] = {}
+    for study in {*known, *(one.study for one in mine if one.standing in ("checked", "returned"))}:
         rows = crowd.listed(study)
         if known and study not in known and rows:  # is it a part of one that is known?
             first = crowd.submission(next(iter(rows)))
-            rows = {
-                id: seen._replace(parent=first.parent if first else "") for id, seen in rows.items()
-            }
-        listed |= {id: (study, seen) for id, seen in rows.items()}
-    for arrival in mine:
-        _, seen = listed.get(arrival.id, ("", None))
-        if seen is None and arrival.standing != "unchecked":
+            parent = first.parent if first else ""
+            rows = {id: seen._replace(parent=parent) for id, seen in rows.items()}
+        listed |= rows
+    for one in mine:
+        seen = listed.get(one.id)
+        if seen is None and one.standing != "unchecked":
             continue  # what was said last stays
-        seen = seen or crowd.submission(arrival.id)
-        standing = prolific.standing(arrival.claim, seen, known)
-        judge(store, arrival, standing, seen.status if seen else "", pseudonym_of)
-    return {
-        id: (study, seen)
-        for id, (study, seen) in listed.items()
-        if not known or {seen.study, seen.parent} & {*known}
-    }
-
-
-def under_way(store: Store) -> list[str]:
-    """The rounds with arrivals that may still change while people work."""
-    mine = _select(store, "person IS NOT NULL AND standing != 'forged'")
-    moving = (a for a in mine if a.standing == "unchecked" or a.status in prolific.UNDER_WAY)
-    return list(dict.fromkeys(arrival.round for arrival in moving))
+        worth = judged(one.claim, seen or crowd.submission(one.id), known)
+        if worth == (one.standing, one.status):
+            continue
+        with store.change(always=True) as db:
+            db.execute(
+                "UPDATE arrivals SET standing = ?, status = ? WHERE (id, participant) = (?, ?)",
+                (*worth, *one[:2]),
+            )
+            if worth[0] != "forged":
+                db.execute(NAME, (one.participant, one.person))
+    return {id: s for id, s in listed.items() if not known or {s.study, s.parent} & {*known}}

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 
 from curation.files import CurationError
 from curation.rounds.platforms.web import arrivals, forms, prolific
-from curation.rounds.platforms.web.arrivals import Arrival
+from curation.rounds.platforms.web.arrivals import Arrival, Claim
 from curation.rounds.platforms.web.forms import Services
-from curation.rounds.platforms.web.prolific import Claim
 from curation.rounds.platforms.web.site import Refusal, Site, Visit
 from curation.rounds.platforms.web.store import Person, Plan, Store
 
+MOVING = "standing = 'unchecked' OR status IN ('RESERVED', 'ACTIVE')"
+"""Which arrivals may change while people work, in SQL."""
 log = logging.getLogger(__name__)
 
 
@@ -40,64 +41,50 @@ class Arriving:
 
     def known(self, plan: Plan, claim: Claim) -> Person | None:
         """The person who has come to this round with this claim before."""
-        for one in arrivals.with_id(self.store, claim.id):
-            if (one.claim, one.round, one.standing == "forged") == (claim, plan.name, False):
+        for one in arrivals.select(self.store, "id = ?", claim.id):
+            if (one.claim, one.round) == (claim, plan.name) and one.standing != "forged":
                 return self.store.person(one.person or "")
         return None
 
     def enter(self, visit: Visit, plan: Plan, claim: Claim) -> Person:
         """The person of a claim, who has just consented."""
-        standing, status = self._worth(visit, plan, claim)
-        if self.services.is_out(self.services.pseudonym(claim.participant)):
+        worth, name = self._worth(plan, claim), self.services.pseudonym
+        if self.services.is_out(name(claim.participant)):
             raise Refusal(403, "out", plan=plan)
-        return arrivals.enter(
-            *(self.store, plan.name, claim, standing, status),
-            pseudonym_of=self.services.pseudonym,
-            at=visit.now,
-        )
+        return arrivals.enter(self.store, plan.name, claim, worth, pseudonym_of=name, at=visit.now)
 
     def decline(self, visit: Visit, plan: Plan, claim: Claim) -> dict[str, str]:
         """Remember that somebody does not take part; the way back, as from ``way_out``."""
-        standing, status = self._worth(visit, plan, claim)
-        arrivals.decline(self.store, plan.name, claim, standing, status, at=visit.now)
+        worth = self._worth(plan, claim)
+        arrivals.decline(self.store, plan.name, claim, worth, at=visit.now)
         return self._way(plan, "no_consent")
 
-    def _worth(self, visit: Visit, plan: Plan, claim: Claim) -> tuple[str, str]:
+    def _worth(self, plan: Plan, claim: Claim) -> tuple[str, str]:
         """What a claim is worth, and the status of its submission.
 
         Raises:
             Refusal: it is forged or shared, or the submission has ended.
         """
-        no, studies = (
-            Refusal(403, "not_confirmed", plan=plan),
-            arrivals.studies(self.store, plan.name),
-        )
-        before = arrivals.with_id(self.store, claim.id)
+        studies, crowd = arrivals.studies(self.store, plan.name), self.services.crowd
+        before = arrivals.select(self.store, "id = ?", claim.id)
+        known = [one for one in before if one.claim == claim]
+        others = [one for one in before if one.claim != claim and one.standing != "forged"]
+        elsewhere = any(one.round != plan.name for one in known)
         try:
-            if self.services.crowd is None:
+            if crowd is None:
                 raise CurationError("no token", "")
-            seen = self.services.crowd.quick(claim.id)
-            standing = prolific.standing(claim, seen, studies)
-            status = seen.status if seen else ""
+            worth = arrivals.judged(claim, crowd.submission(claim.id, quick=True), studies)
         except CurationError:  # its text may have the id
-            if self.services.crowd:
+            if crowd:
                 log.warning("Prolific cannot be asked; somebody enters provisionally")
-            if studies and claim.study not in studies:
-                raise no from None
+            worth = next(((one.standing, one.status) for one in known), ("unchecked", ""))
             # What is not confirmed must not contradict what came before.
-            standing, status = "unchecked", ""
-            for one in before:
-                if one.claim == claim:
-                    standing, status = one.standing, one.status
-                elif one.standing != "forged":
-                    raise no from None
-        if any(one.round != plan.name and one.standing != "forged" for one in before):
-            raise no
-        if standing == "forged":
-            raise no
-        if standing == "returned":
+            elsewhere = elsewhere or bool(others or (studies and claim.study not in studies))
+        if elsewhere or worth[0] == "forged":
+            raise Refusal(403, "not_confirmed", plan=plan)
+        if worth[0] == "returned":
             raise Refusal(403, "gone", plan=plan)
-        return standing, status
+        return worth
 
     def of(self, visit: Visit, plan: Plan) -> Arrival | None:
         """With which submission the person of a session came; None for all others.
@@ -121,8 +108,8 @@ class Arriving:
         one = self.of(visit, plan)
         if one is None:
             return {}
-        if not one.is_gone:
-            outcome = arrivals.end(self.store, visit.who.id, plan.name, outcome, at=visit.now)
+        if one.standing != "returned" and not one.outcome:
+            arrivals.end(self.store, visit.who.id, plan.name, outcome, at=visit.now)
         return self._way(plan, one.outcome or outcome)
 
     def _way(self, plan: Plan, outcome: str) -> dict[str, str]:
@@ -141,8 +128,8 @@ def checking(store: Store, services: Services) -> Iterator[None]:
     def check() -> None:
         while not ended.wait(services.pace):
             try:
-                for round in arrivals.under_way(store):
-                    arrivals.refresh(store, crowd, round, services.pseudonym)
+                for round in dict.fromkeys(one.round for one in arrivals.select(store, MOVING)):
+                    arrivals.refresh(store, crowd, round)
             except CurationError:  # its text may have an id
                 log.warning("Prolific cannot be asked; submissions are checked later")
             except Exception as error:  # the next check may work

@@ -21,18 +21,21 @@ from curation.rounds.platforms.interface import (
     Submission,
     TopUp,
 )
+from curation.rounds.platforms.web import arrivals
+from curation.rounds.platforms.web.arrivals import Mark
 from curation.rounds.platforms.web.store import Example, Line, Plan, Store, WebTask
 from curation.text.times import now, timestamp
 from curation.text.wording import amount
 
 if TYPE_CHECKING:
-    from curation.rounds.platforms.web.arrivals import Arrival, Mark
     from curation.rounds.platforms.web.prolific import Prolific
 
 DATABASE = "web.sqlite"
 """The file's name, in the folder of the rounds."""
 ADDRESS = "http://127.0.0.1:8100"
 """Where ``curation rounds serve`` listens unless told otherwise."""
+PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+"""The query of a study's address; Prolific replaces what is in {{% and %}}."""
 UNCHECKED = (
     "PROLIFIC_TOKEN is not set, so nobody checks whether people come from Prolific: ids in an "
     "address can be invented or shared. Their answers count"
@@ -44,16 +47,15 @@ def address(store: Store) -> str:
     return (store.fact("address") or ADDRESS).rstrip("/")
 
 
-def entry(store: Store, plan: Plan) -> str:
+def entry(store: Store, plan: Plan, *, prolific: bool = False) -> str:
     """Where everybody may enter a round; empty if it takes personal links only.
 
-    If only people from Prolific may, the address has the parameters that Prolific fills in.
+    If only people from Prolific may, or with ``prolific``, it has the parameters which it fills in.
     """
-    from curation.rounds.platforms.web.prolific import PARAMETERS
-
     if not plan.common_link and not plan.prolific:
         return ""
-    return f"{address(store)}/join/{store.token(plan.name)}" + f"?{PARAMETERS}" * plan.prolific
+    query = f"?{PARAMETERS}" if plan.prolific or prolific else ""
+    return f"{address(store)}/join/{store.token(plan.name)}{query}"
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,6 @@ class WebRound:
         there is a token. All answers of a person are sent again if they no longer count, or count
         again.
         """
-        from curation.rounds.platforms.web import arrivals
-
         round = self.round.name
         with self._store() as store:
             crowd = self.crowd()
@@ -142,7 +142,7 @@ class WebRound:
             )
         return PullCounts(added, changed, 0)
 
-    def _deliver(self, store: Store, lines: Sequence[Line], marks: "Mapping[str, Mark]") -> int:
+    def _deliver(self, store: Store, lines: Sequence[Line], marks: Mapping[str, Mark]) -> int:
         """Put answers into the archive, with what they are worth; how many are new to it."""
         names, gone = self._names(store), self.access.erased()
         payloads = [
@@ -158,15 +158,13 @@ class WebRound:
 
     def _check(self, store: Store, crowd: "Prolific | None") -> None:
         """Ask Prolific for the submissions of the round; if that fails, a warning says so."""
-        from curation.rounds.platforms.web import arrivals
-
         if not arrivals.of_round(store, self.round.name):
             return
         if crowd is None:
             self.reporter.warn(UNCHECKED)
             return
         try:
-            arrivals.refresh(store, crowd, self.round.name, self.access.pseudonyms())
+            arrivals.refresh(store, crowd, self.round.name)
         except CurationError as error:
             self.reporter.warn(f"submissions are not checked now: {error.what}; {error.fix}")
 
@@ -210,12 +208,12 @@ class WebRound:
             return ""
         secret, pseudonym = who.rpartition("/")[2], self.access.pseudonyms()
         with self._opened() as store:
-            names = self._names(store)
+            came = arrivals.participants(store)
             mine = {
-                pseudonym(names[person.id]) if person.id in names else person.pseudonym
-                for person in store.people()
-                if who in (person.id, person.pseudonym, person.name or None, names.get(person.id))
-                or secret == store.secret_of(person.id)
+                pseudonym(came[p.id]) if p.id in came else p.pseudonym
+                for p in store.people()
+                if who in (p.id, p.pseudonym, p.name or None, came.get(p.id))
+                or secret == store.secret_of(p.id)
             }
         if len(mine) > 1:
             raise CurationError(
@@ -226,58 +224,50 @@ class WebRound:
 
     def codes(self, people: Collection[str]) -> dict[str, str]:
         """The code that each of these people is shown with the thanks, once they have finished."""
-        from curation.rounds.platforms.web import arrivals
         from curation.rounds.platforms.web.forms import end_code, study_code
 
         if not self.path.exists():
             return {}
         with self._opened() as store:
-            names, round = self._names(store), self.round.name
-            ids = {names.get(person.id, person.id): person.id for person in store.people()}
-            ended = {
-                one.person: one.outcome or "finished" for one in arrivals.of_round(store, round)
-            }
+            ended = {one.person: one for one in arrivals.of_round(store, self.round.name)}
             return {
-                who: study_code(store, round, ended[id])
+                who: study_code(store, self.round.name, ended[id].outcome or "finished")
                 if id in ended
-                else end_code(store.secret_of(id), round)
-                for who, id in ids.items()
+                else end_code(store.secret_of(id), self.round.name)
+                for id, who in self._names(store).items()
                 if who in people
             }
 
     def _names(self, store: Store) -> dict[str, str]:
-        """By id the names of people who have the pseudonym of their name, and not of their id.
+        """By id what the archive calls each person.
 
-        People from Prolific have their id there.
+        This is the name of people who have the pseudonym of their name, and the id at Prolific of
+        those who came from there.
         """
-        from curation.rounds.platforms.web import arrivals
-
-        pseudonym = self.access.pseudonyms()
+        pseudonym, people = self.access.pseudonyms(), store.people()
         named = {
             person.id: name
-            for person in store.people()
+            for person in people
             for name in (person.name, person.name.lower())
             if name and person.pseudonym == pseudonym(name)
         }
-        return named | arrivals.participants(store)
+        return {person.id: person.id for person in people} | named | arrivals.participants(store)
 
     def erase(self, person: str) -> int:
         """Erase a person from the database and the lists of links, and their words from tasks."""
-        from curation.rounds.platforms.web import arrivals
-
         if not self.path.exists():
             return 0
         with self._opened() as store:
             names, pseudonym = self._names(store), self.access.pseudonyms()
-            theirs = [p for p in store.people() if pseudonym(names.get(p.id, p.id)) == person]
-            theirs += [p for p in store.people() if p.pseudonym == person and p not in theirs]
+            theirs = [p for p in store.people() if person in (p.pseudonym, pseudonym(names[p.id]))]
             secrets = [store.secret_of(p.id) for p in theirs]
             for path in sorted(self.path.parent.glob("links-*.csv")):
                 _forget(path, secrets)
             plan = store.plan(self.round.name)
             if plan and plan.earlier != (earlier := self.access.earlier(without=person)):
                 store.change_plan(msgspec.structs.replace(plan, earlier=earlier))
-            arrivals.forget(store, lambda participant: pseudonym(participant) == person)
+            claimed = {one.participant for one in arrivals.select(store)}
+            arrivals.forget(store, [name for name in claimed if pseudonym(name) == person])
             return sum(map(store.erase, {person, *(p.pseudonym for p in theirs)}))
 
     # --- people from Prolific -------------------------------------------------------------------
@@ -289,31 +279,24 @@ class WebRound:
 
     def submissions(self, *, ask: bool) -> list[Submission]:
         """The submissions at Prolific, those that nobody entered with at the end."""
-        from curation.rounds.platforms.web import arrivals
-
         crowd, pseudonym, round = self.crowd(), self.access.pseudonyms(), self.round.name
         with self._store() as store:
-            listed = arrivals.refresh(store, crowd, round, pseudonym) if ask and crowd else {}
-            answered = arrivals.answered(store, round)
-            # A forged claim is left out if the submission is also claimed rightly.
-            best: dict[str, Arrival] = {}
-            for one in arrivals.of_round(store, round):
-                known = best.setdefault(one.id, one)
-                if arrivals.RANKS.index(one.standing) < arrivals.RANKS.index(known.standing):
-                    best[one.id] = one
+            listed = arrivals.refresh(store, crowd, round) if ask and crowd else {}
+            mine, answered = arrivals.of_round(store, round), arrivals.answered(store, round)
         made = [
             Submission(
                 *(one.id, one.participant, pseudonym(one.participant), one.study, one.status),
                 *(one.standing, one.outcome, answered.get(one.person or "", 0)),
                 *(_iso(one.arrived), _iso(one.ended)),
             )
-            for one in best.values()
+            for one in mine
         ]
-        for id, (study, seen) in listed.items():
-            if id not in best:
-                who = (id, seen.participant, pseudonym(seen.participant), study, seen.status)
-                made.append(Submission(*who, "unknown", "", 0, "", ""))
-        return made
+        known = {one.id for one in mine}
+        return made + [
+            Submission(id, who, pseudonym(who), study, status, "unknown", "", 0, "", "")
+            for id, (who, study, status, _) in listed.items()
+            if id not in known
+        ]
 
     def approve(self, ids: Collection[str]) -> dict[str, str]:
         """Approve submissions one by one; what Prolific refuses is in the result."""
@@ -331,24 +314,21 @@ class WebRound:
         """The address of a study at Prolific; empty if people may not enter with it."""
         with self._store() as store:
             plan = store.plan(self.round.name)
-            if plan is None or not (plan.common_link or plan.prolific):
-                return ""
-            return entry(store, msgspec.structs.replace(plan, prolific=True))
+            return entry(store, plan, prolific=True) if plan else ""
 
     def study_codes(self) -> dict[str, str]:
         """By outcome the code of the study."""
-        from curation.rounds.platforms.web.arrivals import OUTCOMES
         from curation.rounds.platforms.web.forms import study_code
 
         with self._store() as store:
-            return {outcome: study_code(store, self.round.name, outcome) for outcome in OUTCOMES}
+            codes = {name: study_code(store, self.round.name, name) for name in arrivals.OUTCOMES}
+        return codes
 
     def set_study(self, id: str) -> None:
         """Add a study of this round."""
-        from curation.rounds.platforms.web import arrivals
-
         with self._store() as store:
-            arrivals.add_study(store, self.round.name, id)
+            known = arrivals.studies(store, self.round.name)
+            store.set_fact(f"studies {self.round.name}", " ".join(dict.fromkeys([*known, id])))
 
     def _plan(self, common_link: bool, prolific: bool) -> Plan:
         """The round's plan by the present settings, with the texts that are frozen with it."""
@@ -412,7 +392,7 @@ def _iso(at: float) -> str:
     return timestamp(datetime.fromtimestamp(at, UTC)) if at else ""
 
 
-def _marked(payload: dict[str, Any], mark: "Mark | None") -> dict[str, Any]:
+def _marked(payload: dict[str, Any], mark: Mark | None) -> dict[str, Any]:
     """An answer with what it is worth, if that has ever changed: a new version of it."""
     if mark is None or not mark.changes:
         return payload

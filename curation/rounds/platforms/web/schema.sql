@@ -73,9 +73,20 @@ CREATE INDEX IF NOT EXISTS arrivals_of ON arrivals (person, round);
 -- What the arrivals of a person in a round are worth: the best of them counts. From rank 2 on, the
 -- person's answers do not.
 CREATE VIEW IF NOT EXISTS arrived AS
-    SELECT person, round, sum(changes) AS changes, max(sent) AS sent, min(CASE standing
-        WHEN 'checked' THEN 0 WHEN 'unchecked' THEN 1 WHEN 'returned' THEN 2 ELSE 3 END) AS rank
+    SELECT person, round, min(CASE standing
+        WHEN 'checked' THEN 0 WHEN 'unchecked' THEN 1 WHEN 'returned' THEN 2 ELSE 3 END) AS rank,
+        sum(changes) AS changes, max(sent) AS sent
     FROM arrivals WHERE person IS NOT NULL GROUP BY person, round;
+-- What a submission is worth changes in any order: its places are given back, or taken again.
+CREATE TRIGGER IF NOT EXISTS valued AFTER UPDATE OF standing ON arrivals
+WHEN OLD.standing != NEW.standing AND (OLD.standing, NEW.standing) != ('unchecked', 'checked') BEGIN
+    UPDATE arrivals SET changes = changes + 1 WHERE rowid = NEW.rowid;
+    UPDATE leases SET until = 0 WHERE until > 0 AND (person, round) IN
+        (SELECT person, round FROM arrived WHERE person = NEW.person AND rank >= 2);
+    UPDATE answers SET counts = -counts
+    WHERE (person, round) = (NEW.person, NEW.round) AND counts != 0 AND (counts < 0) !=
+        (SELECT rank >= 2 FROM arrived WHERE (person, round) = (NEW.person, NEW.round));
+END;
 -- The two counts of a task are those of the rows, whatever changes these.
 CREATE TRIGGER IF NOT EXISTS given AFTER INSERT ON leases WHEN NEW.until > 0 BEGIN
     UPDATE tasks SET live = live + 1 WHERE round = NEW.round AND id = NEW.task;

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import requests
 
 from curation.files import CurationError
 from curation.rounds.platforms.web import arrivals, forms, prolific
+from curation.rounds.platforms.web.arrivals import Claim, Seen
 from curation.rounds.platforms.web.store import Load
 from support import web
 from support.prolific import FAULTS, STUDY, Played, entry, wait_for
@@ -26,7 +28,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for an API that is slow, and it is asked again at once."""
     monkeypatch.setattr(prolific, "QUICK", 0.3)
     monkeypatch.setattr(prolific, "SLOW", 0.3)
-    monkeypatch.setattr(prolific, "REST", 0.0)
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def said(key: str) -> str:
     return str(web.texts()["web"][key])
 
 
-def come(site: Site, token: str, claim: prolific.Claim, who: Someone | None = None) -> Someone:
+def come(site: Site, token: str, claim: Claim, who: Someone | None = None) -> Someone:
     """Somebody opens the link at Prolific, and agrees; ``who.last`` is the page that they see."""
     who = who or Someone(site, id=claim.participant)
     who.get(entry(token, claim))
@@ -82,7 +83,7 @@ def work(who: Someone, most: int = 99) -> int:
 
 
 def refresh(site: Site, played: Played) -> None:
-    arrivals.refresh(site.store, played.client(), ROUND, site.pseudonym)
+    arrivals.refresh(site.store, played.client(), ROUND)
 
 
 def standings(site: Site) -> list[tuple[str, str]]:
@@ -149,7 +150,7 @@ def test_a_forged_id_gets_no_tasks(site: Site, played: Played, name: str) -> Non
 
 def test_a_submission_of_another_study_gets_no_tasks(site: Site, played: Played) -> None:
     token = opened(site)
-    arrivals.add_study(site.store, ROUND, STUDY)
+    site.store.set_fact(f"studies {ROUND}", STUDY)
     other = played.reserve(1, study="9" * 24)
     assert page(come(site, token, other)) == said("not_confirmed_title")
     played.always = FAULTS["down"]
@@ -291,7 +292,7 @@ def test_a_busy_api_is_asked_again(played: Played) -> None:
     claim = played.reserve(1)
     played.faults += [FAULTS["busy"], FAULTS["down"]]
     seen = played.client().submission(claim.id)
-    assert seen == prolific.Seen(claim.participant, STUDY, "ACTIVE")
+    assert seen == Seen(claim.participant, STUDY, "ACTIVE")
     assert len(played.asked) == 3
 
 
@@ -317,9 +318,9 @@ def test_approving_twice_is_once_and_what_is_refused_has_its_reason(played: Play
 def test_without_a_token_people_enter_and_nobody_is_another_ones_person(tmp_path: Path) -> None:
     site = Site(tmp_path)
     with site.served():
-        token, claim = opened(site), prolific.Claim("s1", "p1", STUDY)
+        token, claim = opened(site), Claim("s1", "p1", STUDY)
         assert work(come(site, token, claim), 1) == 1
-        other = come(site, token, prolific.Claim("s2", "p1", STUDY))
+        other = come(site, token, Claim("s2", "p1", STUDY))
         assert page(other) == said("kind_validation")
         assert len(site.store.people()) == 2
         assert page(come(site, token, claim._replace(participant="p2"))) == (
@@ -412,7 +413,7 @@ def test_what_the_api_said_last_decides_and_places_come_back(site: Site, played:
     for status in ("RETURNED", "ACTIVE", "TIMED-OUT", "APPROVED", "REJECTED", *COUNTING):
         played.becomes(status, claim)
         refresh(site, played)
-        gone = status in prolific.GONE
+        gone = status in arrivals.GONE
         assert standings(site)[0] == ("returned" if gone else "checked", ""), status
         assert [load.answered for load in loads(site)] == ([0, 0, 0] if gone else [1, 1, 0])
         assert free() == (3 if gone else 1), status  # the lease of t-3 has ended for good
@@ -458,5 +459,5 @@ def test_the_server_checks_provisional_people_while_they_work(
         refused = people[1].post(f"/r/{ROUND}/next")
         assert title(refused) == said("not_confirmed_title")
     asked = len(played.asked)
-    assert arrivals.under_way(site.store) == [ROUND]
+    time.sleep(0.2)  # four times the pace
     assert len(played.asked) == asked  # the check has stopped with the server

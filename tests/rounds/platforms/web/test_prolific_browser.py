@@ -12,7 +12,7 @@ from curation.campaign import open_campaign
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.web import forms, prolific
-from curation.rounds.platforms.web.prolific import Claim
+from curation.rounds.platforms.web.arrivals import Claim
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import open_platform
 from support.desk import Desk
@@ -34,7 +34,6 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
         monkeypatch.setenv("PROLIFIC_URL", made.url)
         monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
         monkeypatch.setattr(prolific, "WAITS", (0.01,))
-        monkeypatch.setattr(prolific, "REST", 0.0)
         yield made
 
 

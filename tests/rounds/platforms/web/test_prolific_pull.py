@@ -14,7 +14,7 @@ from curation.files import CurationError
 from curation.records import Answer, Rejection
 from curation.rounds.platforms.interface import Platform
 from curation.rounds.platforms.web import arrivals, forms, prolific
-from curation.rounds.platforms.web.prolific import Claim
+from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.store import Person, Store
 from curation.steps.rounds import round_files
 from curation.steps.rounds.round_status import open_platform
@@ -55,8 +55,8 @@ def platform(desk: Desk) -> Platform:
 
 
 def enter(desk: Desk, store: Store, claim: Claim, standing: str = "checked") -> Person:
-    name = pseudonyms(desk)
-    person = arrivals.enter(*(store, "r", claim, standing, ""), pseudonym_of=name, at=time.time())
+    name, at = pseudonyms(desk), time.time()
+    person = arrivals.enter(store, "r", claim, (standing, ""), pseudonym_of=name, at=at)
     store.consent(person.id, "r", at=time.time())
     return person
 
@@ -141,7 +141,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
         person = enter(desk, store, claims[0])
         assert work(store, "r", person, reviewed) == 3
         arrivals.end(store, person.id, "r", "finished", at=time.time())
-        arrivals.decline(store, "r", claims[1], "checked", "ACTIVE", at=time.time())
+        arrivals.decline(store, "r", claims[1], ("checked", "ACTIVE"), at=time.time())
         code = forms.study_code(store, "r", "finished")
     played.becomes("AWAITING REVIEW", claims[0], claims[2])
     place = platform(desk)
@@ -150,6 +150,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
         for one in place.submissions(ask=True)
     ]
     assert shown == [
+        (claims[0].id, "forged", "AWAITING REVIEW", "", 0),
         (claims[0].id, "checked", "AWAITING REVIEW", "finished", 3),
         (claims[1].id, "checked", "ACTIVE", "no_consent", 0),
         (claims[2].id, "unknown", "AWAITING REVIEW", "", 0),
@@ -163,7 +164,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
     assert "no such submission" in became["f" * 24]
     assert played.approved == [claims[0].id]
     played.always = FAULTS["expired"]
-    assert len(place.submissions(ask=False)) == 2
+    assert len(place.submissions(ask=False)) == 3
     with pytest.raises(CurationError, match="401"):
         place.submissions(ask=True)
 
@@ -193,7 +194,7 @@ def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played
         for claim in claims:
             person = enter(desk, store, claim, "unchecked")
             assert work(store, "r", person, reviewed, 1) == 1
-        arrivals.decline(store, "r", played.reserve(2), "checked", "ACTIVE", at=time.time())
+        arrivals.decline(store, "r", played.reserve(2), ("checked", "ACTIVE"), at=time.time())
         place, name = platform(desk), pseudonyms(desk)(claims[0].participant)
         assert place.named(claims[0].participant) == name
         assert place.named(person.id) == name
