@@ -66,7 +66,7 @@ class PersonQuality(NamedTuple):
         position_run: the most tasks in a row with the same three labels in the order shown.
         seconds: the median time of a task.
         pace: the median time relative to the usual time of the round: 1 is usual.
-        pasted: the share of characters that were pasted, of written texts.
+        pasted: the share of pasted characters among those of written texts; never a mark.
         competence: the chance of a right label by Dawid and Skene's model.
         marks: why to look at their answers; empty for most people.
     """
@@ -102,6 +102,7 @@ def people_figures(
     answers: pd.DataFrame | None = None,
     *,
     groups: Mapping[str, str] = MappingProxyType({}),
+    pasted: Mapping[str, tuple[int, int]] = MappingProxyType({}),
     intents: pd.DataFrame | None = None,
     marks: Mapping[str, Fields] | None = None,
 ) -> list[PersonQuality]:
@@ -111,10 +112,10 @@ def people_figures(
         labels: one row for each label, in the order in which each person gave them; the three of an
             answer in the order in which the person saw the texts. Columns item, association,
             annotator, value, round, source, seconds. It may be empty.
-        answers: one row for each answer, with the columns annotator, round, seconds, and where
-            known ``pasted`` and ``typed``, numbers of characters. None: one answer for each item
-            that a person labelled in a round.
+        answers: one row for each answer, with the columns annotator, round and seconds. None: one
+            answer for each item that a person labelled in a round.
         groups: by person, the group that they belong to.
+        pasted: by person, how many characters of written texts they pasted, and how many they sent.
         intents: what the writers of items meant, as labels with the columns item, association and
             value. They are only used to see who copies the writers.
         marks: thresholds, in the form of ``thresholds()``; None for these.
@@ -141,7 +142,8 @@ def people_figures(
     figures = []
     for n, person in enumerate(people):
         figure = PersonQuality(person, groups.get(person, ""), int(counts[n].sum()), **times[n][0])
-        found = times[n][1]
+        found, (from_elsewhere, sent) = times[n][1], pasted.get(person, (0, 0))
+        figure = figure._replace(pasted=min(1.0, from_elsewhere / sent) if sent else None)
         if figure.labels:
             shares = counts[n] / figure.labels
             some = shares[shares > 0]
@@ -335,10 +337,10 @@ def _sums(index: Ints, rows: Floats, size: int) -> Floats:
 def _times(
     answers: pd.DataFrame, people: list[str], limits: Mapping[str, Fields]
 ) -> list[tuple[dict[str, Any], list[Mark]]]:
-    """By person, tasks, seconds, pace and pasted text, and the marks fast and slow."""
+    """By person, tasks, seconds and pace, and the marks fast and slow."""
     answers = answers.reset_index(drop=True)
-    by_person = answers.groupby("annotator")
-    table = pd.DataFrame({"tasks": by_person.size()}).reindex(people, fill_value=0)
+    done = answers.groupby("annotator").size()
+    table = pd.DataFrame({"tasks": done}).reindex(people, fill_value=0)
     timed = answers[answers["seconds"] > 0]
     own = timed.groupby(["round", "annotator"])["seconds"].agg(["median", "size"])
     usual = own[own["size"] >= limits["fast"]["least"]].groupby("round")["median"]
@@ -349,19 +351,16 @@ def _times(
         .groupby(timed["annotator"])
     )
     table["seconds"], table["pace"] = timed.groupby("annotator")["seconds"].median(), paces.median()
-    table["timed"], table["pasted"] = paces.size(), np.nan
-    if {"pasted", "typed"} <= set(answers.columns):
-        sums = by_person[["pasted", "typed"]].sum()
-        table["pasted"] = sums["pasted"] / sums.sum(axis=1)
+    table["timed"] = paces.size()
     rows = []
-    for tasks, seconds, pace, n, pasted in table.itertuples(index=False, name=None):
+    for tasks, seconds, pace, n in table.itertuples(index=False, name=None):
         found = []
         for code in ("fast", "slow"):
             limit = limits[code]
             if n >= limit["least"] and not limit.get("below", 0) <= pace <= limit.get("above", 1e9):
                 facts = {"pace": pace, "seconds": seconds, "timed": int(n)}
                 found.append(_mark(limits, code, facts))
-        known = {"seconds": seconds, "pace": pace, "pasted": pasted}
+        known = {"seconds": seconds, "pace": pace}
         figures = {name: None if np.isnan(value) else value for name, value in known.items()}
         rows.append(({"tasks": int(tasks), **figures}, found))
     return rows
