@@ -79,6 +79,11 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
+ARRIVALS = {
+    "returned": "the person's submission at Prolific has ended without counting",
+    "forged": "Prolific does not confirm the person's submission",
+}
+"""What is wrong with the submission with which somebody came to our pages, by reason code."""
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
@@ -92,6 +97,7 @@ class _Answer(NamedTuple):
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
         late: its place had gone to another person when it came.
+        arrival: a reason code, if the submission with which its person came is worth nothing.
         why: why the person skipped the task, if that is known.
         order: the order in which the person saw the task's texts, 1 to 3, if it was their own.
     """
@@ -101,6 +107,7 @@ class _Answer(NamedTuple):
     cancelled: bool = False
     foreign: bool = False
     late: bool = False
+    arrival: str = ""
     why: str = ""
     order: tuple[int, ...] = (1, 2, 3)
 
@@ -257,7 +264,8 @@ def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     """An answer as our own pages sent it."""
     row = page_row(payload)
     why = text_of(payload, "skipped")
-    answer = _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+    late, arrival = bool(payload.get("late")), text_of(payload, "arrival")
+    answer = _Answer(row, position, bool(why), late=late, arrival=arrival, why=why)
     order = tuple(payload.get("order") or ())
     return answer._replace(order=order) if sorted(map(str, order)) == ["1", "2", "3"] else answer
 
@@ -321,7 +329,8 @@ def read(
         return
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
-        yield Consented(where=where, person=person, version=consent, at=sent)
+        if answer.arrival != "forged":  # it is not consent of the person who is named
+            yield Consented(where=where, person=person, version=consent, at=sent)
         if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
@@ -337,6 +346,10 @@ def read(
     if answer.cancelled or empty:
         detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
+        return
+    if answer.arrival in ARRIVALS:
+        detail = ARRIVALS[answer.arrival]
+        yield Refused(code=answer.arrival, detail=detail, **frame)
         return
     if answer.late:
         detail = f"task {task.id} had all its answers when this one came"
