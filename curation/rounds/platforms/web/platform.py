@@ -9,6 +9,7 @@ import msgspec
 
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
+from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import Demand, Published, PullCounts, RoundAccess, TopUp
 from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
@@ -69,7 +70,10 @@ class WebRound:
         return Published(self.round, link, is_dead=is_dead)
 
     def pull(self, *, full: bool = False) -> PullCounts:
-        """Copy answers from the database into the archive. Consents go with them, uncounted."""
+        """Copy answers from the database into the archive.
+
+        Consents and instruction checks go with them, uncounted.
+        """
         with self._store() as store:
             lines = store.lines(self.round.name, all=full)
             names = self._names(store)
@@ -78,11 +82,11 @@ class WebRound:
                 for line in lines
             ]
             answers = [payload for payload in payloads if "task_id" in payload]
-            consents = [payload for payload in payloads if "task_id" not in payload]
+            others = [payload for payload in payloads if "task_id" not in payload]
             gone = self.access.erased()
             # If this is stopped here, the same answers come again, and the archive knows them.
-            if consents:
-                archive.deliver(self.archive, "web", consents, gone=gone)
+            if others:
+                archive.deliver(self.archive, "web", others, gone=gone)
             delivery = archive.deliver(self.archive, "web", answers, gone=gone)
             last = lines[-1].number if lines else 0
             store.pulled(self.round.name, last, now())
@@ -181,7 +185,7 @@ class WebRound:
 
     def _plan(self, common_link: bool) -> Plan:
         """The round's plan by the present settings, with the texts that are frozen with it."""
-        settings, access = self.access.settings(), self.access
+        settings, access, texts = self.access.settings(), self.access, self.access.texts()
         rounds = settings.rounds
         caps, training = (
             access.caps(),
@@ -195,7 +199,7 @@ class WebRound:
             name=self.round.name,
             kind=self.round.kind,
             language=settings.campaign.language,
-            texts=access.texts(),
+            texts=texts,
             consent=self.round.consent,
             seed=self.round.seed,
             common_link=common_link,
@@ -212,6 +216,8 @@ class WebRound:
             near=rounds.near,
             earlier=access.earlier(),
             least_seconds=least.get(self.round.kind, rounds.write_seconds),
+            typing=pages.says_typing(texts),
+            instruction_checks=rounds.instruction_checks,
         )
 
     @contextmanager

@@ -1,4 +1,5 @@
--- The tables of the web platform's database; store.py has all statements that use them.
+-- The tables of the web platform's database; store.py and the modules that open
+-- it have all statements that use them.
 -- With a row of ``people``, all that is the person's goes, and nothing of theirs can be added.
 
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -39,6 +40,10 @@ CREATE TABLE IF NOT EXISTS joined (
 CREATE TABLE IF NOT EXISTS trained (
     person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
     share REAL NOT NULL, passed INTEGER NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS checks (
+    person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
+    number INTEGER NOT NULL, passed INTEGER NOT NULL, PRIMARY KEY (person, round, number)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS pauses (
     person TEXT PRIMARY KEY REFERENCES people (id) ON DELETE CASCADE, until REAL NOT NULL
