@@ -113,12 +113,13 @@ def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
     return new_texts(campaign, round.pay) if frozen is None else frozen
 
 
-def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
+def new_texts(campaign: Campaign, pay: float, *, typing: bool = False) -> dict[str, Any]:
     """Every string that annotators of a new round see: shipped texts, and the team's own file.
 
     Args:
         campaign: the campaign.
         pay: the pay for one task of the round; 0 if people are not paid.
+        typing: whether the consent says that it is counted how texts come about.
 
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
@@ -131,6 +132,7 @@ def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
         own_texts(campaign),
         study=study,
         pay=(amount, settings.rounds.currency),
+        typing=typing,
     )
 
 
@@ -245,6 +247,11 @@ def server_address(platform: PlatformName, url: str) -> str:
     if address:
         check_address(address)
     return address
+
+
+def counts_typing(campaign: Campaign, kind: RoundKind, platform: PlatformName) -> bool:
+    """Whether a new round counts how texts come about: writing on our own pages, if it is on."""
+    return campaign.settings.rounds.typing_counts and kind in KINDS and platform == DEFAULT
 
 
 def check_link(platform: PlatformName, *, common_link: bool, prolific: bool) -> None:

@@ -90,7 +90,8 @@ def plan_round(
         )
     # The form's texts must be complete before anything is written.
     pay = float(getattr(settings.rounds, f"pay_{WORK[kind]}"))
-    texts = round_status.new_texts(campaign, pay)
+    counts = round_status.counts_typing(campaign, kind, platform)
+    texts = round_status.new_texts(campaign, pay, typing=counts)
     _check_study(campaign, pages.missing_facts(texts), reporter)
     _check_pay(campaign, kind, pay, texts["instruction"]["pay"])
     _warn_of_unread(campaign, texts, reporter)

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from curation.rounds.platforms.web import forms
+from curation.rounds.platforms.web import checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
@@ -77,6 +77,8 @@ class Pages:
         """The page that comes before tasks, if the person has not passed it yet."""
         if not self.store.has_consented(visit.who.id, plan.name):
             return RedirectResponse(f"/r/{plan.name}", 303)
+        if checks.has_failed(self.store, visit.who.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}/done", 303)
         trains = plan.training and plan.training_pass
         if trains and True not in self.store.attempts(visit.who.id, plan.name):
             return RedirectResponse(f"/r/{plan.name}/training", 303)
@@ -115,6 +117,8 @@ class Pages:
                 tries = self.store.attempts(person.id, plan.name)
                 if True not in tries and len(tries) >= plan.training_tries:
                     says = web["me_ended"]
+            if checks.has_failed(self.store, person.id, plan.name):
+                says = web["me_ended"]
             shown.append({"name": plan.name, "title": title, "standing": says, "is_open": is_open})
         return shown
 
@@ -299,10 +303,13 @@ class Pages:
         return self._before(visit, plan) or self._to_next(visit, plan)
 
     def _to_next(self, visit: Visit, plan: Plan, note: str = "") -> Response:
-        got = self.store.give(visit.who, plan.name, at=visit.now)
+        out = checks.has_failed(self.store, visit.who.id, plan.name)
+        got = "closed" if out else self.store.give(visit.who, plan.name, at=visit.now)
         address = f"/r/{plan.name}/{'pause' if got == 'pause' else 'done'}"
         if isinstance(got, Given):
-            address = f"/r/{plan.name}/t/{got.task.id}"
+            check = checks.due(self.store, visit.who.id, plan)
+            id = got.task.id if check is None else checks.task(plan, check).id
+            address = f"/r/{plan.name}/t/{id}"
         address += f"?note={note}" if note else ""
         return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
 
@@ -311,10 +318,13 @@ class Pages:
         plan = self.site.plan(visit)
         if before := self._before(visit, plan):
             return before
+        fields = forms.read(plan.kind, Form())
+        number = checks.number_of(visit.part("task"))
+        if number is not None and number == checks.due(self.store, visit.who.id, plan):
+            return self._task_page(visit, plan, checks.task(plan, number), fields, [])
         given = self.store.held(visit.who, plan.name, visit.part("task"), at=visit.now)
         if given is None:
             raise Refusal(410, "over", plan=plan)
-        fields = forms.read(plan.kind, Form())
         return self._task_page(visit, plan, given.task, fields, [])
 
     def _task_page(
@@ -368,21 +378,36 @@ class Pages:
         if id is None:
             raise Refusal(400, "unreadable", plan=plan)
         fields = forms.read(plan.kind, visit.form)
+        check = checks.number_of(task)
+        if check is not None and checks.was_given(self.store, visit.who.id, plan.name, check):
+            return self._to_next(visit, plan)
+        if check is not None and check == checks.due(self.store, visit.who.id, plan):
+            if wrong := self._to_change(visit, plan, checks.task(plan, check), fields):
+                return wrong
+            checks.answer(self.store, visit.who.id, plan, check, fields, at=visit.now)
+            return self._to_next(visit, plan)
         # An answer that comes twice, or late, is kept as it is: its task is not held any more.
         given = self.store.held(visit.who, plan.name, task, at=visit.now)
-        if given is not None:
-            checker = Checker(plan, self.store, self.services)
-            problems = checker.problems(given.task, fields)
-            if any(one.stops for one in problems):
-                if visit.wants_json:
-                    shown = [one._asdict() for one in problems]
-                    return JSONResponse({"problems": shown}, 422)
-                return self._task_page(visit, plan, given.task, fields, problems)
+        if given and (wrong := self._to_change(visit, plan, given.task, fields)):
+            return wrong
+        if plan.typing and (typing := forms.typing(plan.kind, visit.form, fields)):
+            fields["typing"] = typing
         took = forms.seconds(visit.form, visit.now)
         receipt = self.store.submit(
             *(visit.who, plan.name, task), id=id, fields=fields, seconds=took, at=visit.now
         )
         return self._received(visit, plan, receipt)
+
+    def _to_change(
+        self, visit: Visit, plan: Plan, task: WebTask, fields: Mapping[str, Any]
+    ) -> Response | None:
+        """The page that says what is to be changed in an answer; None if it can be taken."""
+        problems = Checker(plan, self.store, self.services).problems(task, fields)
+        if not any(one.stops for one in problems):
+            return None
+        if visit.wants_json:
+            return JSONResponse({"problems": [one._asdict() for one in problems]}, 422)
+        return self._task_page(visit, plan, task, fields, problems)
 
     def skip(self, visit: Visit) -> Response:
         """Skip a task, and give the next one."""
@@ -422,18 +447,20 @@ class Pages:
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
         web = plan.texts["web"]
         count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
+        failed = checks.has_failed(self.store, visit.who.id, plan.name)
         if arrival and arrival.standing == "returned":
             way = self.arriving.way_out(visit, plan, "finished") if standing.answered else {}
             return self.site.message(visit, plan, "gone", [web["gone"], count], **way)
-        if is_open and standing.left and not (arrival and arrival.outcome):
+        if is_open and standing.left and not failed and not (arrival and arrival.outcome):
             lines = [web["done_more"], count]
             return self.site.message(visit, plan, "done_more", lines, next=plan.name)
-        way = self.arriving.way_out(visit, plan, "finished")
-        if not standing.answered:
+        way = self.arriving.way_out(visit, plan, "failed" if failed else "finished")
+        if not standing.answered and not failed:
             return self.site.message(visit, plan, "done_none" if is_open else "closed", **way)
         way = way or {"code": forms.end_code(self.store.secret_of(visit.who.id), plan.name)}
-        lines = [web["done_lead" if is_open else "done_closed"], count]
-        return self.site.message(visit, plan, "done", lines, **way)
+        lead = "failed" if failed else "done_lead" if is_open else "done_closed"
+        title = "failed" if failed else "done"
+        return self.site.message(visit, plan, title, [web[lead], count], **way)
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""

@@ -11,6 +11,7 @@ import msgspec
 
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
+from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import (
     Demand,
@@ -112,8 +113,9 @@ class WebRound:
         return Published(self.round, link, is_dead=is_dead, is_study=plan.prolific)
 
     def pull(self, *, full: bool = False) -> PullCounts:
-        """Copy answers from the database into the archive. Consents go with them, uncounted.
+        """Copy answers from the database into the archive.
 
+        Consents and instruction checks go with them, uncounted.
         Submissions of people from Prolific are checked first. Answers of unchecked ones wait, if
         there is a token. All answers of a person are sent again if they no longer count, or count
         again.
@@ -151,8 +153,8 @@ class WebRound:
             for who in [line.payload["annotator"]]
         ]
         # If this is stopped here, the same answers come again, and the archive knows them.
-        if consents := [payload for payload in payloads if "task_id" not in payload]:
-            archive.deliver(self.archive, "web", consents, gone=gone)
+        if others := [payload for payload in payloads if "task_id" not in payload]:
+            archive.deliver(self.archive, "web", others, gone=gone)
         answers = [payload for payload in payloads if "task_id" in payload]
         return archive.deliver(self.archive, "web", answers, gone=gone).added
 
@@ -332,7 +334,7 @@ class WebRound:
 
     def _plan(self, common_link: bool, prolific: bool) -> Plan:
         """The round's plan by the present settings, with the texts that are frozen with it."""
-        settings, access = self.access.settings(), self.access
+        settings, access, texts = self.access.settings(), self.access, self.access.texts()
         rounds = settings.rounds
         caps, training = (
             access.caps(),
@@ -346,7 +348,7 @@ class WebRound:
             name=self.round.name,
             kind=self.round.kind,
             language=settings.campaign.language,
-            texts=access.texts(),
+            texts=texts,
             consent=self.round.consent,
             seed=self.round.seed,
             common_link=common_link,
@@ -364,6 +366,8 @@ class WebRound:
             near=rounds.near,
             earlier=access.earlier(),
             least_seconds=least.get(self.round.kind, rounds.write_seconds),
+            typing=pages.says_typing(texts),
+            instruction_checks=rounds.instruction_checks,
         )
 
     @contextmanager

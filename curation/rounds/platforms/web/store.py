@@ -84,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         near: the similarity from which an item repeats another one.
         earlier: by term, the gists of the items of this kind that the campaign had before.
         least_seconds: an answer that takes less is refused in the fold; 0 for no limit.
+        typing: whether it is counted how texts come about; the consent says so.
+        instruction_checks: in how many tasks there is one instruction check; 0 for none.
     """
 
     name: str
@@ -107,6 +109,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     near: float = 0.95
     earlier: dict[str, list[str]] = {}
     least_seconds: float = 0.0
+    typing: bool = False
+    instruction_checks: int = 0
 
 
 class WebTask(msgspec.Struct, frozen=True):
@@ -664,9 +668,22 @@ class Store:
                 "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
             ).rowcount
             if new:
-                id = secrets.token_hex(16)
-                payload = _payload(person, id, at) | {"consent": plan.consent}
-                _keep(db, (id, "consent", round, "", person, at, 0), payload)
+                self.note(db, "consent", person, round, {"consent": plan.consent}, at=at)
+
+    def note(
+        self,
+        db: sqlite3.Connection,
+        form: Literal["consent", "check"],
+        person: str,
+        round: str,
+        content: dict[str, Any],
+        *,
+        at: float,
+    ) -> None:
+        """Add an entry to the answers that does not answer a task, so that the archive has it."""
+        id = secrets.token_hex(16)
+        payload = _payload(person, id, at) | content
+        _keep(db, (id, form, round, "", person, at, 0), payload)
 
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
@@ -874,7 +891,10 @@ class Store:
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PERSON = "people.id, people.pseudonym, people.name"
-FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
+FRAME = {
+    *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
+    "typing",
+}
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
 ATTEMPTS = (
@@ -993,7 +1013,7 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     if not plan.pause_after:
         return
     rows = db.execute(
-        "SELECT at FROM answers WHERE person = ? AND form != 'consent' AND at >= "
+        "SELECT at FROM answers WHERE person = ? AND form IN ('answer', 'skip') AND at >= "
         "coalesce((SELECT until FROM pauses WHERE pauses.person = answers.person), 0) "
         "ORDER BY at DESC LIMIT ?",
         (person, plan.pause_after),

@@ -363,6 +363,17 @@ def test_who_does_not_pass_the_training_is_screened_out_with_a_code(
     assert code(site, "screened_out") in who.get(f"/r/{ROUND}/training").text
 
 
+def test_who_fails_two_instruction_checks_has_a_code(site: Site, played: Played) -> None:
+    """A check comes after each task, and labels as those of a task are wrong there."""
+    who = come(site, opened(site, count=6, instruction_checks=1), played.reserve(1))
+    assert work(who) == 4  # two tasks and two checks
+    shown = who.get(f"/r/{ROUND}/done")
+    assert title(shown) == said("failed_title")
+    assert code(site, "failed") in shown.text
+    assert standings(site) == [("checked", "failed")]
+    assert arrivals.answered(site.store, ROUND) == {site.store.people()[0].id: 2}
+
+
 def test_who_gets_no_task_any_more_has_a_code(site: Site, played: Played) -> None:
     """The round is closed while one works; another comes when no task is left."""
     token = opened(site, count=1)
