@@ -160,12 +160,36 @@ class Task(Record):
     barred: str | None = None
 
 
+class Requirements(Record):
+    """What people must be to take part in a round of one kind (ACL §9.1, §9.3; arXiv A.2)."""
+
+    countries: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")], ...],
+        Field(max_length=300, description="codes of countries where they live; empty: any"),
+    ] = ()
+    approval_rate: Annotated[
+        int, Field(ge=0, le=100, description="least share of their work that was accepted, in %")
+    ] = 0
+    first_languages: Annotated[
+        tuple[Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")], ...],
+        Field(max_length=300, description="codes of their first languages; empty: any"),
+    ] = ()
+    qualification: Annotated[
+        str,
+        Field(max_length=300, description="what else they must be or have done; empty: nothing"),
+    ] = ""
+    people: Annotated[
+        int, Field(ge=0, le=1_000_000, description="how many people are asked; 0: not said")
+    ] = 0
+
+
 class Round(Record):
     """A round's ``round.json``: its plan and its state.
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where it runs. ``domains``, ``terms`` and ``of`` are its options.
+    where it runs. ``domains``, ``terms`` and ``of`` are its options. ``people`` says who may take
+    part, and ``reward`` what its study on Prolific pays each person who finishes.
     """
 
     name: Id
@@ -182,6 +206,8 @@ class Round(Record):
     domains: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
+    people: Requirements = Requirements()
+    reward: Annotated[float, Field(ge=0, le=1_000_000_000)] | None = None
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text, writing
+from curation.formats.requirements import unknown_country
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
-from curation.records import Property, Qid
+from curation.records import Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -322,6 +323,20 @@ class RoundSettings(Section):
     currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
 
 
+class PeopleSettings(Requirements):
+    """Who may take part in a round of one kind. No requirement is checked here."""
+
+    model_config = ConfigDict(strict=False, allow_inf_nan=False)
+
+    @check_model(mode="after")
+    def _knows_its_countries(self) -> "PeopleSettings":
+        if wrong := unknown_country(self.countries):
+            raise ValueError(
+                f"{wrong!r} is not the code of a country in ISO 3166, such as US or GB"
+            )
+        return self
+
+
 class DecisionSettings(Section):
     """The rules by which an item becomes a CAT."""
 
@@ -468,6 +483,7 @@ class Settings(Section):
         default_factory=lambda: {n: DomainSettings.model_validate(d) for n, d in PAPER.items()}
     )
     rounds: RoundSettings = RoundSettings()
+    people: dict[RoundKind, PeopleSettings] = Field(default_factory=dict)
     decisions: DecisionSettings = DecisionSettings()
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()
@@ -551,6 +567,8 @@ _FIXES = {
     "properties": 'use properties of Wikidata, such as "P106"',
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
     "words": _FILE.format("1-terms/"),
+    "countries": 'use two capital letters, such as "US" or "GB"',
+    "first_languages": 'use codes of languages, such as "en" or "id"',
     **dict.fromkeys(
         ("lists", "targets", "reference", "anchors", "outcomes", "history", "frequencies"),
         _FILE.format("6-trust/"),
@@ -558,7 +576,11 @@ _FIXES = {
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }
 """How to write a setting whose text does not have the right form."""
-_TABLES: dict[str, type[Section]] = {"domains": DomainSettings, "groups": GroupSettings}
+_TABLES: dict[str, type[BaseModel]] = {
+    "domains": DomainSettings,
+    "people": PeopleSettings,
+    "groups": GroupSettings,
+}
 """The settings of which there is a table for each name, such as ``[domains.NAME]``."""
 
 

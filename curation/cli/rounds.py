@@ -26,6 +26,7 @@ from curation.cli.options import (
 )
 from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
+from curation.formats.requirements import described
 from curation.records import Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
@@ -590,6 +591,7 @@ def open_(
                 "platform": round.platform,
                 "tasks": made.tasks,
                 "answers_asked": made.answers,
+                "people": round.people.model_dump(),
                 "address": made.address,
                 "sign_up": made.sign_up,
             }
@@ -599,6 +601,8 @@ def open_(
         f"round {round.name} is open: {amount(made.tasks, 'task')}, "
         f"{amount(made.answers, 'answer')} asked for."
     )
+    if required := "; ".join(described(round.people)):
+        console.say(f"who may take part (nothing checks it here): {required}")
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
