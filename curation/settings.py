@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text, writing
-from curation.formats.requirements import unknown_country
+from curation.formats.requirements import names
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
 from curation.records import Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
@@ -326,14 +326,13 @@ class RoundSettings(Section):
 class PeopleSettings(Requirements):
     """Who may take part in a round of one kind. No requirement is checked here."""
 
-    model_config = ConfigDict(strict=False, allow_inf_nan=False)
+    model_config = ConfigDict(strict=False)
 
     @check_model(mode="after")
     def _knows_its_countries(self) -> "PeopleSettings":
-        if wrong := unknown_country(self.countries):
-            raise ValueError(
-                f"{wrong!r} is not the code of a country in ISO 3166, such as US or GB"
-            )
+        for code in self.countries:
+            if code not in names()["countries"]:
+                raise ValueError(f"{code!r} is not the code of a country in ISO 3166")
         return self
 
 
@@ -567,8 +566,7 @@ _FIXES = {
     "properties": 'use properties of Wikidata, such as "P106"',
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
     "words": _FILE.format("1-terms/"),
-    "countries": 'use two capital letters, such as "US" or "GB"',
-    "first_languages": 'use codes of languages, such as "en" or "id"',
+    **dict.fromkeys(("countries", "first_languages"), 'use codes such as "GB" or "en"'),
     **dict.fromkeys(
         ("lists", "targets", "reference", "anchors", "outcomes", "history", "frequencies"),
         _FILE.format("6-trust/"),

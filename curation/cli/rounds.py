@@ -14,6 +14,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
+from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
 from curation.cli.options import (
     Json,
@@ -168,7 +169,9 @@ def _show(change: Change) -> None:
         )
         console.say("  - backups, and the account on Label Studio or another platform")
         console.say("  - on our own pages, drafts in the person's own browser")
-        console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
+        console.say(
+            "  - tables in tasks/, lists for payment in 2-rounds/, and copies that you sent out"
+        )
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
             here = "" if version in change.deleted else f"7-release/{version}, and "
@@ -620,6 +623,8 @@ def open_(
 
 
 app.command("links")(links)
+app.command("study")(study)
+app.command("approve")(approve)
 
 
 @app.command("status")

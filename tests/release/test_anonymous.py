@@ -40,7 +40,8 @@ def team_facts() -> Facts:
     said = ("This study is by the Institute of Tests.", "You may stop.", "Write to a@b.invalid.")
     made = RoundFacts(
         name="r1", kind="validation", people=1, answers=1, refused=0,
-        required=("they live in Japan", "students of the Institute of Tests"), read=(Reading(heading="Rights", lines=said),),
+        required=("they live in Japan", "students of the Institute of Tests"),
+        read=(Reading(heading="Rights", lines=said),),
         consent_text=("Approved by BOARD-7.", "It is voluntary."),
     )  # fmt: skip
     return facts(statement=TEAM, rounds=(made,), open=("uses", "limits"))

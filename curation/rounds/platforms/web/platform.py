@@ -10,7 +10,14 @@ import msgspec
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
 from curation.rounds.answers import archive
-from curation.rounds.platforms.interface import Demand, Published, PullCounts, RoundAccess, TopUp
+from curation.rounds.platforms.interface import (
+    Demand,
+    NoCrowd,
+    Published,
+    PullCounts,
+    RoundAccess,
+    TopUp,
+)
 from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
 from curation.text.times import now
 
@@ -26,7 +33,7 @@ def address(store: Store) -> str:
 
 
 @dataclass(frozen=True)
-class WebRound:
+class WebRound(NoCrowd):
     """A round on our own pages; see ``interface.Platform``.
 
     Attributes:
