@@ -72,23 +72,21 @@ def approve(
             _list_bonus(opened, chosen, as_json=as_json)
             return
         found = crowd.review(opened, chosen, reporter=console)
-        if not as_json:
-            rows = [(one.pseudonym, one.status, crowd.reasons()[why]) for one, why in found.left]
-            console.table(f"Not approved in {chosen.name}", ["person", "status", "reason"], rows)
-            console.say(f"complete: {amount(len(found.ready), 'submission')}")
-        sends = found.asked and found.ready and (yes or not as_json)
-        if sends and not yes:
-            sends = typer.confirm("Approve them?")
-        became = crowd.approve(opened, chosen, found.ready) if sends else {}
+    if not as_json:
+        rows = [(one.pseudonym, one.status, crowd.reasons()[why]) for one, why in found.left]
+        console.table(f"Not approved in {chosen.name}", ["person", "status", "reason"], rows)
+        console.say(f"complete: {amount(len(found.ready), 'submission')}")
+    became: dict[str, str] = {}
+    if found.asked and found.ready and (yes or (not as_json and typer.confirm("Approve them?"))):
+        ids = [one.id for one in found.ready]
+        became = crowd.crowd_platform(opened, chosen, console).approve(ids)
     if as_json:
         left = [{"person": one.pseudonym, "reason": why} for one, why in found.left]
         summary = {"round": chosen.name, "complete": len(found.ready), "became": became}
-        console.say_json(summary | {"left": left, "file": found.file})
-        return
-    if became:
+        console.say_json({**summary, "left": left, "file": found.file})
+    elif became:
         console.table("What became of them", ["submission", "status"], list(became.items()))
-        console.say("to see that nothing is left, run this again")
-    if found.file:
+    elif found.file:
         console.warn("PROLIFIC_TOKEN is not set, so nobody has checked whose ids these are")
         console.say(f"to paste on Prolific: {found.file} (private)")
 

@@ -175,8 +175,10 @@ def test_requirements_on_people_are_shown_and_stay_as_they_were(desk: Desk) -> N
     table = '[people.validation]\ncountries = ["ID"]\napproval_rate = 95\npeople = 12\n'
     toml.write_text(f"{text}\n{table}", "utf-8")
     done = desk.does("rounds", "open", "validation", "--name", "v", *FILES)
-    says = "they live in Indonesia; at least 95 % of their work was accepted before; 12 people are"
-    assert f"who may take part (nothing checks it here): {says} asked\n" in done.out
+    says = (
+        "they live in Indonesia; at least 95 % of their work was accepted before; people asked: 12"
+    )
+    assert f"who may take part (nothing checks it here): {says}\n" in done.out
     toml.write_text(text, "utf-8")
     people = json.loads((desk.rounds / "v" / "round.json").read_text("utf-8"))["people"]
     assert (people["countries"], people["approval_rate"], people["people"]) == (["ID"], 95, 12)

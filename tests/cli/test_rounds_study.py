@@ -191,6 +191,7 @@ def test_only_what_is_complete_is_approved(desk: Desk, monkeypatch: pytest.Monke
         "alien": ({"standing": "unknown", "outcome": "", "answered": 0}, "unknown"),
         "lie": ({"standing": "forged"}, "forged"),
         "back": ({"standing": "returned", "status": "RETURNED"}, "returned"),
+        "bad": ({"standing": "returned", "status": "REJECTED"}, "rejected"),
         "out": ({}, "excluded"),
         "no": ({"outcome": "no_consent", "answered": 0}, "no_consent"),
         "dim": ({"outcome": "screened_out", "answered": 0}, "screened_out"),
@@ -281,6 +282,9 @@ def test_bonuses_are_listed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) ->
     # Ten people: two tasks each, 0.30. A study's id is kept with its reward.
     assert "is not the id" in desk.refused("rounds", "study", "v", "--id", "a study")
     desk.does("rounds", "study", "v", "--places", 10, "--id", "s1")
+    # Another study of the round must pay the same.
+    says = "an earlier study of round v pays 0.3, this one 0.6"
+    assert says in desk.refused("rounds", "study", "v", "--id", "s2")
     assert made.studies == ["s1"]
     assert round_files.read_round(open_campaign(desk.root), "v").reward == 0.3
     first = desk.say("rounds", "approve", "v", "--bonus")

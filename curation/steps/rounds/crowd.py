@@ -1,12 +1,12 @@
 """Rounds on Prolific: the fields of a study, which submissions are complete, and bonuses.
 
-Call these only under the campaign's lock. Nothing is created or rejected on Prolific.
+Nothing is created or rejected on Prolific. Call these only under the campaign's lock;
+``crowd_platform`` needs none.
 """
 
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from math import ceil
@@ -33,9 +33,7 @@ from curation.text.wording import amount
 APPROVED, WAITS = "APPROVED", "AWAITING REVIEW"
 READING = 120
 """Seconds for the information sheet and the instructions, which Prolific counts as work."""
-
-
-_ENTRY = re.compile(r"([^,]+),(\d+\.\d\d)")
+_ENTRY = re.compile(r"([^,]+),(\d{1,9}\.\d\d)")  # of a list of bonuses
 
 
 @cache
@@ -44,13 +42,13 @@ def reasons() -> dict[str, str]:
     return dict(read_toml(shipped("data", "people", "reasons.toml"), fix="put the file back"))
 
 
-def crowd_platform(campaign: Campaign, round: Round) -> Platform:
+def crowd_platform(campaign: Campaign, round: Round, reporter: Reporter = QUIET) -> Platform:
     """The platform of a round to which people come from Prolific.
 
     Raises:
         CurationError: nobody can come from there.
     """
-    place = round_status.open_platform(campaign, round)
+    place = round_status.open_platform(campaign, round, reporter=reporter)
     if not place.study_link():
         raise CurationError(
             f"nobody can come from Prolific to round {round.name}",
@@ -85,7 +83,7 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
 
     Raises:
         CurationError: nobody can come to the round from Prolific, it is not known how many people
-            it asks, or the id is not one.
+            it asks, the id is not one, or an earlier study of the round pays another reward.
     """
     from jinja2 import Template
 
@@ -102,14 +100,18 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
     minutes, basis = _minutes(campaign, round, tasks)
     reward = float(earned(round.pay, tasks).quantize(CENTS, ROUND_HALF_UP))
     facts: Fields = {
-        **{"round": round, "work": work, "texts": round_status.shown_texts(campaign, round)},
-        **{
-            "link": place.study_link(),
-            "codes": place.study_codes(),
-            "required": shown(round.people),
-        },
-        **{"places": places, "tasks": tasks, "minutes": minutes, "basis": basis, "reward": reward},
-        **{"currency": settings.currency, "marked": pages.marked, "unmarked": pages.unmarked},
+        "round": round,
+        "place": place,
+        "pages": pages,
+        "texts": round_status.shown_texts(campaign, round),
+        "work": work,
+        "required": shown(round.people),
+        "currency": settings.currency,
+        "places": places,
+        "tasks": tasks,
+        "minutes": minutes,
+        "basis": basis,
+        "reward": reward,
     }
 
     def filled(name: str) -> str:
@@ -122,9 +124,13 @@ def study(campaign: Campaign, round: Round, *, places: int = 0, id: str = "") ->
             raise CurationError(
                 f"{id[:80]!r} is not the id of a study", "copy it from the address of its page"
             )
+        if round.reward not in (None, reward):
+            raise CurationError(
+                f"an earlier study of round {round.name} pays {round.reward}, this one {reward}",
+                "use --places so that it pays the same, or change reward in its round.json",
+            )
         place.set_study(id)
-        now = round_files.read_round(campaign, round.name)
-        round_files.write_round(campaign, now.model_copy(update={"reward": reward}))
+        round_files.write_round(campaign, round.model_copy(update={"reward": reward}))
     return Study(facts["fields"], filled("study.txt.jinja").strip())
 
 
@@ -172,7 +178,7 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
     Raises:
         CurationError: nobody can come to the round from Prolific, or Prolific cannot be asked.
     """
-    place = crowd_platform(campaign, round)
+    place = crowd_platform(campaign, round, reporter)
     place.pull()
     fold_answers(campaign, reporter=reporter)
     asked = place.can_approve
@@ -187,6 +193,7 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
         waits = one.status == WAITS
         tests = {
             "approved": one.status == APPROVED,
+            "rejected": one.status == "REJECTED",
             one.standing: one.standing != "unchecked",
             "excluded": out.get(one.pseudonym, ("",))[0] == "excluded",
             one.outcome: True,
@@ -208,15 +215,6 @@ def review(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) -> R
     with writing(file, private=True) as stream:
         stream.write(csv_text(rows).encode())
     return made._replace(file=file)
-
-
-def approve(campaign: Campaign, round: Round, submissions: Iterable[Submission]) -> dict[str, str]:
-    """Approve submissions. By id the status that each has then, or why it has not changed.
-
-    Raises:
-        CurationError: Prolific cannot be asked.
-    """
-    return crowd_platform(campaign, round).approve([one.id for one in submissions])
 
 
 # --- bonuses ------------------------------------------------------------------------------------
@@ -251,7 +249,7 @@ def list_bonus(campaign: Campaign, round: Round, *, reporter: Reporter = QUIET) 
             f"round {round.name}: it is not known what its study pays",
             f"«curation rounds study {round.name} --id STUDY» keeps it",
         )
-    place = crowd_platform(campaign, round)
+    place = crowd_platform(campaign, round, reporter)
     place.pull()
     found = place.submissions(ask=place.can_approve)
     paid = write_pay(campaign, [round.name], reporter=reporter).file
