@@ -185,6 +185,8 @@ PRIVATE = (
     "2-rounds/annotators.csv",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
+    "2-rounds/approve-*.csv",
+    "2-rounds/bonus-*.csv",
     "2-rounds/web.sqlite*",
     "2-rounds/links-*.csv",
     "6-trust/runs/*/*/rejected.jsonl",

@@ -22,6 +22,9 @@ Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Qid = Annotated[str, StringConstraints(pattern=r"^Q[1-9]\d*$", max_length=20)]
 Property = Annotated[str, StringConstraints(pattern=r"^P[1-9]\d*$", max_length=20)]
+CountryCode = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
+LanguageCode = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=300)]
 Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -160,12 +163,29 @@ class Task(Record):
     barred: str | None = None
 
 
+class Requirements(Record):
+    """What people must be to take part in a round of one kind (ACL §9.1, §9.3; arXiv A.2)."""
+
+    countries: Annotated[
+        tuple[CountryCode, ...], Field(description="codes of their countries; empty: any")
+    ] = ()
+    first_languages: Annotated[
+        tuple[LanguageCode, ...], Field(description="codes of their first languages; empty: any")
+    ] = ()
+    approval_rate: Annotated[
+        int, Field(ge=0, le=100, description="least share of their work that was accepted, in %")
+    ] = 0
+    qualification: Annotated[Line, Field(description="what else they must be; empty: nothing")] = ""
+    people: Annotated[int, Field(ge=0, le=1_000_000, description="number of people; 0: any")] = 0
+
+
 class Round(Record):
     """A round's ``round.json``: its plan and its state.
 
     ``answers`` is the final number of answers per task. With ``labels`` "needed", fewer are
     requested first, and more only if the decision is still open. ``server`` and ``project`` say
-    where it runs. ``domains``, ``terms`` and ``of`` are its options.
+    where it runs. ``domains``, ``terms`` and ``of`` are its options. ``people`` says who may take
+    part, and ``reward`` what its study on Prolific pays each person who finishes.
     """
 
     name: Id
@@ -182,6 +202,8 @@ class Round(Record):
     domains: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
+    people: Requirements = Requirements()
+    reward: Annotated[float, Field(ge=0, le=1_000_000_000)] | None = None
     opened_at: Timestamp | None = None
     closed_at: Timestamp | None = None
 

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from pydantic import model_validator as check_model
 
 from curation.files import CurationError, read_text, writing
+from curation.formats.requirements import names
 from curation.formats.toml_files import line_of, read_toml, toml_key, toml_value, with_setting
-from curation.records import Property, Qid
+from curation.records import Property, Qid, Requirements, RoundKind
 from curation.text.words import AFFIXING, base
 
 NAME = r"^[^\x00-\x20/\x7f][^\x00-\x1f/\x7f]*$"
@@ -342,6 +343,19 @@ class RoundSettings(Section):
         return self
 
 
+class PeopleSettings(Requirements):
+    """Who may take part in a round of one kind. No requirement is checked here."""
+
+    model_config = ConfigDict(strict=False)
+
+    @check_model(mode="after")
+    def _knows_its_countries(self) -> "PeopleSettings":
+        for code in self.countries:
+            if code not in names()["countries"]:
+                raise ValueError(f"{code!r} is not the code of a country in ISO 3166")
+        return self
+
+
 class DecisionSettings(Section):
     """The rules by which an item becomes a CAT."""
 
@@ -488,6 +502,7 @@ class Settings(Section):
         default_factory=lambda: {n: DomainSettings.model_validate(d) for n, d in PAPER.items()}
     )
     rounds: RoundSettings = RoundSettings()
+    people: dict[RoundKind, PeopleSettings] = Field(default_factory=dict)
     decisions: DecisionSettings = DecisionSettings()
     agreement: AgreementSettings = AgreementSettings()
     split: SplitSettings = SplitSettings()
@@ -571,6 +586,7 @@ _FIXES = {
     "properties": 'use properties of Wikidata, such as "P106"',
     "population": 'use a property and an item of Wikidata, such as "P27=Q252"',
     "words": _FILE.format("1-terms/"),
+    **dict.fromkeys(("countries", "first_languages"), 'use codes such as "GB" or "en"'),
     **dict.fromkeys(
         ("lists", "targets", "reference", "anchors", "outcomes", "history", "frequencies"),
         _FILE.format("6-trust/"),
@@ -578,7 +594,11 @@ _FIXES = {
     **dict.fromkeys(("generic", "roots", "exclude"), 'use items of Wikidata, such as "Q5"'),
 }
 """How to write a setting whose text does not have the right form."""
-_TABLES: dict[str, type[Section]] = {"domains": DomainSettings, "groups": GroupSettings}
+_TABLES: dict[str, type[BaseModel]] = {
+    "domains": DomainSettings,
+    "people": PeopleSettings,
+    "groups": GroupSettings,
+}
 """The settings of which there is a table for each name, such as ``[domains.NAME]``."""
 
 

@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 from curation.models.rules import PROFILES, RULES
 from curation.reasons import REASONS
 from curation.scores.asking import VARIANTS
-from curation.settings import PAPER, DomainSettings, GroupSettings, Settings
+from curation.settings import PAPER, DomainSettings, GroupSettings, PeopleSettings, Settings
 from curation.steps.pipeline import STEPS
 from support.offenders import refuse
 
@@ -170,9 +170,11 @@ def test_a_shown_command_that_is_not_real_is_seen() -> None:
 
 # --- settings and reasons -------------------------------------------------------------------
 
-NAMED = {"domains": DomainSettings, "groups": GroupSettings}
+NAMED = {"domains": DomainSettings, "people": PeopleSettings, "groups": GroupSettings}
 TABLES: dict[str, Any] = {
-    f"{name}.NAME" if name in NAMED else name: NAMED.get(name, part.annotation)
+    f"{name}.{'KIND' if name == 'people' else 'NAME'}" if name in NAMED else name: NAMED.get(
+        name, part.annotation
+    )
     for name, part in Settings.model_fields.items()
 }
 SETTINGS = {

@@ -33,6 +33,7 @@ TEXTS = [  # what administrators and developers read elsewhere
     *(ROOT / name for name in ("Makefile", ".ci/run", "pyproject.toml", "CITATION.cff", "NOTICE")),
     *sorted((ROOT / "data" / "example").rglob("*.toml")),
     *sorted((ROOT / "data" / "release").rglob("*.*")),
+    *sorted((ROOT / "data" / "people").glob("*.*")),
     *sorted(p for p in (ROOT / "deploy").iterdir() if p.is_file() and p.suffix != ".md"),
     *sorted((ROOT / "schemas").glob("*.json")),
 ]

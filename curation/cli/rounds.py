@@ -14,6 +14,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
+from curation.cli.crowd import approve, study
 from curation.cli.importing import show_refused
 from curation.cli.options import (
     Json,
@@ -27,6 +28,7 @@ from curation.cli.options import (
 from curation.cli.quality import quality
 from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
+from curation.formats.requirements import described
 from curation.records import Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
@@ -169,7 +171,9 @@ def _show(change: Change) -> None:
         )
         console.say("  - backups, and the account on Label Studio or another platform")
         console.say("  - on our own pages, drafts in the person's own browser")
-        console.say("  - tables in tasks/, pay lists in 2-rounds/, and copies that you sent out")
+        console.say(
+            "  - tables in tasks/, lists for payment in 2-rounds/, and copies that you sent out"
+        )
         console.say("  - the person's words quoted in other people's answers")
         for version in change.theirs:
             here = "" if version in change.deleted else f"7-release/{version}, and "
@@ -598,6 +602,7 @@ def open_(
                 "platform": round.platform,
                 "tasks": made.tasks,
                 "answers_asked": made.answers,
+                "people": round.people.model_dump(),
                 "address": made.address,
                 "sign_up": made.sign_up,
             }
@@ -607,6 +612,8 @@ def open_(
         f"round {round.name} is open: {amount(made.tasks, 'task')}, "
         f"{amount(made.answers, 'answer')} asked for."
     )
+    if required := "; ".join(described(round.people)):
+        console.say(f"who may take part (nothing checks it here): {required}")
     if made.exchanges_tables:
         console.say(f"next: curation rounds export {round.name}")
         return
@@ -626,6 +633,8 @@ def open_(
 
 
 app.command("links")(links)
+app.command("study")(study)
+app.command("approve")(approve)
 
 
 @app.command("status")

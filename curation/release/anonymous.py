@@ -103,7 +103,8 @@ def _without(made: RoundFacts, secrets: Collection[str]) -> RoundFacts:
         return tuple(line for line in lines if not says_who(_plain(line)))
 
     read = tuple(part.model_copy(update={"lines": kept(part.lines)}) for part in made.read)
-    return made.model_copy(update={"read": read, "consent_text": kept(made.consent_text)})
+    rest = {name: kept(getattr(made, name)) for name in ("required", "consent_text")}
+    return made.model_copy(update={"read": read, **rest})
 
 
 def names(statement: Statement) -> list[str]:

@@ -112,12 +112,14 @@ class RoundFacts(Part):
 
     ``kind`` is that of the round, or "import" for answers that were imported without a plan.
     ``people`` are those with an accepted answer; ``first`` and ``last`` are days, as YYYY-MM-DD.
-    ``published`` says whether it has items that were published before.
+    ``required`` says what people had to be. ``published`` says whether it has items that were
+    published before.
     """
 
     name: str
     kind: str
     platform: str = ""
+    required: tuple[str, ...] = ()
     people: int
     answers: int
     refused: int

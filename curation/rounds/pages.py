@@ -327,10 +327,11 @@ def plain_parts(kind: RoundKind, texts: Texts) -> list[tuple[str, list[str]]]:
     (_, intro), *others = parts(kind, texts)
     warned = ("", [texts["content_warning"][WORK[kind]], *intro])
     plain = [warned, *others, (consent["title"], consent["lines"])]
-    return [(heading, [_unmarked(line) for line in lines]) for heading, lines in plain]
+    return [(heading, [unmarked(line) for line in lines]) for heading, lines in plain]
 
 
-def _unmarked(line: str) -> str:
+def unmarked(line: str) -> str:
+    """A line of a text without its marks for bold and italics."""
     for mark, _ in _MARKS:
         line = mark.sub(r"\1", line)
     return line
@@ -339,7 +340,7 @@ def _unmarked(line: str) -> str:
 def how_to_fill(texts: Texts) -> tuple[str, list[str]]:
     """How to fill in a workbook, without marks: the heading, and the lines under it."""
     sheet = texts["sheet"]
-    return sheet["how_title"], [_unmarked(line) for line in sheet["how"]]
+    return sheet["how_title"], [unmarked(line) for line in sheet["how"]]
 
 
 def _columns(texts: Texts, columns: Sequence[Sequence[str]], *, fill: bool) -> str:

@@ -1,5 +1,6 @@
 """Opening a round with options: killed and repeated; caps that need more people; old settings."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,24 @@ def test_caps_that_need_more_people_are_warned_of(desk: Desk) -> None:
     # What was written is not counted among the labels, and nobody is needed for it.
     done = desk.run("rounds", "open", "intrasentence", "--name", "w2", *FILES)
     assert "needs at least" not in done.err
+
+
+def test_requirements_on_people_are_shown_and_stay_as_they_were(desk: Desk) -> None:
+    toml = desk.root / "campaign.toml"
+    text = toml.read_text("utf-8")
+    table = '[people.validation]\ncountries = ["ID"]\napproval_rate = 95\npeople = 12\n'
+    toml.write_text(f"{text}\n{table}", "utf-8")
+    done = desk.does("rounds", "open", "validation", "--name", "v", *FILES)
+    says = (
+        "they live in Indonesia; at least 95 % of their work was accepted before; people asked: 12"
+    )
+    assert f"who may take part (nothing checks it here): {says}\n" in done.out
+    toml.write_text(text, "utf-8")
+    people = json.loads((desk.rounds / "v" / "round.json").read_text("utf-8"))["people"]
+    assert (people["countries"], people["approval_rate"], people["people"]) == (["ID"], 95, 12)
+    assert people == desk.say("rounds", "open", "validation", "--name", "v")["people"]
+    done = desk.does("rounds", "open", "intrasentence", "--name", "w2", *FILES)
+    assert "who may take part" not in done.out
 
 
 def test_caps_of_writing_do_not_refuse_labels(desk: Desk) -> None:

@@ -40,6 +40,7 @@ def team_facts() -> Facts:
     said = ("This study is by the Institute of Tests.", "You may stop.", "Write to a@b.invalid.")
     made = RoundFacts(
         name="r1", kind="validation", people=1, answers=1, refused=0,
+        required=("they live in Japan", "students of the Institute of Tests"),
         read=(Reading(heading="Rights", lines=said),),
         consent_text=("Approved by BOARD-7.", "It is voluntary."),
     )  # fmt: skip
@@ -54,6 +55,7 @@ def test_the_facts_for_review_name_nobody() -> None:
     assert made.statement == Statement(description="Mild texts on jobs.", hub=hub, answers=left)
     assert made.rounds[0].read[0].lines == ("You may stop.",)
     assert made.rounds[0].consent_text == ("It is voluntary.",)
+    assert made.rounds[0].required == ("they live in Japan",)
     assert made.open == ("uses", "limits")
     text, questions = card(made, ()), statement(made)
     files = {"README.md": text, "STATEMENT.md": questions, "r": made.model_dump_json().encode()}

@@ -405,6 +405,19 @@ def test_how_data_were_collected_is_that_of_the_rounds(
     assert responsible(own)["dataCollectionType"] == types
 
 
+def test_the_statement_says_who_could_take_part() -> None:
+    said = ("they live in Indonesia", "at least 96 % of their work was accepted before")
+    asked = RoundFacts(name="a", kind="validation", people=7, answers=50, refused=0, required=said)
+    anybody = RoundFacts(name="b", kind="review", people=7, answers=50, refused=0)
+    _, made = texts(facts(rounds=(asked, anybody)))
+    assert "- a (validation): they live in Indonesia; at least 96 % of their work was" in made
+    assert "- b (review): no requirement is recorded." in made
+    assert "over 97 % of their work was accepted before ([ACL §9.1]" in made
+    imported = RoundFacts(name="c", kind="import", people=7, answers=50, refused=0)
+    for rounds in ((), (imported,)):
+        assert "StereoSet, to compare" not in texts(facts(rounds=rounds))[1]
+
+
 def test_undecided_items_are_counted() -> None:
     row = told.Retention(domain="all", kind="all", items=5, kept=4, share=80.0, open=17)
     readme, made = texts(facts(retention=(row,)))

@@ -54,12 +54,16 @@ class Played(Server):
 
     def reserve(self, n: int, status: str = "ACTIVE", study: str = STUDY) -> Claim:
         """The submission of a participant, by number, and what the address says of it."""
-        claim = Claim(f"{0xC0FFEE + n:024x}", f"{0xABC000 + n:024x}", study)
+        claim = self.claim(n, study)
         self.said[claim.id] = {
             "id": claim.id, "participant": claim.participant, "study_id": study,
             "status": status, "started_at": "2026-03-01T10:00:00Z",
         }  # fmt: skip
         return claim
+
+    def claim(self, n: int, study: str = STUDY) -> Claim:
+        """What the address says with which a participant comes, by number."""
+        return Claim(f"{0xC0FFEE + n:024x}", f"{0xABC000 + n:024x}", study)
 
     def becomes(self, status: str, *claims: Claim) -> None:
         """Change the status of submissions."""

@@ -14,6 +14,7 @@ CONSTANTS = {
     "32": "bytes of the key of a commitment",
     "256": "HMAC-SHA256",
     "95": "confidence of intervals",
+    "97": "the acceptance rate that StereoSet asked for",
 }
 """Numbers that the fixed text of cards and statements has, each with its reason."""
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from curation.campaign import Campaign
 from curation.catsets.stereoset import FileSettings
 from curation.files import CurationError, read_records, read_text
+from curation.formats.requirements import described
 from curation.records import KINDS, Answer, Cat, Decision, Item, Rejection, Round, Term
 from curation.release.contents import SPLITS, Contents, PublishedTerm, published
 from curation.release.facts import (
@@ -154,6 +155,7 @@ def _day(time: object) -> str | None:
 def _plan(campaign: Campaign, round: Round) -> dict[str, Any]:
     """The fields of ``RoundFacts`` about a round that was opened here: also what people read."""
     about: dict[str, Any] = {name: getattr(round, name) for name in ("kind", "platform", "consent")}
+    about["required"] = tuple(described(round.people))
     if round.pay:
         about |= {"pay": round.pay, "currency": campaign.settings.rounds.currency}
     texts = round_files.read_texts(campaign, round.name)

@@ -23,6 +23,7 @@ from curation.records import (
     Kind,
     Pitfall,
     PlatformName,
+    Requirements,
     Review,
     Round,
     RoundKind,
@@ -128,6 +129,7 @@ def plan_round(
         domains=tuple(domains),
         terms=tuple(terms),
         of=tuple(of),
+        people=Requirements(**dict(settings.people.get(kind, {}))),
     )
     language = settings.campaign.language
     place = open_platform(campaign, round)

@@ -100,9 +100,14 @@ def test_thirty_people_from_prolific(
     20 gets three tasks, because the fourth has 5 + 1 + 14 = 20 answers. Before the first pull 20 +
     4 + 8 + 2 = 34 places are taken; after it 34 - 4 - 8 - 1 = 21, so 13 were given back.
     """
-    desk = Desk.make(forked, tmp_path / "c", TERMS, reviewers=20, pause_after=0, training_pass=0)
+    desk = Desk.make(
+        forked, tmp_path / "c", TERMS, reviewers=20, pause_after=0, training_pass=0, pay_review=0.25
+    )
     opened = desk.say("rounds", "open", "review", "--name", "r", "--prolific")
     assert (opened["tasks"], opened["answers_asked"]) == (4, 80)
+    # 80 answers of 20 people: 4 tasks each, which pay 1.00.
+    study = desk.say("rounds", "study", "r", "--places", "20", "--id", STUDY)
+    assert (study["external_study_url"], study["reward"]) == (opened["address"], 100)
     clock = [time.time()]
     site = Site(
         desk.rounds, pseudonym=pseudonyms(desk), crowd=played.client(), pace=3600.0,
@@ -112,6 +117,7 @@ def test_thirty_people_from_prolific(
         token = site.store.token("r")
         people(Crowd(browser, site, desk, token), played, clock)
     submissions(desk, played)
+    approvals(desk, played)
 
 
 def people(crowd: Crowd, played: Played, clock: list[float]) -> None:
@@ -182,5 +188,30 @@ def submissions(desk: Desk, played: Played) -> None:
     assert refused == {"forged": 4, "returned": 13}
     name = pseudonyms(desk)
     valid = {one.annotator for one in desk.records("r/answers.jsonl", Answer) if one.code is None}
-    real = [played.reserve(n, "APPROVED") for n in (*DOWN, *REAL, LAST, LEAVING[1])]
+    real = [played.claim(n) for n in (*DOWN, *REAL, LAST, LEAVING[1])]
     assert valid == {name(claim.participant) for claim in real}
+
+
+def approvals(desk: Desk, played: Played) -> None:
+    """20 are approved. Of the rest, 5 worked for nothing that counts, and get a bonus.
+
+    Who finished has the pay of 4 answers, 1.00, or of 3, 0.75: the reward is 1.00, so no bonus.
+    21 to 24 sent 3 answers each, 0.75; 25 sent one, 0.25: 4 x 0.75 + 0.25 = 3.25.
+    """
+    claims = {n: played.claim(n) for n in range(1, 28)}
+    ready = {claims[n].id for n in (*DOWN, *REAL, LAST)}
+    said = desk.say("rounds", "approve", "r", "--yes")
+    assert said["complete"] == 20
+    assert said["became"] == dict.fromkeys(ready, "APPROVED")
+    assert sorted(played.approved) == sorted(ready)
+    left = Counter(one["reason"] for one in said["left"])
+    assert left == {"returned": 5, "under_way": 1, "forged": 1, "unknown": 1}
+    again = desk.say("rounds", "approve", "r", "--yes")
+    assert (again["complete"], len(played.approved)) == (0, 20)
+    bonus = desk.say("rounds", "approve", "r", "--bonus")
+    assert (bonus["people"], bonus["amount"]) == (5, "3.25")
+    owed = {claims[n].participant: "0.75" for n in RETURNING}
+    owed[claims[LEAVING[0]].participant] = "0.25"
+    lines = Path(bonus["file"]).read_text("utf-8").splitlines()
+    assert dict(line.split(",") for line in lines) == owed
+    assert desk.say("rounds", "approve", "r", "--bonus")["file"] is None
