@@ -142,4 +142,4 @@ def checking(store: Store, services: Services) -> Iterator[None]:
     finally:
         ended.set()
         crowd.stop()
-        thread.join()
+        thread.join(5)  # a request that is under way may take longer, and harms nothing

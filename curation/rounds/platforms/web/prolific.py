@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from curation.files import CurationError
-from curation.http import Failure, Gate, Server, gist
+from curation.http import LOCAL, Failure, Gate, Server, gist, split_address
 from curation.rounds.platforms.web.arrivals import Claim, Seen
 
 URL, TOKEN = "PROLIFIC_URL", "PROLIFIC_TOKEN"
@@ -48,10 +48,13 @@ def from_environment(notice: Callable[[str], None] = lambda _: None) -> "Prolifi
     """The API, if a token is set.
 
     Raises:
-        CurationError: the address is not one.
+        CurationError: the address is not one, or the token would go there unencrypted.
     """
-    token = os.environ.get(TOKEN, "").strip()
-    return Prolific(os.environ.get(URL) or ADDRESS, token, notice=notice) if token else None
+    url, token = os.environ.get(URL) or ADDRESS, os.environ.get(TOKEN, "").strip()
+    parts = split_address(url)
+    if token and parts.scheme == "http" and parts.hostname not in LOCAL:
+        raise CurationError(f"{URL}: your token would be sent unencrypted", "use https://…")
+    return Prolific(url, token, notice=notice) if token else None
 
 
 class Prolific:

@@ -288,6 +288,22 @@ def test_an_expired_token_is_named_with_what_to_do(played: Played) -> None:
     assert "PROLIFIC_TOKEN" in caught.value.fix
 
 
+@pytest.mark.parametrize(
+    ("url", "what"),
+    [
+        ("http://api.example.org", "your token would be sent unencrypted"),
+        ("api.prolific.com", "is not an address"),
+    ],
+)
+def test_the_address_of_the_api_must_keep_the_token(
+    monkeypatch: pytest.MonkeyPatch, url: str, what: str
+) -> None:
+    monkeypatch.setenv("PROLIFIC_TOKEN", "x")
+    monkeypatch.setenv("PROLIFIC_URL", url)
+    with pytest.raises(CurationError, match=what):
+        prolific.from_environment()
+
+
 def test_a_busy_api_is_asked_again(played: Played) -> None:
     claim = played.reserve(1)
     played.faults += [FAULTS["busy"], FAULTS["down"]]
