@@ -417,8 +417,8 @@ class Store:
         rows = self.rows(
             "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
             "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND a.person NOT IN "
-            "(SELECT person FROM arrived WHERE round = t.round AND sent < 0)) AS pulled "
-            "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?",
+            "(SELECT person FROM arrived WHERE round = ?1 AND sent < 0)) AS pulled "
+            "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?1",
             round,
         )
         return {row["id"]: Load(row["asked"], row["answered"], row["pulled"]) for row in rows}
@@ -502,8 +502,8 @@ class Store:
         """
         sql = (
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ? AND form = 'answer' AND (number > pulled OR person IN "
-            "(SELECT person FROM arrived WHERE round = name AND sent != changes))"
+            "WHERE round = ?1 AND form = 'answer' AND (number > pulled OR person IN "
+            "(SELECT person FROM arrived WHERE round = ?1 AND sent != changes))"
         )
         return int(self.one(sql, round))
 
