@@ -227,10 +227,10 @@ def end(store: Store, person: str, round: str, outcome: str, *, at: float) -> No
 
 
 def forget(store: Store, participants: Collection[str]) -> None:
-    """Forget the claims of participants, also of those who did not consent."""
+    """Forget that participants declined; what people claimed goes with them."""
     with store.change(always=True) as db:
         rows = [(participant,) for participant in participants]
-        db.executemany("DELETE FROM arrivals WHERE participant = ?", rows)
+        db.executemany("DELETE FROM arrivals WHERE participant = ? AND person IS NULL", rows)
 
 
 def refresh(store: Store, crowd: "Prolific", round: str) -> dict[str, Seen]:

@@ -293,11 +293,11 @@ class WebRound:
             )
             for one in mine
         ]
-        known = {one.id for one in mine}
+        known = {(one.id, one.participant) for one in mine}
         return made + [
             Submission(id, who, pseudonym(who), study, status, "unknown", "", 0, "", "")
             for id, (who, study, status, _) in listed.items()
-            if id not in known
+            if (id, who) not in known
         ]
 
     def approve(self, ids: Collection[str]) -> dict[str, str]:

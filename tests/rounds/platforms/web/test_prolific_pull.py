@@ -142,6 +142,8 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
         assert work(store, "r", person, reviewed) == 3
         arrivals.end(store, person.id, "r", "finished", at=time.time())
         arrivals.decline(store, "r", claims[1], ("checked", "ACTIVE"), at=time.time())
+        stolen = claims[2]._replace(participant="2" * 24)  # its own participant never comes
+        enter(desk, store, stolen, "unchecked")
         code = forms.study_code(store, "r", "finished")
     played.becomes("AWAITING REVIEW", claims[0], claims[2])
     place = platform(desk)
@@ -153,6 +155,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
         (claims[0].id, "forged", "AWAITING REVIEW", "", 0),
         (claims[0].id, "checked", "AWAITING REVIEW", "finished", 3),
         (claims[1].id, "checked", "ACTIVE", "no_consent", 0),
+        (claims[2].id, "forged", "AWAITING REVIEW", "", 0),
         (claims[2].id, "unknown", "AWAITING REVIEW", "", 0),
     ]
     assert place.study_codes()["finished"] == code
@@ -164,7 +167,7 @@ def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Pla
     assert "no such submission" in became["f" * 24]
     assert played.approved == [claims[0].id]
     played.always = FAULTS["expired"]
-    assert len(place.submissions(ask=False)) == 3
+    assert len(place.submissions(ask=False)) == 4
     with pytest.raises(CurationError, match="401"):
         place.submissions(ask=True)
 
@@ -194,7 +197,8 @@ def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played
         for claim in claims:
             person = enter(desk, store, claim, "unchecked")
             assert work(store, "r", person, reviewed, 1) == 1
-        arrivals.decline(store, "r", played.reserve(2), ("checked", "ACTIVE"), at=time.time())
+        for other in (claims[0]._replace(id="f" * 24), played.reserve(2)):
+            arrivals.decline(store, "r", other, ("checked", "ACTIVE"), at=time.time())
         place, name = platform(desk), pseudonyms(desk)(claims[0].participant)
         assert place.named(claims[0].participant) == name
         assert place.named(person.id) == name
