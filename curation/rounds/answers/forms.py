@@ -259,8 +259,10 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
-def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, FieldTyping]:
-    """How the texts of an answer came about, by field; what is not usable is left out.
+def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, Any]:
+    """How the texts of an answer came about, as data of ``records.FieldTyping`` by field.
+
+    What is not usable is left out.
 
     Args:
         counts: by field, the counts of the browser; or these as JSON.
@@ -271,11 +273,11 @@ def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict
         with suppress(ValueError, RecursionError):
             counts = orjson.loads(counts)
     given: dict[str, Any] = counts if kind in KINDS and isinstance(counts, dict) else {}
-    typing: dict[str, FieldTyping] = {}
+    typing: dict[str, Any] = {}
     for name in FIELDS[kind]:
         with suppress(KeyError, TypeError, ValidationError):
             own = {**given[name], "characters": len(str(texts.get(name) or ""))}
-            typing[name] = FieldTyping.model_validate(own)
+            typing[name] = FieldTyping.model_validate(own).model_dump()
     return typing
 
 

@@ -118,7 +118,7 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
     every = merge(given, published, key=lambda pair: pair[1].place)
     labels, flags = fold_labels(every, items, gate)
     reviews = _reviews(reviewed, gate)
-    answers, people = _answered(replies, gate)
+    answers, people, typing = _answered(replies, gate)
     return Folded(
         items=[known.item for known in items.known.values()],
         labels=labels,
@@ -127,7 +127,7 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         people=_people(people, gate),
         rejections=dict(gate.rejections),
         answers=answers,
-        typing=_typing(replies, gate),
+        typing=typing,
         checks={
             round: [
                 InstructionChecks(annotator=who, shown=len(passed), failed=passed.count(False))
@@ -138,27 +138,15 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
     )
 
 
-def _typing(replies: Iterable[tuple[str, Reply]], gate: Gate) -> dict[str, list[Typing]]:
-    """How the texts of answers to tasks came about, by round; also of answers that do not count."""
-    typing: dict[str, list[Typing]] = defaultdict(list)
-    for round, answer in replies:
-        if isinstance(answer, Written) and answer.typing and answer.task and answer.person:
-            row = Typing(
-                task=answer.task.id,
-                annotator=gate.name(answer.person),
-                submitted_at=answer.place.submitted_at or None,
-                fields=answer.typing,
-            )
-            typing[round].append(row)
-    return dict(typing)
-
-
 def _answered(
     replies: Iterable[tuple[str, Reply]], gate: Gate
-) -> tuple[dict[str, list[AnswerRow]], dict[str, str]]:
-    """The answers to tasks by round; and by an answer's place in the archive, who gave it."""
+) -> tuple[dict[str, list[AnswerRow]], dict[str, str], dict[str, list[Typing]]]:
+    """The answers to tasks by round; by an answer's place in the archive, who gave it; and by
+    round, how texts came about, also those of refused answers.
+    """
     answers: dict[str, list[AnswerRow]] = defaultdict(list)
     people: dict[str, str] = {}
+    typing: dict[str, list[Typing]] = defaultdict(list)
     for round, answer in replies:
         refused_code, seconds = "", None
         if isinstance(answer, Refused):
@@ -178,7 +166,10 @@ def _answered(
             at, reason = answer.place.submitted_at or None, gate.reasons.get(answer.where)
             code = None if answer.where in gate.counted else reason or "bad_value"
             answers[round].append(AnswerRow(answer.task.id, who, at, seconds, code))
-    return dict(answers), people
+            if isinstance(answer, Written) and (fields := answer.typing):
+                row = {"task": answer.task.id, "annotator": who, "submitted_at": at}
+                typing[round].append(Typing.model_validate(row | {"fields": fields}))
+    return dict(answers), people, dict(typing)
 
 
 class _SortedOut(NamedTuple):
