@@ -322,14 +322,15 @@ def _failed_checks(
     """What changes without the people who failed two instruction checks; None if nobody did."""
     from curation.decisions.agreement import outcome
 
-    counted = read_counted(campaign, items)
-    live = counted.labels["code"] == ""
-    failed = sorted({*round_files.failed_people(campaign)} & {*counted.labels["annotator"][live]})
+    failed = round_files.failed_people(campaign)
     if not failed:
         return None
-    others = read_counted(campaign, items, without=failed)
+    counted, others = (read_counted(campaign, items, without=out) for out in ((), failed))
+    people = {*failed} & {*counted.labels["annotator"][counted.labels["code"] == ""]}
+    if not people:
+        return None
     return {
-        "people": len(failed),
+        "people": len(people),
         "all": outcome(_decided(campaign, items, counted), counted, early),
         "without": outcome(_decided(campaign, items, others), others, early),
     }

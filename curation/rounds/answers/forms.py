@@ -332,7 +332,7 @@ def read(
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
     if event.source == "web" and "check" in payload:
-        yield Checked(where=where, person=person, passed=payload.get("passed") is not False)
+        yield Checked(person=person, passed=payload.get("passed") is not False)
         return
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {

@@ -132,7 +132,6 @@ class Consented(msgspec.Struct, gc=False, kw_only=True):
 class Checked(msgspec.Struct, gc=False, kw_only=True):
     """An instruction check that somebody got, and whether they passed it."""
 
-    where: str
     person: str
     passed: bool
 
