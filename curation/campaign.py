@@ -182,6 +182,7 @@ PRIVATE = (
     "2-rounds/*/checks.jsonl",
     "2-rounds/*/dealt.jsonl",
     "2-rounds/people.jsonl",
+    "2-rounds/annotators.csv",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
     "2-rounds/web.sqlite*",

@@ -96,6 +96,11 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
+ARRIVALS = {
+    "returned": "the person's submission at Prolific has ended without counting",
+    "forged": "Prolific does not confirm the person's submission",
+}
+"""What is wrong with the submission with which somebody came to our pages, by reason code."""
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
@@ -109,7 +114,9 @@ class _Answer(NamedTuple):
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
         late: its place had gone to another person when it came.
+        arrival: a reason code, if the submission with which its person came is worth nothing.
         why: why the person skipped the task, if that is known.
+        order: the order in which the person saw the task's texts, 1 to 3, if it was their own.
     """
 
     row: dict[str, Any]
@@ -117,7 +124,9 @@ class _Answer(NamedTuple):
     cancelled: bool = False
     foreign: bool = False
     late: bool = False
+    arrival: str = ""
     why: str = ""
+    order: tuple[int, ...] = (1, 2, 3)
 
 
 @lru_cache(maxsize=10_000)
@@ -294,7 +303,10 @@ def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     """An answer as our own pages sent it."""
     row = page_row(payload)
     why = text_of(payload, "skipped")
-    return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+    late, arrival = bool(payload.get("late")), text_of(payload, "arrival")
+    answer = _Answer(row, position, bool(why), late=late, arrival=arrival, why=why)
+    order = tuple(payload.get("order") or ())
+    return answer._replace(order=order) if sorted(map(str, order)) == ["1", "2", "3"] else answer
 
 
 def read(
@@ -359,7 +371,8 @@ def read(
         return
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
-        yield Consented(where=where, person=person, version=consent, at=sent)
+        if answer.arrival != "forged":  # it is not consent of the person who is named
+            yield Consented(where=where, person=person, version=consent, at=sent)
         if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
@@ -376,6 +389,10 @@ def read(
         detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
         return
+    if answer.arrival in ARRIVALS:
+        detail = ARRIVALS[answer.arrival]
+        yield Refused(code=answer.arrival, detail=detail, **frame)
+        return
     if answer.late:
         detail = f"task {task.id} had all its answers when this one came"
         yield Refused(code="late", detail=detail, **frame)
@@ -383,7 +400,7 @@ def read(
     known = words or shipped_words()
     try:
         if kind == "validation":
-            yield _labels(row, task, frame, known)
+            yield _labels(row, task, frame, known, answer.order)
         elif kind == "review":
             yield _review(row, task, frame, known)
         else:
@@ -395,11 +412,15 @@ def read(
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
 
-def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Given:
+def _labels(
+    row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words, order: Iterable[int]
+) -> Given:
+    """The labels of an answer, in the order in which the person saw the texts."""
     if task.item is None or len(task.shown) != len(LABELS):
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
     marks = []
-    for name, shown in zip(LABELS, task.shown, strict=True):
+    for number in order:
+        name, shown = LABELS[number - 1], task.shown[number - 1]
         text = row.get(name)
         if not text:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))

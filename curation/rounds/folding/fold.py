@@ -48,7 +48,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 11
+ALGORITHM = 13
 
 
 class Folded(NamedTuple):

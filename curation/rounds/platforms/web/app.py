@@ -18,12 +18,15 @@ from starlette.staticfiles import StaticFiles
 
 from curation.rounds.answers.forms import typing_of
 from curation.rounds.platforms.web import checks, forms
+from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
+from curation.rounds.platforms.web.prolific import Claim
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import (
     NOT_YOURS,
     Given,
     NoSpaceError,
+    Person,
     Plan,
     Store,
     WebTask,
@@ -69,6 +72,7 @@ class Pages:
 
     def __init__(self, site: Site) -> None:
         self.site, self.store, self.services = site, site.store, site.services
+        self.arriving = Arriving(site)
 
     def _before(self, visit: Visit, plan: Plan) -> Response | None:
         """The page that comes before tasks, if the person has not passed it yet."""
@@ -130,47 +134,71 @@ class Pages:
             return RedirectResponse("/", 303)
         return self.site.signed_in(visit, person, "/")
 
-    def _joining(self, visit: Visit) -> Plan:
+    def _joining(self, visit: Visit) -> tuple[Plan, Claim | None, Person | None]:
+        """The round of a common link, the claim in its address, and who comes, if that is known.
+
+        With a claim, that is never the person who is signed in, unless they came with it.
+        """
         name = self.store.round_of(visit.part("token"))
         plan = self.store.plan(name) if name else None
         if plan is None:
             raise Refusal(404, "link_wrong")
-        if not plan.common_link:
+        if not plan.common_link and not plan.prolific:
             raise Refusal(403, "personal_only")
-        took_part = visit.person and self.store.has_consented(visit.person.id, plan.name)
+        claim = self.arriving.claim(visit)
+        person = self.arriving.known(plan, claim) if claim else visit.person
+        took_part = person and self.store.has_consented(person.id, plan.name)
+        if plan.prolific and not claim and not took_part:
+            raise Refusal(403, "prolific_only", plan=plan)
         if not took_part and plan.name not in self.store.rounds():
             raise Refusal(410, "closed", plan=plan)
-        return plan
+        return plan, claim, person
 
     def join(self, visit: Visit) -> Response:
         """The information sheet and the consent form of a round with a common link."""
-        plan = self._joining(visit)
-        if visit.person and self.store.has_consented(visit.person.id, plan.name):
-            return RedirectResponse(f"/r/{plan.name}", 303)
-        return self._consent_page(visit, plan)
+        plan, claim, person = self._joining(visit)
+        if person and self.store.has_consented(person.id, plan.name):
+            if visit.request.method == "HEAD":
+                return RedirectResponse(f"/r/{plan.name}", 303)
+            return self.site.signed_in(visit, person, f"/r/{plan.name}")
+        return self._consent_page(visit, plan, claim=claim)
 
-    def _consent_page(self, visit: Visit, plan: Plan, *, missing: bool = False) -> Response:
+    def _consent_page(
+        self, visit: Visit, plan: Plan, *, missing: bool = False, claim: Claim | None = None
+    ) -> Response:
         problem = Problem("agree", "no_consent", plan.texts["web"]["agree_first"])
-        n = self.store.standing(visit.person, plan.name, at=visit.now).left if visit.person else 0
+        who = None if claim else visit.person
+        n = self.store.standing(who, plan.name, at=visit.now).left if who else 0
         return self.site.page(
             *(visit, plan, "consent.html"),
             status=422 if missing else 200,
             problems=[problem] if missing else [],
             warning=forms.warning(plan),
             expect=forms.expect(plan, n),
+            may_decline=claim is not None,
         )
 
     def joined(self, visit: Visit) -> Response:
-        """Consent by the common link: it makes the person, unless somebody is signed in."""
-        plan = self._joining(visit)
+        """Consent by the common link: it makes the person, unless somebody is signed in.
+
+        People from Prolific are told a code also if they decline.
+        """
+        plan, claim, person = self._joining(visit)
+        if claim and visit.form.one("decline"):
+            way = self.arriving.decline(visit, plan, claim)
+            return self.site.message(visit, plan, "declined", **way)
         if not visit.form.one("agree"):
-            return self._consent_page(visit, plan, missing=True)
-        person = visit.person or self.store.add_person(
-            self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
-        )
-        self.store.admit(person.id, plan.name)
+            return self._consent_page(visit, plan, missing=True, claim=claim)
+        if claim:
+            person = self.arriving.enter(visit, plan, claim)
+        else:
+            person = person or self.store.add_person(
+                self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
+            )
+            self.store.admit(person.id, plan.name)
         self.store.consent(person.id, plan.name, at=visit.now)
-        return self.site.signed_in(visit, person, f"/r/{plan.name}/link")
+        link = "" if claim else "/link"  # the link at Prolific is theirs
+        return self.site.signed_in(visit, person, f"/r/{plan.name}{link}")
 
     def consent(self, visit: Visit) -> Response:
         """Consent of a person who came by a personal link."""
@@ -258,11 +286,14 @@ class Pages:
         asks: bool = False,
         problems: Sequence[Problem] = (),
     ) -> Response:
+        view = forms.training_view(plan, answers, tries, asks=asks)
+        if view["shown"] == "end":
+            view |= self.arriving.way_out(visit, plan, "screened_out")
         return self.site.page(
             *(visit, plan, "training.html"),
             status=422 if problems else 200,
             problems=problems,
-            **forms.training_view(plan, answers, tries, asks=asks),
+            **({"code": "", "complete": ""} | view),
         )
 
     # --- tasks ----------------------------------------------------------------------------------
@@ -412,21 +443,25 @@ class Pages:
     def done(self, visit: Visit) -> Response:
         """Thanks, with a code if nothing is left to do."""
         plan = self.site.plan(visit, also_closed=True)
-        is_open = self.site.is_open(visit, plan)
+        is_open, arrival = self.site.is_open(visit, plan), self.arriving.of(visit, plan)
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
         web = plan.texts["web"]
         count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
         failed = checks.has_failed(self.store, visit.who.id, plan.name)
-        if is_open and standing.left and not failed:
+        if arrival and arrival.is_gone:
+            way = self.arriving.way_out(visit, plan, "finished") if standing.answered else {}
+            return self.site.message(visit, plan, "gone", [web["gone"], count], **way)
+        if is_open and standing.left and not failed and not (arrival and arrival.outcome):
             lines = [web["done_more"], count]
             return self.site.message(visit, plan, "done_more", lines, next=plan.name)
+        way = self.arriving.way_out(visit, plan, "failed" if failed else "finished")
         if not standing.answered and not failed:
-            return self.site.message(visit, plan, "done_none" if is_open else "closed")
-        code = forms.end_code(self.store.secret_of(visit.who.id), plan.name)
+            return self.site.message(visit, plan, "done_none" if is_open else "closed", **way)
+        way = way or {"code": forms.end_code(self.store.secret_of(visit.who.id), plan.name)}
         name, lead = "done", "done_lead" if is_open else "done_closed"
         if failed:
             name = lead = "failed"
-        return self.site.message(visit, plan, name, [web[lead], count], code=code)
+        return self.site.message(visit, plan, name, [web[lead], count], **way)
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup, escape
@@ -29,6 +29,9 @@ from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
+
+if TYPE_CHECKING:
+    from curation.rounds.platforms.web.prolific import Prolific
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -63,12 +66,16 @@ class Services(NamedTuple):
         is_out: tells whether the answers of a pseudonym no longer count.
         findings: gives what the checks of a language find in an item; they only warn.
         now: gives the seconds since 1970.
+        crowd: the API of Prolific; None without a token, so that nothing is checked.
+        pace: seconds between two checks of submissions while people work.
     """
 
     pseudonym: Callable[[str], str]
     is_out: Callable[[str], bool]
     findings: Callable[[str, ItemTexts], list[Finding]] = lambda code, item: findings(code, item)
     now: Callable[[], float] = time.time
+    crowd: "Prolific | None" = None
+    pace: float = 30.0
 
 
 class Problem(NamedTuple):
@@ -483,6 +490,15 @@ def end_code(secret: str, round: str) -> str:
         round: the round's name.
     """
     digest = sha256(f"end\x1f{secret}\x1f{round}".encode()).digest()
+    return base64.b32encode(digest).decode()[:10]
+
+
+def study_code(store: Store, round: str, outcome: str) -> str:
+    """The code of an outcome, with which people from Prolific end their submission.
+
+    All people of a round are shown the same, so it proves nothing.
+    """
+    digest = bytes.fromhex(store.digest("study", round, outcome))
     return base64.b32encode(digest).decode()[:10]
 
 
