@@ -344,7 +344,8 @@ def read(
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
     if event.source == "web" and "check" in payload:
-        yield Checked(person=person, passed=payload.get("passed") is not False)
+        id, passed = text_of(row, "answer_id"), payload.get("passed") is not False
+        yield Checked(id=id, person=person, passed=passed)
         return
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {

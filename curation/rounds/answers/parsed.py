@@ -130,8 +130,12 @@ class Consented(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Checked(msgspec.Struct, gc=False, kw_only=True):
-    """An instruction check that somebody got, and whether they passed it."""
+    """An instruction check that somebody got, and whether they passed it.
 
+    It may come again with the same ``id``, like an answer of somebody from Prolific.
+    """
+
+    id: str
     person: str
     passed: bool
 

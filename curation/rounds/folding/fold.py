@@ -130,8 +130,9 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         typing=typing,
         checks={
             round: [
-                InstructionChecks(annotator=who, shown=len(passed), failed=passed.count(False))
+                InstructionChecks(annotator=who, shown=len(passed), failed=failed)
                 for who, passed in sorted(people.items())
+                for failed in [list(passed.values()).count(False)]
             ]
             for round, people in sorted_out.checks.items()
         },
@@ -179,24 +180,24 @@ class _SortedOut(NamedTuple):
         versions: versions of answers, with their rounds.
         loose: answers that cannot be versions of another, with their rounds.
         deleted: by (round, answer id), when an answer was last found deleted.
-        checks: by round and pseudonym, whether each instruction check was passed.
+        checks: by round, pseudonym and id, whether an instruction check was passed.
     """
 
     versions: list[tuple[str, Reply]]
     loose: list[tuple[str, Reply]]
     deleted: dict[tuple[str, str], str]
-    checks: dict[str, dict[str, list[bool]]]
+    checks: dict[str, dict[str, dict[str, bool]]]
 
 
 def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> _SortedOut:
-    sorted_out = _SortedOut([], [], {}, defaultdict(lambda: defaultdict(list)))
+    sorted_out = _SortedOut([], [], {}, defaultdict(lambda: defaultdict(dict)))
     for round, answer in parsed:
         if isinstance(answer, Consented):
             times = gate.consents[gate.name(answer.person)]
             first, last = times.get(answer.version, (answer.at, answer.at))
             times[answer.version] = (min(first, answer.at), max(last, answer.at))
         elif isinstance(answer, Checked):
-            sorted_out.checks[round][gate.name(answer.person)].append(answer.passed)
+            sorted_out.checks[round][gate.name(answer.person)][answer.id] = answer.passed
         elif isinstance(answer, Deleted):
             key = (round, answer.id)
             sorted_out.deleted[key] = max(sorted_out.deleted.get(key, ""), answer.at)

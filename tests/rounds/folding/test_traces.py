@@ -86,7 +86,8 @@ def check(who: str, number: int, passed: Any) -> Row:
 def test_checks_are_counted_by_person_and_are_no_answers() -> None:
     rows = [check("ben", 0, False), check("ann", 0, True), check("ann", 1, False)]
     rows += [check("ben", 1, False), check("ben", 2, True), {"check": 0, "passed": False}]
-    deliveries = [rows[:3], rows[1:], rows]  # what came before comes again: full pulls
+    # What came before comes again: in full pulls, and marked if a submission was given back.
+    deliveries = [rows[:3], rows[1:], rows, [row | {"arrival": "returned"} for row in rows[:5]]]
     said = archived(deliveries, "web", tasks=TASKS, kind="validation")
     result = fold(said, Rules(("profession",), TERMS), str.upper)
     counts = [(row.annotator, row.shown, row.failed) for row in result.checks["main"]]

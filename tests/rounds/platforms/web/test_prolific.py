@@ -362,6 +362,23 @@ def test_who_does_not_pass_the_training_is_screened_out_with_a_code(
     assert code(site, "screened_out") in who.get(f"/r/{ROUND}/training").text
 
 
+def test_who_fails_two_instruction_checks_has_a_code_and_gets_no_more_tasks(
+    site: Site, played: Played
+) -> None:
+    who = come(site, opened(site, count=40, instruction_checks=12), played.reserve(1))
+    path, checks = who.next(ROUND), 0
+    while not path.endswith("/done"):
+        checks += "/check-" in path
+        labels = dict.fromkeys(forms.LABELS, "stereotype") if "/check-" in path else {}
+        last = who.answer(path, id=uuid.uuid4().hex, **labels)
+        path = who.next(ROUND)
+    assert (checks, title(last)) == (2, said("failed_title"))
+    assert code(site, "failed") in last.text
+    assert standings(site) == [("checked", "failed")]
+    # The second check comes in the second twelve tasks.
+    assert 12 < sum(load.answered for load in loads(site)) <= 24
+
+
 def test_who_gets_no_task_any_more_has_a_code(site: Site, played: Played) -> None:
     """The round is closed while one works; another comes when no task is left."""
     token = opened(site, count=1)
