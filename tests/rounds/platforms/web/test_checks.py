@@ -11,6 +11,7 @@ from curation.rounds.platforms.web import checks
 from curation.rounds.platforms.web.store import Store
 from support import web
 from support.web import Site, Someone, plan, put
+from support.web_tab import SENDS, Tab
 
 SPAN, ROUND = 12, "validation-1"
 RIGHT = dict.fromkeys(("label_1", "label_2", "label_3"), "unrelated")
@@ -225,3 +226,31 @@ def test_a_crash_while_a_check_is_kept_leaves_it_due(
         assert checks.due(store, ann.id, made) is None
         kept = [line.payload for line in store.lines(ROUND, all=True) if "check" in line.payload]
         assert [(line["check"], line["passed"]) for line in kept] == [(0, False)]
+
+
+def test_a_check_in_a_browser_is_for_everybody_and_sent_once_also_without_a_network(
+    browser: Any, axe: str, site: Site
+) -> None:
+    ann = site.person(ROUND)
+    tab = Tab(browser, site).begin(ann, ROUND)
+    for _ in range(SPAN):
+        if "/check-" in tab.path:
+            break
+        for n in (1, 2, 3):
+            tab.page.check(f"[name=label_{n}][value=stereotype]")
+        tab.send()
+    assert "/check-" in tab.path
+    tab.page.evaluate(axe)
+    found = tab.page.evaluate("axe.run(document).then(result => result.violations.map(v => v.id))")
+    assert found == []
+    for n in (1, 2, 3):
+        tab.page.check(f"[name=label_{n}][value=unrelated]")
+    tab.context.set_offline(True)
+    tab.page.click(SENDS)
+    tab.page.wait_for_selector("#waiting:visible")
+    assert archived(site) == []
+    tab.context.set_offline(False)
+    tab.page.wait_for_url("**/t/t-*")
+    tab.emptied()
+    assert archived(site) == [(0, True)]
+    tab.close()
