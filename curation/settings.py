@@ -36,8 +36,6 @@ Minutes = Annotated[float, Field(le=1440)]  # at most a day
 Amount = Annotated[float, Field(le=1_000_000_000)]
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
-FEWEST_TASKS = 12
-"""On how many tasks there may be one instruction check at most."""
 
 
 class Section(BaseModel):
@@ -335,11 +333,8 @@ class RoundSettings(Section):
 
     @check_model(mode="after")
     def _has_few_checks(self) -> "RoundSettings":
-        if 0 < self.instruction_checks < FEWEST_TASKS:
-            raise ValueError(
-                f"instruction_checks = {self.instruction_checks} is more than one check in "
-                f"{FEWEST_TASKS} tasks; write 0 for none"
-            )
+        if 0 < (tasks := self.instruction_checks) < 12:
+            raise ValueError(f"instruction_checks = {tasks} is more than one check in 12 tasks")
         return self
 
 

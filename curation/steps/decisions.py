@@ -33,7 +33,7 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.agreement import Agreement, FailedChecks, Outcome
+    from curation.decisions.agreement import Agreement, FailedChecks
     from curation.decisions.filter import Counted
 
 
@@ -322,14 +322,15 @@ def _failed_checks(
     """What changes without the people who failed two instruction checks; None if nobody did."""
     from curation.decisions.agreement import outcome
 
-    counted = read_counted(campaign, items)
-    live = counted.labels["code"] == ""
-    failed = sorted({*round_files.failed_people(campaign)} & {*counted.labels["annotator"][live]})
+    failed = round_files.failed_people(campaign)
     if not failed:
         return None
-    others = read_counted(campaign, items, without=failed)
+    counted, others = (read_counted(campaign, items, without=out) for out in ((), failed))
+    people = {*failed} & {*counted.labels["annotator"][counted.labels["code"] == ""]}
+    if not people:
+        return None
     return {
-        "people": len(failed),
+        "people": len(people),
         "all": outcome(_decided(campaign, items, counted), counted, early),
         "without": outcome(_decided(campaign, items, others), others, early),
     }
@@ -341,6 +342,8 @@ def about_agreement(report: "Agreement") -> list[str]:
     Args:
         report: the report, as from ``agreement_report``.
     """
+    from curation.decisions.agreement import about_failed
+
     items = report["items"]
     lines = []
     if not items["labels"]:
@@ -351,22 +354,9 @@ def about_agreement(report: "Agreement") -> list[str]:
             "campaign, and their gold labels are those that were published. They are in none of "
             "the numbers."
         )
-    if failed := report["failed_checks"]:
-        lines.append(
-            f"{amount(failed['people'], 'person', 'people')} failed two instruction checks. Their "
-            f"labels count; «curation rounds exclude» takes them out. With them: "
-            f"{_shown(failed['all'])}. Without them: {_shown(failed['without'])}."
-        )
+    if failed := about_failed(report["failed_checks"]):
+        lines.append(failed)
     return [*lines, *about_suspects(sum(row["suspect"] for row in report["annotators"]))]
-
-
-def _shown(outcome: "Outcome") -> str:
-    gold, alpha = outcome["gold"], outcome["alpha"]
-    return (
-        f"{amount(outcome['labels'], 'label')}, {amount(outcome['cats'], 'CAT')}, a gold label for "
-        f"{0 if gold is None else gold:.1f} % of associations, alpha "
-        + ("–" if alpha is None else f"{alpha:.3f}")
-    )
 
 
 def about_suspects(count: int) -> list[str]:

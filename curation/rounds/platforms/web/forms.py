@@ -23,7 +23,7 @@ from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
 from curation.rounds import pages
-from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, typing_of
+from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
@@ -140,12 +140,6 @@ def seconds(form: Form, now: float) -> float:
         if 0 <= took < 7 * 24 * 3600:
             return round(took, 1)
     return 0.0
-
-
-def typing(kind: RoundKind, form: Form, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """How the texts of an answer came about, as its payload has it; what is broken is left out."""
-    typed = typing_of(form.one("typing"), fields, kind)
-    return {name: counts.model_dump() for name, counts in typed.items()}
 
 
 def answer_id(form: Form) -> str | None:
