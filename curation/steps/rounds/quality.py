@@ -125,7 +125,7 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
     if not path.exists():
         return {}
     columns, rows = read_csv(read_text(path), path)
-    heads = {column(name): name for name in columns}
+    heads = {"group" if name.casefold() == "group" else column(name): name for name in columns}
     if missing := [name for name in ("annotator", "group") if name not in heads]:
         raise CurationError(f"{path}: no column {missing[0]!r}", "use the columns annotator, group")
     met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
