@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from curation.campaign import Campaign, open_campaign
+from curation.campaign import Campaign, open_campaign, protect
 from curation.files import CurationError
 from curation.rounds.people import pseudonyms, read_key
 from curation.steps.people import decide_on_person
@@ -83,8 +83,8 @@ def test_a_round_without_answers(forked: Any, root: Path) -> None:
 def test_the_line_of_the_status(root: Path) -> None:
     campaign = open_campaign(root)
     name = campaign.round_names()[0]
-    assert about_marked(campaign, []) == "1 of 5 people is marked: curation rounds quality"
-    assert about_marked(campaign, [name]).endswith(f"is marked: curation rounds quality {name}")
+    assert about_marked(campaign, []) == "marked: 1 of 5 people; curation rounds quality"
+    assert about_marked(campaign, [name]).endswith(f"1 of 5 people; curation rounds quality {name}")
     assert about_marked(campaign, ["other"]) == ""
 
 
@@ -141,6 +141,23 @@ def test_groups_are_given_by_id_or_pseudonym(validating: Validating) -> None:
     assert (found[name("v3@example.org")].group, len(found)) == ("", 5)
     assert [person.position_run for person in found.values()] == [1] * 5
     assert {person.seconds for person in found.values()} == {20.0}
+    path = campaign.rounds / "annotators.csv"
+    path.chmod(0o644)
+    protect(campaign.root)
+    assert path.stat().st_mode & 0o777 == 0o600  # it says who people are
+
+
+def test_answers_without_times_and_answers_that_were_refused(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    made = Validating(campaign, tmp_path)
+    answer = {"task_id": made.task, "consent": made.round.consent, "label_1": "unrelated"}
+    answer |= {"label_2": "stereotype", "label_3": "anti-stereotype"}
+    made.bring([answer | {"annotator": "w1"}])  # who wrote the item
+    assert read_quality(campaign, "v").people == []
+    made.bring([answer | {"annotator": "v1"}, answer | {"annotator": "v2", "seconds": 1}])
+    found = {(p.labels, p.tasks, p.seconds, p.pace) for p in read_quality(campaign, "v").people}
+    assert found == {(3, 1, None, None), (0, 1, 1.0, None)}  # one second is too fast
 
 
 @pytest.mark.parametrize(
