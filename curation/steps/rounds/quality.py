@@ -43,8 +43,8 @@ class Quality(NamedTuple):
         if not too_many_removed(self.excluded, self.met):
             return ""
         return (
-            f"{self.excluded} of {amount(self.met, 'person', 'people')} are excluded: beyond about "
-            "5 %, labels became worse with every method that was tested (arXiv 2509.08217)"
+            f"people excluded: {self.excluded} of {self.met}; beyond about 5 %, labels became worse "
+            "with every method that was tested (arXiv 2509.08217)"
         )
 
 
