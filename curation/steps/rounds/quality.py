@@ -40,12 +40,9 @@ class Quality(NamedTuple):
         """A warning if too large a share of people is excluded, else empty."""
         from curation.rounds.quality import too_many_removed
 
-        if not too_many_removed(self.excluded, self.met):
-            return ""
-        return (
-            f"people excluded: {self.excluded} of {self.met}; beyond about 5 %, labels became worse "
-            "with every method that was tested (arXiv 2509.08217)"
-        )
+        text = f"people excluded: {self.excluded} of {self.met}; beyond about 5 %, labels became "
+        text += "worse with every method that was tested (arXiv 2509.08217)"
+        return text if too_many_removed(self.excluded, self.met) else ""
 
 
 def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
