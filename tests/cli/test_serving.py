@@ -99,7 +99,6 @@ def test_the_public_address_is_kept_for_links(desk: Desk) -> None:
     ("words", "says"),
     [
         (("--role", "writers"), "--role is not an option of web"),
-        (("--new-links",), "--new-links is not an option of web"),
         (("--platform", "files"), "platform 'files' has no server here"),
         (
             ("--platform", "label_studio", "--address", "https://a.example"),

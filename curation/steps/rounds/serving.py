@@ -1,6 +1,7 @@
 """Our own pages in front of annotators: the web server of a campaign, and people's links."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation import records
-from curation.campaign import Campaign
+from curation.campaign import SETTINGS, Campaign, open_campaign
 from curation.files import CurationError, read_records, read_text, writing
 from curation.formats.tables import csv_text, read_csv
 from curation.rounds import people
-from curation.steps.rounds import round_files
+from curation.rounds.progress import Overview
+from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.sheets import read_people
 from curation.text.addresses import show_address
 
@@ -232,12 +234,14 @@ class Serving(NamedTuple):
         url: where this machine reaches it.
         address: the address in people's links.
         links: by open round the common link; empty if the round takes personal links only.
+        owner: the owner's link.
         old_lists: if the address has changed, the lists of personal links with another address.
     """
 
     url: str
     address: str
     links: dict[str, str]
+    owner: str
     old_lists: list[str]
 
 
@@ -247,6 +251,7 @@ def serve(
     host: str = HERE[0],
     port: int = PORT,
     address: str = "",
+    new_link: bool = False,
     ready: Callable[[Serving], None],
 ) -> None:
     """Run the web server of a campaign until SIGINT or SIGTERM. It takes no lock of the campaign.
@@ -258,13 +263,14 @@ def serve(
         address: the public address, if a proxy is in front; it is kept for people's links. Empty
             for the one that is kept, or else the server's own. On all addresses of the machine
             (0.0.0.0) it has none that others can use.
+        new_link: make a new link for the owner; the old one stops working.
         ready: called once the server answers.
 
     Raises:
         CurationError: an address is wrong, the port is in use, another server of this campaign
             runs, the disk is full, or the campaign's key is missing.
     """
-    from curation.rounds.platforms.web import platform, server
+    from curation.rounds.platforms.web import counts, platform, server
 
     if address and not _ADDRESS.fullmatch(address):
         raise CurationError(
@@ -288,7 +294,10 @@ def serve(
             store.set_fact("address", address.rstrip("/") or _public_address(campaign) or url)
             now = platform.address(store)
             old = _lists_without(campaign, now) if now != before else []
-            ready(Serving(url, now, common_links(store), old))
+            if new_link:
+                counts.renew_link(store)
+            owner = f"{now}/owner/{store.owner_secret()}"
+            ready(Serving(url, now, common_links(store), owner, old))
 
     server.run(
         campaign.rounds / platform.DATABASE,
@@ -330,7 +339,7 @@ def _public_address(campaign: Campaign) -> str:
 
 
 def services(campaign: Campaign) -> "Services":
-    """What the server may ask of the campaign: pseudonyms, and who is out of it.
+    """What the server may ask of the campaign: pseudonyms, who is out of it, how rounds go.
 
     Raises:
         CurationError: the campaign's key is missing.
@@ -338,7 +347,7 @@ def services(campaign: Campaign) -> "Services":
     from curation.rounds.platforms.web.forms import Services
 
     key = people.read_key(campaign.settings.campaign.id)
-    return Services(people.pseudonyms(key), _is_out(campaign))
+    return Services(people.pseudonyms(key), _is_out(campaign), overview=Overviews(campaign))
 
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:
@@ -356,3 +365,57 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
         return pseudonym in out((stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
     return is_out
+
+
+class Overviews:
+    """The figures of a campaign's rounds for the server, which must not wait for them.
+
+    They are computed again if a file of theirs has changed, and for the pace every few minutes. If
+    that takes longer than ``WAIT``, those of before are given.
+    """
+
+    WAIT, OLD = 0.25, 600.0  # seconds
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign, self._lock = campaign, threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._state: object = None
+        self._last: Overview | CurationError | None = None
+
+    def __call__(self) -> Overview | None:
+        """The last figures; None while they are first computed.
+
+        Raises:
+            CurationError: a file of the campaign cannot be read.
+        """
+        with self._lock:
+            state = (self._files(), int(time.time() / self.OLD))
+            if state != self._state and not (self._thread and self._thread.is_alive()):
+                self._state = state
+                self._thread = threading.Thread(target=self._compute, daemon=True)
+                self._thread.start()
+            thread = self._thread
+        if thread:
+            thread.join(self.WAIT)
+        if isinstance(self._last, CurationError):
+            raise self._last
+        return self._last
+
+    def _compute(self) -> None:
+        try:
+            self._last = round_status.overview(open_campaign(self.campaign.root))
+        except CurationError as error:
+            self._last = error
+        except Exception as error:  # a command may write the files now
+            self._last = CurationError(
+                f"the campaign's files cannot be read ({type(error).__name__})",
+                "see «curation rounds status»",
+            )
+
+    def _files(self) -> list[tuple[str, int, int]]:
+        """The name, time and inode of every file that the figures may depend on."""
+        rounds, root = self.campaign.rounds, self.campaign.root
+        own = (*rounds.glob("*.jsonl"), *rounds.glob("*/*.json*"))
+        paths = (root / SETTINGS, self.campaign.terms / "targets.jsonl", *sorted(own))
+        stats = [(str(path), path.stat()) for path in paths if path.exists()]
+        return [(name, stat.st_mtime_ns, stat.st_ino) for name, stat in stats]

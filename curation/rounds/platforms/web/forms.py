@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup, escape
@@ -29,6 +29,9 @@ from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
+
+if TYPE_CHECKING:
+    from curation.rounds.progress import Overview
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -63,12 +66,15 @@ class Services(NamedTuple):
         is_out: tells whether the answers of a pseudonym no longer count.
         findings: gives what the checks of a language find in an item; they only warn.
         now: gives the seconds since 1970.
+        overview: gives the figures of all rounds, as of the last pull; None while they are first
+            computed. It raises CurationError if the campaign's files cannot be read.
     """
 
     pseudonym: Callable[[str], str]
     is_out: Callable[[str], bool]
     findings: Callable[[str, ItemTexts], list[Finding]] = lambda code, item: findings(code, item)
     now: Callable[[], float] = time.time
+    overview: "Callable[[], Overview | None]" = lambda: None
 
 
 class Problem(NamedTuple):

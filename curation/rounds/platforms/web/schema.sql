@@ -1,4 +1,4 @@
--- The tables of the web platform's database; store.py has all statements that use them.
+-- The tables of the web platform's database; store.py and counts.py have all statements that use them.
 -- With a row of ``people``, all that is the person's goes, and nothing of theirs can be added.
 
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS consents (
 CREATE TABLE IF NOT EXISTS sessions (
     key TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE
 ) STRICT;
+CREATE TABLE IF NOT EXISTS owners (key TEXT PRIMARY KEY, at REAL NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS joined (
     key TEXT PRIMARY KEY, person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE,
     at REAL NOT NULL

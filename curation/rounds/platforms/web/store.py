@@ -580,6 +580,10 @@ class Store:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
         return f"{person}.{self._digest('link', person)}"
 
+    def owner_secret(self) -> str:
+        """The secret of the owner's link, the same until ``counts.renew_link`` is called."""
+        return self._digest("owner", self.fact("owner"))
+
     def _digest(self, *parts: str) -> str:
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
