@@ -180,6 +180,7 @@ PRIVATE = (
     "2-rounds/*/pitfalls.jsonl",
     "2-rounds/*/dealt.jsonl",
     "2-rounds/people.jsonl",
+    "2-rounds/annotators.csv",
     "2-rounds/standing.jsonl",
     "2-rounds/pay*.csv",
     "2-rounds/web.sqlite*",

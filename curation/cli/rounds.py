@@ -24,6 +24,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
+from curation.cli.quality import quality
 from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
 from curation.records import Round
@@ -34,6 +35,7 @@ from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
 from curation.steps.rounds.pay import JobPay, PayList, write_pay
+from curation.steps.rounds.quality import about_marked
 from curation.steps.rounds.refused import write_refused
 from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
@@ -347,6 +349,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
+    if text := about_marked(campaign, [round.name for round in rounds]):
+        console.say(text)
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
@@ -752,6 +756,7 @@ def close(
         console.say(f"next: curation terms select, then {round_status.AFTER_REVIEW}")
 
 
+app.command("quality")(quality)
 app.command("export")(export)
 app.command("import")(import_)
 app.command("refused")(refused)

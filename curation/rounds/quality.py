@@ -8,8 +8,10 @@ disagreement the labels became worse with every method that was tested (arXiv 25
 and says how often the marks are right.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +27,10 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 IN_TASKS = ("web", "forms", "label_studio")
 """Sources of labels whose three texts were shown in random order."""
+WRITERS = "the writers"
 SHOWN = 8  # items that the evidence of a mark names
-_CLASSES = len(GOLDS)
-_LEAST = 1e-10  # of a probability in a logarithm
+CLASSES = len(GOLDS)
+LEAST = 1e-10  # of a probability in a logarithm
 
 
 class Mark(NamedTuple):
@@ -63,7 +66,7 @@ class PersonQuality(NamedTuple):
         position_run: the most tasks in a row with the same three labels in the order shown.
         seconds: the median time of a task.
         pace: the median time relative to the usual time of the round: 1 is usual.
-        pasted: the share of characters that were pasted, of written texts.
+        pasted: the share of pasted characters among those of written texts; never a mark.
         competence: the chance of a right label by Dawid and Skene's model.
         marks: why to look at their answers; empty for most people.
     """
@@ -98,7 +101,8 @@ def people_figures(
     labels: pd.DataFrame,
     answers: pd.DataFrame | None = None,
     *,
-    groups: Mapping[str, str] | None = None,
+    groups: Mapping[str, str] = MappingProxyType({}),
+    pasted: Mapping[str, tuple[int, int]] = MappingProxyType({}),
     intents: pd.DataFrame | None = None,
     marks: Mapping[str, Fields] | None = None,
 ) -> list[PersonQuality]:
@@ -107,145 +111,186 @@ def people_figures(
     Args:
         labels: one row for each label, in the order in which each person gave them; the three of an
             answer in the order in which the person saw the texts. Columns item, association,
-            annotator, value, and as far as known round, source, seconds. It may be empty.
-        answers: one row for each answer, with the columns annotator, round, seconds, and where
-            known ``pasted`` and ``typed``, numbers of characters. None: one answer for each item
-            that a person labelled in a round.
+            annotator, value, round, source, seconds. It may be empty.
+        answers: one row for each answer, with the columns annotator, round and seconds. None: one
+            answer for each item that a person labelled in a round.
         groups: by person, the group that they belong to.
-        intents: what the writers of items meant, as labels: item, association, annotator (the
-            writer), value. They are only used to see who copies them.
+        pasted: by person, how many characters of written texts they pasted, and how many they sent.
+        intents: what the writers of items meant, as labels with the columns item, association and
+            value. They are only used to see who copies the writers.
         marks: thresholds, in the form of ``thresholds()``; None for these.
 
     Returns:
         One for each annotator of both tables: first people with marks, then by agreement.
     """
     limits = thresholds() if marks is None else marks
-    labels = labels[labels["value"].isin(GOLDS)].drop_duplicates(["association", "annotator"])
-    if answers is None:
-        answers = _answers_of(labels)
-    people = sorted({*labels["annotator"].astype(str), *answers["annotator"].astype(str)})
-    if not people:
-        return []
-    view = _View(labels, people, groups or {})
-    of_people: list[dict[str, Any]] = [
-        {"person": person, "group": (groups or {}).get(person, "")} for person in people
-    ]
-    found: list[list[Mark]] = [[] for _ in people]
-    _add_times(of_people, found, answers, limits)
-    _add_labels(of_people, found, view, limits)
-    _add_copying(found, view, intents, limits)
-    figures = [
-        PersonQuality(**each, marks=tuple(mine))
-        for each, mine in zip(of_people, found, strict=True)
-    ]
+    answers = answers_of(labels) if answers is None else answers
+    people = sorted({*labels["annotator"].unique(), *answers["annotator"].unique()})
+    meant = None if intents is None else intents.assign(annotator=WRITERS, source="")
+    everything = _given(pd.concat([labels, meant]), [*people, WRITERS])
+    own = everything.who < len(people)  # associations without labels have the highest numbers
+    given = _Given(*(column[own] for column in everything))  # type: ignore[arg-type]
+    known = sorted({groups[person] for person in people if person in groups})
+    teams = np.array([known.index(groups[p]) if p in groups else -1 for p in people], np.int64)
+    overall, within = _agreement(given, teams * 0), _agreement(given, teams)
+    counts = _count(given.who * CLASSES + given.value, len(people) * CLASSES).reshape(-1, CLASSES)
+    runs = _runs(given.who, given.value, given.item, len(people))
+    position_runs = _position_runs(given, len(people))
+    copying = _copying(everything, [*people, WRITERS], np.append(teams, -1), limits)
+    _, share, errors = dawid_skene(given.unit, given.who, given.value)
+    times = _times(answers, people, limits)
+    figures = []
+    for n, person in enumerate(people):
+        figure = PersonQuality(person, groups.get(person, ""), int(counts[n].sum()), **times[n][0])
+        found, (from_elsewhere, sent) = times[n][1], pasted.get(person, (0, 0))
+        figure = figure._replace(pasted=min(1.0, from_elsewhere / sent) if sent else None)
+        if figure.labels:
+            shares = counts[n] / figure.labels
+            some = shares[shares > 0]
+            figure = figure._replace(
+                agreement=overall[n].share,
+                agreement_ci=overall[n].ends,
+                group_agreement=within[n].share,
+                group_agreement_ci=within[n].ends,
+                shares=(float(shares[0]), float(shares[1]), float(shares[2])),
+                entropy=abs(float(some @ np.log2(some))),
+                label_run=len(runs[n]),
+                position_run=len(position_runs[n]) or None,
+                competence=float(share @ np.diagonal(errors[n])),
+            )
+            if len(runs[n]) >= limits["same_label"]["run"]:
+                facts = {"run": len(runs[n]), "share": shares.max(), "labels": figure.labels}
+                facts["value"] = GOLDS[shares.argmax()]
+                found.append(_mark(limits, "same_label", facts, runs[n]))
+            elif len(position_runs[n]) >= limits["same_position"]["run"]:
+                facts = {"run": len(position_runs[n])}
+                found.append(_mark(limits, "same_position", facts, position_runs[n]))
+            else:
+                found += _guesses([overall[n], within[n]], limits)
+            found += copying.get(n, [])
+        figures.append(figure._replace(marks=tuple(found)))
     return sorted(
         figures, key=lambda q: (not q.marks, 2.0 if q.agreement is None else q.agreement, q.person)
     )
 
 
-def _answers_of(labels: pd.DataFrame) -> pd.DataFrame:
-    known = labels.assign(
-        round=labels.get("round", ""),
-        seconds=labels.get("seconds", np.nan),
-    )
+def answers_of(labels: pd.DataFrame) -> pd.DataFrame:
+    """One row for each item that a person labelled in a round, with its longest time."""
     keys = ["annotator", "round", "item"]
-    return known.groupby(keys, observed=True, sort=False)["seconds"].max().reset_index()
+    return labels.groupby(keys, observed=True)["seconds"].max().reset_index()
 
 
-class _View:
-    """The labels as arrays, each person's together.
+class _Given(NamedTuple):
+    """Labels as arrays, each person's together, in the order in which they gave them.
 
-    Attributes:
-        people: all people, sorted.
-        items: each label's item.
-        who: each label's person, as an index into ``people``.
-        unit: each label's association, as a number below ``units``.
-        value: each label's value, as an index into ``GOLDS``.
-        group: each person's group, as a number; -1 for none.
+    ``who`` and ``unit`` number people and associations, ``value`` is an index into ``GOLDS``, and
+    ``asked`` says whether the label is from a task, which shows its texts in random order.
     """
 
-    def __init__(self, labels: pd.DataFrame, people: list[str], groups: Mapping[str, str]) -> None:
-        who = pd.Categorical(labels["annotator"].astype(str), categories=people).codes
-        order = np.argsort(who, kind="stable")
-        self.people = people
-        self.table = labels.iloc[order]
-        self.items = self.table["item"].to_numpy()
-        self.who = who[order].astype(np.int64)
-        codes, names = pd.factorize(self.table["association"])
-        self.unit, self.associations = codes.astype(np.int64), names
-        values = pd.Categorical(self.table["value"].astype(str), categories=list(GOLDS)).codes
-        self.value = values.astype(np.int64)
-        known = {
-            name: n for n, name in enumerate(sorted({groups.get(p, "") for p in people} - {""}))
-        }
-        self.group = np.array([known.get(groups.get(p, ""), -1) for p in people])
-
-    def others(self, *, within: bool = False) -> Ints:
-        """The others' votes on each label's association, shape (labels, classes).
-
-        Args:
-            within: only votes of the person's own group; none for people without a group.
-        """
-        team = self.group[self.who] if within else np.zeros(len(self.who), np.int64)
-        units = len(self.associations)
-        cells = ((team + 1) * units + self.unit) * _CLASSES + self.value
-        size = (int(team.max(initial=0)) + 2) * units * _CLASSES
-        votes = np.bincount(cells, minlength=size).reshape(-1, _CLASSES)
-        mine = votes[(team + 1) * units + self.unit]
-        mine[np.arange(len(mine)), self.value] -= 1
-        mine[team < 0] = 0
-        return mine
+    who: Ints
+    unit: Ints
+    value: Ints
+    item: NDArray[np.object_]
+    asked: NDArray[np.bool_]
 
 
-def _agreement(
-    view: _View, *, within: bool = False
-) -> tuple[list[float | None], list[Interval | None], Ints]:
-    """By person, leave-one-out agreement with its interval, and how many labels it is from."""
-    others = view.others(within=within)
+def _given(labels: pd.DataFrame, people: list[str]) -> _Given:
+    """The labels that are compared: the first of each person and association, without «related»."""
+    who = pd.Index(people, dtype=object).get_indexer(pd.Index(labels["annotator"]))
+    unit = pd.factorize(labels["association"])[0].astype(np.int64)
+    value = pd.Index(GOLDS).get_indexer(pd.Index(labels["value"])).astype(np.int64)
+    again = pd.Series(unit * len(people) + who).where(value >= 0).duplicated().to_numpy()
+    rows = np.flatnonzero((value >= 0) & ~again)
+    rows = rows[np.argsort(who[rows], kind="stable")]
+    item = labels["item"].to_numpy(dtype=object)[rows]
+    asked = labels["source"].isin(IN_TASKS).to_numpy()[rows]
+    return _Given(who[rows].astype(np.int64), unit[rows], value[rows], item, asked)
+
+
+def _count(cells: Ints, size: int) -> Ints:
+    return np.bincount(cells, minlength=size).astype(np.int64)
+
+
+def _others(given: _Given, teams: Ints) -> Ints:
+    """The others' votes on each label's association, by class; of the person's own team only.
+
+    People with the team -1 have none.
+    """
+    team, units = teams[given.who], int(given.unit.max(initial=-1)) + 1
+    cells = (team + 1) * units + given.unit
+    size = (int(team.max(initial=0)) + 2) * units * CLASSES
+    votes = _count(cells * CLASSES + given.value, size).reshape(-1, CLASSES)[cells]
+    votes[np.arange(len(votes)), given.value] -= 1
+    votes[team < 0] = 0
+    return np.asarray(votes)
+
+
+class _Agreement(NamedTuple):
+    """Leave-one-out agreement, its interval, and how many labels it is from."""
+
+    share: float | None
+    ends: Interval | None
+    labels: int
+
+
+def _agreement(given: _Given, teams: Ints) -> list[_Agreement]:
+    """Every person's agreement with the others of their team."""
+    others = _others(given, teams)
     total = others.sum(axis=1)
     rows = np.flatnonzero(total > 0)
-    same = others[rows, view.value[rows]] / total[rows]
-    count = len(view.people)
-    compared = np.bincount(view.who[rows], minlength=count)
-    items = pd.factorize(view.items[rows])[0].astype(np.int64)
-    pairs, at = np.unique(view.who[rows] * (items.max(initial=0) + 1) + items, return_inverse=True)
-    won: Floats = np.bincount(at, weights=same, minlength=len(pairs)).astype(float)
-    of = np.bincount(at, minlength=len(pairs)).astype(float)
-    ends = np.searchsorted(pairs, np.arange(count + 1) * (items.max(initial=0) + 1))
-    shares: list[float | None] = [None] * count
-    intervals: list[Interval | None] = [None] * count
-    for n in range(count):
-        mine = slice(ends[n], ends[n + 1])
-        if compared[n]:
-            shares[n] = float(won[mine].sum() / of[mine].sum())
-            intervals[n] = share_interval(won[mine], of[mine], observations=float(compared[n]))
-    return shares, intervals, compared
+    same = others[rows, given.value[rows]] / total[rows]
+    who, item = given.who[rows], pd.factorize(given.item[rows])[0]
+    width = int(item.max(initial=0)) + 1
+    pairs, at = np.unique(who * width + item, return_inverse=True)
+    won, of = _sums(at, np.stack([same, same * 0 + 1], axis=1), len(pairs)).T
+    ends = np.searchsorted(pairs, np.arange(len(teams) + 1) * width)
+    agreements = []
+    for begin, end in pairwise(ends.tolist()):
+        mine, labels = won[begin:end], of[begin:end]
+        n = int(labels.sum())
+        share = float(mine.sum() / n) if n else None
+        agreements.append(_Agreement(share, share_interval(mine, labels, observations=n), n))
+    return agreements
 
 
-def _runs(who: Ints, what: Ints, people: int) -> tuple[Ints, Ints]:
-    """By person, the longest run of equal values in rows of theirs, and the row of its begin."""
-    longest, at = np.zeros(people, np.int64), np.zeros(people, np.int64)
+def _runs(who: Ints, what: Ints, item: NDArray[np.object_], people: int) -> list[list[str]]:
+    """By person, the items of the longest run of equal values in consecutive rows of theirs."""
+    longest: list[list[str]] = [[] for _ in range(people)]
     if len(who):
         begins = np.flatnonzero(np.r_[True, (who[1:] != who[:-1]) | (what[1:] != what[:-1])])
-        lengths = np.diff(np.r_[begins, len(who)])
-        order = np.argsort(lengths, kind="stable")  # the longest is written last
-        longest[who[begins[order]]] = lengths[order]
-        at[who[begins[order]]] = begins[order]
-    return longest, at
+        for begin, end in pairwise([*begins.tolist(), len(who)]):
+            if end - begin > len(longest[who[begin]]):
+                longest[who[begin]] = item[begin:end].tolist()
+    return longest
 
 
-def _patterns(view: _View) -> tuple[Ints, Ints, list[str]]:
-    """Tasks with three labels: whose they are, the three labels in one number, and the item."""
-    table = view.table
-    if "source" not in table or not len(table):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), []
-    rows = np.flatnonzero(table["source"].isin(IN_TASKS).to_numpy())
-    who, value = view.who[rows], view.value[rows]
-    item = pd.factorize(view.items[rows])[0]
+def _position_runs(given: _Given, people: int) -> list[list[str]]:
+    """By person, the items of the most tasks in a row with the same labels in the order shown."""
+    who, value, item = given.who[given.asked], given.value[given.asked], given.item[given.asked]
+    if not len(who):
+        return [[] for _ in range(people)]
     first = np.flatnonzero(np.r_[True, (who[1:] != who[:-1]) | (item[1:] != item[:-1])])
-    first = first[np.diff(np.r_[first, len(rows)]) == _CLASSES]
-    three = (value[first] * _CLASSES + value[first + 1]) * _CLASSES + value[first + 2]
-    return who[first], three, [str(view.items[rows[n]]) for n in first]
+    first = first[np.diff(np.r_[first, len(who)]) == CLASSES]
+    three = (value[first] * CLASSES + value[first + 1]) * CLASSES + value[first + 2]
+    return _runs(who[first], three, item[first], people)
+
+
+def _guesses(agreements: list[_Agreement], limits: Mapping[str, Fields]) -> list[Mark]:
+    """The mark of somebody whose agreement is low with everybody and with their own group."""
+    limit = limits["random"]
+    known = [a for a in agreements if a.ends and a.labels >= limit["least"]]
+    best = max(known, key=lambda a: a.ends or [], default=None)
+    if best is None or best.ends is None or best.ends[1] >= limit["below"]:
+        return []
+    facts = {"agreement": best.share, "high": best.ends[1], "compared": best.labels}
+    return [_mark(limits, "random", facts)]
+
+
+def _mark(
+    limits: Mapping[str, Fields], code: str, facts: Mapping[str, Any], items: Iterable[str] = ()
+) -> Mark:
+    evidence = limits[code]["says"].format(**{**limits[code], **facts})
+    return Mark(code, evidence, tuple(dict.fromkeys(items))[:SHOWN])
 
 
 def dawid_skene(
@@ -257,8 +302,8 @@ def dawid_skene(
         unit: each label's association, as a number; shape (labels,).
         who: each label's person, as a number.
         value: each label's class, as an index into ``GOLDS``.
-        iterations: at most so many.
-        tolerance: stop when the log likelihood of a label rises by less.
+        iterations: the most steps.
+        tolerance: stop if the log likelihood for each label rises by less.
 
     Returns:
         The chance of each class of each association, shape (units, classes); the share of each
@@ -266,206 +311,97 @@ def dawid_skene(
         shape (people, label, class).
     """
     units, people = int(unit.max(initial=-1)) + 1, int(who.max(initial=-1)) + 1
-    cells = unit * _CLASSES + value
-    votes = np.bincount(cells, minlength=units * _CLASSES).reshape(units, _CLASSES)
-    chance = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
-    before = -np.inf
-    for step in range(iterations + 1):
-        share = np.maximum(chance.mean(axis=0), _LEAST)
-        errors = _sums(who * _CLASSES + value, chance[unit], people * _CLASSES)
-        errors = np.maximum(errors.reshape(people, _CLASSES, _CLASSES), _LEAST)
+    votes = _count(unit * CLASSES + value, units * CLASSES).reshape(units, CLASSES)
+    chance, before = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1), -np.inf
+    while True:
+        share = np.maximum(chance.sum(axis=0) / max(units, 1), LEAST)
+        sums = _sums(who * CLASSES + value, chance[unit], people * CLASSES)
+        errors = np.maximum(sums.reshape(people, CLASSES, CLASSES), LEAST)
         errors /= errors.sum(axis=1, keepdims=True)
-        if step == iterations:
-            break
+        if not iterations:
+            return chance, share, errors
         logs = np.log(share) + _sums(unit, np.log(errors)[who, value], units)
         top = logs.max(axis=1, keepdims=True)
-        chance = np.exp(logs - top)
-        total = chance.sum(axis=1, keepdims=True)
-        chance /= total
+        total = np.exp(logs - top).sum(axis=1, keepdims=True)
+        chance = np.exp(logs - top) / total
         likelihood = float((top + np.log(total)).sum()) / max(len(unit), 1)
-        if likelihood - before < tolerance:
-            iterations = step + 1
+        iterations = 0 if likelihood - before < tolerance else iterations - 1
         before = likelihood
-    return chance, share, errors
 
 
 def _sums(index: Ints, rows: Floats, size: int) -> Floats:
-    """Sums of the rows with the same index; shape (size, classes)."""
-    columns = [np.bincount(index, column, minlength=size) for column in rows.T]
-    return np.column_stack(columns)
+    """Sums of the rows with the same index; shape (size, columns)."""
+    return np.column_stack([np.bincount(index, column, minlength=size) for column in rows.T])
 
 
-def _add_labels(
-    of_people: list[dict[str, Any]],
-    found: list[list[Mark]],
-    view: _View,
-    limits: Mapping[str, Fields],
-) -> None:
-    """The figures that come from labels, and the marks random, same_label and same_position."""
-    count = len(view.people)
-    overall, within = _agreement(view), _agreement(view, within=True)
-    counts = np.bincount(view.who * _CLASSES + view.value, minlength=count * _CLASSES)
-    counts = counts.reshape(count, _CLASSES)
-    runs, begins = _runs(view.who, view.value, count)
-    askers, threes, items = _patterns(view)
-    position_runs, position_begins = _runs(askers, threes, count)
-    has_positions = np.bincount(askers, minlength=count) > 0
-    _, share, errors = dawid_skene(view.unit, view.who, view.value)
-    for n, each in enumerate(of_people):
-        labels = int(counts[n].sum())
-        if not labels:
-            continue
-        shares = counts[n] / labels
-        some = shares[shares > 0]
-        run, position_run = int(runs[n]), int(position_runs[n])
-        each |= {
-            "labels": labels,
-            **{"agreement": overall[0][n], "agreement_ci": overall[1][n]},
-            **{"group_agreement": within[0][n], "group_agreement_ci": within[1][n]},
-            "shares": tuple(map(float, shares)),
-            "entropy": abs(float(-(some * np.log2(some)).sum())),
-            "label_run": run,
-            "position_run": position_run if has_positions[n] else None,
-            "competence": float(share @ np.diagonal(errors[n])),
-        }
-        if run >= limits["same_label"]["run"]:
-            value = int(view.value[begins[n]])
-            shown = dict.fromkeys(map(str, view.items[begins[n] : begins[n] + run]))
-            facts = {"run": run, "value": GOLDS[value], "share": shares[value], "labels": labels}
-            found[n].append(_mark(limits, "same_label", facts, tuple(shown)))
-        elif position_run >= limits["same_position"]["run"]:
-            shown_items = items[position_begins[n] : position_begins[n] + position_run]
-            found[n].append(
-                _mark(limits, "same_position", {"run": position_run}, tuple(shown_items))
-            )
-        else:
-            _add_random(found[n], [overall, within], n, limits)
-
-
-def _add_random(
-    mine: list[Mark],
-    agreements: list[tuple[list[float | None], list[Interval | None], Ints]],
-    n: int,
-    limits: Mapping[str, Fields],
-) -> None:
-    """Mark somebody whose agreement is low with everybody and with their own group."""
-    limit = limits["random"]
-    known = []
-    for shares, intervals, compared in agreements:
-        ends, share = intervals[n], shares[n]
-        if ends is not None and share is not None and compared[n] >= limit["least"]:
-            known.append((ends[1], share, int(compared[n])))
-    if known:
-        high, agreement, compared_labels = max(known)
-        if high < limit["below"]:
-            facts = {"agreement": agreement, "high": high, "compared": compared_labels}
-            mine.append(_mark(limits, "random", facts))
-
-
-def _mark(
-    limits: Mapping[str, Fields], code: str, facts: Mapping[str, Any], items: tuple[str, ...] = ()
-) -> Mark:
-    return Mark(code, limits[code]["says"].format(**{**limits[code], **facts}), items[:SHOWN])
-
-
-def _add_times(
-    of_people: list[dict[str, Any]],
-    found: list[list[Mark]],
-    answers: pd.DataFrame,
-    limits: Mapping[str, Fields],
-) -> None:
-    """Numbers of answers, times and pasted text, and the marks fast and slow."""
-    answers = answers.assign(annotator=answers["annotator"].astype(str))
-    done = answers["annotator"].value_counts()
+def _times(
+    answers: pd.DataFrame, people: list[str], limits: Mapping[str, Fields]
+) -> list[tuple[dict[str, Any], list[Mark]]]:
+    """By person, tasks, seconds and pace, and the marks fast and slow."""
+    answers = answers.reset_index(drop=True)
+    done = answers.groupby("annotator").size()
+    table = pd.DataFrame({"tasks": done}).reindex(people, fill_value=0)
     timed = answers[answers["seconds"] > 0]
-    own = timed.groupby(["round", "annotator"], observed=True)["seconds"].agg(["median", "size"])
-    enough = own[own["size"] >= limits["fast"]["least"]]
-    usual = enough.groupby("round")["median"].agg(["median", "size"])
-    pace = timed["seconds"] / timed["round"].map(usual["median"]).astype(float)
-    comparable = timed["round"].map(usual["size"]).fillna(0) >= limits["fast"]["people"]
-    paces = pace[comparable].groupby(timed["annotator"]).agg(["median", "size"])
-    seconds = timed.groupby("annotator")["seconds"].median()
-    pasted = pd.Series(dtype=float)
-    if {"pasted", "typed"} <= set(answers.columns):
-        sums = answers.groupby("annotator")[["pasted", "typed"]].sum()
-        pasted = (sums["pasted"] / sums.sum(axis=1)).dropna()
-    for each, mine in zip(of_people, found, strict=True):
-        person = each["person"]
-        each["tasks"] = int(done.get(person, 0))
-        each["seconds"] = float(seconds[person]) if person in seconds else None
-        each["pasted"] = float(pasted[person]) if person in pasted else None
-        if person not in paces.index:
-            continue
-        median, size = float(paces.at[person, "median"]), int(paces.at[person, "size"])
-        each["pace"] = median
-        facts = {"pace": median, "seconds": each["seconds"], "timed": size}
-        for code, beyond in (
-            ("fast", median < limits["fast"]["below"]),
-            ("slow", median > limits["slow"]["above"]),
-        ):
-            if beyond and size >= limits[code]["least"]:
-                mine.append(_mark(limits, code, facts))
+    own = timed.groupby(["round", "annotator"])["seconds"].agg(["median", "size"])
+    usual = own[own["size"] >= limits["fast"]["least"]].groupby("round")["median"]
+    enough = usual.median()[usual.size() >= limits["fast"]["people"]]
+    paces = (
+        (timed["seconds"] / timed["round"].map(enough).astype(float))
+        .dropna()
+        .groupby(timed["annotator"])
+    )
+    table["seconds"], table["pace"] = timed.groupby("annotator")["seconds"].median(), paces.median()
+    table["timed"] = paces.size()
+    rows = []
+    for tasks, seconds, pace, n in table.itertuples(index=False, name=None):
+        found = []
+        for code in ("fast", "slow"):
+            limit = limits[code]
+            if n >= limit["least"] and not limit.get("below", 0) <= pace <= limit.get("above", 1e9):
+                facts = {"pace": pace, "seconds": seconds, "timed": int(n)}
+                found.append(_mark(limits, code, facts))
+        known = {"seconds": seconds, "pace": pace}
+        figures = {name: None if np.isnan(value) else value for name, value in known.items()}
+        rows.append(({"tasks": int(tasks), **figures}, found))
+    return rows
 
 
-def _add_copying(
-    found: list[list[Mark]],
-    view: _View,
-    intents: pd.DataFrame | None,
-    limits: Mapping[str, Fields],
-) -> None:
-    """Mark pairs of people who differ from others in the same labels, and in the same way."""
-    from scipy.sparse import csr_array
+def _copying(
+    given: _Given, people: list[str], teams: Ints, limits: Mapping[str, Fields]
+) -> dict[int, list[Mark]]:
+    """Marks of pairs who differ from the others in the same labels, and in the same way.
 
-    limit = limits["copying"]
-    if not len(view.who):
-        return
-    labels = view.table[["item", "association", "annotator", "value"]]
-    validators = len(view.people)
-    everybody = view
-    if intents is not None and len(intents):
-        intents = intents[intents["association"].isin(view.associations)]
-        meant = intents.assign(annotator="writer " + intents["annotator"].astype(str))
-        names = [*view.people, *sorted(set(meant["annotator"]))]
-        groups = {p: str(g) for p, g in zip(view.people, view.group, strict=True) if g >= 0}
-        both = pd.concat([labels, meant[list(labels)]], ignore_index=True)
-        everybody = _View(both, names, groups)
-    who, unit, value = everybody.who, everybody.unit, everybody.value
-    others = everybody.others()
-    if (everybody.group >= 0).any():
-        own = everybody.group[who] >= 0
-        others[own] = everybody.others(within=True)[own]
-    total, top = others.sum(axis=1), others.max(axis=1)
+    Others are those of the person's own team, if it is known.
+    """
+    from scipy.sparse import csr_array  # here, so that commands without figures start fast
+
+    who, unit, value, limit = given.who, given.unit, given.value, limits["copying"]
+    others, within = _others(given, teams * 0), _others(given, teams)
+    others = np.where((teams >= 0)[who, None], within, others)
+    total, top = others.sum(axis=1), others.max(axis=1, initial=0)
     differs = (total >= 2) & (2 * top > total) & (others[np.arange(len(who)), value] < top)
 
-    def people_by(columns: Ints, rows: NDArray[np.bool_], width: int) -> Any:
-        ones = np.ones(int(rows.sum()), np.int64)
-        shape = (len(everybody.people), width)
-        return csr_array((ones, (who[rows], columns[rows])), shape=shape)
+    def table(columns: Ints, rows: NDArray[np.bool_]) -> Any:
+        shape = (len(people), CLASSES * (int(unit.max(initial=-1)) + 1))
+        return csr_array((np.ones(int(rows.sum())), (who[rows], columns[rows])), shape=shape)
 
-    units = len(everybody.associations)
-    anything = np.ones(len(who), np.bool_)
-    exact = people_by(unit * _CLASSES + value, differs, units * _CLASSES)
-    differing, labelled = people_by(unit, differs, units), people_by(unit, anything, units)
-    same = (exact @ exact.T).tocoo()
-    either, both_differ = (differing @ labelled.T).tocsr(), (differing @ differing.T).tocsr()
-    best: dict[int, tuple[int, int, int]] = {}
-    pairs = np.flatnonzero((same.data >= limit["same"]) & (same.row != same.col))
-    for at in pairs:
-        p, q, k = int(same.row[at]), int(same.col[at]), int(same.data[at])
-        differ = int(either[p, q] + either[q, p] - both_differ[p, q])
-        if p < validators and k >= limit["share"] * differ:
-            best[p] = max(best.get(p, (0, 0, 0)), (k, differ, q))
-    for p, (k, differ, q) in sorted(best.items()):
-        mine = unit[differs & (who == p)]
-        theirs = set(unit[differs & (who == q)].tolist())
-        rows = np.flatnonzero(np.isin(unit, [u for u in mine.tolist() if u in theirs]) & (who == p))
-        items = dict.fromkeys(map(str, everybody.items[rows]))
-        facts = {"same": k, "differ": differ, "other": everybody.people[q]}
-        found[p].append(_mark(limits, "copying", facts, tuple(items)))
+    exact, differing = table(unit * CLASSES + value, differs), table(unit, differs)
+    labelled = table(unit, np.ones(len(who), np.bool_))
+    same, both = (exact @ exact.T).tocoo(), (differing @ differing.T).tocsr()
+    one = (differing @ labelled.T).tocsr()
+    marks: dict[int, list[Mark]] = {}
+    for at in np.flatnonzero((same.data >= limit["same"]) & (same.row != same.col)):
+        p, q, n = int(same.row[at]), int(same.col[at]), int(same.data[at])
+        differ = int(one[p, q] + one[q, p] - both[p, q])
+        if n >= limit["share"] * differ:
+            theirs = np.isin(unit, unit[(who == q) & differs]) & (who == p) & differs
+            facts = {"same": n, "differ": differ, "other": people[q]}
+            marks.setdefault(p, []).append(_mark(limits, "copying", facts, given.item[theirs]))
+    return marks
 
 
 def too_many_removed(removed: int, people: int) -> bool:
-    """Whether so many people are excluded that a warning is due (arXiv 2509.08217: about 5 %).
+    """Whether so large a share of people is excluded that a warning is due (arXiv 2509.08217).
 
     >>> too_many_removed(1, 20), too_many_removed(2, 20)
     (False, True)

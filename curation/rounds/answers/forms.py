@@ -93,6 +93,7 @@ class _Answer(NamedTuple):
         foreign: somebody else changed the answer last.
         late: its place had gone to another person when it came.
         why: why the person skipped the task, if that is known.
+        order: the order in which the person saw the task's texts, 1 to 3, if it was their own.
     """
 
     row: dict[str, Any]
@@ -101,6 +102,7 @@ class _Answer(NamedTuple):
     foreign: bool = False
     late: bool = False
     why: str = ""
+    order: tuple[int, ...] = (1, 2, 3)
 
 
 @lru_cache(maxsize=10_000)
@@ -255,7 +257,9 @@ def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     """An answer as our own pages sent it."""
     row = page_row(payload)
     why = text_of(payload, "skipped")
-    return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+    answer = _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+    order = tuple(payload.get("order") or ())
+    return answer._replace(order=order) if sorted(map(str, order)) == ["1", "2", "3"] else answer
 
 
 def read(
@@ -341,7 +345,7 @@ def read(
     known = words or shipped_words()
     try:
         if kind == "validation":
-            yield _labels(row, task, frame, known)
+            yield _labels(row, task, frame, known, answer.order)
         elif kind == "review":
             yield _review(row, task, frame, known)
         else:
@@ -350,11 +354,15 @@ def read(
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
 
-def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Given:
+def _labels(
+    row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words, order: Iterable[int]
+) -> Given:
+    """The labels of an answer, in the order in which the person saw the texts."""
     if task.item is None or len(task.shown) != len(LABELS):
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
     marks = []
-    for name, shown in zip(LABELS, task.shown, strict=True):
+    for number in order:
+        name, shown = LABELS[number - 1], task.shown[number - 1]
         text = row.get(name)
         if not text:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))

@@ -47,7 +47,7 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 10
+ALGORITHM = 11
 
 
 class Folded(NamedTuple):
