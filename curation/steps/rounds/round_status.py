@@ -16,7 +16,7 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.progress import Overview, Progress, RoundFigures, to_ask
+from curation.rounds.progress import Progress, RoundFigures, to_ask
 from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
 from curation.steps import read
@@ -29,7 +29,6 @@ from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
-    from curation.rounds.quality import PersonQuality
 
 
 CAP_NAMES = ("per_person", "per_term")
@@ -437,40 +436,6 @@ def figures(campaign: Campaign, status: RoundStatus) -> RoundFigures:
         progress.refused_by_reason(status.answers),
         flagged(campaign, status.round),
     )
-
-
-def overview(campaign: Campaign) -> Overview:
-    """The figures of all rounds that were opened here, and of their people; reads folded files.
-
-    Raises:
-        CurationError: a file of a round is missing or damaged.
-    """
-    rounds, people = {}, {}
-    for round in round_files.map_rounds(campaign):
-        status = read_status(campaign, round)
-        rounds[round.name] = figures(campaign, status)
-        people[round.name] = _people(campaign, status)
-    settings = campaign.settings
-    return Overview(
-        settings.campaign.name,
-        settings.rounds.currency,
-        settings.rounds.budget,
-        rounds,
-        people,
-        now(),
-    )
-
-
-def _people(campaign: Campaign, status: RoundStatus) -> "list[PersonQuality]":
-    import pandas as pd
-
-    from curation.rounds.quality import people_figures
-
-    labels = read.read_labels(campaign)
-    name = status.round.name
-    rows = [(a.annotator, name, a.seconds) for a in status.answers if a.code != "skipped"]
-    answers = pd.DataFrame(rows, columns=["annotator", "round", "seconds"])
-    return people_figures(labels[labels["round"] == name], answers)
 
 
 def received(status: RoundStatus) -> Counter[str]:

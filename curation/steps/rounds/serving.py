@@ -19,6 +19,7 @@ from curation.rounds.progress import Overview
 from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.sheets import read_people
 from curation.text.addresses import show_address
+from curation.text.times import now
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.forms import Services
@@ -292,12 +293,12 @@ def serve(
         with opened_store(campaign) as store:
             before = platform.address(store)
             store.set_fact("address", address.rstrip("/") or _public_address(campaign) or url)
-            now = platform.address(store)
-            old = _lists_without(campaign, now) if now != before else []
+            public = platform.address(store)
+            old = _lists_without(campaign, public) if public != before else []
             if new_link:
                 counts.renew_link(store)
-            owner = f"{now}/owner/{store.owner_secret()}"
-            ready(Serving(url, now, common_links(store), owner, old))
+            owner = f"{public}/owner/{store.owner_secret()}"
+            ready(Serving(url, public, common_links(store), owner, old))
 
     server.run(
         campaign.rounds / platform.DATABASE,
@@ -367,6 +368,24 @@ def _is_out(campaign: Campaign) -> Callable[[str], bool]:
     return is_out
 
 
+def overview(campaign: Campaign) -> Overview:
+    """The figures of all rounds that were opened here, and of their people; reads folded files.
+
+    Raises:
+        CurationError: a file of a round is missing or damaged.
+    """
+    from curation.steps.rounds.quality import read_quality
+
+    rounds, people, settings = {}, {}, campaign.settings
+    for round in round_files.map_rounds(campaign):
+        status = round_status.read_status(campaign, round)
+        rounds[round.name] = round_status.figures(campaign, status)
+        if status.answers:
+            people[round.name] = read_quality(campaign, round.name).people
+    pay = settings.rounds
+    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, now())
+
+
 class Overviews:
     """The figures of a campaign's rounds for the server, which must not wait for them.
 
@@ -403,7 +422,7 @@ class Overviews:
 
     def _compute(self) -> None:
         try:
-            self._last = round_status.overview(open_campaign(self.campaign.root))
+            self._last = overview(open_campaign(self.campaign.root))
         except CurationError as error:
             self._last = error
         except Exception as error:  # a command may write the files now

@@ -151,7 +151,7 @@ class OwnerPages:
         }
 
 
-# --- what pictures show -------------------------------------------------------------------------
+# --- what charts show ---------------------------------------------------------------------------
 
 
 class Part(NamedTuple):
@@ -216,8 +216,8 @@ class Chart(NamedTuple):
     Attributes:
         unit: what a step is, such as ``hour``.
         bins: the beginning of each step in seconds since 1970, and its number of answers.
-        top: the number at the upper edge of the picture.
-        line: the path of the line; a step is 1 wide, and the picture is 100 high.
+        top: the number at the upper edge of the chart.
+        line: the path of the line; a step is 1 wide, and the chart is 100 high.
         ticks: times at the lower edge: their place in percent, and the time.
     """
 

@@ -578,13 +578,14 @@ class Store:
 
     def secret_of(self, person: str) -> str:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
-        return f"{person}.{self._digest('link', person)}"
+        return f"{person}.{self.digest('link', person)}"
 
     def owner_secret(self) -> str:
         """The secret of the owner's link, the same until ``counts.renew_link`` is called."""
-        return self._digest("owner", self.fact("owner"))
+        return self.digest("owner", self.fact("owner"))
 
-    def _digest(self, *parts: str) -> str:
+    def digest(self, *parts: str) -> str:
+        """A keyed digest of some parts, in hexadecimal digits; only this database can make it."""
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
     def person_by_secret(self, secret: str) -> Person | None:
@@ -628,11 +629,11 @@ class Store:
 
     def csrf(self, cookie: str) -> str:
         """The token that forms carry in a browser with this cookie."""
-        return self._digest("csrf", cookie)
+        return self.digest("csrf", cookie)
 
     def order(self, plan: Plan, task: str, person: str) -> list[int]:
         """The order in which a person sees a task's three associations, always the same."""
-        keys = [self._digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
+        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
         return sorted(range(3), key=keys.__getitem__)
 
     # --- the way through a round ------------------------------------------------------------
