@@ -97,6 +97,17 @@ def each_shard(
         yield from _in_processes(work, shards, workers)
 
 
+def in_own_process(work: Callable[[S], T], shard: S) -> T:
+    """Apply ``work`` to one shard in a process of its own, which threads here need not wait for.
+
+    Raises:
+        CurationError: the process died.
+        Exception: the exception of ``work``.
+    """
+    with closing(_in_processes(work, [shard], 1)) as each:
+        return next(each)[1]
+
+
 def check_device(engine: Engine, device: str) -> None:
     """Check that an engine can give its workers this device of torch, for a model of their own.
 

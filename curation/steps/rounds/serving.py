@@ -20,6 +20,7 @@ from curation.steps.rounds import round_files, round_status
 from curation.steps.rounds.sheets import read_people
 from curation.text.addresses import show_address
 from curation.text.times import now
+from curation.work.engine import in_own_process
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.forms import Services
@@ -289,6 +290,8 @@ def serve(
         people.make_key(campaign.settings.campaign.id)
     url = f"http://{HERE[0] if host in HERE or everywhere else host}:{port}"
 
+    figures = Overviews(campaign)
+
     def tell() -> None:  # not before: a second server that is refused must not change the links
         with opened_store(campaign) as store:
             before = platform.address(store)
@@ -299,10 +302,11 @@ def serve(
                 counts.renew_link(store)
             owner = f"{public}/owner/{store.owner_secret()}"
             ready(Serving(url, public, common_links(store), owner, old))
+        figures.begin()
 
     server.run(
         campaign.rounds / platform.DATABASE,
-        services(campaign),
+        services(campaign)._replace(overview=figures),
         host=host,
         port=port,
         lock=campaign.rounds / LOCK,
@@ -386,14 +390,18 @@ def overview(campaign: Campaign) -> Overview:
     return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, now())
 
 
+def _overview_of(root: Path) -> Overview:
+    return overview(open_campaign(root))
+
+
 class Overviews:
     """The figures of a campaign's rounds for the server, which must not wait for them.
 
-    They are computed again if a file of theirs has changed, and for the pace every few minutes. If
-    that takes longer than ``WAIT``, those of before are given.
+    They are computed again, in a process of their own, if a file of theirs has changed, and for the
+    pace every few minutes. If that takes longer than ``WAIT``, those of before are given.
     """
 
-    WAIT, OLD = 0.25, 600.0  # seconds
+    WAIT, OLD = 0.5, 600.0  # seconds
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign, self._lock = campaign, threading.Lock()
@@ -401,28 +409,31 @@ class Overviews:
         self._state: object = None
         self._last: Overview | CurationError | None = None
 
-    def __call__(self) -> Overview | None:
-        """The last figures; None while they are first computed.
-
-        Raises:
-            CurationError: a file of the campaign cannot be read.
-        """
+    def begin(self) -> None:
+        """Begin to compute the figures, if those of before are out of date."""
         with self._lock:
             state = (self._files(), int(time.time() / self.OLD))
             if state != self._state and not (self._thread and self._thread.is_alive()):
                 self._state = state
                 self._thread = threading.Thread(target=self._compute, daemon=True)
                 self._thread.start()
-            thread = self._thread
-        if thread:
-            thread.join(self.WAIT)
+
+    def __call__(self) -> Overview | None:
+        """The last figures; None while they are first computed.
+
+        Raises:
+            CurationError: a file of the campaign cannot be read.
+        """
+        self.begin()
+        if self._thread:
+            self._thread.join(self.WAIT)
         if isinstance(self._last, CurationError):
             raise self._last
         return self._last
 
     def _compute(self) -> None:
         try:
-            self._last = overview(open_campaign(self.campaign.root))
+            self._last = in_own_process(_overview_of, self.campaign.root)
         except CurationError as error:
             self._last = error
         except Exception as error:  # a command may write the files now

@@ -164,7 +164,7 @@ def test_the_log_has_no_secret(site: Site, caplog: pytest.LogCaptureFixture) -> 
     assert not any(secret in line for line in said)
 
 
-# --- what it shows ----------------------------------------------------------------------------------
+# --- what it shows --------------------------------------------------------------------------------
 
 
 def test_without_the_campaigns_files_it_shows_live_counts_and_says_why(
@@ -250,6 +250,7 @@ def served(desk: Desk) -> Iterator[Site]:
         yield site
 
 
+@pytest.mark.long
 def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None:
     status = {each["round"]: each for each in desk.say("rounds", "status")}
     owner = Owner(served).open()
@@ -291,6 +292,7 @@ def test_every_figure_is_that_of_rounds_status(desk: Desk, served: Site) -> None
     assert w["Refused"] == ("0", "of 7 answers")
 
 
+@pytest.mark.long
 def test_people_and_marks_are_those_of_rounds_quality(desk: Desk, served: Site) -> None:
     quality = desk.say("rounds", "quality", "v")
     html = Owner(served).open().shows("/owner/r/v")
@@ -300,9 +302,10 @@ def test_people_and_marks_are_those_of_rounds_quality(desk: Desk, served: Site) 
     for each, row in zip(marked, rows, strict=True):
         assert row[0] == each["person"]
         assert each["marks"][0]["evidence"] in row[1]
-    assert html.count("<circle") + html.count("<path d=\"M0-6") == len(quality["people"]) == 3
+    assert html.count("<circle") + html.count('<path d="M0-6') == len(quality["people"]) == 3
 
 
+@pytest.mark.long
 def test_only_the_private_list_says_who_is_who(desk: Desk, served: Site) -> None:
     private = ("Ann Example", "cyd@example.invalid", "5f0c1a2b3c4d5e6f7a8b9c0d")
     people = served.store.people()
@@ -320,17 +323,17 @@ def test_only_the_private_list_says_who_is_who(desk: Desk, served: Site) -> None
     assert served.store.owner_secret() not in listed
 
 
+@pytest.mark.long
 def test_figures_are_read_again_only_when_a_file_changes(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own, read = desk.copy(tmp_path / "c"), []
-    compute = serving.overview
 
-    def counted(campaign: Any) -> Overview:
-        read.append(campaign)
-        return compute(campaign)
+    def counted(work: Any, root: Path) -> Any:
+        read.append(root)
+        return work(root)
 
-    monkeypatch.setattr(serving, "overview", counted)
+    monkeypatch.setattr(serving, "in_own_process", counted)
     monkeypatch.setattr(serving.Overviews, "WAIT", 30.0)
     monkeypatch.setattr(serving.Overviews, "OLD", 1e9)
     figures = serving.Overviews(open_campaign(own.root))
