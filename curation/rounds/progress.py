@@ -96,7 +96,7 @@ class Overview(NamedTuple):
         budget: what all rounds may cost; 0 for no budget.
         rounds: each round's figures by its name, oldest first.
         people: by round each person's figures and marks, people with marks first.
-        at: when this was computed, in ISO 8601.
+        at: when the files were read, in ISO 8601.
     """
 
     campaign: str

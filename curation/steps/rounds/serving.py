@@ -380,14 +380,14 @@ def overview(campaign: Campaign) -> Overview:
     """
     from curation.steps.rounds.quality import read_quality
 
-    rounds, people, settings = {}, {}, campaign.settings
+    rounds, people, settings, at = {}, {}, campaign.settings, now()
     for round in round_files.map_rounds(campaign):
         status = round_status.read_status(campaign, round)
         rounds[round.name] = round_status.figures(campaign, status)
         if status.answers:
             people[round.name] = read_quality(campaign, round.name).people
     pay = settings.rounds
-    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, now())
+    return Overview(settings.campaign.name, pay.currency, pay.budget, rounds, people, at)
 
 
 def _overview_of(root: Path) -> Overview:
@@ -401,7 +401,7 @@ class Overviews:
     pace every few minutes. If that takes longer than ``WAIT``, those of before are given.
     """
 
-    WAIT, OLD = 0.5, 600.0  # seconds
+    WAIT, OLD = 0.25, 600.0  # seconds
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign, self._lock = campaign, threading.Lock()
