@@ -178,6 +178,8 @@ PRIVATE = (
     "2-rounds/*/items.jsonl",
     "2-rounds/*/rejected.jsonl",
     "2-rounds/*/pitfalls.jsonl",
+    "2-rounds/*/typing.jsonl",
+    "2-rounds/*/checks.jsonl",
     "2-rounds/*/dealt.jsonl",
     "2-rounds/people.jsonl",
     "2-rounds/annotators.csv",

@@ -34,6 +34,7 @@ REACHES_OUT = {
     "curation.http": {"requests", "urllib3", "urllib"},
     "curation.terms.wikidata": {"urllib"},  # Wikidata's query services
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
+    "curation.rounds.platforms.web.prolific": set(),  # Prolific
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
     "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators

@@ -51,16 +51,13 @@ def quality(
         ]
         console.say_json({"people": people, "excluded": result.excluded, "met": result.met})
         return
+    rows = [_cells(person) for person in result.people]
     if as_csv:
-        cells = [list(_cells(person).values()) for person in result.people]
-        heads = list(_cells(PersonQuality("")))
-        sys.stdout.write(
-            csv_text([heads, *(["" if c is None else c for c in row] for row in cells)])
-        )
+        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        sys.stdout.write(csv_text([list(_cells(PersonQuality(""))), *cells]))
         return
-    rows = [_row(person) for person in result.people]
-    filled = [n for n in range(len(HEADS)) if any(row[n] is not None for row in rows)]
-    console.table("People", [HEADS[n] for n in filled], [[row[n] for n in filled] for row in rows])
+    filled = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    console.table("People", filled, [[row[name] for name in filled] for row in rows])
     for person in result.marked:
         for mark in person.marks:
             items = f"; see {', '.join(mark.items)}" if mark.items else ""
@@ -72,32 +69,17 @@ def quality(
         console.warn(result.warning)
 
 
-HEADS = (
-    *("person", "group", "labels", "tasks", "agreement", "95 %", "in group", "95 % in group"),
-    *("s/a/u %", "entropy", "label run", "task run", "seconds", "pace", "pasted", "competence"),
-    "marks",
-)
-
-
-def _row(person: "PersonQuality") -> list[Any]:
-    """A person's row of the table; columns that nobody has a value in are left out."""
-    shares = person.shares and "/".join(f"{100 * share:.0f}" for share in person.shares)
-    return [
-        *(person.person, person.group or None, person.labels, person.tasks),
-        *(person.agreement, person.agreement_ci),
-        *(person.group_agreement, person.group_agreement_ci),
-        *(shares, person.entropy, person.label_run, person.position_run),
-        *(person.seconds, person.pace, person.pasted, person.competence),
-        ", ".join(mark.code for mark in person.marks) or None,
-    ]
-
-
 def _cells(person: "PersonQuality") -> dict[str, Any]:
-    """A person's row of the CSV table, by column."""
-    cells: dict[str, Any] = person._asdict()
-    for name in ("agreement_ci", "group_agreement_ci"):
-        low, high = cells.pop(name) or (None, None)
-        cells |= {name.replace("ci", "low"): low, name.replace("ci", "high"): high}
-    cells |= zip(GOLDS, cells.pop("shares") or (None,) * len(GOLDS), strict=True)
-    del cells["marks"]
-    return cells | {"marks": " ".join(mark.code for mark in person.marks)}
+    """A person's row, by column. The table leaves out columns that nobody has a value in."""
+    cells = dict[str, Any]()
+    for name, value in person._asdict().items():
+        if name.endswith("_ci"):
+            (
+                cells[name.replace("agreement_ci", "low")],
+                cells[name.replace("agreement_ci", "high")],
+            ) = value or (None, None)
+        elif name == "shares":
+            cells |= zip(GOLDS, value or (None,) * len(GOLDS), strict=True)
+        else:
+            cells[name] = value
+    return cells | {"marks": ", ".join(mark.code for mark in person.marks)}

@@ -547,6 +547,7 @@ def open_(
     term: list[str] | None = None,
     of: list[str] | None = None,
     common_link: bool = False,
+    prolific: bool = False,
     as_json: Json = False,
 ) -> None:
     """Open a round: plan its tasks and put them on the platform.
@@ -573,6 +574,8 @@ def open_(
         of (ROUND): Validate only items of this round; repeatable.
         common_link: Let everybody join a validation on our own pages by one link. One person with
             two browsers can then label an item twice.
+        prolific: Let people from Prolific enter by one link, and nobody else. The link has
+            Prolific's parameters. With PROLIFIC_TOKEN, each submission is checked.
     """
     with locked(campaign) as opened:
         made = running.open_round(
@@ -585,6 +588,7 @@ def open_(
             terms=term or [],
             of=of or [],
             common_link=common_link,
+            prolific=prolific,
             reporter=console,
         )
     round = made.round

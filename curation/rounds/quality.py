@@ -93,8 +93,7 @@ class PersonQuality(NamedTuple):
 @lru_cache(maxsize=1)
 def thresholds() -> dict[str, Fields]:
     """By mark, its meaning, thresholds and evidence: ``data/rounds/marks.toml``."""
-    path = shipped("data", "rounds", "marks.toml")
-    return read_toml(path, fix="put the file back as it came with curation")
+    return read_toml(shipped("data", "rounds", "marks.toml"), fix="install curation again")
 
 
 def people_figures(
@@ -158,13 +157,15 @@ def people_figures(
                 position_run=len(position_runs[n]) or None,
                 competence=float(share @ np.diagonal(errors[n])),
             )
+            facts = {
+                "labels": figure.labels,
+                "share": shares.max(),
+                "value": GOLDS[shares.argmax()],
+            }
             if len(runs[n]) >= limits["same_label"]["run"]:
-                facts = {"run": len(runs[n]), "share": shares.max(), "labels": figure.labels}
-                facts["value"] = GOLDS[shares.argmax()]
-                found.append(_mark(limits, "same_label", facts, runs[n]))
-            elif len(position_runs[n]) >= limits["same_position"]["run"]:
-                facts = {"run": len(position_runs[n])}
-                found.append(_mark(limits, "same_position", facts, position_runs[n]))
+                found.append(_mark(limits, "same_label", facts | {"run": len(runs[n])}, runs[n]))
+            elif (run := len(position_runs[n])) >= limits["same_position"]["run"]:
+                found.append(_mark(limits, "same_position", {"run": run}, position_runs[n]))
             else:
                 found += _guesses([overall[n], within[n]], limits)
             found += copying.get(n, [])
@@ -277,13 +278,11 @@ def _position_runs(given: _Given, people: int) -> list[list[str]]:
 
 def _guesses(agreements: list[_Agreement], limits: Mapping[str, Fields]) -> list[Mark]:
     """The mark of somebody whose agreement is low with everybody and with their own group."""
-    limit = limits["random"]
-    known = [a for a in agreements if a.ends and a.labels >= limit["least"]]
-    best = max(known, key=lambda a: a.ends or [], default=None)
-    if best is None or best.ends is None or best.ends[1] >= limit["below"]:
-        return []
-    facts = {"agreement": best.share, "high": best.ends[1], "compared": best.labels}
-    return [_mark(limits, "random", facts)]
+    least, below = limits["random"]["least"], limits["random"]["below"]
+    known = [(a.ends[1], a.share, a.labels) for a in agreements if a.ends and a.labels >= least]
+    high, share, labels = max(known, default=(1.0, None, 0))
+    facts = {"agreement": share, "high": high, "compared": labels}
+    return [_mark(limits, "random", facts)] if high < below else []
 
 
 def _mark(
@@ -345,13 +344,10 @@ def _times(
     own = timed.groupby(["round", "annotator"])["seconds"].agg(["median", "size"])
     usual = own[own["size"] >= limits["fast"]["least"]].groupby("round")["median"]
     enough = usual.median()[usual.size() >= limits["fast"]["people"]]
-    paces = (
-        (timed["seconds"] / timed["round"].map(enough).astype(float))
-        .dropna()
-        .groupby(timed["annotator"])
-    )
-    table["seconds"], table["pace"] = timed.groupby("annotator")["seconds"].median(), paces.median()
-    table["timed"] = paces.size()
+    pace = (timed["seconds"] / timed["round"].map(enough).astype(float)).dropna()
+    paces = pace.groupby(timed["annotator"])
+    seconds = timed.groupby("annotator")["seconds"].median()
+    table["seconds"], table["pace"], table["timed"] = seconds, paces.median(), paces.size()
     rows = []
     for tasks, seconds, pace, n in table.itertuples(index=False, name=None):
         found = []
@@ -360,8 +356,8 @@ def _times(
             if n >= limit["least"] and not limit.get("below", 0) <= pace <= limit.get("above", 1e9):
                 facts = {"pace": pace, "seconds": seconds, "timed": int(n)}
                 found.append(_mark(limits, code, facts))
-        known = {"seconds": seconds, "pace": pace}
-        figures = {name: None if np.isnan(value) else value for name, value in known.items()}
+        figures = {"seconds": seconds, "pace": pace}
+        figures = {name: None if np.isnan(value) else value for name, value in figures.items()}
         rows.append(({"tasks": int(tasks), **figures}, found))
     return rows
 

@@ -1,8 +1,8 @@
 """People who label items, made up: careful ones, and those that «rounds quality» is to find.
 
-A campaign has ``PEOPLE`` people; each labels ``TASKS`` items, and each item has labels by five of
-them. How often careful people agree is as in the labels of StereoSet's test sample: the median of
-their leave-one-out agreement is .86 there, and 95 % are above .71.
+A campaign has ``PEOPLE`` people, and each item has labels by ``VOTES`` of them. Careful
+people agree about as often as in the labels of StereoSet's test sample, where the median of
+leave-one-out agreement is .86, and 95 % of people are above .71.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from curation.records import GOLDS
 
-PEOPLE, TASKS, VOTES = 200, 30, 5
+PEOPLE, VOTES = 200, 5
 CLEAR, UNCLEAR, SKILL = 3.5, 1.3, 1.1
 """Log odds of the right label: mean and spread over associations, spread over people."""
 SECONDS, BY_PERSON, BY_TASK = 30.0, 0.35, 0.5  # median, and spreads of its logarithm
@@ -38,17 +38,18 @@ class Made(NamedTuple):
     kind: dict[str, str]
 
 
-def make(kinds: Mapping[str, int], *, campaigns: int = 1, seed: int = 1) -> Made:
+def make(kinds: Mapping[str, int], *, tasks: int, campaigns: int = 1, seed: int = 1) -> Made:
     """Campaigns with people of some kinds.
 
     Args:
         kinds: how many people of each campaign do what: «random», «fixed label», «fixed position»,
             «copies a person», «copies the writers», «careless», «minority», «fast», «slow».
+        tasks: how many items each person labels.
         campaigns: how many campaigns; they share no people and no items.
         seed: of everything.
     """
     rng = np.random.default_rng(seed)
-    all_people, items = campaigns * PEOPLE, campaigns * PEOPLE * TASKS // VOTES
+    all_people, items = campaigns * PEOPLE, campaigns * PEOPLE * tasks // VOTES
     names = [kind for kind, count in kinds.items() for _ in range(count)]
     of_one = np.array([*names, *["careful"] * (PEOPLE - len(names))], dtype=object)
     kind = np.tile(of_one, campaigns)
@@ -57,7 +58,7 @@ def make(kinds: Mapping[str, int], *, campaigns: int = 1, seed: int = 1) -> Made
     deals = [
         n * PEOPLE + _deal(pairs, rng).reshape(per, VOTES)
         for n in range(campaigns)
-        for _ in range(TASKS)
+        for _ in range(tasks)
     ]
     truth = np.argsort(rng.random((items, 3)), axis=1)
     odds = rng.normal(CLEAR, UNCLEAR, (items, 3))

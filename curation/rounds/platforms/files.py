@@ -9,12 +9,18 @@ from dataclasses import dataclass
 
 from curation.files import CurationError
 from curation.records import Round, Task
-from curation.rounds.platforms.interface import Demand, Published, PullCounts, TopUp
+from curation.rounds.platforms.interface import (
+    Demand,
+    NoCrowd,
+    Published,
+    PullCounts,
+    TopUp,
+)
 from curation.rounds.progress import to_ask
 
 
 @dataclass(frozen=True)
-class Files:
+class Files(NoCrowd):
     """A round that is exported and imported; see ``interface.Platform``."""
 
     round: Round

@@ -125,6 +125,64 @@ class PullCounts(NamedTuple):
     deleted: int
 
 
+class Submission(NamedTuple):
+    """A person's part in a study on a crowd platform: what it says of it, and what we know.
+
+    Attributes:
+        id: the submission's id on the crowd platform.
+        participant: the person's id there.
+        pseudonym: their pseudonym in the campaign.
+        study: the study's id there.
+        status: what the crowd platform said last; empty if it was never asked.
+        standing: ``unchecked``, ``checked``, ``forged``, ``returned`` (also timed out or rejected),
+            or ``unknown``: nobody came to our pages with it.
+        outcome: ``finished``, ``no_consent``, ``screened_out`` (training) or ``failed``
+            (instruction checks); empty while under way.
+        answered: the tasks of the round that the person answered.
+        arrived: when they came to our pages, in ISO 8601; empty if never.
+        ended: when the outcome was known, in ISO 8601; empty while under way.
+    """
+
+    id: str
+    participant: str
+    pseudonym: str
+    study: str
+    status: str
+    standing: str
+    outcome: str
+    answered: int
+    arrived: str
+    ended: str
+
+
+class NoCrowd:
+    """The verbs of a platform to which nobody comes from a crowd platform."""
+
+    @property
+    def can_approve(self) -> bool:
+        """Never."""
+        return False
+
+    def submissions(self, *, ask: bool) -> list[Submission]:
+        """Empty."""
+        return []
+
+    def approve(self, ids: Collection[str]) -> dict[str, str]:
+        """Empty: there is nothing to approve."""
+        return {}
+
+    def study_link(self) -> str:
+        """Empty."""
+        return ""
+
+    def study_codes(self) -> dict[str, str]:
+        """Empty."""
+        return {}
+
+    def set_study(self, id: str) -> None:
+        """Nothing to do."""
+
+
 class Platform(Protocol):
     """A round's platform. Every verb can be called again after it was stopped half-way."""
 
@@ -217,3 +275,35 @@ class Platform(Protocol):
         Raises:
             CurationError: the platform cannot be reached.
         """
+
+    @property
+    def can_approve(self) -> bool:
+        """Whether submissions can be asked for and approved: a token is set."""
+
+    def submissions(self, *, ask: bool) -> list[Submission]:
+        """The submissions with which people came from a crowd platform, in order of arrival.
+
+        Those that are only known to the crowd platform come last.
+
+        Args:
+            ask: ask the crowd platform first, and keep what it says; needs a token.
+
+        Raises:
+            CurationError: the round is not published yet, or the crowd platform cannot be asked.
+        """
+
+    def approve(self, ids: Collection[str]) -> dict[str, str]:
+        """Approve submissions. By id the status that each has then, or why it has not changed.
+
+        Raises:
+            CurationError: there is no token, or the crowd platform cannot be asked.
+        """
+
+    def study_link(self) -> str:
+        """The address of a study on the crowd platform, with its parameters; empty if none is."""
+
+    def study_codes(self) -> dict[str, str]:
+        """By outcome the code with which people end their submission; empty if there are none."""
+
+    def set_study(self, id: str) -> None:
+        """Add a study of this round: submissions of other studies are then refused."""

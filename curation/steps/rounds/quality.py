@@ -1,6 +1,5 @@
 """How the people of a campaign work: their figures and marks, from the answers that are here."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
@@ -66,13 +65,12 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 
     from curation.rounds.quality import answers_of, people_figures
 
+    if error := read.no_answers(campaign):
+        raise error
     names = campaign.round_names()
-    if not names or (round and round not in names):
+    if round and round not in names:
         raise CurationError(
-            f"round {round!r} has no answers" if names else "there are no answers yet",
-            f"rounds with answers: {', '.join(names)}"
-            if names
-            else "bring answers in first: «curation rounds pull», or import",
+            f"round {round!r} has no answers", f"rounds with answers: {', '.join(names)}"
         )
     names = [round] if round else names
     labels = read.read_labels(campaign)
@@ -114,11 +112,6 @@ def _pasted(campaign: Campaign, rounds: list[str]) -> dict[str, tuple[int, int]]
     return sums
 
 
-def groups_file(campaign: Campaign) -> Path:
-    """The file in which a team lists the groups of its annotators."""
-    return campaign.rounds / "annotators.csv"
-
-
 def read_groups(campaign: Campaign) -> dict[str, str]:
     """The group of each person by pseudonym, from ``2-rounds/annotators.csv``; empty without it.
 
@@ -128,7 +121,7 @@ def read_groups(campaign: Campaign) -> dict[str, str]:
         CurationError: the file lacks a column, a line lacks a cell, a person is in two groups, or
             an id is given and the campaign's key is not on this machine.
     """
-    path = groups_file(campaign)
+    path = campaign.rounds / "annotators.csv"
     if not path.exists():
         return {}
     columns, rows = read_csv(read_text(path), path)

@@ -16,14 +16,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from curation.rounds.platforms.web import forms
+from curation.rounds.platforms.web import checks, forms
+from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
 from curation.rounds.platforms.web.owner import OwnerPages
+from curation.rounds.platforms.web.prolific import Claim
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import (
     NOT_YOURS,
     Given,
     NoSpaceError,
+    Person,
     Plan,
     Store,
     WebTask,
@@ -70,11 +73,14 @@ class Pages:
 
     def __init__(self, site: Site) -> None:
         self.site, self.store, self.services = site, site.store, site.services
+        self.arriving = Arriving(site)
 
     def _before(self, visit: Visit, plan: Plan) -> Response | None:
         """The page that comes before tasks, if the person has not passed it yet."""
         if not self.store.has_consented(visit.who.id, plan.name):
             return RedirectResponse(f"/r/{plan.name}", 303)
+        if checks.has_failed(self.store, visit.who.id, plan.name):
+            return RedirectResponse(f"/r/{plan.name}/done", 303)
         trains = plan.training and plan.training_pass
         if trains and True not in self.store.attempts(visit.who.id, plan.name):
             return RedirectResponse(f"/r/{plan.name}/training", 303)
@@ -113,6 +119,8 @@ class Pages:
                 tries = self.store.attempts(person.id, plan.name)
                 if True not in tries and len(tries) >= plan.training_tries:
                     says = web["me_ended"]
+            if checks.has_failed(self.store, person.id, plan.name):
+                says = web["me_ended"]
             shown.append({"name": plan.name, "title": title, "standing": says, "is_open": is_open})
         return shown
 
@@ -127,47 +135,71 @@ class Pages:
             return RedirectResponse("/", 303)
         return self.site.signed_in(visit, person, "/")
 
-    def _joining(self, visit: Visit) -> Plan:
+    def _joining(self, visit: Visit) -> tuple[Plan, Claim | None, Person | None]:
+        """The round of a common link, the claim in its address, and who comes, if that is known.
+
+        With a claim, that is never the person who is signed in, unless they came with it.
+        """
         name = self.store.round_of(visit.part("token"))
         plan = self.store.plan(name) if name else None
         if plan is None:
             raise Refusal(404, "link_wrong")
-        if not plan.common_link:
+        if not plan.common_link and not plan.prolific:
             raise Refusal(403, "personal_only")
-        took_part = visit.person and self.store.has_consented(visit.person.id, plan.name)
+        claim = self.arriving.claim(visit)
+        person = self.arriving.known(plan, claim) if claim else visit.person
+        took_part = person and self.store.has_consented(person.id, plan.name)
+        if plan.prolific and not claim and not took_part:
+            raise Refusal(403, "prolific_only", plan=plan)
         if not took_part and plan.name not in self.store.rounds():
             raise Refusal(410, "closed", plan=plan)
-        return plan
+        return plan, claim, person
 
     def join(self, visit: Visit) -> Response:
         """The information sheet and the consent form of a round with a common link."""
-        plan = self._joining(visit)
-        if visit.person and self.store.has_consented(visit.person.id, plan.name):
-            return RedirectResponse(f"/r/{plan.name}", 303)
-        return self._consent_page(visit, plan)
+        plan, claim, person = self._joining(visit)
+        if person and self.store.has_consented(person.id, plan.name):
+            if visit.request.method == "HEAD":
+                return RedirectResponse(f"/r/{plan.name}", 303)
+            return self.site.signed_in(visit, person, f"/r/{plan.name}")
+        return self._consent_page(visit, plan, claim=claim)
 
-    def _consent_page(self, visit: Visit, plan: Plan, *, missing: bool = False) -> Response:
+    def _consent_page(
+        self, visit: Visit, plan: Plan, *, missing: bool = False, claim: Claim | None = None
+    ) -> Response:
         problem = Problem("agree", "no_consent", plan.texts["web"]["agree_first"])
-        n = self.store.standing(visit.person, plan.name, at=visit.now).left if visit.person else 0
+        who = None if claim else visit.person
+        n = self.store.standing(who, plan.name, at=visit.now).left if who else 0
         return self.site.page(
             *(visit, plan, "consent.html"),
             status=422 if missing else 200,
             problems=[problem] if missing else [],
             warning=forms.warning(plan),
             expect=forms.expect(plan, n),
+            may_decline=claim is not None,
         )
 
     def joined(self, visit: Visit) -> Response:
-        """Consent by the common link: it makes the person, unless somebody is signed in."""
-        plan = self._joining(visit)
+        """Consent by the common link: it makes the person, unless somebody is signed in.
+
+        People from Prolific are told a code also if they decline.
+        """
+        plan, claim, person = self._joining(visit)
+        if claim and visit.form.one("decline"):
+            way = self.arriving.decline(visit, plan, claim)
+            return self.site.message(visit, plan, "declined", **way)
         if not visit.form.one("agree"):
-            return self._consent_page(visit, plan, missing=True)
-        person = visit.person or self.store.add_person(
-            self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
-        )
-        self.store.admit(person.id, plan.name)
+            return self._consent_page(visit, plan, missing=True, claim=claim)
+        if claim:
+            person = self.arriving.enter(visit, plan, claim)
+        else:
+            person = person or self.store.add_person(
+                self.services.pseudonym, [plan.name], cookie=visit.cookie, at=visit.now
+            )
+            self.store.admit(person.id, plan.name)
         self.store.consent(person.id, plan.name, at=visit.now)
-        return self.site.signed_in(visit, person, f"/r/{plan.name}/link")
+        link = "" if claim else "/link"  # the link at Prolific is theirs
+        return self.site.signed_in(visit, person, f"/r/{plan.name}{link}")
 
     def consent(self, visit: Visit) -> Response:
         """Consent of a person who came by a personal link."""
@@ -255,11 +287,14 @@ class Pages:
         asks: bool = False,
         problems: Sequence[Problem] = (),
     ) -> Response:
+        view = forms.training_view(plan, answers, tries, asks=asks)
+        if view["shown"] == "end":
+            view |= self.arriving.way_out(visit, plan, "screened_out")
         return self.site.page(
             *(visit, plan, "training.html"),
             status=422 if problems else 200,
             problems=problems,
-            **forms.training_view(plan, answers, tries, asks=asks),
+            **({"code": "", "complete": ""} | view),
         )
 
     # --- tasks ----------------------------------------------------------------------------------
@@ -270,10 +305,13 @@ class Pages:
         return self._before(visit, plan) or self._to_next(visit, plan)
 
     def _to_next(self, visit: Visit, plan: Plan, note: str = "") -> Response:
-        got = self.store.give(visit.who, plan.name, at=visit.now)
+        out = checks.has_failed(self.store, visit.who.id, plan.name)
+        got = "closed" if out else self.store.give(visit.who, plan.name, at=visit.now)
         address = f"/r/{plan.name}/{'pause' if got == 'pause' else 'done'}"
         if isinstance(got, Given):
-            address = f"/r/{plan.name}/t/{got.task.id}"
+            check = checks.due(self.store, visit.who.id, plan)
+            id = got.task.id if check is None else checks.task(plan, check).id
+            address = f"/r/{plan.name}/t/{id}"
         address += f"?note={note}" if note else ""
         return JSONResponse({"go": address}) if visit.wants_json else RedirectResponse(address, 303)
 
@@ -282,10 +320,13 @@ class Pages:
         plan = self.site.plan(visit)
         if before := self._before(visit, plan):
             return before
+        fields = forms.read(plan.kind, Form())
+        number = checks.number_of(visit.part("task"))
+        if number is not None and number == checks.due(self.store, visit.who.id, plan):
+            return self._task_page(visit, plan, checks.task(plan, number), fields, [])
         given = self.store.held(visit.who, plan.name, visit.part("task"), at=visit.now)
         if given is None:
             raise Refusal(410, "over", plan=plan)
-        fields = forms.read(plan.kind, Form())
         return self._task_page(visit, plan, given.task, fields, [])
 
     def _task_page(
@@ -339,21 +380,36 @@ class Pages:
         if id is None:
             raise Refusal(400, "unreadable", plan=plan)
         fields = forms.read(plan.kind, visit.form)
+        check = checks.number_of(task)
+        if check is not None and checks.was_given(self.store, visit.who.id, plan.name, check):
+            return self._to_next(visit, plan)
+        if check is not None and check == checks.due(self.store, visit.who.id, plan):
+            if wrong := self._to_change(visit, plan, checks.task(plan, check), fields):
+                return wrong
+            checks.answer(self.store, visit.who.id, plan, check, fields, at=visit.now)
+            return self._to_next(visit, plan)
         # An answer that comes twice, or late, is kept as it is: its task is not held any more.
         given = self.store.held(visit.who, plan.name, task, at=visit.now)
-        if given is not None:
-            checker = Checker(plan, self.store, self.services)
-            problems = checker.problems(given.task, fields)
-            if any(one.stops for one in problems):
-                if visit.wants_json:
-                    shown = [one._asdict() for one in problems]
-                    return JSONResponse({"problems": shown}, 422)
-                return self._task_page(visit, plan, given.task, fields, problems)
+        if given and (wrong := self._to_change(visit, plan, given.task, fields)):
+            return wrong
+        if plan.typing and (typing := forms.typing(plan.kind, visit.form, fields)):
+            fields["typing"] = typing
         took = forms.seconds(visit.form, visit.now)
         receipt = self.store.submit(
             *(visit.who, plan.name, task), id=id, fields=fields, seconds=took, at=visit.now
         )
         return self._received(visit, plan, receipt)
+
+    def _to_change(
+        self, visit: Visit, plan: Plan, task: WebTask, fields: Mapping[str, Any]
+    ) -> Response | None:
+        """The page that says what is to be changed in an answer; None if it can be taken."""
+        problems = Checker(plan, self.store, self.services).problems(task, fields)
+        if not any(one.stops for one in problems):
+            return None
+        if visit.wants_json:
+            return JSONResponse({"problems": [one._asdict() for one in problems]}, 422)
+        return self._task_page(visit, plan, task, fields, problems)
 
     def skip(self, visit: Visit) -> Response:
         """Skip a task, and give the next one."""
@@ -389,18 +445,24 @@ class Pages:
     def done(self, visit: Visit) -> Response:
         """Thanks, with a code if nothing is left to do."""
         plan = self.site.plan(visit, also_closed=True)
-        is_open = self.site.is_open(visit, plan)
+        is_open, arrival = self.site.is_open(visit, plan), self.arriving.of(visit, plan)
         standing = self.store.standing(visit.who, plan.name, at=visit.now)
         web = plan.texts["web"]
         count = forms.say(web["done_count"], n=standing.answered, skipped=standing.skipped)
-        if is_open and standing.left:
+        failed = checks.has_failed(self.store, visit.who.id, plan.name)
+        if arrival and arrival.is_gone:
+            way = self.arriving.way_out(visit, plan, "finished") if standing.answered else {}
+            return self.site.message(visit, plan, "gone", [web["gone"], count], **way)
+        if is_open and standing.left and not failed and not (arrival and arrival.outcome):
             lines = [web["done_more"], count]
             return self.site.message(visit, plan, "done_more", lines, next=plan.name)
-        if not standing.answered:
-            return self.site.message(visit, plan, "done_none" if is_open else "closed")
-        code = forms.end_code(self.store.secret_of(visit.who.id), plan.name)
-        lines = [web["done_lead" if is_open else "done_closed"], count]
-        return self.site.message(visit, plan, "done", lines, code=code)
+        way = self.arriving.way_out(visit, plan, "failed" if failed else "finished")
+        if not standing.answered and not failed:
+            return self.site.message(visit, plan, "done_none" if is_open else "closed", **way)
+        way = way or {"code": forms.end_code(self.store.secret_of(visit.who.id), plan.name)}
+        lead = "failed" if failed else "done_lead" if is_open else "done_closed"
+        title = "failed" if failed else "done"
+        return self.site.message(visit, plan, title, [web[lead], count], **way)
 
     def me(self, visit: Visit) -> Response:
         """What the person did, their link, and how to withdraw."""

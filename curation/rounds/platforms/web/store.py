@@ -1,5 +1,7 @@
-"""The database of the web platform: rounds, people, leases and answers. All SQL is in this file,
-and the tables are in ``schema.sql``.
+"""The database of the web platform: rounds, people, leases and answers.
+
+All SQL is in this file, and in modules beside it that are named after what they keep; the tables
+are in ``schema.sql``.
 
 The server and the owner's commands open the same SQLite file at the same time. Every change is one
 transaction, which is on disk before its method returns (WAL, ``synchronous=FULL``): what a person
@@ -68,6 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         consent: the version of the consent text.
         seed: from which each person's order of associations is made.
         common_link: whether people may enter by the round's common link.
+        prolific: whether the common link is only for people from Prolific, with its parameters.
         person_cap: most answers of a person in this round; 0 for any number.
         term_cap: most answers of a person on one term; 0 for any number.
         lease: for how many seconds a task is given out.
@@ -81,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         near: the similarity from which an item repeats another one.
         earlier: by term, the gists of the items of this kind that the campaign had before.
         least_seconds: an answer that takes less is refused in the fold; 0 for no limit.
+        typing: whether it is counted how texts come about; the consent says so.
+        instruction_checks: in how many tasks there is one instruction check; 0 for none.
     """
 
     name: str
@@ -90,6 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     consent: str
     seed: int
     common_link: bool = True
+    prolific: bool = False
     person_cap: int = 0
     term_cap: int = 0
     lease: float = 1800.0
@@ -103,6 +109,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     near: float = 0.95
     earlier: dict[str, list[str]] = {}
     least_seconds: float = 0.0
+    typing: bool = False
+    instruction_checks: int = 0
 
 
 class WebTask(msgspec.Struct, frozen=True):
@@ -408,7 +416,8 @@ class Store:
         """By task id, how many answers are asked for, and how many of them are here."""
         rows = self.rows(
             "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
-            "AND a.task = t.id AND a.counts AND a.number <= r.pulled) AS pulled "
+            "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND a.person NOT IN "
+            "(SELECT person FROM arrived WHERE round = t.round AND sent < 0)) AS pulled "
             "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?",
             round,
         )
@@ -452,15 +461,25 @@ class Store:
         name: str | None = self.one("SELECT name FROM rounds WHERE token = ?", token)
         return name
 
-    def lines(self, round: str, *, all: bool = False) -> list[Line]:
+    def lines(
+        self, round: str, *, all: bool = False, also: Iterable[str] = (), never: Iterable[str] = ()
+    ) -> list[Line]:
         """The answers that were not pulled yet, or all of them, in order of arrival.
 
         Consents and skips are among them; erased ones are not.
+
+        Args:
+            round: the round's name.
+            all: also those that were pulled.
+            also: people of whom all answers are given.
+            never: people of whom none is given.
         """
         after = 0 if all else self.one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
         rows = self.rows(
-            "SELECT number, payload FROM answers WHERE round = ? AND number > ? ORDER BY number",
-            *(round, after),
+            "SELECT number, payload FROM answers WHERE round = ? AND (number > ? OR person IN "
+            "(SELECT value FROM json_each(?))) AND person NOT IN "
+            "(SELECT value FROM json_each(?)) ORDER BY number",
+            *(round, after, *(msgspec.json.encode(sorted(each)) for each in (also, never))),
         )
         return [Line(row["number"], msgspec.json.decode(row["payload"])) for row in rows]
 
@@ -477,10 +496,14 @@ class Store:
         return str(self.one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
 
     def waiting(self, round: str) -> int:
-        """How many answers were not pulled yet; consents and skips are not counted."""
+        """How many answers were not pulled yet; consents and skips are not counted.
+
+        All answers of people wait whose standing has changed since, or is not known yet.
+        """
         sql = (
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ? AND form = 'answer' AND number > pulled"
+            "WHERE round = ? AND form = 'answer' AND (number > pulled OR person IN "
+            "(SELECT person FROM arrived WHERE round = name AND sent != changes))"
         )
         return int(self.one(sql, round))
 
@@ -544,7 +567,7 @@ class Store:
             cookie: the cookie of the browser in which they joined; empty if the owner adds them.
             at: now.
         """
-        id = "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
+        id = fresh_id()
         person = Person(id, pseudonym_of(id), name)
         with self.change() as db:
             db.execute("DELETE FROM joined WHERE at <= ?", (at - JOINS_AGAIN,))
@@ -585,7 +608,7 @@ class Store:
         return self.digest("owner", self.fact("owner"))
 
     def digest(self, *parts: str) -> str:
-        """A keyed digest of some parts, in hexadecimal digits; only this database can make it."""
+        """A keyed digest of some words, 32 hexadecimal digits; only this database can make it."""
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
     def person_by_secret(self, secret: str) -> Person | None:
@@ -649,9 +672,22 @@ class Store:
                 "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
             ).rowcount
             if new:
-                id = secrets.token_hex(16)
-                payload = _payload(person, id, at) | {"consent": plan.consent}
-                _keep(db, (id, "consent", round, "", person, at, 0), payload)
+                self.note(db, "consent", person, round, {"consent": plan.consent}, at=at)
+
+    def note(
+        self,
+        db: sqlite3.Connection,
+        form: Literal["consent", "check"],
+        person: str,
+        round: str,
+        content: dict[str, Any],
+        *,
+        at: float,
+    ) -> None:
+        """Add an entry to the answers that does not answer a task, so that the archive has it."""
+        id = secrets.token_hex(16)
+        payload = _payload(person, id, at) | content
+        _keep(db, (id, form, round, "", person, at, 0), payload)
 
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
@@ -681,7 +717,7 @@ class Store:
         plan = self._plan(round)
         rests = self.resting(person.id, round, at=at)
         with self.change() as db:
-            if not _is_open(db, round):
+            if not _is_open(db, round) or _is_gone(db, person.id, round):
                 return "closed"
             _end_leases(db, at)
             mine = (person.id, round)
@@ -717,13 +753,14 @@ class Store:
         """A task that was given to this person; its lease is renewed if its place is free.
 
         None if the task was never given to them, or they have answered or skipped it, or others
-        have taken the place. The lease of a closed round is not renewed.
+        have taken the place, or their submission at Prolific is gone. The lease of a closed round
+        is not renewed.
         """
         plan = self._plan(round)
         with self.change() as db:
             _end_leases(db, at)
             until = _until(db, round, task, person.id)
-            if until is None or until < 0:
+            if until is None or until < 0 or _is_gone(db, person.id, round):
                 return None
             if _is_open(db, round) and (until > 0 or _has_place(db, plan, task, person.id)):
                 until = at + plan.lease
@@ -781,7 +818,8 @@ class Store:
                 receipt, payload["late"] = "late", True
             if _has_consented(db, person.id, plan):
                 payload["consent"] = plan.consent
-            _keep(db, (id, "answer", round, task, person.id, at, int(receipt == "new")), payload)
+            counts = int(receipt == "new") * (-1 if _is_gone(db, person.id, round) else 1)
+            _keep(db, (id, "answer", round, task, person.id, at, counts), payload)
             _lease(db, round, task, person.id, ANSWERED)
             _begin_pause(db, plan, person.id, at)
             return receipt
@@ -845,7 +883,7 @@ class Store:
         """The fields of the items of a kind that people wrote here on a term, oldest first."""
         rows = self.rows(
             "SELECT payload FROM answers a JOIN tasks t ON t.round = a.round AND t.id = a.task "
-            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts "
+            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts > 0 "
             "ORDER BY a.number",
             *(term, kind),
         )
@@ -857,7 +895,10 @@ class Store:
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PERSON = "people.id, people.pseudonym, people.name"
-FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
+FRAME = {
+    *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
+    "typing",
+}
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
 ATTEMPTS = (
@@ -878,6 +919,12 @@ def _payload(person: str, id: str, at: float) -> dict[str, Any]:
 
 def _is_open(db: sqlite3.Connection, round: str) -> bool:
     return bool(db.execute("SELECT is_open FROM rounds WHERE name = ?", (round,)).fetchone()[0])
+
+
+def _is_gone(db: sqlite3.Connection, person: str, round: str) -> bool:
+    """Whether a person came with submissions that are all returned or forged."""
+    sql = "SELECT 1 FROM arrived WHERE person = ? AND round = ? AND rank >= 2"
+    return db.execute(sql, (person, round)).fetchone() is not None
 
 
 def _has_consented(db: sqlite3.Connection, person: str, plan: Plan) -> bool:
@@ -916,7 +963,7 @@ def _work(db: sqlite3.Connection, plan: Plan, person: str) -> Counter[str]:
         return Counter()
     rows = db.execute(
         "SELECT t.term, count(*) FROM tasks t JOIN ("
-        "SELECT round, task FROM answers WHERE person = :person AND round = :round AND counts "
+        "SELECT round, task FROM answers WHERE person = :person AND round = :round AND counts > 0 "
         "UNION ALL "
         "SELECT round, task FROM leases WHERE person = :person AND round = :round AND until > 0"
         ") o ON o.round = t.round AND o.task = t.id GROUP BY t.term",
@@ -970,7 +1017,7 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     if not plan.pause_after:
         return
     rows = db.execute(
-        "SELECT at FROM answers WHERE person = ? AND form != 'consent' AND at >= "
+        "SELECT at FROM answers WHERE person = ? AND form IN ('answer', 'skip') AND at >= "
         "coalesce((SELECT until FROM pauses WHERE pauses.person = answers.person), 0) "
         "ORDER BY at DESC LIMIT ?",
         (person, plan.pause_after),
@@ -979,6 +1026,11 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     together = all(later - earlier < plan.pause for later, earlier in pairwise(times))
     if len(times) == plan.pause_after and together:
         db.execute("INSERT OR REPLACE INTO pauses VALUES (?, ?)", (person, at + plan.pause))
+
+
+def fresh_id() -> str:
+    """An id for a new person."""
+    return "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
 
 
 def digest_of(cookie: str) -> str:
