@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from curation.campaign import Campaign
 from curation.files import CurationError, read_records, read_table, read_text
-from curation.formats.tables import read_csv, read_json_lines
+from curation.formats.tables import read_csv
 from curation.records import Answer, Person
 from curation.rounds import people as standing
 from curation.rounds.answers.rows import column
@@ -103,12 +103,11 @@ def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
 def _pasted(campaign: Campaign, rounds: list[str]) -> dict[str, tuple[int, int]]:
     """By person, how many characters of written texts they pasted, and how many they sent."""
     sums: dict[str, tuple[int, int]] = {}
-    for path in (campaign.rounds / name / "typing.jsonl" for name in rounds):
-        for _, row in read_json_lines(read_text(path), path) if path.exists() else ():
-            pasted, sent = sums.get(row["annotator"], (0, 0))
-            fields = row["fields"].values()
-            pasted += sum(field["pasted"] for field in fields)
-            sums[row["annotator"]] = pasted, sent + sum(field["characters"] for field in fields)
+    for row in (row for name in rounds for row in round_files.read_typing(campaign, name)):
+        pasted, sent = sums.get(row.annotator, (0, 0))
+        fields = row.fields.values()
+        pasted += sum(field.pasted for field in fields)
+        sums[row.annotator] = pasted, sent + sum(field.characters for field in fields)
     return sums
 
 
