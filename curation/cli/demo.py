@@ -150,6 +150,7 @@ def _serve(campaign: Campaign, answers: Path, port: int) -> None:
         with campaign.lock():
             for who, names in rounds.items():
                 console.say(f"  {who:10} {serving.make_links(campaign, names, [who]).links[who]}")
+        console.say(f"  {'owner':10} {running.owner}")
         console.say(
             f"Press Ctrl-C to stop. In another window: cd {campaign.root}; curation rounds status "
             "--watch 5"

@@ -358,7 +358,7 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
-    """A round's progress, and the tables that are out, as plain data."""
+    """A round's progress, the next step, what was refused and why, and tables, as plain data."""
     tables = [
         {
             "table": each.table,
@@ -368,7 +368,9 @@ def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
         }
         for each in status.tables
     ]
-    return {**round_status.progress_of(campaign, status)._asdict(), "tables": tables}
+    figures = round_status.figures(campaign, status)
+    more = {"next": figures.next, "refused_by_reason": figures.refused, "tables": tables}
+    return {**figures.progress._asdict(), **more}
 
 
 def show_new_answers(

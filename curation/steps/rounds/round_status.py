@@ -16,7 +16,7 @@ from curation.rounds.answers.archive import Sent
 from curation.rounds.held import Holding
 from curation.rounds.pay import earned, money
 from curation.rounds.platforms.interface import Platform
-from curation.rounds.progress import Progress, to_ask
+from curation.rounds.progress import Progress, RoundFigures, to_ask
 from curation.rounds.training import TrainingExample, read_training
 from curation.settings import RoundSettings, Settings
 from curation.steps import read
@@ -445,6 +445,19 @@ def progress_of(campaign: Campaign, status: RoundStatus) -> "Progress":
         now=now(),
         void=status.void,
         held=status.held,
+    )
+
+
+def figures(campaign: Campaign, status: RoundStatus) -> RoundFigures:
+    """What the owner of a round looks at: its progress, the next step, what was refused and why."""
+    from curation.rounds import progress
+
+    now_at = progress_of(campaign, status)
+    return progress.RoundFigures(
+        now_at,
+        advice(status, now_at),
+        progress.refused_by_reason(status.answers),
+        flagged(campaign, status.round),
     )
 
 

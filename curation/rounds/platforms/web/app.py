@@ -21,6 +21,7 @@ from curation.rounds.platforms.web import checks, forms
 from curation.rounds.platforms.web.arrivals import Claim
 from curation.rounds.platforms.web.arriving import Arriving
 from curation.rounds.platforms.web.forms import Checker, Form, Problem, Services
+from curation.rounds.platforms.web.owner import OwnerPages
 from curation.rounds.platforms.web.site import HERE, Refusal, Safe, Site, Visit, texts_of
 from curation.rounds.platforms.web.store import (
     NOT_YOURS,
@@ -59,6 +60,7 @@ def make_app(store: Store, services: Services) -> Starlette:
             page("/r/{round}/done", "done", own.done),
             page("/r/{round}/t/{task}", "task", own.task, own.answer),
             page("/r/{round}/t/{task}/skip", "skip", None, own.skip),
+            *OwnerPages(site).routes(),
             Route("/health", lambda request: PlainTextResponse("ok"), name="health"),
             Mount("/static", StaticFiles(directory=HERE / "static"), name="static"),
         ],

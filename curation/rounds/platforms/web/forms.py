@@ -32,6 +32,7 @@ from curation.text.rules import WORK, nfc, same_text
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.web.prolific import Prolific
+    from curation.rounds.progress import Overview
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -68,6 +69,8 @@ class Services(NamedTuple):
         now: gives the seconds since 1970.
         crowd: the API of Prolific; None without a token, so that nothing is checked.
         pace: seconds between two checks of submissions while people work.
+        overview: gives the figures of all rounds, as of the last pull; None while they are first
+            computed. It raises CurationError if the campaign's files cannot be read.
     """
 
     pseudonym: Callable[[str], str]
@@ -76,6 +79,7 @@ class Services(NamedTuple):
     now: Callable[[], float] = time.time
     crowd: "Prolific | None" = None
     pace: float = 30.0
+    overview: "Callable[[], Overview | None]" = lambda: None
 
 
 class Problem(NamedTuple):

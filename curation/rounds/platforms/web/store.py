@@ -603,6 +603,10 @@ class Store:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
         return f"{person}.{self.digest('link', person)}"
 
+    def owner_secret(self) -> str:
+        """The secret of the owner's link, the same until ``counts.renew_link`` is called."""
+        return self.digest("owner", self.fact("owner"))
+
     def digest(self, *parts: str) -> str:
         """A keyed digest of some words, 32 hexadecimal digits; only this database can make it."""
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
