@@ -51,6 +51,8 @@ REASONS: dict[str, str] = {
     "over_term_cap": "the person had already given the maximum number of answers on this term",
     "edited_by_other": "somebody else changed the answer on the platform",
     "deleted": "the answer was deleted on the platform",
+    "returned": "the person's submission at Prolific was returned, timed out or was rejected",
+    "forged": "Prolific does not confirm the submission with which the person came",
     "late": "the answer came when its place had gone to another person",
     "time_impossible": "the answer is dated before its round was opened, or after it came in",
     "no_consent": "the person has not consented to take part",

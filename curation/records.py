@@ -241,6 +241,42 @@ class Answer(Record):
     code: str | None = None
 
 
+class FieldTyping(Record):
+    """How the text of one field was written: counts, and nothing of the text itself.
+
+    ``keys`` were pressed to write or delete, ``pasted`` characters came from elsewhere in one
+    piece (pasted or dropped), the window was ``left`` this often, and the field had the focus for
+    ``seconds``. ``characters`` is the length of the text that was sent.
+    """
+
+    keys: Annotated[int, Field(ge=0, le=1_000_000)]
+    pasted: Annotated[int, Field(ge=0, le=1_000_000)]
+    left: Annotated[int, Field(ge=0, le=100_000)]
+    seconds: Annotated[float, Field(ge=0, le=7 * 86_400)]
+    characters: Annotated[int, Field(ge=0)] = 0
+
+
+class Typing(Record):
+    """How the texts of an answer came about, by field. It is private, and in no release."""
+
+    task: Id
+    annotator: Id
+    submitted_at: Timestamp | None = None
+    fields: dict[str, FieldTyping]
+
+
+class InstructionChecks(Record):
+    """How many instruction checks a person got in a round, and how many of them failed."""
+
+    annotator: Id
+    shown: Annotated[int, Field(ge=1)]
+    failed: Annotated[int, Field(ge=0)]
+
+
+FAILS = 2
+"""A person who has failed this number of instruction checks in a round gets no more tasks there."""
+
+
 class Person(Record):
     """A person who answered, under a pseudonym, with the consent and the number of answers."""
 
@@ -608,7 +644,8 @@ class Comparison(Record):
 
 
 ON_DISK: tuple[type[Record], ...] = (
-    *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Person),
+    *(Event, Count, Entity, Term, Task, Round, Item, Label, Review, Flag, Answer, Typing),
+    *(InstructionChecks, Person),
     *(Standing, Dealing, Decision, Cat, Annotation, Score, Pitfall, Rejection, Manifest),
     Passage,
     GroupLabel,

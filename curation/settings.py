@@ -36,6 +36,8 @@ Minutes = Annotated[float, Field(le=1440)]  # at most a day
 Amount = Annotated[float, Field(le=1_000_000_000)]
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Field(max_length=100_000)]
+FEWEST_TASKS = 12
+"""On how many tasks there may be one instruction check at most."""
 
 
 class Section(BaseModel):
@@ -317,10 +319,28 @@ class RoundSettings(Section):
     training_tries: Annotated[
         Few, Field(ge=1, description="our pages: how often a person may try the training")
     ] = 2
+    typing_counts: Annotated[
+        bool, Field(description="our pages: count keystrokes and pasted characters of texts")
+    ] = True
+    instruction_checks: Annotated[
+        Few,
+        Field(
+            ge=0, description="our pages: one instruction check in this number of tasks; 0: none"
+        ),
+    ] = 0
     pay_review: Annotated[Amount, Field(ge=0, description="pay for a review of a term")] = 0.0
     pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
     currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
+
+    @check_model(mode="after")
+    def _has_few_checks(self) -> "RoundSettings":
+        if 0 < self.instruction_checks < FEWEST_TASKS:
+            raise ValueError(
+                f"instruction_checks = {self.instruction_checks} is more than one check in "
+                f"{FEWEST_TASKS} tasks; write 0 for none"
+            )
+        return self
 
 
 class PeopleSettings(Requirements):

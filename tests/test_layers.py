@@ -34,9 +34,11 @@ REACHES_OUT = {
     "curation.http": {"requests", "urllib3", "urllib"},
     "curation.terms.wikidata": {"urllib"},  # Wikidata's query services
     "curation.rounds.platforms.label_studio.connection": {"urllib", "socket"},  # its SDK: by name
+    "curation.rounds.platforms.web.prolific": set(),  # Prolific
     "curation.models.endpoint.connection": {"urllib"},  # models behind an endpoint
     "curation.release.hub": {"huggingface_hub"},  # the Hugging Face Hub
     "curation.rounds.platforms.web.app": {"starlette"},  # the pages of annotators
+    "curation.rounds.platforms.web.site": {"starlette"},  # what all pages share
     "curation.rounds.platforms.web.server": {"uvicorn", "socket"},  # and their server
 }
 NETWORK = {

@@ -25,6 +25,7 @@ from curation.cli.options import (
     language_code,
     locked,
 )
+from curation.cli.quality import quality
 from curation.cli.serving import SERVE_FIRST, command_for_links, links, serve
 from curation.files import CurationError
 from curation.formats.requirements import described
@@ -36,6 +37,7 @@ from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
 from curation.steps.rounds.pay import JobPay, PayList, write_pay
+from curation.steps.rounds.quality import about_marked
 from curation.steps.rounds.refused import write_refused
 from curation.steps.rounds.round_status import RoundStatus, open_platform
 from curation.steps.rounds.running import NewAnswers
@@ -351,6 +353,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
             console.say(f"  {text}")
         if when := open_platform(campaign, status.round).pulled_at():
             console.say(f"  as of the pull at {when}")
+    if text := about_marked(campaign, [round.name for round in rounds]):
+        console.say(text)
 
 
 def status_json(campaign: Campaign, status: RoundStatus) -> dict[str, Any]:
@@ -545,6 +549,7 @@ def open_(
     term: list[str] | None = None,
     of: list[str] | None = None,
     common_link: bool = False,
+    prolific: bool = False,
     as_json: Json = False,
 ) -> None:
     """Open a round: plan its tasks and put them on the platform.
@@ -571,6 +576,8 @@ def open_(
         of (ROUND): Validate only items of this round; repeatable.
         common_link: Let everybody join a validation on our own pages by one link. One person with
             two browsers can then label an item twice.
+        prolific: Let people from Prolific enter by one link, and nobody else. The link has
+            Prolific's parameters. With PROLIFIC_TOKEN, each submission is checked.
     """
     with locked(campaign) as opened:
         made = running.open_round(
@@ -583,6 +590,7 @@ def open_(
             terms=term or [],
             of=of or [],
             common_link=common_link,
+            prolific=prolific,
             reporter=console,
         )
     round = made.round
@@ -759,6 +767,7 @@ def close(
         console.say(f"next: curation terms select, then {round_status.AFTER_REVIEW}")
 
 
+app.command("quality")(quality)
 app.command("export")(export)
 app.command("import")(import_)
 app.command("refused")(refused)

@@ -1,7 +1,7 @@
 """How far annotators agree: coefficients with intervals, terms, annotators, retention, intent."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
@@ -13,7 +13,7 @@ from curation.stats.agreement import MEASURES, Counts, by_cat, coefficient, cont
 from curation.stats.intervals import Interval
 from curation.text.rules import chance_of_agreement
 
-ALGORITHM = 4
+ALGORITHM = 5
 _FEW_CATS = 10  # with fewer CATs the coverage of intervals was not measured (docs/intervals.md)
 PAPER_RETENTION = 83.0  # per cent of CATs kept (StereoSet, ACL §4.3)
 GROUPS = ("domain", "kind", "round", "term", "annotator")
@@ -102,6 +102,28 @@ class Differing(TypedDict):
     share: float | None
 
 
+class Outcome(TypedDict):
+    """What labels decide: labels that count, CATs, the share of associations with a gold label in
+    per cent, and alpha over decided items that got all their labels; None without any.
+    """
+
+    labels: int
+    cats: int
+    gold: float | None
+    alpha: float | None
+
+
+class FailedChecks(TypedDict):
+    """The outcome with and without the people who failed two instruction checks in a round.
+
+    ``people`` counts those of them whose labels count.
+    """
+
+    people: int
+    all: Outcome
+    without: Outcome
+
+
 class Agreement(TypedDict):
     """The content of ``agreement.json`` (docs/decisions.md)."""
 
@@ -114,6 +136,7 @@ class Agreement(TypedDict):
     retention: list[RetentionRow]
     gold: dict[str, Differing]
     repeats: dict[str, int]
+    failed_checks: FailedChecks | None
 
 
 def facts(
@@ -361,6 +384,28 @@ def intent(items: Sequence[Item], decisions: Sequence[Decision]) -> dict[str, Di
     return {
         name: {"associations": n, "differ": d, "share": 100 * d / n if n else None}
         for name, (n, d) in counts.items()
+    }
+
+
+def outcome(
+    decisions: Sequence[Decision], counted: Counted, early: Collection[str] = ()
+) -> Outcome:
+    """What the labels that count decide, to compare them with other labels on the same items.
+
+    Args:
+        decisions: one per item.
+        counted: the labels that count; votes in the order of the decisions.
+        early: ids of items that got labels only until they were decided; alpha leaves them out.
+    """
+    golds = [verdict.gold is not None for decision in decisions for verdict in decision.verdicts]
+    decided = [d.reason != "too_few_labels" and d.item not in early for d in decisions]
+    votes = counted.votes[np.repeat(np.array(decided, dtype=bool), 3)]
+    votes = votes[votes.sum(axis=1) > 0]
+    return {
+        "labels": int((counted.labels["code"] == "").sum()),
+        "cats": sum(decision.kept for decision in decisions),
+        "gold": 100 * sum(golds) / len(golds) if golds else None,
+        "alpha": coefficient("alpha", votes) if len(votes) else None,
     }
 
 

@@ -165,6 +165,26 @@ class Retention(Part):
     open: int = 0
 
 
+class Outcome(Part):
+    """What labels decide: CATs, the share of associations with a gold label in per cent, alpha."""
+
+    labels: int
+    cats: int
+    gold: float | None
+    alpha: float | None
+
+
+class FailedChecks(Part):
+    """The outcome of all labels, and of those of people who did not fail two instruction checks.
+
+    ``people`` counts those who did.
+    """
+
+    people: int
+    all: Outcome
+    without: Outcome
+
+
 class SentimentShare(Part):
     """The share of negative associations with a gold label, in per cent, over all CATs."""
 
@@ -347,6 +367,7 @@ class Facts(Part):
     rounds_settings: dict[str, Any] = {}
     agreement: tuple[Agreement, ...] = ()
     retention: tuple[Retention, ...] = ()
+    failed_checks: FailedChecks | None = None
     sentiment: tuple[SentimentShare, ...] = ()
     sentiment_by: str = ""
     sentiment_why: str = ""

@@ -26,6 +26,7 @@ from curation.text.wording import some
 NAMED = 20  # keys that an error names
 SHORTEST = 3  # letters of a word for the gap
 PAY_FACTS = ("amount", "currency")
+TYPING = "typing"  # the line of the consent on counts, and the place for it among its lines
 MADE = "made"  # the section of placeholders that are computed here
 _DIGITS = 6  # hexadecimal digits of a consent text's digest
 _PLACE = re.compile(r"\{(\w+)\.(\w+)\}")
@@ -43,6 +44,7 @@ def texts(
     *,
     study: Mapping[str, str] | None = None,
     pay: tuple[str, str] = ("", ""),
+    typing: bool = False,
 ) -> Texts:
     """All texts that people read, in one language, with the facts of the study filled in.
 
@@ -55,6 +57,7 @@ def texts(
             exist if the language is shipped.
         study: facts from the settings for ``[study]``; the campaign's own file overrides them.
         pay: the amount for one task, and its currency; an empty amount if people are not paid.
+        typing: whether the consent says that it is counted how texts come about.
 
     Returns:
         Texts by section and key. A line that names an unknown fact, or the amount if there is none,
@@ -92,7 +95,9 @@ def texts(
             merged["study"][key] = value
     own_tables = {section: {**tables[section], **mine.get(section, {})} for section in tables}
     facts = {**merged["study"], **dict(zip(PAY_FACTS, pay, strict=True))}
-    return _filled(merged | own_tables, facts | {"blank": merged["writing"]["blank"]}, where)
+    facts |= {"blank": merged["writing"]["blank"]}
+    facts |= {TYPING: merged["consent"][TYPING] if typing else ""}
+    return _filled(merged | own_tables, facts, where)
 
 
 def unread(language: str, texts: Texts) -> str:
@@ -217,6 +222,14 @@ def _filled(merged: Texts, facts: Mapping[str, str], where: str) -> Texts:
 
 
 # --- consent --------------------------------------------------------------------------------
+
+
+def says_typing(texts: Texts) -> bool:
+    """Whether people agree that it is counted how their texts come about.
+
+    Without it nothing is counted: so in rounds whose own consent text has no line ``{typing}``.
+    """
+    return texts["consent"].get(TYPING) in texts["consent"]["lines"]
 
 
 def consent_text(texts: Texts) -> str:

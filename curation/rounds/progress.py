@@ -16,7 +16,7 @@ from curation.text.times import moment, timestamp
 NOTHING: Mapping[str, int] = MappingProxyType({})
 PACE_DAYS = 7.0  # the pace is computed over these days, or since the first answer
 LEAST_DAYS = 1 / 24  # less time gives no useful pace
-NO_SLOT = ("skipped", "superseded", "deleted", "late")
+NO_SLOT = ("skipped", "superseded", "deleted", "late", "returned", "forged")
 """Reason codes of answers that do not count among those that a task was asked for."""
 NOT_SHOWN = ("skipped", "superseded", "deleted", "withdrawn")
 """Reason codes of answers that do not count among those that came in."""

@@ -1,14 +1,14 @@
 """The steps ``filter``, ``agreement`` and ``split``."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.decisions import split as stage
 from curation.files import CurationError, read_records
-from curation.records import Decision, Label, Rejection, SplitName, Term
+from curation.records import Decision, Item, Label, Rejection, SplitName, Term
 from curation.release.contents import TERMS
 from curation.release.folder import data_files, read_version
 from curation.rounds import people
@@ -33,7 +33,8 @@ from curation.work.manifest import Results
 if TYPE_CHECKING:
     import pandas as pd
 
-    from curation.decisions.agreement import Agreement
+    from curation.decisions.agreement import Agreement, FailedChecks, Outcome
+    from curation.decisions.filter import Counted
 
 
 def kept_split_inputs(campaign: Campaign) -> list[Path]:
@@ -98,7 +99,7 @@ Settings = dict[str, Any]
 
 def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, int]:
     """Count labels and decide items."""
-    from curation.decisions.filter import golds_without_votes, judge, tiers
+    from curation.decisions.filter import golds_without_votes, tiers
 
     settings = campaign.settings.decisions
     unknown = set(settings.rounds) - set(campaign.round_names())
@@ -114,15 +115,7 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         )
     counted = read_counted(campaign, items)
     published = golds_without_votes(items, counted.labels)
-    decisions = judge(
-        items,
-        counted.votes,
-        needed=settings.needed,
-        of=settings.of,
-        match_intent=settings.match_intent,
-        leave_out=frozenset(settings.leave_out),
-        trusted=published if settings.trust_gold else {},
-    )
+    decisions = _decided(campaign, items, counted)
     without = [decision for decision in decisions if decision.item in published]
     refused = counted.labels[counted.labels["code"] != ""]
     rejections = [
@@ -163,6 +156,22 @@ def filter(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str
         "kept_without_votes": sum(d.kept for d in without),
         **dict(sorted(reasons.items())),
     }
+
+
+def _decided(campaign: Campaign, items: Sequence[Item], counted: "Counted") -> list[Decision]:
+    """The decision on each item by the labels that count, under the campaign's settings."""
+    from curation.decisions.filter import golds_without_votes, judge
+
+    settings = campaign.settings.decisions
+    return judge(
+        items,
+        counted.votes,
+        needed=settings.needed,
+        of=settings.of,
+        match_intent=settings.match_intent,
+        leave_out=frozenset(settings.leave_out),
+        trusted=golds_without_votes(items, counted.labels) if settings.trust_gold else {},
+    )
 
 
 def about_published_golds(counts: Mapping[str, int]) -> str:
@@ -220,6 +229,7 @@ def agreement_inputs(campaign: Campaign) -> list[Path]:
         *label_files(campaign),
         campaign.decisions / "decisions.jsonl",
         *round_files.task_files(campaign),
+        *round_files.check_files(campaign),
     ]
 
 
@@ -302,6 +312,26 @@ def agreement_report(
         "retention": agreement.retention(voted, votes, terms),
         "gold": agreement.intent(voted, votes),
         "repeats": repeated._asdict(),
+        "failed_checks": _failed_checks(campaign, items, early),
+    }
+
+
+def _failed_checks(
+    campaign: Campaign, items: Sequence[Item], early: Collection[str]
+) -> "FailedChecks | None":
+    """What changes without the people who failed two instruction checks; None if nobody did."""
+    from curation.decisions.agreement import outcome
+
+    counted = read_counted(campaign, items)
+    live = counted.labels["code"] == ""
+    failed = sorted({*round_files.failed_people(campaign)} & {*counted.labels["annotator"][live]})
+    if not failed:
+        return None
+    others = read_counted(campaign, items, without=failed)
+    return {
+        "people": len(failed),
+        "all": outcome(_decided(campaign, items, counted), counted, early),
+        "without": outcome(_decided(campaign, items, others), others, early),
     }
 
 
@@ -321,7 +351,22 @@ def about_agreement(report: "Agreement") -> list[str]:
             "campaign, and their gold labels are those that were published. They are in none of "
             "the numbers."
         )
+    if failed := report["failed_checks"]:
+        lines.append(
+            f"{amount(failed['people'], 'person', 'people')} failed two instruction checks. Their "
+            f"labels count; «curation rounds exclude» takes them out. With them: "
+            f"{_shown(failed['all'])}. Without them: {_shown(failed['without'])}."
+        )
     return [*lines, *about_suspects(sum(row["suspect"] for row in report["annotators"]))]
+
+
+def _shown(outcome: "Outcome") -> str:
+    gold, alpha = outcome["gold"], outcome["alpha"]
+    return (
+        f"{amount(outcome['labels'], 'label')}, {amount(outcome['cats'], 'CAT')}, a gold label for "
+        f"{0 if gold is None else gold:.1f} % of associations, alpha "
+        + ("–" if alpha is None else f"{alpha:.3f}")
+    )
 
 
 def about_suspects(count: int) -> list[str]:

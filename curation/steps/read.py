@@ -195,7 +195,12 @@ def stopped_early(campaign: Campaign) -> set[str]:
 
 
 def read_counted(
-    campaign: Campaign, items: Sequence[Item], *, alone: bool = False, also: str = ""
+    campaign: Campaign,
+    items: Sequence[Item],
+    *,
+    alone: bool = False,
+    also: str = "",
+    without: Sequence[str] = (),
 ) -> "Counted":
     """Which labels count, under the campaign's settings.
 
@@ -204,6 +209,7 @@ def read_counted(
         items: its items.
         alone: these are only some of the campaign's items; leave out labels on others.
         also: a round whose labels count even if the settings do not name it.
+        without: annotators whose labels do not count, so that later ones take their places.
 
     Returns:
         ``labels``, a table with one row for each label; and ``votes``, of shape (3 · items, 4):
@@ -213,6 +219,8 @@ def read_counted(
 
     settings = campaign.settings.decisions
     labels = read_labels(campaign)
+    if without:
+        labels = labels[~labels["annotator"].isin(list(without))]
     if alone:
         labels = labels[labels["item"].isin([item.id for item in items])]
     return count(

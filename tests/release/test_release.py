@@ -93,7 +93,7 @@ def test_every_reason_code_occurs_in_the_example(example: Path) -> None:
     # Two only happen on Label Studio (tests/rounds/answers), two where answers come in by
     # themselves (tests/rounds/platforms/web), three are for texts that a model cannot score
     # (tests/models).
-    of_platforms = {"deleted", "edited_by_other", "late", "time_impossible"}
+    of_platforms = {"deleted", "edited_by_other", "late", "time_impossible", "returned", "forged"}
     of_models = {"too_long", "nothing_to_score", "not_finite"}
     # Questions to chat models (tests/scores/choice); the example has none.
     of_models |= {code for code in REASONS if code.startswith("answer_")}

@@ -8,8 +8,12 @@ is the label of the association that the task showed second.
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, get_args
+
+import orjson
+from pydantic import ValidationError
 
 from curation.formats.table_words import (
     NO,
@@ -20,10 +24,21 @@ from curation.formats.table_words import (
     read_label,
     shipped_words,
 )
-from curation.records import FLAGS, GOLD_COLUMNS, Event, FlagName, Kind, RoundKind, Task
+from curation.records import (
+    FLAGS,
+    GOLD_COLUMNS,
+    KINDS,
+    Event,
+    FieldTyping,
+    FlagName,
+    Kind,
+    RoundKind,
+    Task,
+)
 from curation.rounds.answers import rows
 from curation.rounds.answers.archive import Sent
 from curation.rounds.answers.parsed import (
+    Checked,
     Consented,
     Deleted,
     Given,
@@ -72,6 +87,8 @@ NEEDED: dict[RoundKind, tuple[str, ...]] = {
 }
 """The fields without which an answer is not complete."""
 
+LONGEST_TYPING = 4096  # bytes of the counts of an answer
+
 CONTROLS = {"consent", *(name for names in FIELDS.values() for name in names)}
 TURK = {
     "assignmentid": "answer_id",
@@ -79,6 +96,11 @@ TURK = {
     "worktimeinseconds": "seconds",
     "input.task_id": "task_id",
 }
+ARRIVALS = {
+    "returned": "the person's submission at Prolific has ended without counting",
+    "forged": "Prolific does not confirm the person's submission",
+}
+"""What is wrong with the submission with which somebody came to our pages, by reason code."""
 Action = Literal["keep", "merge", "drop"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 
@@ -92,7 +114,9 @@ class _Answer(NamedTuple):
         cancelled: the person skipped the task.
         foreign: somebody else changed the answer last.
         late: its place had gone to another person when it came.
+        arrival: a reason code, if the submission with which its person came is worth nothing.
         why: why the person skipped the task, if that is known.
+        order: the order in which the person saw the task's texts, 1 to 3, if it was their own.
     """
 
     row: dict[str, Any]
@@ -100,7 +124,9 @@ class _Answer(NamedTuple):
     cancelled: bool = False
     foreign: bool = False
     late: bool = False
+    arrival: str = ""
     why: str = ""
+    order: tuple[int, ...] = (1, 2, 3)
 
 
 @lru_cache(maxsize=10_000)
@@ -242,6 +268,26 @@ def _annotation(payload: Mapping[str, Any]) -> _Answer:
     return _Answer(row, number, bool(annotation.get("was_cancelled")), foreign)
 
 
+def typing_of(counts: object, texts: Mapping[str, Any], kind: RoundKind) -> dict[str, FieldTyping]:
+    """How the texts of an answer came about, by field; what is not usable is left out.
+
+    Args:
+        counts: by field, the counts of the browser; or these as JSON.
+        texts: the texts by field, of which only the lengths are taken.
+        kind: the round's kind; only writing is counted.
+    """
+    if isinstance(counts, str) and len(counts) <= LONGEST_TYPING:
+        with suppress(ValueError, RecursionError):
+            counts = orjson.loads(counts)
+    given: dict[str, Any] = counts if kind in KINDS and isinstance(counts, dict) else {}
+    typing: dict[str, FieldTyping] = {}
+    for name in FIELDS[kind]:
+        with suppress(KeyError, TypeError, ValidationError):
+            own = {**given[name], "characters": len(str(texts.get(name) or ""))}
+            typing[name] = FieldTyping.model_validate(own)
+    return typing
+
+
 def page_row(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The values of an answer from our own pages by column; they are canonical."""
     return {
@@ -255,7 +301,10 @@ def _page(payload: Mapping[str, Any], position: int) -> _Answer:
     """An answer as our own pages sent it."""
     row = page_row(payload)
     why = text_of(payload, "skipped")
-    return _Answer(row, position, bool(why), late=bool(payload.get("late")), why=why)
+    late, arrival = bool(payload.get("late")), text_of(payload, "arrival")
+    answer = _Answer(row, position, bool(why), late=late, arrival=arrival, why=why)
+    order = tuple(payload.get("order") or ())
+    return answer._replace(order=order) if sorted(map(str, order)) == ["1", "2", "3"] else answer
 
 
 def read(
@@ -292,6 +341,9 @@ def read(
     person, task = annotator_of(row), tasks.get(text_of(row, "task_id"))
     if not person:
         raise UnusableError("missing_field", "no 'annotator'")
+    if event.source == "web" and "check" in payload:
+        yield Checked(where=where, person=person, passed=payload.get("passed") is not False)
+        return
     # The fields that all parsed parts of this answer share.
     frame: dict[str, Any] = {
         "where": where,
@@ -317,7 +369,8 @@ def read(
         return
     consent = text_of(row, "consent")
     if consent and not answer.cancelled:
-        yield Consented(where=where, person=person, version=consent, at=sent)
+        if answer.arrival != "forged":  # it is not consent of the person who is named
+            yield Consented(where=where, person=person, version=consent, at=sent)
         if empty and not text_of(row, "task_id"):
             return
     if task is None or kind is None:
@@ -334,6 +387,10 @@ def read(
         detail = f"no answer to task {task.id}" + (f": {answer.why}" if answer.why else "")
         yield Refused(code="skipped", detail=detail, empty=empty, **frame)
         return
+    if answer.arrival in ARRIVALS:
+        detail = ARRIVALS[answer.arrival]
+        yield Refused(code=answer.arrival, detail=detail, **frame)
+        return
     if answer.late:
         detail = f"task {task.id} had all its answers when this one came"
         yield Refused(code="late", detail=detail, **frame)
@@ -341,20 +398,27 @@ def read(
     known = words or shipped_words()
     try:
         if kind == "validation":
-            yield _labels(row, task, frame, known)
+            yield _labels(row, task, frame, known, answer.order)
         elif kind == "review":
             yield _review(row, task, frame, known)
         else:
-            yield _written(row, task, kind, frame, known)
+            written = _written(row, task, kind, frame, known)
+            if event.source == "web":
+                written.typing = typing_of(payload.get("typing"), row, kind)
+            yield written
     except UnusableError as problem:
         yield Refused(code=problem.code, detail=problem.detail, **frame)
 
 
-def _labels(row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words) -> Given:
+def _labels(
+    row: dict[str, Any], task: Task, frame: dict[str, Any], words: Words, order: Iterable[int]
+) -> Given:
+    """The labels of an answer, in the order in which the person saw the texts."""
     if task.item is None or len(task.shown) != len(LABELS):
         raise UnusableError("unknown_task", f"task {task.id} shows no item")
     marks = []
-    for name, shown in zip(LABELS, task.shown, strict=True):
+    for number in order:
+        name, shown = LABELS[number - 1], task.shown[number - 1]
         text = row.get(name)
         if not text:
             marks.append(Mark(shown.association, None, ("missing_field", f"no {name!r}")))

@@ -1,4 +1,4 @@
-"""Parsed answers: an item, labels, a review, consent, or nothing usable.
+"""Parsed answers: an item, labels, a review, consent, a check, or nothing usable.
 
 All readers of answers produce these. They are msgspec structs and not pydantic models, because
 there are very many answers.
@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from curation.formats.table_words import read_label
-from curation.records import FlagName, Gold, Kind, Task, Value
+from curation.records import FieldTyping, FlagName, Gold, Kind, Task, Value
 
 LONGEST_ID = 200
 LONGEST_TEXT = 10_000  # characters; about 100 times a usual sentence
@@ -48,8 +48,9 @@ class Mark(msgspec.Struct, gc=False):
 class Written(msgspec.Struct, gc=False, kw_only=True):
     """An item that was written or published. ``earlier`` are its earlier versions.
 
-    ``original`` is the target of the dataset from which a published item was translated. The
-    ``record`` of a published item is its JSON; its labels are those of ``published.labels``.
+    ``original`` is the target of the dataset from which a published item was translated. ``typing``
+    says how the texts came about, if that was counted. The ``record`` of a published item is its
+    JSON; its labels are those of ``published.labels``.
     """
 
     place: Place
@@ -68,6 +69,7 @@ class Written(msgspec.Struct, gc=False, kw_only=True):
     task: Task | None = None
     earlier: tuple["Written", ...] = ()
     original: str | None = None
+    typing: dict[str, FieldTyping] = {}
 
 
 class Given(msgspec.Struct, gc=False, kw_only=True):
@@ -127,6 +129,14 @@ class Consented(msgspec.Struct, gc=False, kw_only=True):
     at: str
 
 
+class Checked(msgspec.Struct, gc=False, kw_only=True):
+    """An instruction check that somebody got, and whether they passed it."""
+
+    where: str
+    person: str
+    passed: bool
+
+
 class Deleted(msgspec.Struct, gc=False, kw_only=True):
     """The answer with this id was deleted on its platform, at this time or before."""
 
@@ -157,7 +167,7 @@ class Refused(msgspec.Struct, gc=False, kw_only=True):
 
 
 Reply = Written | Given | Reviewed | Refused
-ParsedAnswer = Reply | Consented | Deleted
+ParsedAnswer = Reply | Consented | Checked | Deleted
 
 
 class UnusableError(Exception):

@@ -26,9 +26,10 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from curation.records import Flag, Item, Person, Rejection, Review
+from curation.records import Flag, InstructionChecks, Item, Person, Rejection, Review, Typing
 from curation.rounds.answers.interpret import labels as published_labels
 from curation.rounds.answers.parsed import (
+    Checked,
     Consented,
     Deleted,
     Given,
@@ -47,14 +48,15 @@ from curation.work.engine import uncollected
 
 __all__ = ["ALGORITHM", "AnswerRow", "Folded", "LabelRow", "Rules", "fold", "lines"]
 
-ALGORITHM = 10
+ALGORITHM = 13
 
 
 class Folded(NamedTuple):
     """The result of a fold, in order of submission.
 
-    ``answers`` and ``rejections`` are by round. An answer of several labels that is refused because
-    of its person or item is one rejection; a single unusable label is a rejection of its own.
+    ``answers``, ``typing``, ``checks`` and ``rejections`` are by round. An answer of several labels
+    that is refused because of its person or item is one rejection; a single unusable label is a
+    rejection of its own.
     """
 
     items: list[Item]
@@ -64,6 +66,8 @@ class Folded(NamedTuple):
     people: list[Person]
     rejections: dict[str, list[Rejection]]
     answers: dict[str, list[AnswerRow]]
+    typing: dict[str, list[Typing]]
+    checks: dict[str, list[InstructionChecks]]
 
 
 def fold(
@@ -79,7 +83,7 @@ def fold(
 
     Returns:
         Every answer is in items, labels, flags, reviews or rejections. An answer that only says
-        consent is in ``people`` alone.
+        consent is in ``people`` alone, and an instruction check in ``checks``.
     """
     with uncollected():
         return _fold(parsed, Gate(rules, pseudonym))
@@ -123,7 +127,30 @@ def _fold(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> Folded:
         people=_people(people, gate),
         rejections=dict(gate.rejections),
         answers=answers,
+        typing=_typing(replies, gate),
+        checks={
+            round: [
+                InstructionChecks(annotator=who, shown=len(passed), failed=passed.count(False))
+                for who, passed in sorted(people.items())
+            ]
+            for round, people in sorted_out.checks.items()
+        },
     )
+
+
+def _typing(replies: Iterable[tuple[str, Reply]], gate: Gate) -> dict[str, list[Typing]]:
+    """How the texts of answers to tasks came about, by round; also of answers that do not count."""
+    typing: dict[str, list[Typing]] = defaultdict(list)
+    for round, answer in replies:
+        if isinstance(answer, Written) and answer.typing and answer.task and answer.person:
+            row = Typing(
+                task=answer.task.id,
+                annotator=gate.name(answer.person),
+                submitted_at=answer.place.submitted_at or None,
+                fields=answer.typing,
+            )
+            typing[round].append(row)
+    return dict(typing)
 
 
 def _answered(
@@ -161,20 +188,24 @@ class _SortedOut(NamedTuple):
         versions: versions of answers, with their rounds.
         loose: answers that cannot be versions of another, with their rounds.
         deleted: by (round, answer id), when an answer was last found deleted.
+        checks: by round and pseudonym, whether each instruction check was passed.
     """
 
     versions: list[tuple[str, Reply]]
     loose: list[tuple[str, Reply]]
     deleted: dict[tuple[str, str], str]
+    checks: dict[str, dict[str, list[bool]]]
 
 
 def _sort_out(parsed: Iterable[tuple[str, ParsedAnswer]], gate: Gate) -> _SortedOut:
-    sorted_out = _SortedOut([], [], {})
+    sorted_out = _SortedOut([], [], {}, defaultdict(lambda: defaultdict(list)))
     for round, answer in parsed:
         if isinstance(answer, Consented):
             times = gate.consents[gate.name(answer.person)]
             first, last = times.get(answer.version, (answer.at, answer.at))
             times[answer.version] = (min(first, answer.at), max(last, answer.at))
+        elif isinstance(answer, Checked):
+            sorted_out.checks[round][gate.name(answer.person)].append(answer.passed)
         elif isinstance(answer, Deleted):
             key = (round, answer.id)
             sorted_out.deleted[key] = max(sorted_out.deleted.get(key, ""), answer.at)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from curation.campaign import Campaign
 from curation.files import count_lines, read_records
-from curation.records import Pitfall
+from curation.records import KINDS, Pitfall
 from curation.rounds import people
 from curation.rounds.answers import archive
 from curation.rounds.answers.parsed import Consented, ParsedAnswer
@@ -118,6 +118,10 @@ def fold(campaign: Campaign, results: Results, reporter: Reporter) -> dict[str, 
         if round in planned and planned[round].kind == "review":
             reviews = (r for r in folded.reviews if r.round == round)
             results.records(f"{round}/reviews.jsonl", reviews)
+        if round in planned and planned[round].kind in KINDS:
+            results.records(f"{round}/typing.jsonl", folded.typing.get(round, []), private=True)
+        if round in planned and planned[round].kind == "validation":
+            results.records(f"{round}/checks.jsonl", folded.checks.get(round, []), private=True)
     results.records("people.jsonl", folded.people, private=True)
     raw = read.raw_files(campaign)
     results.json(SEGMENTS, digests({campaign.relative(path): path for path in raw}))

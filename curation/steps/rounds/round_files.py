@@ -20,7 +20,18 @@ from curation.files import (
     writing,
 )
 from curation.formats.table_words import Sections, Words, round_words, shipped_words, wrong_text
-from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
+from curation.records import (
+    FAILS,
+    Answer,
+    Dealing,
+    Flag,
+    InstructionChecks,
+    Rejection,
+    Round,
+    Standing,
+    Task,
+    Typing,
+)
 from curation.rounds import people
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.settings import RoundName
@@ -214,6 +225,28 @@ def read_answers(campaign: Campaign, name: str) -> list[Answer]:
 def read_flags(campaign: Campaign, name: str) -> list[Flag]:
     """The flags that validators set on a round's items; empty before the first answer."""
     return read_records(campaign.rounds / name / "flags.jsonl", Flag, missing_ok=True)
+
+
+def read_typing(campaign: Campaign, name: str) -> list[Typing]:
+    """How the texts of a round's answers came about; empty if nothing was counted."""
+    return read_records(campaign.rounds / name / "typing.jsonl", Typing, missing_ok=True)
+
+
+def read_checks(campaign: Campaign, name: str) -> list[InstructionChecks]:
+    """The instruction checks of a round, by person; empty if there were none."""
+    return read_records(campaign.rounds / name / "checks.jsonl", InstructionChecks, missing_ok=True)
+
+
+def check_files(campaign: Campaign) -> list[Path]:
+    """The instruction checks of every round that has answers."""
+    paths = (campaign.rounds / name / "checks.jsonl" for name in campaign.round_names())
+    return [path for path in paths if path.exists()]
+
+
+def failed_people(campaign: Campaign) -> list[str]:
+    """Pseudonyms of the people who failed ``FAILS`` instruction checks in one round, sorted."""
+    rows = (row for name in campaign.round_names() for row in read_checks(campaign, name))
+    return sorted({row.annotator for row in rows if row.failed >= FAILS})
 
 
 def refusals(campaign: Campaign) -> Refusals:

@@ -29,6 +29,7 @@ from curation.text.wording import amount
 
 if TYPE_CHECKING:
     from curation.rounds.platforms.label_studio.client import LabelStudio
+    from curation.rounds.platforms.web.prolific import Prolific
 
 
 CAP_NAMES = ("per_person", "per_term")
@@ -112,12 +113,13 @@ def shown_texts(campaign: Campaign, round: Round) -> dict[str, Any]:
     return new_texts(campaign, round.pay) if frozen is None else frozen
 
 
-def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
+def new_texts(campaign: Campaign, pay: float, *, typing: bool = False) -> dict[str, Any]:
     """Every string that annotators of a new round see: shipped texts, and the team's own file.
 
     Args:
         campaign: the campaign.
         pay: the pay for one task of the round; 0 if people are not paid.
+        typing: whether the consent says that it is counted how texts come about.
 
     Raises:
         CurationError: a file of texts is damaged, or has a key that is not known.
@@ -130,6 +132,7 @@ def new_texts(campaign: Campaign, pay: float) -> dict[str, Any]:
         own_texts(campaign),
         study=study,
         pay=(amount, settings.rounds.currency),
+        typing=typing,
     )
 
 
@@ -177,6 +180,7 @@ def open_platform(
     *,
     url: str = "",
     common_link: bool = False,
+    prolific: bool = False,
     reporter: Reporter = QUIET,
 ) -> Platform:
     """The platform on which a round runs, or is to run. Reaches no network before a verb does.
@@ -186,9 +190,10 @@ def open_platform(
         round: the round, as it is on disk now.
         url: the address of a Label Studio, if the round is not on one yet.
         common_link: on our own pages, let people enter a round of validation by one link for all.
+        prolific: on our own pages, let people from Prolific enter by one link, and nobody else.
         reporter: where warnings, notes and progress go.
     """
-    return PLATFORMS[round.platform](campaign, round, Options(url, common_link), reporter)
+    return PLATFORMS[round.platform](campaign, round, Options(url, common_link, prolific), reporter)
 
 
 def platform_name(name: str) -> PlatformName:
@@ -208,14 +213,21 @@ class Options(NamedTuple):
 
     url: str = ""
     common_link: bool = False
+    prolific: bool = False
 
 
 def _web(campaign: Campaign, round: Round, options: Options, reporter: Reporter) -> Platform:
     from curation.rounds.platforms.web.platform import DATABASE, WebRound
 
     archive, access = campaign.rounds / round.name / "raw", _Access(campaign, round)
-    database = campaign.rounds / DATABASE
-    return WebRound(round, database, archive, access, options.common_link)
+    database, link = campaign.rounds / DATABASE, options.common_link
+
+    def crowd() -> "Prolific | None":
+        from curation.rounds.platforms.web.prolific import from_environment
+
+        return from_environment(reporter.warn)
+
+    return WebRound(round, database, archive, access, reporter, link, options.prolific, crowd)
 
 
 def server_address(platform: PlatformName, url: str) -> str:
@@ -237,16 +249,27 @@ def server_address(platform: PlatformName, url: str) -> str:
     return address
 
 
-def check_common_link(platform: PlatformName, common_link: bool) -> None:
-    """Check that a round can have a common link if it is to have one.
+def counts_typing(campaign: Campaign, kind: RoundKind, platform: PlatformName) -> bool:
+    """Whether a new round counts how texts come about: writing on our own pages, if it is on."""
+    return campaign.settings.rounds.typing_counts and kind in KINDS and platform == DEFAULT
+
+
+def check_link(platform: PlatformName, *, common_link: bool, prolific: bool) -> None:
+    """Check that a round can have the link that it is to have.
 
     Raises:
-        CurationError: rounds on this platform have no links of ours.
+        CurationError: rounds on this platform have no links of ours, or both kinds are wanted.
     """
-    if common_link and platform != DEFAULT:
+    option = "--prolific" if prolific else "--common-link"
+    if common_link and prolific:
         raise CurationError(
-            f"--common-link is for our own pages, and the round is on platform {platform}",
-            f"add --platform {DEFAULT}, or leave --common-link out",
+            "--common-link lets everybody in, and --prolific only people from Prolific",
+            "leave one of them out",
+        )
+    if (common_link or prolific) and platform != DEFAULT:
+        raise CurationError(
+            f"{option} is for our own pages, and the round is on platform {platform}",
+            f"add --platform {DEFAULT}, or leave {option} out",
         )
 
 

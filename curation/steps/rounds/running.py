@@ -91,7 +91,8 @@ def plan_round(
         )
     # The form's texts must be complete before anything is written.
     pay = float(getattr(settings.rounds, f"pay_{WORK[kind]}"))
-    texts = round_status.new_texts(campaign, pay)
+    counts = round_status.counts_typing(campaign, kind, platform)
+    texts = round_status.new_texts(campaign, pay, typing=counts)
     _check_study(campaign, pages.missing_facts(texts), reporter)
     _check_pay(campaign, kind, pay, texts["instruction"]["pay"])
     _warn_of_unread(campaign, texts, reporter)
@@ -437,6 +438,7 @@ def open_round(
     terms: Sequence[str] = (),
     of: Sequence[str] = (),
     common_link: bool = False,
+    prolific: bool = False,
     reporter: Reporter = QUIET,
 ) -> OpenedRound:
     """Plan a round and publish its tasks; go on with one that is half open, reopen a closed one.
@@ -452,6 +454,7 @@ def open_round(
         of: validate the items of these rounds; empty for all rounds.
         common_link: on our own pages, let people enter a round of validation by one link for all.
             One person may then label an item twice, by using two browsers.
+        prolific: on our own pages, let people from Prolific enter by one link, and nobody else.
         reporter: where warnings and progress go.
 
     Raises:
@@ -465,7 +468,7 @@ def open_round(
     if name and (campaign.rounds / name / "round.json").exists():
         on = platform_name(platform or round_files.read_round(campaign, name).platform)
     address = round_status.server_address(on, url)
-    round_status.check_common_link(on, common_link)
+    round_status.check_link(on, common_link=common_link, prolific=prolific)
     taken = set(round_files.planned_rounds(campaign)) | set(campaign.round_names())
     is_named, chosen = bool(name), {"domains": domains, "terms": terms, "of": of}
     begun = None if is_named else _begun(campaign, known, on, address, chosen)
@@ -502,7 +505,8 @@ def open_round(
     if not round.opened_at:  # before anybody can answer, also if this is stopped and repeated
         round = round.model_copy(update={"opened_at": now()})
         round_files.write_round(campaign, round)
-    place = open_platform(campaign, round, url=address, common_link=common_link, reporter=reporter)
+    link = {"common_link": common_link, "prolific": prolific}
+    place = open_platform(campaign, round, url=address, **link, reporter=reporter)
     if common_link and round.kind == "validation":
         reporter.warn("one person with two browsers can label an item twice")
     round, shown, sign_up, is_dead = place.publish(status.tasks, asked)

@@ -53,13 +53,10 @@ def opened_store(campaign: Campaign) -> "Iterator[Store]":
 
 def common_links(store: "Store") -> dict[str, str]:
     """By open round the link by which everybody can join it; empty if it takes personal links."""
-    from curation.rounds.platforms.web.platform import address
+    from curation.rounds.platforms.web.platform import entry
 
     plans = {name: store.plan(name) for name in store.rounds()}
-    return {
-        name: f"{address(store)}/join/{store.token(name)}" if plan and plan.common_link else ""
-        for name, plan in plans.items()
-    }
+    return {name: entry(store, plan) if plan else "" for name, plan in plans.items()}
 
 
 # --- personal links -----------------------------------------------------------------------------
@@ -330,15 +327,16 @@ def _public_address(campaign: Campaign) -> str:
 
 
 def services(campaign: Campaign) -> "Services":
-    """What the server may ask of the campaign: pseudonyms, and who is out of it.
+    """What the server may ask of the campaign: pseudonyms, who is out of it, and Prolific.
 
     Raises:
         CurationError: the campaign's key is missing.
     """
     from curation.rounds.platforms.web.forms import Services
+    from curation.rounds.platforms.web.prolific import from_environment
 
     key = people.read_key(campaign.settings.campaign.id)
-    return Services(people.pseudonyms(key), _is_out(campaign))
+    return Services(people.pseudonyms(key), _is_out(campaign), crowd=from_environment())
 
 
 def _is_out(campaign: Campaign) -> Callable[[str], bool]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from math import ceil
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from markupsafe import Markup, escape
@@ -23,12 +23,15 @@ from curation.checks.surface import Finding, ItemTexts
 from curation.formats.table_words import OTHER
 from curation.records import FLAGS, GOLD_COLUMNS, GOLDS, KINDS, RoundKind
 from curation.rounds import pages
-from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED
+from curation.rounds.answers.forms import ACTIONS, FIELDS, LABELS, NEEDED, typing_of
 from curation.rounds.answers.parsed import LONGEST_TEXT
 from curation.rounds.answers.rows import whole_sentence
 from curation.rounds.platforms.web.store import Plan, Store, WebTask
 from curation.text.item_form import BLANK, fill, flaws, read_blank
 from curation.text.rules import WORK, nfc, same_text
+
+if TYPE_CHECKING:
+    from curation.rounds.platforms.web.prolific import Prolific
 
 REASONS = ("unknown", "not_a_group", "insult", "too_general", "wrong_word", "other_reason")
 SKIPS = ("none", "upset", "unknown", "unclear", "other")
@@ -63,12 +66,16 @@ class Services(NamedTuple):
         is_out: tells whether the answers of a pseudonym no longer count.
         findings: gives what the checks of a language find in an item; they only warn.
         now: gives the seconds since 1970.
+        crowd: the API of Prolific; None without a token, so that nothing is checked.
+        pace: seconds between two checks of submissions while people work.
     """
 
     pseudonym: Callable[[str], str]
     is_out: Callable[[str], bool]
     findings: Callable[[str, ItemTexts], list[Finding]] = lambda code, item: findings(code, item)
     now: Callable[[], float] = time.time
+    crowd: "Prolific | None" = None
+    pace: float = 30.0
 
 
 class Problem(NamedTuple):
@@ -133,6 +140,12 @@ def seconds(form: Form, now: float) -> float:
         if 0 <= took < 7 * 24 * 3600:
             return round(took, 1)
     return 0.0
+
+
+def typing(kind: RoundKind, form: Form, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """How the texts of an answer came about, as its payload has it; what is broken is left out."""
+    typed = typing_of(form.one("typing"), fields, kind)
+    return {name: counts.model_dump() for name, counts in typed.items()}
 
 
 def answer_id(form: Form) -> str | None:
@@ -390,7 +403,8 @@ def expect(plan: Plan, tasks: int) -> list[str]:
         minutes = max(1, round(tasks * SECONDS[plan.kind] / 60))
         lines.append(say(web["overview_tasks"], n=tasks))
         lines.append(say(web["overview_time"], minutes=minutes))
-    return [*lines, *plan.texts["instruction"]["pay"], web["overview_kept"]]
+    told = [web["check_told"]] if plan.instruction_checks else []
+    return [*lines, *plan.texts["instruction"]["pay"], *told, web["overview_kept"]]
 
 
 def instructions(plan: Plan) -> list[tuple[str, list[Markup]]]:
@@ -450,6 +464,7 @@ def task_view(
         "skips": SKIPS,
         "warning": warning(plan),
         "parts_of": instructions(plan),
+        "is_check": not task.term,
     }
 
 
@@ -481,6 +496,15 @@ def end_code(secret: str, round: str) -> str:
         round: the round's name.
     """
     digest = sha256(f"end\x1f{secret}\x1f{round}".encode()).digest()
+    return base64.b32encode(digest).decode()[:10]
+
+
+def study_code(store: Store, round: str, outcome: str) -> str:
+    """The code of an outcome, with which people from Prolific end their submission.
+
+    All people of a round are shown the same, so it proves nothing.
+    """
+    digest = bytes.fromhex(store.digest("study", round, outcome))
     return base64.b32encode(digest).decode()[:10]
 
 

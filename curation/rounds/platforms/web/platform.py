@@ -1,30 +1,43 @@
 """The platform ``web``: our own pages. A round's tasks are in a database beside the rounds."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from curation.files import CurationError, read_text, writing
 from curation.records import Round, Task
+from curation.rounds import pages
 from curation.rounds.answers import archive
 from curation.rounds.platforms.interface import (
     Demand,
-    NoCrowd,
     Published,
     PullCounts,
+    Reporter,
     RoundAccess,
+    Submission,
     TopUp,
 )
-from curation.rounds.platforms.web.store import Example, Plan, Store, WebTask
-from curation.text.times import now
+from curation.rounds.platforms.web.store import Example, Line, Plan, Store, WebTask
+from curation.text.times import now, timestamp
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.rounds.platforms.web.arrivals import Arrival, Mark
+    from curation.rounds.platforms.web.prolific import Prolific
 
 DATABASE = "web.sqlite"
 """The file's name, in the folder of the rounds."""
 ADDRESS = "http://127.0.0.1:8100"
 """Where ``curation rounds serve`` listens unless told otherwise."""
+UNCHECKED = (
+    "PROLIFIC_TOKEN is not set, so nobody checks whether people come from Prolific: ids in an "
+    "address can be invented or shared. Their answers count"
+)
 
 
 def address(store: Store) -> str:
@@ -32,8 +45,20 @@ def address(store: Store) -> str:
     return (store.fact("address") or ADDRESS).rstrip("/")
 
 
+def entry(store: Store, plan: Plan) -> str:
+    """Where everybody may enter a round; empty if it takes personal links only.
+
+    If only people from Prolific may, the address has the parameters that Prolific fills in.
+    """
+    from curation.rounds.platforms.web.prolific import PARAMETERS
+
+    if not plan.common_link and not plan.prolific:
+        return ""
+    return f"{address(store)}/join/{store.token(plan.name)}" + f"?{PARAMETERS}" * plan.prolific
+
+
 @dataclass(frozen=True)
-class WebRound(NoCrowd):
+class WebRound:
     """A round on our own pages; see ``interface.Platform``.
 
     Attributes:
@@ -43,13 +68,19 @@ class WebRound(NoCrowd):
         access: what may be known of the campaign.
         common_link: whether people may enter a round of validation by one link for all. Others
             have such a link in any case.
+        prolific: whether that link is only for people from Prolific.
+        reporter: where warnings go.
+        crowd: gives the API of Prolific; None without a token.
     """
 
     round: Round
     path: Path
     archive: Path
     access: RoundAccess
+    reporter: Reporter
     common_link: bool = False
+    prolific: bool = False
+    crowd: "Callable[[], Prolific | None]" = lambda: None
     exchanges_tables: bool = False
     takes_tables: bool = True
     can_train: bool = True
@@ -69,31 +100,77 @@ class WebRound(NoCrowd):
         with self._opened() as store:
             known = store.plan(self.round.name)
             common = self.common_link or self.round.kind != "validation"
-            plan = self._plan(common or (known is not None and known.common_link))
-            token = store.put_round(plan, shown, asked)
-            link = f"{address(store)}/join/{token}" if plan.common_link else ""
-            is_dead = not store.fact("address")
+            plan = self._plan(
+                common or (known is not None and known.common_link),
+                self.prolific or (known is not None and known.prolific),
+            )
+            store.put_round(plan, shown, asked)
+            link, is_dead = entry(store, plan), not store.fact("address")
+        if plan.prolific and not self.can_approve:
+            self.reporter.warn(UNCHECKED)
         return Published(self.round, link, is_dead=is_dead)
 
     def pull(self, *, full: bool = False) -> PullCounts:
-        """Copy answers from the database into the archive. Consents go with them, uncounted."""
+        """Copy answers from the database into the archive.
+
+        Consents and instruction checks go with them, uncounted.
+        Submissions of people from Prolific are checked first. Answers of unchecked ones wait, if
+        there is a token. All answers of a person are sent again if they no longer count, or count
+        again.
+        """
+        from curation.rounds.platforms.web import arrivals
+
+        round = self.round.name
         with self._store() as store:
-            lines = store.lines(self.round.name, all=full)
-            names = self._names(store)
-            payloads = [
-                line.payload | {"annotator": names.get(who := line.payload["annotator"], who)}
-                for line in lines
-            ]
-            answers = [payload for payload in payloads if "task_id" in payload]
-            consents = [payload for payload in payloads if "task_id" not in payload]
-            gone = self.access.erased()
-            # If this is stopped here, the same answers come again, and the archive knows them.
-            if consents:
-                archive.deliver(self.archive, "web", consents, gone=gone)
-            delivery = archive.deliver(self.archive, "web", answers, gone=gone)
+            crowd = self.crowd()
+            self._check(store, crowd)
+            marks = arrivals.marks(store, round)
+            held = {who: -1 for who, m in marks.items() if crowd and m.standing == "unchecked"}
+            sent = {who: m.changes for who, m in marks.items() if m.changes != m.sent}
+            sent |= held
+            first = [who for who in sent if marks[who].sent < 0]
+            lines = store.lines(round, all=full, also=first, never=held)
+            anew = sent.keys() - {*first, *held}
+            again = store.lines(round, also=anew, never=held) if anew else []
+            added = self._deliver(store, lines, marks)
+            changed = self._deliver(store, again, marks)
             last = lines[-1].number if lines else 0
-            store.pulled(self.round.name, last, now())
-        return PullCounts(delivery.added, 0, 0)
+            store.pulled(round, last, now())
+            arrivals.note_sent(store, round, sent)
+        if held:
+            self.reporter.warn(
+                f"the answers of {amount(len(held), 'person', 'people')} wait until Prolific has "
+                "confirmed their submissions; pull again later"
+            )
+        return PullCounts(added, changed, 0)
+
+    def _deliver(self, store: Store, lines: Sequence[Line], marks: "Mapping[str, Mark]") -> int:
+        """Put answers into the archive, with what they are worth; how many are new to it."""
+        names, gone = self._names(store), self.access.erased()
+        payloads = [
+            _marked(line.payload, marks.get(who)) | {"annotator": names.get(who, who)}
+            for line in lines
+            for who in [line.payload["annotator"]]
+        ]
+        # If this is stopped here, the same answers come again, and the archive knows them.
+        if others := [payload for payload in payloads if "task_id" not in payload]:
+            archive.deliver(self.archive, "web", others, gone=gone)
+        answers = [payload for payload in payloads if "task_id" in payload]
+        return archive.deliver(self.archive, "web", answers, gone=gone).added
+
+    def _check(self, store: Store, crowd: "Prolific | None") -> None:
+        """Ask Prolific for the submissions of the round; if that fails, a warning says so."""
+        from curation.rounds.platforms.web import arrivals
+
+        if not arrivals.of_round(store, self.round.name):
+            return
+        if crowd is None:
+            self.reporter.warn(UNCHECKED)
+            return
+        try:
+            arrivals.refresh(store, crowd, self.round.name, self.access.pseudonyms())
+        except CurationError as error:
+            self.reporter.warn(f"submissions are not checked now: {error.what}; {error.fix}")
 
     def pulled_at(self) -> str:
         """When answers were last pulled."""
@@ -133,62 +210,151 @@ class WebRound(NoCrowd):
         """The pseudonym of a person whom the owner calls so, or whose personal link this is."""
         if not self.path.exists():
             return ""
-        secret = who.rpartition("/")[2]
+        secret, pseudonym = who.rpartition("/")[2], self.access.pseudonyms()
         with self._opened() as store:
-            mine = [
-                person
+            names = self._names(store)
+            mine = {
+                pseudonym(names[person.id]) if person.id in names else person.pseudonym
                 for person in store.people()
-                if who in (person.id, person.pseudonym, person.name or None)
+                if who in (person.id, person.pseudonym, person.name or None, names.get(person.id))
                 or secret == store.secret_of(person.id)
-            ]
+            }
         if len(mine) > 1:
             raise CurationError(
                 f"several people are called {who!r} on the web platform",
                 "give the personal link of the one that you mean, or the pseudonym",
             )
-        return mine[0].pseudonym if mine else ""
+        return mine.pop() if mine else ""
 
     def codes(self, people: Collection[str]) -> dict[str, str]:
         """The code that each of these people is shown with the thanks, once they have finished."""
-        from curation.rounds.platforms.web.forms import end_code
+        from curation.rounds.platforms.web import arrivals
+        from curation.rounds.platforms.web.forms import end_code, study_code
 
         if not self.path.exists():
             return {}
         with self._opened() as store:
-            names = self._names(store)
+            names, round = self._names(store), self.round.name
             ids = {names.get(person.id, person.id): person.id for person in store.people()}
+            ended = {
+                one.person: one.outcome or "finished" for one in arrivals.of_round(store, round)
+            }
             return {
-                who: end_code(store.secret_of(id), self.round.name)
+                who: study_code(store, round, ended[id])
+                if id in ended
+                else end_code(store.secret_of(id), round)
                 for who, id in ids.items()
                 if who in people
             }
 
     def _names(self, store: Store) -> dict[str, str]:
-        """By id the names of people who have the pseudonym of their name, and not of their id."""
+        """By id the names of people who have the pseudonym of their name, and not of their id.
+
+        People from Prolific have their id there.
+        """
+        from curation.rounds.platforms.web import arrivals
+
         pseudonym = self.access.pseudonyms()
-        return {
+        named = {
             person.id: name
             for person in store.people()
             for name in (person.name, person.name.lower())
             if name and person.pseudonym == pseudonym(name)
         }
+        return named | arrivals.participants(store)
 
     def erase(self, person: str) -> int:
         """Erase a person from the database and the lists of links, and their words from tasks."""
+        from curation.rounds.platforms.web import arrivals
+
         if not self.path.exists():
             return 0
         with self._opened() as store:
-            secrets = [store.secret_of(p.id) for p in store.people() if p.pseudonym == person]
+            names, pseudonym = self._names(store), self.access.pseudonyms()
+            theirs = [p for p in store.people() if pseudonym(names.get(p.id, p.id)) == person]
+            theirs += [p for p in store.people() if p.pseudonym == person and p not in theirs]
+            secrets = [store.secret_of(p.id) for p in theirs]
             for path in sorted(self.path.parent.glob("links-*.csv")):
                 _forget(path, secrets)
             plan = store.plan(self.round.name)
             if plan and plan.earlier != (earlier := self.access.earlier(without=person)):
                 store.change_plan(msgspec.structs.replace(plan, earlier=earlier))
-            return store.erase(person)
+            arrivals.forget(store, lambda participant: pseudonym(participant) == person)
+            return sum(map(store.erase, {person, *(p.pseudonym for p in theirs)}))
 
-    def _plan(self, common_link: bool) -> Plan:
+    # --- people from Prolific -------------------------------------------------------------------
+
+    @property
+    def can_approve(self) -> bool:
+        """Whether a token is set."""
+        return self.crowd() is not None
+
+    def submissions(self, *, ask: bool) -> list[Submission]:
+        """The submissions at Prolific, those that nobody entered with at the end."""
+        from curation.rounds.platforms.web import arrivals
+
+        crowd, pseudonym, round = self.crowd(), self.access.pseudonyms(), self.round.name
+        with self._store() as store:
+            listed = arrivals.refresh(store, crowd, round, pseudonym) if ask and crowd else {}
+            answered = arrivals.answered(store, round)
+            # A forged claim is left out if the submission is also claimed rightly.
+            best: dict[str, Arrival] = {}
+            for one in arrivals.of_round(store, round):
+                known = best.setdefault(one.id, one)
+                if arrivals.RANKS.index(one.standing) < arrivals.RANKS.index(known.standing):
+                    best[one.id] = one
+        made = [
+            Submission(
+                *(one.id, one.participant, pseudonym(one.participant), one.study, one.status),
+                *(one.standing, one.outcome, answered.get(one.person or "", 0)),
+                *(_iso(one.arrived), _iso(one.ended)),
+            )
+            for one in best.values()
+        ]
+        for id, (study, seen) in listed.items():
+            if id not in best:
+                who = (id, seen.participant, pseudonym(seen.participant), study, seen.status)
+                made.append(Submission(*who, "unknown", "", 0, "", ""))
+        return made
+
+    def approve(self, ids: Collection[str]) -> dict[str, str]:
+        """Approve submissions one by one; what Prolific refuses is in the result."""
+        if (crowd := self.crowd()) is None:
+            raise CurationError("PROLIFIC_TOKEN is not set", "set it, or approve on Prolific")
+        became = {}
+        for id in ids:
+            try:
+                became[id] = crowd.approve(id)
+            except CurationError as error:
+                became[id] = error.what
+        return became
+
+    def study_link(self) -> str:
+        """The address of a study at Prolific; empty if people may not enter with it."""
+        with self._store() as store:
+            plan = store.plan(self.round.name)
+            if plan is None or not (plan.common_link or plan.prolific):
+                return ""
+            return entry(store, msgspec.structs.replace(plan, prolific=True))
+
+    def study_codes(self) -> dict[str, str]:
+        """By outcome the code of the study."""
+        from curation.rounds.platforms.web.arrivals import OUTCOMES
+        from curation.rounds.platforms.web.forms import study_code
+
+        with self._store() as store:
+            return {outcome: study_code(store, self.round.name, outcome) for outcome in OUTCOMES}
+
+    def set_study(self, id: str) -> None:
+        """Add a study of this round."""
+        from curation.rounds.platforms.web import arrivals
+
+        with self._store() as store:
+            arrivals.add_study(store, self.round.name, id)
+
+    def _plan(self, common_link: bool, prolific: bool) -> Plan:
         """The round's plan by the present settings, with the texts that are frozen with it."""
-        settings, access = self.access.settings(), self.access
+        settings, access, texts = self.access.settings(), self.access, self.access.texts()
         rounds = settings.rounds
         caps, training = (
             access.caps(),
@@ -202,10 +368,11 @@ class WebRound(NoCrowd):
             name=self.round.name,
             kind=self.round.kind,
             language=settings.campaign.language,
-            texts=access.texts(),
+            texts=texts,
             consent=self.round.consent,
             seed=self.round.seed,
             common_link=common_link,
+            prolific=prolific,
             person_cap=caps.person,
             term_cap=caps.term,
             lease=60 * rounds.lease_minutes,
@@ -219,6 +386,8 @@ class WebRound(NoCrowd):
             near=rounds.near,
             earlier=access.earlier(),
             least_seconds=least.get(self.round.kind, rounds.write_seconds),
+            typing=pages.says_typing(texts),
+            instruction_checks=rounds.instruction_checks,
         )
 
     @contextmanager
@@ -240,6 +409,19 @@ class WebRound(NoCrowd):
 
     def _opened(self) -> closing[Store]:
         return closing(Store(self.path))
+
+
+def _iso(at: float) -> str:
+    """A time in ISO 8601; empty if it is 0."""
+    return timestamp(datetime.fromtimestamp(at, UTC)) if at else ""
+
+
+def _marked(payload: dict[str, Any], mark: "Mark | None") -> dict[str, Any]:
+    """An answer with what it is worth, if that has ever changed: a new version of it."""
+    if mark is None or not mark.changes:
+        return payload
+    standing = "checked" if mark.standing == "unchecked" else mark.standing
+    return payload | {"arrival": standing, "arrival_changes": mark.changes}
 
 
 def _forget(path: Path, secrets: Sequence[str]) -> None:

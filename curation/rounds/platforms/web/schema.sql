@@ -1,4 +1,5 @@
--- The tables of the web platform's database; store.py has all statements that use them.
+-- The tables of the web platform's database; store.py, and modules beside
+-- it that are named after what they keep, have all statements that use them.
 -- With a row of ``people``, all that is the person's goes, and nothing of theirs can be added.
 
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -40,6 +41,10 @@ CREATE TABLE IF NOT EXISTS trained (
     person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
     share REAL NOT NULL, passed INTEGER NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS checks (
+    person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
+    number INTEGER NOT NULL, passed INTEGER NOT NULL, PRIMARY KEY (person, round, number)
+) STRICT;
 CREATE TABLE IF NOT EXISTS pauses (
     person TEXT PRIMARY KEY REFERENCES people (id) ON DELETE CASCADE, until REAL NOT NULL
 ) STRICT;
@@ -52,10 +57,29 @@ CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, form TEXT NOT NULL,
     person TEXT NOT NULL REFERENCES people (id) ON DELETE CASCADE, round TEXT NOT NULL,
     task TEXT NOT NULL, at REAL NOT NULL,
-    counts INTEGER NOT NULL, payload BLOB NOT NULL
+    counts INTEGER NOT NULL,  -- 1; 0 if it never did; -1 if its place was given back
+    payload BLOB NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS answers_of ON answers (person, round, task);
 CREATE INDEX IF NOT EXISTS answers_to ON answers (round, task);
+-- A submission at Prolific, as the address said with which somebody came. An id may be claimed by
+-- several participants; all but one of them are then forged. ``sent`` is ``changes`` as it was when
+-- the answers were last pulled, or -1.
+CREATE TABLE IF NOT EXISTS arrivals (
+    id TEXT NOT NULL, round TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
+    person TEXT REFERENCES people (id) ON DELETE CASCADE, arrived REAL NOT NULL,
+    standing TEXT NOT NULL, status TEXT NOT NULL,
+    outcome TEXT NOT NULL DEFAULT '', ended REAL NOT NULL DEFAULT 0,
+    changes INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT -1,
+    PRIMARY KEY (id, participant)
+) STRICT;
+CREATE INDEX IF NOT EXISTS arrivals_of ON arrivals (person, round);
+-- What the arrivals of a person in a round are worth: the best of them counts. From rank 2 on, the
+-- person's answers do not.
+CREATE VIEW IF NOT EXISTS arrived AS
+    SELECT person, round, sum(changes) AS changes, max(sent) AS sent, min(CASE standing
+        WHEN 'checked' THEN 0 WHEN 'unchecked' THEN 1 WHEN 'returned' THEN 2 ELSE 3 END) AS rank
+    FROM arrivals WHERE person IS NOT NULL GROUP BY person, round;
 -- The two counts of a task are those of the rows, whatever changes these.
 CREATE TRIGGER IF NOT EXISTS given AFTER INSERT ON leases WHEN NEW.until > 0 BEGIN
     UPDATE tasks SET live = live + 1 WHERE round = NEW.round AND id = NEW.task;
@@ -67,9 +91,13 @@ END;
 CREATE TRIGGER IF NOT EXISTS taken AFTER DELETE ON leases WHEN OLD.until > 0 BEGIN
     UPDATE tasks SET live = live - 1 WHERE round = OLD.round AND id = OLD.task;
 END;
-CREATE TRIGGER IF NOT EXISTS came AFTER INSERT ON answers WHEN NEW.counts BEGIN
+CREATE TRIGGER IF NOT EXISTS came AFTER INSERT ON answers WHEN NEW.counts > 0 BEGIN
     UPDATE tasks SET answered = answered + 1 WHERE round = NEW.round AND id = NEW.task;
 END;
-CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON answers WHEN OLD.counts BEGIN
+CREATE TRIGGER IF NOT EXISTS judged AFTER UPDATE OF counts ON answers BEGIN
+    UPDATE tasks SET answered = answered + (NEW.counts > 0) - (OLD.counts > 0)
+    WHERE round = NEW.round AND id = NEW.task;
+END;
+CREATE TRIGGER IF NOT EXISTS went AFTER DELETE ON answers WHEN OLD.counts > 0 BEGIN
     UPDATE tasks SET answered = answered - 1 WHERE round = OLD.round AND id = OLD.task;
 END;

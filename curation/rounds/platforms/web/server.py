@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from curation.files import CurationError
 from curation.rounds.platforms.web.app import make_app
+from curation.rounds.platforms.web.arriving import checking
 from curation.rounds.platforms.web.forms import Services
 from curation.rounds.platforms.web.store import LEAST_FREE, Store
 
@@ -58,7 +59,8 @@ def run(
             )
         store = Store(database)
         try:
-            _Server(_config(store, services), ready, stop).run(sockets=sockets)
+            with checking(store, services):
+                _Server(_config(store, services), ready, stop).run(sockets=sockets)
         finally:
             store.close()
 

@@ -1,5 +1,7 @@
-"""The database of the web platform: rounds, people, leases and answers. All SQL is in this file,
-and the tables are in ``schema.sql``.
+"""The database of the web platform: rounds, people, leases and answers.
+
+All SQL is in this file, and in modules beside it that are named after what they keep; the tables
+are in ``schema.sql``.
 
 The server and the owner's commands open the same SQLite file at the same time. Every change is one
 transaction, which is on disk before its method returns (WAL, ``synchronous=FULL``): what a person
@@ -68,6 +70,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         consent: the version of the consent text.
         seed: from which each person's order of associations is made.
         common_link: whether people may enter by the round's common link.
+        prolific: whether the common link is only for people from Prolific, with its parameters.
         person_cap: most answers of a person in this round; 0 for any number.
         term_cap: most answers of a person on one term; 0 for any number.
         lease: for how many seconds a task is given out.
@@ -81,6 +84,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         near: the similarity from which an item repeats another one.
         earlier: by term, the gists of the items of this kind that the campaign had before.
         least_seconds: an answer that takes less is refused in the fold; 0 for no limit.
+        typing: whether it is counted how texts come about; the consent says so.
+        instruction_checks: in how many tasks there is one instruction check; 0 for none.
     """
 
     name: str
@@ -90,6 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     consent: str
     seed: int
     common_link: bool = True
+    prolific: bool = False
     person_cap: int = 0
     term_cap: int = 0
     lease: float = 1800.0
@@ -103,6 +109,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     near: float = 0.95
     earlier: dict[str, list[str]] = {}
     least_seconds: float = 0.0
+    typing: bool = False
+    instruction_checks: int = 0
 
 
 class WebTask(msgspec.Struct, frozen=True):
@@ -316,7 +324,7 @@ class Store:
         return kind(f"{self._path}: {what}", fix)
 
     @contextmanager
-    def _change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
+    def change(self, *, always: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction; it is on disk at the end, or nothing of it is.
 
         Args:
@@ -334,24 +342,25 @@ class Store:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def _all(self, sql: str, *values: object) -> list[sqlite3.Row]:
+    def rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
+        """What a query gives; it does not wait for changes."""
         with self._read_lock, self._errors():
             return self._reader.execute(sql, values).fetchall()
 
-    def _one(self, sql: str, *values: object) -> Any:
+    def one(self, sql: str, *values: object) -> Any:
         """The first column of the first row; None if there is no row."""
-        rows = self._all(sql, *values)
+        rows = self.rows(sql, *values)
         return rows[0][0] if rows else None
 
     # --- the owner's side -------------------------------------------------------------------
 
     def fact(self, name: str) -> str:
         """A fact, such as ``address``, the public address of the server; empty if not known."""
-        return str(self._one("SELECT value FROM facts WHERE name = ?", name) or "")
+        return str(self.one("SELECT value FROM facts WHERE name = ?", name) or "")
 
     def set_fact(self, name: str, value: str) -> None:
         """Keep a fact."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def put_round(self, plan: Plan, tasks: Sequence[WebTask], asked: Mapping[str, int]) -> str:
@@ -366,7 +375,7 @@ class Store:
             (plan.name, t.id, n, t.term, t.barred, msgspec.json.encode(t.data), asked.get(t.id, 0))
             for n, t in enumerate(tasks)
         ]
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "INSERT INTO rounds (name, kind, token, is_open, plan) VALUES (?, ?, ?, 1, ?) "
                 "ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, is_open = 1, "
@@ -385,7 +394,7 @@ class Store:
 
     def change_plan(self, plan: Plan) -> None:
         """Change the plan of a round that is here; it stays open or closed."""
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             db.execute(
                 "UPDATE rounds SET plan = ?, version = version + 1 WHERE name = ?",
                 (msgspec.json.encode(plan), plan.name),
@@ -397,7 +406,7 @@ class Store:
         Other tasks stay as they are. Answers that count and live leases keep their places.
         """
         rows = [(total, round, task) for task, total in totals.items()]
-        with self._change() as db:
+        with self.change() as db:
             db.executemany(
                 "UPDATE tasks SET asked = max(?, answered + live) WHERE round = ? AND id = ?", rows
             )
@@ -405,9 +414,10 @@ class Store:
 
     def loads(self, round: str) -> dict[str, Load]:
         """By task id, how many answers are asked for, and how many of them are here."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT id, asked, answered, (SELECT count(*) FROM answers a WHERE a.round = t.round "
-            "AND a.task = t.id AND a.counts AND a.number <= r.pulled) AS pulled "
+            "AND a.task = t.id AND a.counts > 0 AND a.number <= r.pulled AND a.person NOT IN "
+            "(SELECT person FROM arrived WHERE round = t.round AND sent < 0)) AS pulled "
             "FROM tasks t JOIN rounds r ON r.name = t.round WHERE t.round = ?",
             round,
         )
@@ -415,17 +425,17 @@ class Store:
 
     def stop(self, round: str) -> None:
         """Give out none of a round's tasks any more; late answers are still kept."""
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             db.execute("UPDATE rounds SET is_open = 0 WHERE name = ?", (round,))
 
     def plan(self, round: str) -> Plan | None:
         """A round's plan; None if there is no such round."""
-        version = self._one("SELECT version FROM rounds WHERE name = ?", round)
+        version = self.one("SELECT version FROM rounds WHERE name = ?", round)
         if version is None:
             return None
         known = self._plans.get(round)
         if known is None or known[0] != version:
-            row = self._all("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
+            row = self.rows("SELECT version, plan FROM rounds WHERE name = ?", round)[0]
             known = row["version"], msgspec.json.decode(row["plan"], type=Plan)
             self._plans[round] = known
         return known[1]
@@ -440,32 +450,42 @@ class Store:
 
     def rounds(self) -> list[str]:
         """The names of the rounds that are open, in order of opening."""
-        return [row[0] for row in self._all("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
+        return [row[0] for row in self.rows("SELECT name FROM rounds WHERE is_open ORDER BY rowid")]
 
     def token(self, round: str) -> str:
         """The token of a round's common link."""
-        return str(self._one("SELECT token FROM rounds WHERE name = ?", round))
+        return str(self.one("SELECT token FROM rounds WHERE name = ?", round))
 
     def round_of(self, token: str) -> str | None:
         """The round, open or closed, that a common link belongs to; None if there is none."""
-        name: str | None = self._one("SELECT name FROM rounds WHERE token = ?", token)
+        name: str | None = self.one("SELECT name FROM rounds WHERE token = ?", token)
         return name
 
-    def lines(self, round: str, *, all: bool = False) -> list[Line]:
+    def lines(
+        self, round: str, *, all: bool = False, also: Iterable[str] = (), never: Iterable[str] = ()
+    ) -> list[Line]:
         """The answers that were not pulled yet, or all of them, in order of arrival.
 
         Consents and skips are among them; erased ones are not.
+
+        Args:
+            round: the round's name.
+            all: also those that were pulled.
+            also: people of whom all answers are given.
+            never: people of whom none is given.
         """
-        after = 0 if all else self._one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
-        rows = self._all(
-            "SELECT number, payload FROM answers WHERE round = ? AND number > ? ORDER BY number",
-            *(round, after),
+        after = 0 if all else self.one("SELECT pulled FROM rounds WHERE name = ?", round) or 0
+        rows = self.rows(
+            "SELECT number, payload FROM answers WHERE round = ? AND (number > ? OR person IN "
+            "(SELECT value FROM json_each(?))) AND person NOT IN "
+            "(SELECT value FROM json_each(?)) ORDER BY number",
+            *(round, after, *(msgspec.json.encode(sorted(each)) for each in (also, never))),
         )
         return [Line(row["number"], msgspec.json.decode(row["payload"])) for row in rows]
 
     def pulled(self, round: str, number: int, at: str) -> None:
         """Remember that answers up to a number are in the archive."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute(
                 "UPDATE rounds SET pulled = max(pulled, ?), pulled_at = ? WHERE name = ?",
                 (number, at, round),
@@ -473,15 +493,19 @@ class Store:
 
     def pulled_at(self, round: str) -> str:
         """When answers were last pulled, in ISO 8601; empty if never."""
-        return str(self._one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
+        return str(self.one("SELECT pulled_at FROM rounds WHERE name = ?", round) or "")
 
     def waiting(self, round: str) -> int:
-        """How many answers were not pulled yet; consents and skips are not counted."""
+        """How many answers were not pulled yet; consents and skips are not counted.
+
+        All answers of people wait whose standing has changed since, or is not known yet.
+        """
         sql = (
             "SELECT count(*) FROM answers JOIN rounds ON rounds.name = round "
-            "WHERE round = ? AND form = 'answer' AND number > pulled"
+            "WHERE round = ? AND form = 'answer' AND (number > pulled OR person IN "
+            "(SELECT person FROM arrived WHERE round = name AND sent != changes))"
         )
-        return int(self._one(sql, round))
+        return int(self.one(sql, round))
 
     def erase(self, pseudonym: str) -> int:
         """Erase a person: answers, consent, name and sessions; their link is dead.
@@ -495,7 +519,7 @@ class Store:
             CurationError: they are erased, but their bytes are still in the file, because another
                 program reads it. Repeat this.
         """
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             counted = (
                 "SELECT count(*) FROM answers JOIN people ON people.id = person "
                 "WHERE pseudonym = ? AND form = 'answer'"
@@ -543,9 +567,9 @@ class Store:
             cookie: the cookie of the browser in which they joined; empty if the owner adds them.
             at: now.
         """
-        id = "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
+        id = fresh_id()
         person = Person(id, pseudonym_of(id), name)
-        with self._change() as db:
+        with self.change() as db:
             db.execute("DELETE FROM joined WHERE at <= ?", (at - JOINS_AGAIN,))
             joined = "SELECT person FROM joined WHERE key = ?"
             if again := db.execute(joined, (digest_of(cookie),)).fetchone():
@@ -563,12 +587,12 @@ class Store:
 
     def admit(self, person: str, round: str) -> None:
         """Let a person work on one more round."""
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT OR IGNORE INTO admitted VALUES (?, ?)", (person, round))
 
     def rounds_of(self, person: str, *, also_closed: bool = False) -> list[str]:
         """The open rounds that a person may work on, in order of opening; or closed ones, too."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT r.name FROM rounds r JOIN admitted a ON a.round = r.name "
             "WHERE a.person = ? AND (r.is_open OR ?) ORDER BY r.rowid",
             *(person, also_closed),
@@ -577,9 +601,10 @@ class Store:
 
     def secret_of(self, person: str) -> str:
         """The secret of a person's link: the id and a keyed digest of it, always the same."""
-        return f"{person}.{self._digest('link', person)}"
+        return f"{person}.{self.digest('link', person)}"
 
-    def _digest(self, *parts: str) -> str:
+    def digest(self, *parts: str) -> str:
+        """A keyed digest of some words, 32 hexadecimal digits; only this database can make it."""
         return hmac.digest(self._secret, "\x1f".join(parts).encode(), "sha256").hex()[:32]
 
     def person_by_secret(self, secret: str) -> Person | None:
@@ -590,23 +615,23 @@ class Store:
 
     def person(self, id: str) -> Person | None:
         """A person by id; None if there is none."""
-        rows = self._all(f"SELECT {PERSON} FROM people WHERE id = ?", id)
+        rows = self.rows(f"SELECT {PERSON} FROM people WHERE id = ?", id)
         return Person(*rows[0]) if rows else None
 
     def people(self) -> list[Person]:
         """All people, in order of their arrival."""
-        return [Person(*row) for row in self._all(f"SELECT {PERSON} FROM people ORDER BY number")]
+        return [Person(*row) for row in self.rows(f"SELECT {PERSON} FROM people ORDER BY number")]
 
     def begin_session(self, person: str) -> str:
         """Begin a session; returns the value of its cookie, of which only a digest is kept."""
         cookie = secrets.token_urlsafe(32)
-        with self._change() as db:
+        with self.change() as db:
             db.execute("INSERT INTO sessions VALUES (?, ?)", (digest_of(cookie), person))
         return cookie
 
     def session(self, cookie: str) -> Person | None:
         """The person of a session; None if there is none, or the person was erased."""
-        rows = self._all(
+        rows = self.rows(
             f"SELECT {PERSON} FROM people JOIN sessions ON sessions.person = people.id "
             "WHERE sessions.key = ?",
             digest_of(cookie),
@@ -616,18 +641,18 @@ class Store:
     def end_session(self, cookie: str) -> None:
         """End a session: its cookie, and the one with which the person joined, open nothing."""
         key = (digest_of(cookie),)
-        with self._change(always=True) as db:
+        with self.change(always=True) as db:
             of = "SELECT person FROM sessions WHERE key = ?"
             db.execute(f"DELETE FROM joined WHERE person IN ({of})", key)
             db.execute("DELETE FROM sessions WHERE key = ?", key)
 
     def csrf(self, cookie: str) -> str:
         """The token that forms carry in a browser with this cookie."""
-        return self._digest("csrf", cookie)
+        return self.digest("csrf", cookie)
 
     def order(self, plan: Plan, task: str, person: str) -> list[int]:
         """The order in which a person sees a task's three associations, always the same."""
-        keys = [self._digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
+        keys = [self.digest("order", str(plan.seed), task, person, str(n)) for n in range(3)]
         return sorted(range(3), key=keys.__getitem__)
 
     # --- the way through a round ------------------------------------------------------------
@@ -638,29 +663,42 @@ class Store:
         It is also an entry among the answers, so that the archive has it.
         """
         plan = self._plan(round)
-        with self._change() as db:
+        with self.change() as db:
             new = db.execute(
                 "INSERT OR IGNORE INTO consents VALUES (?, ?, ?)", (person, round, plan.consent)
             ).rowcount
             if new:
-                id = secrets.token_hex(16)
-                payload = _payload(person, id, at) | {"consent": plan.consent}
-                _keep(db, (id, "consent", round, "", person, at, 0), payload)
+                self.note(db, "consent", person, round, {"consent": plan.consent}, at=at)
+
+    def note(
+        self,
+        db: sqlite3.Connection,
+        form: Literal["consent", "check"],
+        person: str,
+        round: str,
+        content: dict[str, Any],
+        *,
+        at: float,
+    ) -> None:
+        """Add an entry to the answers that does not answer a task, so that the archive has it."""
+        id = secrets.token_hex(16)
+        payload = _payload(person, id, at) | content
+        _keep(db, (id, form, round, "", person, at, 0), payload)
 
     def has_consented(self, person: str, round: str) -> bool:
         """Whether a person has agreed to the version of the consent text that the round shows."""
         version = self._plan(round).consent
-        return self._one(CONSENTED, person, round, version) is not None
+        return self.one(CONSENTED, person, round, version) is not None
 
     def attempts(self, person: str, round: str) -> list[bool]:
         """The person's tries of the training of this kind of round: whether each was passed."""
-        return [bool(row[0]) for row in self._all(ATTEMPTS, person, round)]
+        return [bool(row[0]) for row in self.rows(ATTEMPTS, person, round)]
 
     def add_attempt(
         self, person: str, round: str, *, number: int, share: float, passed: bool
     ) -> None:
         """Record a try of the training, if the person has had ``number`` tries before it."""
-        with self._change() as db:
+        with self.change() as db:
             tries = len(db.execute(ATTEMPTS, (person, round)).fetchall())
             if tries == number:
                 row = (person, round, share, int(passed))
@@ -674,8 +712,8 @@ class Store:
         """
         plan = self._plan(round)
         rests = self.resting(person.id, round, at=at)
-        with self._change() as db:
-            if not _is_open(db, round):
+        with self.change() as db:
+            if not _is_open(db, round) or _is_gone(db, person.id, round):
                 return "closed"
             _end_leases(db, at)
             mine = (person.id, round)
@@ -711,13 +749,14 @@ class Store:
         """A task that was given to this person; its lease is renewed if its place is free.
 
         None if the task was never given to them, or they have answered or skipped it, or others
-        have taken the place. The lease of a closed round is not renewed.
+        have taken the place, or their submission at Prolific is gone. The lease of a closed round
+        is not renewed.
         """
         plan = self._plan(round)
-        with self._change() as db:
+        with self.change() as db:
             _end_leases(db, at)
             until = _until(db, round, task, person.id)
-            if until is None or until < 0:
+            if until is None or until < 0 or _is_gone(db, person.id, round):
                 return None
             if _is_open(db, round) and (until > 0 or _has_place(db, plan, task, person.id)):
                 until = at + plan.lease
@@ -759,7 +798,7 @@ class Store:
         payload = _payload(person.id, id, at) | {"task_id": task, "seconds": seconds, **fields}
         if plan.kind == "validation":
             payload["order"] = [n + 1 for n in self.order(plan, task, person.id)]
-        with self._change() as db:
+        with self.change() as db:
             known, id = _known(db, (id, "answer", round, task, person.id))
             if known:
                 return known
@@ -775,7 +814,8 @@ class Store:
                 receipt, payload["late"] = "late", True
             if _has_consented(db, person.id, plan):
                 payload["consent"] = plan.consent
-            _keep(db, (id, "answer", round, task, person.id, at, int(receipt == "new")), payload)
+            counts = int(receipt == "new") * (-1 if _is_gone(db, person.id, round) else 1)
+            _keep(db, (id, "answer", round, task, person.id, at, counts), payload)
             _lease(db, round, task, person.id, ANSWERED)
             _begin_pause(db, plan, person.id, at)
             return receipt
@@ -786,7 +826,7 @@ class Store:
         """Keep that a person skips a task, which goes to somebody else; like ``submit``."""
         plan = self._plan(round)
         payload = _payload(person.id, id, at) | {"task_id": task, "skipped": reason}
-        with self._change() as db:
+        with self.change() as db:
             known, id = _known(db, (id, "skip", round, task, person.id))
             if known:
                 return known
@@ -804,8 +844,8 @@ class Store:
     def standing(self, person: Person, round: str, *, at: float) -> Standing:
         """How far a person is in a round."""
         plan = self._plan(round)
-        if self._one("SELECT 1 FROM leases WHERE until > 0 AND until <= ?", at):
-            with self._change(always=True) as db:
+        if self.one("SELECT 1 FROM leases WHERE until > 0 AND until <= ?", at):
+            with self.change(always=True) as db:
                 _end_leases(db, at)
         with self._read_lock, self._errors():
             db = self._reader
@@ -832,14 +872,14 @@ class Store:
         A pause begins when they have answered or skipped as many tasks as ``Plan.pause_after`` says
         without a gap of the length of a pause. It holds for all rounds.
         """
-        until = self._one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
+        until = self.one("SELECT until FROM pauses WHERE person = ?", person) or 0.0
         return float(until) if until > at else 0.0
 
     def written(self, kind: Kind, term: str) -> list[dict[str, Any]]:
         """The fields of the items of a kind that people wrote here on a term, oldest first."""
-        rows = self._all(
+        rows = self.rows(
             "SELECT payload FROM answers a JOIN tasks t ON t.round = a.round AND t.id = a.task "
-            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts "
+            "JOIN rounds r ON r.name = t.round WHERE t.term = ? AND r.kind = ? AND a.counts > 0 "
             "ORDER BY a.number",
             *(term, kind),
         )
@@ -851,7 +891,10 @@ class Store:
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PERSON = "people.id, people.pseudonym, people.name"
-FRAME = {"task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"}
+FRAME = {
+    *("task_id", "annotator", "answer_id", "submitted_at", "seconds", "consent", "order"),
+    "typing",
+}
 """What a payload has besides the form's fields."""
 CONSENTED = "SELECT 1 FROM consents WHERE person = ? AND round = ? AND version = ?"
 ATTEMPTS = (
@@ -872,6 +915,12 @@ def _payload(person: str, id: str, at: float) -> dict[str, Any]:
 
 def _is_open(db: sqlite3.Connection, round: str) -> bool:
     return bool(db.execute("SELECT is_open FROM rounds WHERE name = ?", (round,)).fetchone()[0])
+
+
+def _is_gone(db: sqlite3.Connection, person: str, round: str) -> bool:
+    """Whether a person came with submissions that are all returned or forged."""
+    sql = "SELECT 1 FROM arrived WHERE person = ? AND round = ? AND rank >= 2"
+    return db.execute(sql, (person, round)).fetchone() is not None
 
 
 def _has_consented(db: sqlite3.Connection, person: str, plan: Plan) -> bool:
@@ -910,7 +959,7 @@ def _work(db: sqlite3.Connection, plan: Plan, person: str) -> Counter[str]:
         return Counter()
     rows = db.execute(
         "SELECT t.term, count(*) FROM tasks t JOIN ("
-        "SELECT round, task FROM answers WHERE person = :person AND round = :round AND counts "
+        "SELECT round, task FROM answers WHERE person = :person AND round = :round AND counts > 0 "
         "UNION ALL "
         "SELECT round, task FROM leases WHERE person = :person AND round = :round AND until > 0"
         ") o ON o.round = t.round AND o.task = t.id GROUP BY t.term",
@@ -964,7 +1013,7 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     if not plan.pause_after:
         return
     rows = db.execute(
-        "SELECT at FROM answers WHERE person = ? AND form != 'consent' AND at >= "
+        "SELECT at FROM answers WHERE person = ? AND form IN ('answer', 'skip') AND at >= "
         "coalesce((SELECT until FROM pauses WHERE pauses.person = answers.person), 0) "
         "ORDER BY at DESC LIMIT ?",
         (person, plan.pause_after),
@@ -973,6 +1022,11 @@ def _begin_pause(db: sqlite3.Connection, plan: Plan, person: str, at: float) -> 
     together = all(later - earlier < plan.pause for later, earlier in pairwise(times))
     if len(times) == plan.pause_after and together:
         db.execute("INSERT OR REPLACE INTO pauses VALUES (?, ?)", (person, at + plan.pause))
+
+
+def fresh_id() -> str:
+    """An id for a new person."""
+    return "w-" + "".join(secrets.choice(LETTERS) for _ in range(12))
 
 
 def digest_of(cookie: str) -> str:

@@ -115,7 +115,7 @@ const own = () => `unsent/${id}`;
 
 function values() {
     const data = new FormData(form);
-    ["csrf", "answer_id", "seen"].forEach((name) => data.delete(name));
+    ["csrf", "answer_id", "seen", "typing"].forEach((name) => data.delete(name));
     return [...data.entries()];
 }
 
@@ -132,7 +132,7 @@ function fill(saved) {
 
 function saveDraft() {
     const seconds = earlier + (Date.now() - began) / 1000;
-    const saved = kept.set(draft, { id, seconds, values: values() });
+    const saved = kept.set(draft, { id, seconds, values: values(), typing: typed() });
     byId("draft-kept").hidden = !saved;
 }
 
@@ -146,6 +146,7 @@ function openTask() {
     if (before && !all("[aria-invalid], .fix", form).length) fill(before.values);
     form.elements.answer_id.value = id;
     byId("keys")?.removeAttribute("hidden");
+    if (form.elements.typing) countTyping(before?.typing ?? {});
     if (form.elements.template) openGap(form.elements.template);
     showCopies();
     form.addEventListener("input", (event) => {
@@ -166,6 +167,7 @@ function openTask() {
 
 function filled() {
     form.elements.seconds.value = Math.round(earlier + (Date.now() - began) / 1000);
+    if (form.elements.typing) form.elements.typing.value = JSON.stringify(typed());
     return [...new FormData(form).entries()].filter(([name]) => name !== "csrf");
 }
 
@@ -310,6 +312,62 @@ function showCopies() {
     }
     if (!preview.querySelector(".hint")) preview.append(element("li", "hint", preview.dataset.empty));
     preview.lastElementChild.hidden = lines.some((line) => !line.hidden);
+}
+
+// --- how texts come about: counts by field, and nothing of the text ---------------------------------
+
+const typing = {};
+let here = ""; // the field that has the focus, or had it last
+let since = null; // when it got the focus; null while nothing has it
+let away = false;
+
+function typed() {
+    const shown = Object.entries(typing).map(([name, counts]) => {
+        const running = name === here && since !== null ? (Date.now() - since) / 1000 : 0;
+        return [name, { ...counts, seconds: Math.round(10 * (counts.seconds + running)) / 10 }];
+    });
+    return Object.fromEntries(shown);
+}
+
+function countTyping(before) {
+    for (const { name } of all("textarea, input[type=text]", form)) {
+        typing[name] = { keys: 0, pasted: 0, left: 0, seconds: 0, ...before[name] };
+    }
+    const nameOf = (target) => target.name ?? target.closest?.("[data-for]")?.dataset.for;
+    const focus = (target) => {
+        if (!(nameOf(target) in typing)) return;
+        [here, since] = [nameOf(target), Date.now()];
+    };
+    const blur = () => {
+        if (since !== null) typing[here].seconds += (Date.now() - since) / 1000;
+        since = null;
+    };
+    const leave = () => {
+        if (!away && here) typing[here].left++;
+        away = true;
+        blur();
+    };
+    const back = () => {
+        away = false;
+        if (since === null) focus(document.activeElement);
+    };
+    form.addEventListener("focusin", (event) => focus(event.target));
+    form.addEventListener("focusout", blur);
+    form.addEventListener("keydown", ({ target, key, ctrlKey, altKey, metaKey }) => {
+        const writes = [...key].length === 1 || ["Backspace", "Delete", "Dead", "Process", "Unidentified"].includes(key);
+        const commands = metaKey || (ctrlKey && !altKey);
+        if (writes && !commands && nameOf(target) in typing) typing[nameOf(target)].keys++;
+    });
+    for (const kind of ["paste", "drop"]) {
+        form.addEventListener(kind, (event) => {
+            const text = (event.clipboardData ?? event.dataTransfer)?.getData("text/plain") ?? "";
+            if (nameOf(event.target) in typing) typing[nameOf(event.target)].pasted += [...text].length;
+        });
+    }
+    addEventListener("blur", leave);
+    addEventListener("focus", back);
+    document.addEventListener("visibilitychange", () => (document.hidden ? leave() : back()));
+    if (document.hasFocus()) back();
 }
 
 // --- the sentence with its gap as a chip ----------------------------------------------------------

@@ -1,0 +1,85 @@
+"""``curation rounds quality``: how each person works, and whom to look at."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from curation.campaign import open_campaign
+from curation.cli import console
+from curation.cli.options import Json, Where
+from curation.files import CurationError
+from curation.formats.tables import csv_text
+from curation.records import GOLDS
+from curation.steps.rounds import running
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
+
+
+def quality(
+    round: Annotated[str | None, typer.Argument()] = None,
+    campaign: Where = Path(),
+    as_csv: Annotated[bool, typer.Option("--csv")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show how each person works: agreement, labels, runs, time, and why to look at their answers.
+
+    A mark is a reason to look at a person's answers, with the figures and items that led to it.
+    Nobody is excluded by it. People who see a target differently differ from others, too: with
+    their groups in 2-rounds/annotators.csv (columns annotator and group), they are compared within
+    their own group. docs/quality.md defines the figures, and says how often the marks are right.
+
+    Options:
+        round (ROUND): The round; default: all rounds.
+        as_csv: Print the table as CSV, unrounded.
+    """
+    from curation.rounds.quality import PersonQuality, thresholds
+    from curation.steps.rounds.quality import read_quality
+
+    if as_csv and as_json:
+        raise CurationError("--csv and --json cannot be combined", "choose one of them")
+    opened = open_campaign(campaign)
+    running.refresh_status(opened, reporter=console)
+    result = read_quality(opened, round)
+    if as_json:
+        people = [
+            {**person._asdict(), "marks": [mark._asdict() for mark in person.marks]}
+            for person in result.people
+        ]
+        console.say_json({"people": people, "excluded": result.excluded, "met": result.met})
+        return
+    rows = [_cells(person) for person in result.people]
+    if as_csv:
+        cells = [["" if cell is None else cell for cell in row.values()] for row in rows]
+        sys.stdout.write(csv_text([list(_cells(PersonQuality(""))), *cells]))
+        return
+    filled = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    console.table("People", filled, [[row[name] for name in filled] for row in rows])
+    for person in result.marked:
+        for mark in person.marks:
+            items = f"; see {', '.join(mark.items)}" if mark.items else ""
+            means = thresholds()[mark.code]["means"]
+            console.say(f"{person.person}: {mark.code} ({means}): {mark.evidence}{items}")
+    marked = amount(len(result.marked), "person is", "people are")
+    console.say(f"{marked} marked. Look at their answers before you decide; nobody is excluded")
+    if result.warning:
+        console.warn(result.warning)
+
+
+def _cells(person: "PersonQuality") -> dict[str, Any]:
+    """A person's row, by column. The table leaves out columns that nobody has a value in."""
+    cells = dict[str, Any]()
+    for name, value in person._asdict().items():
+        if name.endswith("_ci"):
+            (
+                cells[name.replace("agreement_ci", "low")],
+                cells[name.replace("agreement_ci", "high")],
+            ) = value or (None, None)
+        elif name == "shares":
+            cells |= zip(GOLDS, value or (None,) * len(GOLDS), strict=True)
+        else:
+            cells[name] = value
+    return cells | {"marks": ", ".join(mark.code for mark in person.marks)}

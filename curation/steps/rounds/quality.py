@@ -1,0 +1,170 @@
+"""How the people of a campaign work: their figures and marks, from the answers that are here."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from curation.campaign import Campaign
+from curation.files import CurationError, read_records, read_table, read_text
+from curation.formats.tables import read_csv, read_json_lines
+from curation.records import Answer, Person
+from curation.rounds import people as standing
+from curation.rounds.answers.rows import column
+from curation.steps import read
+from curation.steps.rounds import round_files
+from curation.steps.rounds.round_status import open_platform
+from curation.text.wording import amount
+
+if TYPE_CHECKING:
+    from curation.rounds.quality import PersonQuality
+
+
+class Quality(NamedTuple):
+    """The people of a round, or of all rounds.
+
+    Attributes:
+        people: each person's figures and marks.
+        excluded: how many people are excluded from the campaign.
+        met: how many people have answered in the campaign.
+    """
+
+    people: "list[PersonQuality]"
+    excluded: int
+    met: int
+
+    @property
+    def marked(self) -> "list[PersonQuality]":
+        """The people who have marks."""
+        return [person for person in self.people if person.marks]
+
+    @property
+    def warning(self) -> str:
+        """A warning if too large a share of people is excluded, else empty."""
+        from curation.rounds.quality import too_many_removed
+
+        if not too_many_removed(self.excluded, self.met):
+            return ""
+        return (
+            f"{self.excluded} of {amount(self.met, 'person', 'people')} are excluded: beyond about "
+            "5 %, labels became worse with every method that was tested (arXiv 2509.08217)"
+        )
+
+
+def read_quality(campaign: Campaign, round: str | None = None) -> Quality:
+    """Everybody's figures and marks, from items, labels and answers as they are on disk.
+
+    People who are excluded have no labels that count, so they are not in it. Needs no lock.
+
+    Args:
+        campaign: the campaign.
+        round: the name of the round; None for all rounds.
+
+    Raises:
+        CurationError: there are no answers, the round has none, or the team's list of groups is
+            damaged.
+    """
+    import pandas as pd
+
+    from curation.rounds.quality import answers_of, people_figures
+
+    if error := read.no_answers(campaign):
+        raise error
+    names = campaign.round_names()
+    if round and round not in names:
+        raise CurationError(
+            f"round {round!r} has no answers", f"rounds with answers: {', '.join(names)}"
+        )
+    names = [round] if round else names
+    labels = read.read_labels(campaign)
+    labels = labels[labels["round"].isin(names)]
+    planned = set(round_files.planned_rounds(campaign))
+    tables = [answers_of(labels[~labels["round"].isin(list(planned))])]
+    for name in names:
+        if name in planned:
+            answers = read_table([campaign.rounds / name / "answers.jsonl"], Answer)
+            counts = answers["code"].isna() | (answers["code"] == "too_fast")
+            tables.append(answers[counts].assign(round=name))
+    meant = [
+        (item.id, association.id, association.intent)
+        for item in read.read_items(campaign)
+        if item.writer
+        for association in item.associations
+    ]
+    people = people_figures(
+        labels,
+        pd.concat(tables),
+        groups=read_groups(campaign),
+        pasted=_pasted(campaign, names),
+        intents=pd.DataFrame(meant, columns=["item", "association", "value"]),
+    )
+    out = standing.out(round_files.read_standing(campaign)).values()
+    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    return Quality(people, sum(code == "excluded" for code, _ in out), len(met))
+
+
+def _pasted(campaign: Campaign, rounds: list[str]) -> dict[str, tuple[int, int]]:
+    """By person, how many characters of written texts they pasted, and how many they sent."""
+    sums: dict[str, tuple[int, int]] = {}
+    for path in (campaign.rounds / name / "typing.jsonl" for name in rounds):
+        for _, row in read_json_lines(read_text(path), path) if path.exists() else ():
+            pasted, sent = sums.get(row["annotator"], (0, 0))
+            fields = row["fields"].values()
+            pasted += sum(field["pasted"] for field in fields)
+            sums[row["annotator"]] = pasted, sent + sum(field["characters"] for field in fields)
+    return sums
+
+
+def read_groups(campaign: Campaign) -> dict[str, str]:
+    """The group of each person by pseudonym, from ``2-rounds/annotators.csv``; empty without it.
+
+    Its columns are ``annotator``, a pseudonym or an id on the platform, and ``group``.
+
+    Raises:
+        CurationError: the file lacks a column, a line lacks a cell, a person is in two groups, or
+            an id is given and the campaign's key is not on this machine.
+    """
+    path = campaign.rounds / "annotators.csv"
+    if not path.exists():
+        return {}
+    columns, rows = read_csv(read_text(path), path)
+    heads = {column(name): name for name in columns}
+    if missing := [name for name in ("annotator", "group") if name not in heads]:
+        raise CurationError(f"{path}: no column {missing[0]!r}", "use the columns annotator, group")
+    met = read_records(campaign.rounds / "people.jsonl", Person, missing_ok=True)
+    known = {person.id for person in met} | set(read.read_labels(campaign)["annotator"].unique())
+    platforms = [open_platform(campaign, each) for each in round_files.map_rounds(campaign)]
+    groups: dict[str, tuple[str, int]] = {}
+    for line, row in rows:
+        who, group = (str(row.get(heads[name]) or "").strip() for name in ("annotator", "group"))
+        if not who or not group:
+            raise CurationError(f"{path} line {line}: annotator or group is empty", "fill in both")
+        if who not in known:
+            name = standing.pseudonyms(standing.read_key(campaign.settings.campaign.id))(who)
+            who = (
+                name
+                if name in known
+                else next(filter(None, (p.named(who) for p in platforms)), name)
+            )
+        before, first = groups.setdefault(who, (group, line))
+        if before != group:
+            raise CurationError(
+                f"{path} line {line}: this person is in group {before!r} in line {first}, and in "
+                f"{group!r} here",
+                "keep one of the lines",
+            )
+    return {who: group for who, (group, _) in groups.items()}
+
+
+def about_marked(campaign: Campaign, rounds: list[str]) -> str:
+    """How many people are marked, and the command that shows why; empty if nobody is.
+
+    Args:
+        campaign: the campaign.
+        rounds: the rounds whose status is shown; with one, its people are meant.
+    """
+    name = rounds[0] if len(rounds) == 1 else None
+    if not campaign.round_names() or (name and name not in campaign.round_names()):
+        return ""
+    quality = read_quality(campaign, name)
+    marked, people = len(quality.marked), amount(len(quality.people), "person", "people")
+    command = " ".join(filter(None, ["curation rounds quality", name]))
+    verb = "is" if marked == 1 else "are"
+    return f"{marked} of {people} {verb} marked: {command}" if marked else ""

@@ -1,0 +1,247 @@
+"""What people from Prolific sent, in a campaign: what a pull lets in, refuses, and takes back."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.campaign import open_campaign
+from curation.files import CurationError
+from curation.records import Answer, Rejection
+from curation.rounds.platforms.interface import Platform
+from curation.rounds.platforms.web import arrivals, forms, prolific
+from curation.rounds.platforms.web.prolific import Claim
+from curation.rounds.platforms.web.store import Person, Store
+from curation.steps.rounds import round_files
+from curation.steps.rounds.round_status import open_platform
+from support.desk import Desk
+from support.pages import pseudonyms, reviewed, work
+from support.prolific import FAULTS, STUDY, TOKEN, Played
+from support.servers import running
+
+WAIT = "answers of {} people wait until Prolific has confirmed"
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
+    with running(Played()) as made:
+        monkeypatch.setenv("PROLIFIC_URL", made.url)
+        monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+        monkeypatch.setattr(prolific, "WAITS", (0.01,))
+        yield made
+
+
+@pytest.fixture
+def desk(forked: Any, tmp_path: Path, played: Played) -> Desk:
+    """A review of three terms, each by three people from Prolific."""
+    made = Desk.make(
+        forked, tmp_path / "c", ["baker", "potter", "fiddler"], accept_times=(), pause_after=0
+    )
+    opened = made.say("rounds", "open", "review", "--name", "r", "--prolific")
+    assert opened["address"].endswith(
+        "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    )
+    assert opened["answers_asked"] == 9
+    return made
+
+
+def platform(desk: Desk) -> Platform:
+    campaign = open_campaign(desk.root)
+    return open_platform(campaign, round_files.read_round(campaign, "r"))
+
+
+def enter(desk: Desk, store: Store, claim: Claim, standing: str = "checked") -> Person:
+    name = pseudonyms(desk)
+    person = arrivals.enter(*(store, "r", claim, standing, ""), pseudonym_of=name, at=time.time())
+    store.consent(person.id, "r", at=time.time())
+    return person
+
+
+def pull(desk: Desk, *more: str) -> tuple[int, int]:
+    """New and changed answers of a pull."""
+    said = desk.say("rounds", "pull", "r", *more)
+    return said["new"], said["changed"]
+
+
+def refused(desk: Desk) -> Counter[str]:
+    return Counter(one.code for one in desk.records("r/rejected.jsonl", Rejection))
+
+
+def valid(desk: Desk) -> Counter[str]:
+    """By pseudonym, the answers that count."""
+    answers = desk.records("r/answers.jsonl", Answer)
+    return Counter(one.annotator for one in answers if one.code is None)
+
+
+def test_answers_count_once_their_submission_is_checked_and_as_long_as_it_stands(
+    desk: Desk, played: Played
+) -> None:
+    """Three tasks, three answers each. Each person answers all three.
+
+    | who | at first | then | at the end |
+    |---|---|---|---|
+    | one | checked: 3 count | 3 | 3 |
+    | two | API down: wait | confirmed: 3 | 3 |
+    | three | API down: wait | invented: 3 refused, 3 places free | refused |
+    | four | – | takes these 3 places: 3 | returned: 3 refused, then approved: 3 |
+    """
+    one, two, four = (played.reserve(n) for n in (1, 2, 4))
+    three = Claim("0" * 24, "1" * 24, STUDY)
+    who = {claim: pseudonyms(desk)(claim.participant) for claim in (one, two, three, four)}
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        first = enter(desk, store, one)
+        rest = [enter(desk, store, claim, "unchecked") for claim in (two, three)]
+        assert [work(store, "r", person, reviewed) for person in (first, *rest)] == [3, 3, 3]
+        played.always = FAULTS["down"]
+        said = desk.does("rounds", "pull", "r")
+        assert "submissions are not checked now: Prolific: answered 503" in said.err
+        assert WAIT.format(2) in said.err
+        assert valid(desk) == {who[one]: 3}
+        assert platform(desk).waiting() == 6
+        # What waits is on its way: nothing is asked for in its place.
+        assert desk.say("rounds", "top-up", "r")["answers"] == 0
+        before = {path: path.read_bytes() for path in (desk.rounds / "r/raw").iterdir()}
+
+        played.always = None
+        assert pull(desk) == (6, 0)
+        assert (valid(desk), refused(desk)) == ({who[one]: 3, who[two]: 3}, {"forged": 3})
+        assert (pull(desk), pull(desk, "--full"), platform(desk).waiting()) == ((0, 0), (0, 0), 0)
+        assert desk.say("rounds", "top-up", "r")["answers"] == 0
+        assert work(store, "r", enter(desk, store, four), reviewed) == 3
+        assert pull(desk) == (3, 0)
+        assert desk.status("r")["remaining"] == 0
+
+        # Each change sends the three answers once more: a version that supersedes the last one.
+        played.becomes("RETURNED", four)
+        assert pull(desk) == (0, 3)
+        assert refused(desk) == {"forged": 3, "superseded": 3, "returned": 3}
+        assert (desk.status("r")["remaining"], pull(desk)) == (3, (0, 0))
+        assert desk.say("rounds", "top-up", "r")["answers"] == 0  # the places are free already
+        five = enter(desk, store, played.reserve(5))
+        assert store.standing(five, "r", at=time.time()).left == 3
+        assert work(store, "r", five, reviewed, 1) == 1
+        played.becomes("APPROVED", four)
+        assert pull(desk) == (1, 3)
+        assert refused(desk) == {"forged": 3, "superseded": 6}
+        assert valid(desk)[who[four]] == 3
+        assert pull(desk, "--full") == (0, 0)
+        assert {path: path.read_bytes() for path in before} == before
+
+
+def test_the_list_of_submissions_says_what_each_is_worth(desk: Desk, played: Played) -> None:
+    """Also of one with which nobody came, and of a claim that contradicts a confirmed one."""
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        claims = [played.reserve(n) for n in (1, 2, 3)]
+        forger = claims[0]._replace(participant="1" * 24)
+        enter(desk, store, forger, "unchecked")
+        person = enter(desk, store, claims[0])
+        assert work(store, "r", person, reviewed) == 3
+        arrivals.end(store, person.id, "r", "finished", at=time.time())
+        arrivals.decline(store, "r", claims[1], "checked", "ACTIVE", at=time.time())
+        code = forms.study_code(store, "r", "finished")
+    played.becomes("AWAITING REVIEW", claims[0], claims[2])
+    place = platform(desk)
+    shown = [
+        (one.id, one.standing, one.status, one.outcome, one.answered)
+        for one in place.submissions(ask=True)
+    ]
+    assert shown == [
+        (claims[0].id, "checked", "AWAITING REVIEW", "finished", 3),
+        (claims[1].id, "checked", "ACTIVE", "no_consent", 0),
+        (claims[2].id, "unknown", "AWAITING REVIEW", "", 0),
+    ]
+    assert place.study_codes()["finished"] == code
+    assert place.codes([claims[0].participant]) == {claims[0].participant: code}
+    assert place.can_approve
+    became = place.approve([claims[0].id, claims[1].id, "f" * 24])
+    assert became[claims[0].id] == "APPROVED"
+    assert "It is ACTIVE" in became[claims[1].id]
+    assert "no such submission" in became["f" * 24]
+    assert played.approved == [claims[0].id]
+    played.always = FAULTS["expired"]
+    assert len(place.submissions(ask=False)) == 2
+    with pytest.raises(CurationError, match="401"):
+        place.submissions(ask=True)
+
+
+def test_only_studies_of_the_round_count_once_one_is_named(desk: Desk, played: Played) -> None:
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        part = played.reserve(3, study="7" * 24)
+        played.said[part.id]["parent_study_id"] = STUDY
+        for claim in (played.reserve(1), played.reserve(2, study="9" * 24), part):
+            enter(desk, store, claim)
+    played.reserve(4, study="9" * 24)  # nobody came with it
+    place = platform(desk)
+    checked = ["checked"] * 3
+    assert [one.standing for one in place.submissions(ask=True)] == [*checked, "unknown"]
+    place.set_study(STUDY)
+    place.set_study("8" * 24)  # such as a pilot
+    after = [one.standing for one in place.submissions(ask=True)]
+    assert after == ["checked", "forged", "checked"]
+    place.set_study("9" * 24)
+    assert [one.standing for one in place.submissions(ask=True)] == [*checked, "unknown"]
+
+
+def test_a_person_is_found_and_erased_by_their_id_at_prolific(desk: Desk, played: Played) -> None:
+    """They came twice: once provisionally, which is a person of its own."""
+    claims = [played.reserve(1)._replace(id=f"{n:024x}") for n in (1, 2)]
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        for claim in claims:
+            person = enter(desk, store, claim, "unchecked")
+            assert work(store, "r", person, reviewed, 1) == 1
+        arrivals.decline(store, "r", played.reserve(2), "checked", "ACTIVE", at=time.time())
+        place, name = platform(desk), pseudonyms(desk)(claims[0].participant)
+        assert place.named(claims[0].participant) == name
+        assert place.named(person.id) == name
+        assert place.erase(name) == 2
+        assert store.people() == []
+        assert [one.outcome for one in arrivals.of_round(store, "r")] == ["no_consent"]
+
+
+def test_without_a_token_answers_count_and_the_owner_is_warned(
+    desk: Desk, played: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PROLIFIC_TOKEN")
+    assert "PROLIFIC_TOKEN is not set" in desk.does("rounds", "open", "review", "--name", "r").err
+    with closing(Store(desk.rounds / "web.sqlite")) as store:
+        claims = [played.reserve(1), Claim("0" * 24, "1" * 24, STUDY)]
+        for claim in claims:
+            work(store, "r", enter(desk, store, claim, "unchecked"), reviewed)
+    said = desk.does("rounds", "pull", "r")
+    assert "PROLIFIC_TOKEN is not set" in said.err
+    assert sum(valid(desk).values()) == 6
+    place = platform(desk)
+    assert not place.can_approve
+    assert [one.standing for one in place.submissions(ask=True)] == ["unchecked"] * 2
+    with pytest.raises(CurationError, match="PROLIFIC_TOKEN"):
+        place.approve(["x"])
+    # With a token, what was let in is checked as well.
+    monkeypatch.setenv("PROLIFIC_TOKEN", TOKEN)
+    assert pull(desk) == (0, 3)
+    assert refused(desk) == {"superseded": 3, "forged": 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--platform", "files"), "--prolific is for our own pages"),
+        (("--common-link",), "leave one of them out"),
+    ],
+)
+def test_the_link_for_prolific_is_for_our_own_pages_alone(
+    desk: Desk, options: tuple[str, ...], what: str
+) -> None:
+    assert what in desk.refused("rounds", "open", "review", "--prolific", *options)
+
+
+def test_other_platforms_have_no_submissions(desk: Desk) -> None:
+    desk.open("review", "s")
+    campaign = open_campaign(desk.root)
+    place = open_platform(campaign, round_files.read_round(campaign, "s"))
+    place.set_study("x")
+    assert (place.can_approve, place.submissions(ask=True), place.approve(["x"])) == (False, [], {})
+    assert (place.study_link(), place.study_codes()) == ("", {})
