@@ -320,6 +320,12 @@ class RoundSettings(Section):
     pay_write: Annotated[Amount, Field(ge=0, description="pay for an item")] = 0.0
     pay_label: Annotated[Amount, Field(ge=0, description="pay for one item's labels")] = 0.0
     currency: Annotated[Words, Field(description="currency of the pay")] = "USD"
+    budget: Annotated[Amount, Field(ge=0, description="what all rounds may cost; 0: no budget")] = (
+        0.0
+    )
+    wage_floor: Annotated[
+        Amount, Field(ge=0, description="least pay for an hour of work; 0: no floor")
+    ] = 0.0
 
 
 class DecisionSettings(Section):

@@ -187,6 +187,8 @@ def pay(
     The amount is the number of accepted answers times the pay of the round. Refused answers have
     columns of their own. People who withdrew or are excluded are marked, and their answers count
     like those of others. People of our own pages have the codes that they are shown at the end.
+    If times are known, the list says what each person earned for an hour of work, and what brings
+    them to wage_floor in [rounds].
 
     The list is 2-rounds/pay.csv, or pay-ROUND.csv for some rounds. It is private: only your account
     can read it, and .gitignore excludes it. The command needs the campaign's key, and prints no ids
@@ -225,7 +227,28 @@ def pay(
             "erased. Nobody knows any more whose they were, so they are not in the list. If you "
             "still owe these people money, use an earlier list"
         )
+    _show_wages(made, opened.settings.rounds.wage_floor, currency)
     console.say(f"who gets what: {made.file} (private: give it only to the person who pays)")
+
+
+def _show_wages(made: PayList, floor: float, currency: str) -> None:
+    wages = made.wages
+    if wages.median is None:
+        return
+    console.say(
+        f"an hour of work: {money(wages.median)} {currency} (the median of "
+        f"{amount(wages.known, 'person', 'people')} whose time is known)"
+    )
+    if not floor:
+        console.say(
+            "set [rounds] wage_floor to see who earns less than you want to pay for an hour"
+        )
+        return
+    below = f"{wages.below} earn" if wages.below != 1 else "1 earns"
+    console.say(
+        f"  {below} less than {money(earned(floor, 1))} {currency}; "
+        f"{money(wages.top_up)} {currency} would bring them up to it (column top_up)"
+    )
 
 
 def _minutes(line: JobPay) -> str:
@@ -261,6 +284,12 @@ def _as_json(made: PayList, currency: str) -> dict[str, object]:
             for code, (people, sum_) in made.standing.items()
         },
         "erased": made.erased,
+        "hourly_wage": {
+            "median": money(made.wages.median) if made.wages.median is not None else None,
+            "people": made.wages.known,
+            "below_floor": made.wages.below,
+            "top_up": money(made.wages.top_up),
+        },
     }
 
 
@@ -336,6 +365,8 @@ def show_progress(campaign: Campaign, rounds: Sequence[Round], *, tables: bool =
         for p in progress
     ]
     console.table("Rounds", [*HEADS, currency], rows)
+    if text := round_status.about_budget(campaign):
+        console.say(text)
     for status, p in zip(statuses, progress, strict=True):
         console.say(f"{p.round}: {round_status.advice(status, p)}")
         if status.tables and status.round.state == "open":
