@@ -181,6 +181,7 @@ PRIVATE = (
     "2-rounds/*/dealt.jsonl",
     "2-rounds/people.jsonl",
     "2-rounds/standing.jsonl",
+    "2-rounds/corrections.jsonl",
     "2-rounds/pay*.csv",
     "2-rounds/web.sqlite*",
     "2-rounds/links-*.csv",

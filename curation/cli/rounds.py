@@ -14,6 +14,7 @@ import typer
 
 from curation.campaign import Campaign, open_campaign
 from curation.cli import console
+from curation.cli.correcting import confirm, correct
 from curation.cli.importing import show_refused
 from curation.cli.options import (
     Json,
@@ -29,7 +30,7 @@ from curation.files import CurationError
 from curation.records import Round
 from curation.rounds.pay import earned, money
 from curation.rounds.refused import REPAIRABLE
-from curation.steps.people import Action, Change, decide_on_person
+from curation.steps.people import Action, Change, Foreseen, decide_on_person
 from curation.steps.release.versions import Held
 from curation.steps.rounds import round_files, round_status, running, sheets
 from curation.steps.rounds.fold import describe_pitfalls
@@ -77,9 +78,13 @@ def withdraw(
     campaign: Where = Path(),
     erase: bool = False,
     releases: bool = False,
+    yes: bool = False,
     as_json: Json = False,
 ) -> None:
-    """Remove a person who wants to withdraw, and show what changes. You cannot undo this.
+    """Remove a person who wants to withdraw. You cannot undo this.
+
+    The command shows what it will do and asks; --yes is for scripts. Afterwards it shows what has
+    changed.
 
     With --erase, their answers are also erased from the raw archive and their words from tasks, and
     both from our own pages, and from the rounds' Label Studio if it can be reached. An entry
@@ -90,21 +95,34 @@ def withdraw(
     Options:
         erase: Also erase the answers from the raw archive.
         releases: With --erase: also delete the versions in 7-release that hold it.
+        yes: Do not ask.
     """
     if releases and not erase:
         raise CurationError("--releases needs --erase", "add --erase, or leave --releases out")
     action: Action = "erase" if erase else "withdraw"
     reason = "the person's own wish"
-    _decide(campaign, person, action, reason, as_json=as_json, releases=releases)
+    _decide(campaign, person, action, reason, as_json=as_json, releases=releases, yes=yes)
 
 
 def _decide(
-    root: Path, who: str, action: Action, reason: str, *, as_json: bool, releases: bool = False
+    root: Path,
+    who: str,
+    action: Action,
+    reason: str,
+    *,
+    as_json: bool,
+    releases: bool = False,
+    yes: bool = True,
 ) -> None:
+    def agree(foreseen: Foreseen) -> None:
+        if not yes:
+            _warn(foreseen, action, releases=releases)
+            confirm("Withdraw this person for good?", yes=yes)
+
     campaign = open_campaign(root)
     with campaign.lock():
         change = decide_on_person(
-            campaign, who, action, reason, releases=releases, reporter=console
+            campaign, who, action, reason, releases=releases, agree=agree, reporter=console
         )
     if as_json:
         before, after = change.before, change.after
@@ -127,6 +145,24 @@ def _decide(
         )
         return
     _show(change)
+
+
+def _warn(foreseen: Foreseen, action: Action, *, releases: bool) -> None:
+    """Show on standard error what a withdrawal will do."""
+    console.note(f"{foreseen.person} gave {amount(foreseen.answers, 'answer')}. None will count:")
+    console.note(
+        f"  {amount(foreseen.items, 'item')}, with {amount(foreseen.others, 'label')} of others; "
+        f"{amount(foreseen.cats, 'CAT is', 'CATs are')} among them and will be lost"
+    )
+    console.note(
+        f"  {amount(foreseen.labels, 'label')} on items of others; "
+        f"{amount(foreseen.touched, 'CAT has', 'CATs have')} such labels and may be lost"
+    )
+    if action == "erase":
+        console.note("  the answers are erased from the archive, and the words from tasks")
+    for version in foreseen.versions:
+        fate = "is deleted" if releases else "still holds items or labels of this person"
+        console.note(f"  7-release/{version} {fate}")
 
 
 def _show_version(change: Change, version: str, held: Held) -> None:
@@ -510,22 +546,35 @@ def import_(
     error.
 
     Every rule is checked again here: own items, second answers, caps, consent, content. If you
-    import a file again, only new answers are added.
+    import a file again, only new answers are added. If you name a folder, all tables in it are
+    imported; those that cannot be are named at the end.
 
     Options:
         round (ROUND): The round.
-        file (FILE): An .xlsx workbook, a CSV or a JSONL file.
+        file (FILE): An .xlsx workbook, a CSV or a JSONL file, or a folder of them.
         consent (VERSION): Declare that all people in the file agreed, on their platform, to this
             version of the consent text.
     """
     with locked(campaign) as opened:
-        chosen = round_files.read_round(opened, round)
-        words = round_files.read_words(opened, chosen.name)
-        rows, place = sheets.read_answers(file, words, reporter=console)
-        answers = sheets.import_round(
-            opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
-        )
+        chosen, failed = round_files.read_round(opened, round), dict[Path, CurationError]()
+        if file.is_dir():
+            answers, failed = sheets.import_folder(
+                opened, chosen, file, consent=consent, dates=dates, reporter=console
+            )
+        else:
+            words = round_files.read_words(opened, chosen.name)
+            rows, place = sheets.read_answers(file, words, reporter=console)
+            answers = sheets.import_round(
+                opened, chosen, rows, consent=consent, dates=dates, place=place, reporter=console
+            )
     show_new_answers(opened, chosen, answers, as_json=as_json)
+    for error in failed.values():
+        console.warn(f"{error.what}: {error.fix}")
+    if failed:
+        raise CurationError(
+            f"{file}: not imported: {some([path.name for path in failed], SHOWN)}",
+            "correct these files and import the folder again: what was imported is not added twice",
+        )
 
 
 def texts(
@@ -788,3 +837,4 @@ app.command("pay")(pay)
 app.command("texts")(texts)
 app.command("exclude")(exclude)
 app.command("withdraw")(withdraw)
+app.command("correct")(correct)

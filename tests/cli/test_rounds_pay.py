@@ -219,7 +219,7 @@ def test_some_rounds_and_unknown_ones(desk: Desk) -> None:
 def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None:
     _, before = paid(desk)
     desk.say("rounds", "exclude", "chris", "--reason", "copied")
-    desk.say("rounds", "withdraw", "val-1")
+    desk.say("rounds", "withdraw", "--yes", "val-1")
     said, after = paid(desk)
     for person, code in (("chris", "excluded"), ("val-1", "withdrawn")):
         assert after[person] == {**before[person], "standing": code}
@@ -234,7 +234,7 @@ def test_people_who_are_out_are_marked_and_their_work_counts(desk: Desk) -> None
 
 
 def test_erased_answers_cannot_be_paid_by_name(desk: Desk) -> None:
-    desk.say("rounds", "withdraw", "val-1", "--erase")
+    desk.say("rounds", "withdraw", "--yes", "val-1", "--erase")
     said, people = paid(desk)
     assert "val-1" not in people
     assert said["erased"] == 7

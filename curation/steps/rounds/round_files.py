@@ -20,7 +20,7 @@ from curation.files import (
     writing,
 )
 from curation.formats.table_words import Sections, Words, round_words, shipped_words, wrong_text
-from curation.records import Answer, Dealing, Flag, Rejection, Round, Standing, Task
+from curation.records import Answer, Correction, Dealing, Flag, Rejection, Round, Standing, Task
 from curation.rounds import people
 from curation.rounds.held import ERASED, Holding, holdings
 from curation.settings import RoundName
@@ -246,6 +246,22 @@ def standing_file(campaign: Campaign) -> Path:
 def read_standing(campaign: Campaign) -> list[Standing]:
     """The decisions about people, in order."""
     return read_records(standing_file(campaign), Standing, missing_ok=True)
+
+
+def corrections_file(campaign: Campaign) -> Path:
+    """The file that lists the texts of items that the team has changed."""
+    return campaign.rounds / "corrections.jsonl"
+
+
+def read_corrections(campaign: Campaign) -> list[Correction]:
+    """The texts of items that the team has changed, in order."""
+    return read_records(corrections_file(campaign), Correction, missing_ok=True)
+
+
+def write_corrections(campaign: Campaign, corrections: Iterable[Correction]) -> None:
+    """Write the list of corrections, all at once."""
+    with writing(corrections_file(campaign), private=True) as file:
+        file.writelines(map(dump_line, corrections))
 
 
 def read_texts(campaign: Campaign, name: str) -> Sections | None:

@@ -1,7 +1,7 @@
 """Rounds on platforms that exchange tables: who gets which tasks, and reading what comes back."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 Format = Literal["xlsx", "csv"]
+LIST = "-who-gets-which"  # in the names of lists of people
 Share = list[tuple[Task, int]]
 """Tasks of a table, each with the number of answers that it asks for."""
 
@@ -402,6 +403,72 @@ def import_round(
             is about one of its tasks, a column has slipped down a row, a date could be two days, or
             no round of the campaign has shown that version of the consent text.
     """
+    before = round_files.refusals(campaign)
+    counts = _deliver(
+        campaign, round, rows, consent=consent, dates=dates, place=place, reporter=reporter
+    )
+    fold_answers(campaign, reporter=reporter)
+    return new_answers(campaign, round, counts, before)
+
+
+def import_folder(
+    campaign: Campaign,
+    round: Round,
+    folder: Path,
+    *,
+    consent: str = "",
+    dates: Order | None = None,
+    reporter: Reporter = QUIET,
+) -> tuple[NewAnswers, dict[Path, CurationError]]:
+    """Add the answers of all tables in a folder, as ``import_round`` does for one.
+
+    Hidden files, those that a spreadsheet program keeps beside an open workbook, lists of who gets
+    which, and tables that nobody has filled in are left out.
+
+    Returns:
+        What came in; and the tables that could not be imported, each with its error.
+
+    Raises:
+        CurationError: there is no table in the folder, or the round takes none.
+    """
+    check_takes_tables(campaign, round, "take tables", back=True)
+    endings = [".xlsx", ".csv", ".jsonl"]
+    tables = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in endings]
+    tables = [t for t in tables if not t.name.startswith((".", "~$")) and LIST not in t.name]
+    if not tables:
+        raise CurationError(f"{folder}: no table in it", f"put {', '.join(endings)} files there")
+    before, counts, failed = round_files.refusals(campaign), Counter[str](), {}
+    words = round_files.read_words(campaign, round.name)
+    for path in tables:
+        try:
+            rows, place = read_answers(path, words, reporter=reporter)
+            new = _deliver(
+                campaign, round, rows, consent=consent, dates=dates, place=place, reporter=reporter
+            )
+            counts.update(new)
+        except NothingFilledInError as error:
+            reporter.note(error.what)
+        except CurationError as error:
+            failed[path] = error
+    fold_answers(campaign, reporter=reporter)
+    return new_answers(campaign, round, dict(counts), before), failed
+
+
+class NothingFilledInError(CurationError):
+    """Nobody has filled in a row of a table."""
+
+
+def _deliver(
+    campaign: Campaign,
+    round: Round,
+    rows: Sequence[dict[str, Any]],
+    *,
+    consent: str,
+    dates: Order | None,
+    place: "TablePlace | None",
+    reporter: Reporter,
+) -> dict[str, int]:
+    """Add the rows of a table to a round's archive; gives how many are new, and how many known."""
     from curation.rounds.answers.table_checks import (
         check_answers,
         check_tasks,
@@ -433,7 +500,7 @@ def import_round(
         reporter.warn(warning)
     rows = [row for row in rows if not forms.is_untouched(file_row(row), round.kind)]
     if not rows:
-        raise CurationError(
+        raise NothingFilledInError(
             f"{where}: nobody has filled in a row",
             "fill in annotator and the answer, as the instructions of the export say",
         )
@@ -443,7 +510,6 @@ def import_round(
             f"{where}: {amount(lacking, 'row')} with answers and without an id; taken as answers "
             "of the only person that the table names"
         )
-    before = round_files.refusals(campaign)
     raw, gone = campaign.rounds / round.name / "raw", round_files.erased(campaign, round.name)
     ids = (str(file_row(row).get("annotator") or "").strip() for row in rows)
     warn_of_people(campaign, ids, reporter)
@@ -454,9 +520,7 @@ def import_round(
     # A row of a sheet of refused answers that nobody changed is not another answer.
     changed = [r for r in rows if not forms.is_unchanged(file_row(r), round.kind, words)]
     delivery = archive.deliver(raw, "forms", changed, gone=gone)
-    fold_answers(campaign, reporter=reporter)
-    counts = {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
-    return new_answers(campaign, round, counts, before)
+    return {"new": delivery.added, "known": delivery.known + len(rows) - len(changed)}
 
 
 def _check_round(campaign: Campaign, round: Round, places: Mapping[str, str]) -> None:
